@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs those of the Debian packages named that are missing: as root or with sudo; otherwise prints the line to type.
+set -eu
+
+missing=
+for package in "$@"; do
+  dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+  as_root=
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+  as_root=sudo
+else
+  echo "Orrery needs packages that are not installed. Type this, then make again:" >&2
+  echo "  sudo apt-get install -y --no-install-recommends$missing" >&2
+  exit 1
+fi
+echo "installing$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+# shellcheck disable=SC2086  # the list is words on purpose
+$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null

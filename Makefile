@@ -1,0 +1,59 @@
+# Two commands do everything on a fresh Debian 12:
+#   make run    install what is missing, build, run the default scenario, show its answer
+#   make test   the same, then all tests
+#
+# Others: make build | sanitize | lint | fuzz | bench | install | clean. WERROR=1 makes warnings errors (CI does).
+
+SCENARIO ?= scenarios/gpt3-175b-1024-a100.yaml
+BUILD ?= build
+PREFIX ?= /usr/local
+WERROR ?= 0
+
+PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
+MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
+
+.PHONY: run test build setup sanitize lint fuzz bench install clean
+
+run: build
+	@$(BUILD)/orrery run $(SCENARIO)
+	@$(BUILD)/orrery validate megatron-sc21
+
+test: run
+	@tests/run.sh $(BUILD)
+
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja: | setup
+	@meson setup $(BUILD) $(MESON_FLAGS) > $(BUILD).log || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
+
+setup:
+	@./.ci/packages.sh $(PACKAGES)
+
+# The same tests under the address and undefined-behaviour sanitizers, in a build of their own.
+sanitize: setup
+	@test -f build-sanitize/build.ninja || \
+	  meson setup build-sanitize $(MESON_FLAGS) -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	@ninja -C build-sanitize --quiet
+	@tests/run.sh build-sanitize
+
+lint:
+	@tests/lint.sh .
+
+# A minute of random YAML through the reader (clang's libFuzzer).
+fuzz:
+	@./.ci/packages.sh $(PACKAGES) clang libclang-rt-14-dev
+	@test -f build-fuzz/build.ninja || \
+	  CC=clang CXX=clang++ meson setup build-fuzz -Dfuzz=true -Dtests=false -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	@ninja -C build-fuzz --quiet
+	@mkdir -p build-fuzz/corpus
+	build-fuzz/tests/fuzz_yaml -max_total_time=60 -max_len=4096 build-fuzz/corpus tests/base/corpus
+
+bench: build
+	@tests/bench.sh $(BUILD)
+
+install: build
+	@meson install -C $(BUILD) --quiet
+
+clean:
+	rm -rf build build-sanitize build-fuzz

@@ -1,0 +1,268 @@
+/*
+ * ask.c - see ask.h. One table says which keys an operator has; key=value pairs, CSV columns and the help come from it.
+ */
+#include "calibration/ask.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibration/cost_private.h"
+#include "calibration/csv.h"
+#include "calibration/measured.h"
+#include "sim/base/fault.h"
+
+/* --- operators --- */
+
+typedef enum { COUNT, SIZE, FORMAT, NO_WINDOW } KeyKind; /* whole and above 0; above 0; a number format; only 0 */
+
+typedef struct {
+  const char *name;
+  KeyKind kind;
+  const char *fallback; /* NULL: required */
+} Key;
+
+enum { MAX_KEYS = 10 };
+
+typedef struct {
+  const char *name;
+  Key keys[MAX_KEYS];                                                                  /* ends with a NULL name */
+  OrrCost (*answer)(const OrrCostModel *cost, const char *name, const double *values); /* values in the order of keys */
+} Question;
+
+static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
+  (void)name;
+  OrrOperator op = orr_operator_gemm("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[4],
+                                     (gint64)values[1], (gint64)values[2], (gint64)values[3]);
+  return orr_cost_operator(cost, &op);
+}
+
+/* values: formats of queries and keys, batch, heads, key heads, head size, window, then the lengths. */
+static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries, double length) {
+  OrrOperator op =
+      orr_operator_attention("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[2], (gint64)queries,
+                             (gint64)length, (gint64)values[3], (gint64)values[4], (gint64)values[5], TRUE);
+  return orr_cost_attention(cost, &op, (OrrDtype)values[1]);
+}
+
+static OrrCost answer_prefill(const OrrCostModel *cost, const char *name, const double *values) {
+  (void)name;
+  return answer_attention(cost, values, values[7], values[7]);
+}
+
+static OrrCost answer_decode(const OrrCostModel *cost, const char *name, const double *values) {
+  (void)name;
+  return answer_attention(cost, values, 1, values[7] + values[8]);
+}
+
+static OrrCost answer_memory(const OrrCostModel *cost, const char *name, const double *values) {
+  (void)name;
+  OrrOperator op = orr_operator_memory("asked", ORR_PASS_FORWARD, ORR_BF16, values[0], 0);
+  return orr_cost_operator(cost, &op);
+}
+
+static OrrCost answer_collective(const OrrCostModel *cost, const char *name, const double *values) {
+  OrrCost answer;
+  if (orr_cost_collective(cost, name, (gint64)values[0], values[1], &answer)) return answer;
+  return orr_cost_collective_ring(cost, name, (gint64)values[0], values[1]);
+}
+
+#define HEAD_KEYS                                                                                                      \
+  {"attn_dtype", FORMAT, "bfloat16"}, {"kv_cache_dtype", FORMAT, "bfloat16"}, {"batch_size", COUNT, NULL},             \
+      {"num_heads", COUNT, NULL}, {"num_key_value_heads", COUNT, NULL}, {"head_dim", COUNT, NULL}, {                   \
+    "window_size", NO_WINDOW, "0"                                                                                      \
+  }
+#define COLLECTIVE(name_)                                                                                              \
+  { name_, {{"n_gpus", COUNT, NULL}, {"bytes", SIZE, NULL}}, answer_collective }
+
+static const Question questions[] = {
+    COLLECTIVE("all_gather"),
+    COLLECTIVE("all_reduce"),
+    COLLECTIVE("alltoall"),
+    {"attention_decode", {HEAD_KEYS, {"isl", COUNT, "1"}, {"step", COUNT, NULL}}, answer_decode},
+    {"attention_prefill", {HEAD_KEYS, {"isl", COUNT, NULL}}, answer_prefill},
+    COLLECTIVE("broadcast"),
+    {"gemm",
+     {{"gemm_dtype", FORMAT, "bfloat16"},
+      {"m", COUNT, NULL},
+      {"n", COUNT, NULL},
+      {"k", COUNT, NULL},
+      {"batch", COUNT, "1"}},
+     answer_gemm},
+    {"memory", {{"bytes", SIZE, NULL}}, answer_memory},
+    COLLECTIVE("reduce"),
+    COLLECTIVE("reduce_scatter"),
+    COLLECTIVE("sendrecv"),
+};
+
+static const Question *find_question(const char *name, GError **error) {
+  g_autoptr(GString) allowed = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
+    if (strcmp(questions[i].name, name) == 0) return &questions[i];
+    g_string_append_printf(allowed, "%s%s", i ? ", " : "", questions[i].name);
+  }
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s' (allowed: %s)", name, allowed->str);
+  return NULL;
+}
+
+char *orr_ask_help(void) {
+  GString *help = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
+    g_string_append(help, questions[i].name);
+    for (const Key *key = questions[i].keys; key->name; key++)
+      g_string_append_printf(help, key->fallback ? " [%s=%s]" : " %s=%s", key->name,
+                             key->fallback ? key->fallback : "...");
+    g_string_append_c(help, '\n');
+  }
+  return g_string_free(help, FALSE);
+}
+
+/* --- values --- */
+
+static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
+  static const char *const wants[] = {"a whole number above 0", "a number above 0", "a number format such as bfloat16",
+                                      "0: windowed attention is not known"};
+  OrrDtype dtype;
+  char *end;
+  double value = g_ascii_strtod(text, &end);
+  gboolean good = end > text && !*end && isfinite(value);
+  if (key->kind == FORMAT) {
+    good = orr_measured_dtype(text, &dtype);
+    value = good ? dtype : 0;
+  } else if (key->kind == NO_WINDOW) {
+    good = good && value == 0;
+  } else {
+    good = good && value > 0 && value < 1e15 && (key->kind == SIZE || value == floor(value));
+  }
+  if (!good) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text, wants[key->kind]);
+    return FALSE;
+  }
+  *ret_value = value;
+  return TRUE;
+}
+
+static void set_fallbacks(const Question *question, double *values) {
+  for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++) {
+    values[i] = NAN;
+    if (question->keys[i].fallback) parse_value(&question->keys[i], question->keys[i].fallback, &values[i], NULL);
+  }
+}
+
+static gboolean check_heads(const Question *question, const double *values, GError **error) {
+  if (question->answer != answer_prefill && question->answer != answer_decode) return TRUE;
+  if (fmod(values[3], values[4]) == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "num_key_value_heads must divide num_heads");
+  return FALSE;
+}
+
+static int find_key(const Question *question, const char *name, gsize length, GError **error) {
+  g_autoptr(GString) allowed = g_string_new(NULL);
+  for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++) {
+    if (strlen(question->keys[i].name) == length && strncmp(question->keys[i].name, name, length) == 0) return i;
+    g_string_append_printf(allowed, "%s%s", i ? ", " : "", question->keys[i].name);
+  }
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown key '%.*s' of %s (allowed: %s)", (int)length, name,
+              question->name, allowed->str);
+  return -1;
+}
+
+static gboolean read_pairs(const Question *question, const char *const *key_values, double *values, GError **error) {
+  set_fallbacks(question, values);
+  for (guint i = 0; key_values && key_values[i]; i++) {
+    const char *equals = strchr(key_values[i], '=');
+    if (!equals) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s': want key=value", key_values[i]);
+      return FALSE;
+    }
+    int key = find_key(question, key_values[i], (gsize)(equals - key_values[i]), error);
+    if (key < 0 || !parse_value(&question->keys[key], equals + 1, &values[key], error)) return FALSE;
+  }
+  for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++)
+    if (isnan(values[i])) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs %s=...", question->name, question->keys[i].name);
+      return FALSE;
+    }
+  return check_heads(question, values, error);
+}
+
+gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, const char *const *key_values,
+                          OrrCost *ret_cost, GError **error) {
+  const Question *question = find_question(operator_name, error);
+  double values[MAX_KEYS];
+  if (!question || !read_pairs(question, key_values, values, error)) return FALSE;
+  *ret_cost = question->answer(cost, question->name, values);
+  return TRUE;
+}
+
+/* --- rows --- */
+
+typedef struct {
+  const OrrCostModel *cost;
+  const Question *question;
+  const OrrCsv *csv;
+  int columns[MAX_KEYS]; /* -1: the fallback */
+  int op_column;         /* -1: none */
+  OrrDiags *diags;
+} Rows;
+
+static void find_columns(Rows *rows) {
+  const OrrCsvLine *header = rows->csv->lines->pdata[rows->csv->header_line];
+  rows->op_column = orr_csv_column(rows->csv, "op");
+  for (int i = 0; i < MAX_KEYS && rows->question->keys[i].name; i++) {
+    const Key *key = &rows->question->keys[i];
+    rows->columns[i] = orr_csv_column(rows->csv, key->name);
+    if (rows->columns[i] < 0 && !key->fallback)
+      orr_diags_error(rows->diags, header->place, "no column '%s', which %s needs", key->name, rows->question->name);
+  }
+}
+
+static gboolean read_row(const Rows *rows, const OrrCsvLine *line, double *values) {
+  gboolean good = TRUE;
+  g_autoptr(GError) error = NULL;
+  set_fallbacks(rows->question, values);
+  for (int i = 0; i < MAX_KEYS && rows->question->keys[i].name; i++) {
+    if (rows->columns[i] < 0) continue;
+    if (!parse_value(&rows->question->keys[i], line->cells[rows->columns[i]], &values[i], &error)) {
+      orr_diags_error(rows->diags, line->place, "%s", error->message);
+      g_clear_error(&error);
+      good = FALSE;
+    }
+  }
+  if (good && !check_heads(rows->question, values, &error)) {
+    orr_diags_error(rows->diags, line->place, "%s", error->message);
+    return FALSE;
+  }
+  return good;
+}
+
+static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text) {
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+  double values[MAX_KEYS];
+  g_string_append(text, line->text);
+  if (line == rows->csv->lines->pdata[rows->csv->header_line])
+    g_string_append(text, ",predicted_us,how");
+  else if (line->cells && rows->op_column >= 0 && strcmp(line->cells[rows->op_column], rows->question->name) != 0)
+    g_string_append(text, ",,");
+  else if (line->cells && read_row(rows, line, values)) {
+    OrrCost answer = rows->question->answer(rows->cost, rows->question->name, values);
+    g_ascii_formatd(buffer, sizeof buffer, "%.6g", answer.time_s * 1e6);
+    g_string_append_printf(text, ",%s,%s", buffer, orr_how_words[answer.how]);
+  }
+  g_string_append_c(text, '\n');
+}
+
+gboolean orr_ask_rows(const OrrCostModel *cost, const char *operator_name, const char *csv_path, char **ret_text,
+                      GError **error) {
+  const Question *question = find_question(operator_name, error);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrCsv) csv = question ? orr_csv_read(csv_path, diags, error) : NULL;
+  if (!csv) return FALSE;
+  Rows rows = {.cost = cost, .question = question, .csv = csv, .diags = diags};
+  find_columns(&rows);
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; orr_diags_n_errors(diags) == 0 && i < csv->lines->len; i++)
+    answer_line(&rows, csv->lines->pdata[i], text);
+  if (!orr_diags_check(diags, error)) return FALSE;
+  *ret_text = g_string_free(g_steal_pointer(&text), FALSE);
+  return TRUE;
+}

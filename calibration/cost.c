@@ -1,0 +1,113 @@
+/*
+ * cost.c - the cost model's life, and which file answers for which operator.
+ *
+ * Invariants:
+ * 1. A model is read-only after orr_cost_model_new: it may be asked from several threads.
+ * 2. What tables hold is log(measured / roofline), with the same roofline that is asked for elsewhere: at a row the
+ *    answer is the row, and away from all rows the roofline carries the trend.
+ * 3. An answer is above 0 and finite for any shape above 0; a shape with a 0 in it costs 0.
+ */
+#include "calibration/cost.h"
+
+#include <math.h>
+
+#include "calibration/cost_private.h"
+#include "sim/base/fault.h"
+
+const char *const orr_how_words[] = {"measured", "interpolated", "modelled", "outside", NULL};
+
+/* Formats that stand in, best first, for one that the device lacks: the next wider one that it computes in. */
+static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
+    [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32}, [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
+    [ORR_FP16] = {ORR_FP16, ORR_BF16, ORR_TF32, ORR_FP32}, [ORR_BF16] = {ORR_BF16, ORR_FP16, ORR_TF32, ORR_FP32},
+    [ORR_FP8] = {ORR_FP8, ORR_BF16, ORR_FP16, ORR_FP32},   [ORR_FP4] = {ORR_FP4, ORR_FP8, ORR_BF16, ORR_FP16},
+    [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
+};
+
+static gboolean find_peaks(OrrCostModel *model, GError **error) {
+  for (int d = 0; d < ORR_N_DTYPES; d++) {
+    for (int i = 0; i < 4 && model->peak_flops[d] <= 0; i++)
+      model->peak_flops[d] = orr_device_peak_flops(model->device, stand_ins[d][i]);
+    model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
+  }
+  if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 || model->device->sms <= 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
+                model->device->name ? model->device->name : "?");
+    return FALSE;
+  }
+  for (int d = 0; d < ORR_N_DTYPES; d++)
+    if (model->peak_flops[d] <= 0) model->peak_flops[d] = model->peak_flops[ORR_BF16];
+  return TRUE;
+}
+
+static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GError **error) {
+  for (guint i = 0; i < orr_profile_length(profile->gemm); i++)
+    if (!orr_cost_gemm_build(model, profile->gemm->pdata[i], error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->attention); i++)
+    if (!orr_cost_attention_build(model, profile->attention->pdata[i], error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
+    if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
+  return TRUE;
+}
+
+static void attention_free(OrrCostAttention *attention) {
+  orr_grid_free(attention->grid);
+  g_free(attention);
+}
+
+static void collective_free(OrrCostCollective *collective) {
+  g_clear_pointer(&collective->bytes, g_array_unref);
+  g_clear_pointer(&collective->us, g_array_unref);
+  g_free(collective);
+}
+
+OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device, GError **error) {
+  g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
+  model->device = device;
+  model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)attention_free);
+  model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
+  orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
+  model->constants = profile ? &profile->constants : &model->defaults;
+  if (!find_peaks(model, error)) return NULL;
+  if (profile && !build_tables(model, profile, error)) {
+    g_prefix_error(error, "profile %s: ", profile->name);
+    return NULL;
+  }
+  return g_steal_pointer(&model);
+}
+
+void orr_cost_model_free(OrrCostModel *model) {
+  if (!model) return;
+  for (int d = 0; d < ORR_N_DTYPES; d++) orr_grid_free(model->gemm[d]);
+  g_ptr_array_unref(model->attention);
+  g_ptr_array_unref(model->collectives);
+  orr_fields_clear(&orr_profile_constants_table, &model->defaults);
+  g_free(model);
+}
+
+double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes) {
+  double memory_s = bytes / (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
+  return model->constants->kernel_overhead_s + sqrt(compute_s * compute_s + memory_s * memory_s);
+}
+
+OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
+  switch ((OrrOperatorKind)op->kind) {
+  case ORR_OPERATOR_GEMM:
+    return orr_cost_gemm(model, op);
+  case ORR_OPERATOR_ATTENTION:
+    return orr_cost_attention(model, op, (OrrDtype)op->dtype);
+  case ORR_OPERATOR_MEMORY:
+    return orr_cost_memory(model, op);
+  case ORR_OPERATOR_COMM:
+    break;
+  }
+  return (OrrCost){0, ORR_HOW_MODELLED};
+}
+
+OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model) {
+  const OrrProfileConstants *constants = model->constants;
+  return (OrrCollectiveCosts){constants->collective_launch_s, constants->scale_up_step_s, constants->scale_out_step_s};
+}
+
+double orr_cost_host_launch_s(const OrrCostModel *model) { return model->constants->host_launch_s; }

@@ -1,0 +1,59 @@
+/*
+ * cost.h - how long one operator takes on one device, and how that is known.
+ *
+ * Measured points first; between them interpolation; outside them a roofline with efficiencies that the profile states.
+ * Every answer says which it was. One cost model is read-only after it is made, and cheap to ask.
+ */
+#ifndef ORR_COST_H
+#define ORR_COST_H
+
+#include "calibration/profile.h"
+#include "models/operator.h"
+#include "topologies/device.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  ORR_HOW_MEASURED,     /* a row of the profile */
+  ORR_HOW_INTERPOLATED, /* between rows, inside the measured range */
+  ORR_HOW_MODELLED,     /* by formula, with constants of the profile or the datasheet */
+  ORR_HOW_OUTSIDE       /* outside the measured range: extrapolated, flagged in results */
+} OrrHow;
+
+extern const char *const orr_how_words[]; /* "measured", "interpolated", "modelled", "outside", NULL */
+
+typedef struct {
+  double time_s; /* on the GPU, the profile's kernel overhead included */
+  OrrHow how;
+} OrrCost;
+
+typedef struct OrrCostModel OrrCostModel;
+
+/* @profile may be NULL: then everything is modelled from the datasheet. Both must outlive the model. */
+OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device, GError **error);
+void orr_cost_model_free(OrrCostModel *model);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
+
+/* GEMM, ATTENTION, MEMORY. A COMM operator is not its business (0 s). */
+OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
+
+/* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op as nccl-tests names it
+ * ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv"), @bytes as nccl-tests
+ * counts them. FALSE where the profile has no such rows for @n_ranks; the caller then models it. */
+gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, OrrCost *ret_cost);
+
+/* Constants of the profile that collectives without rows are modelled by (seconds). */
+typedef struct {
+  double launch_s;          /* once a collective: kernel launch and the first synchronisation */
+  double scale_up_step_s;   /* a step between neighbours in a domain, protocol and all */
+  double scale_out_step_s;  /* a step over the network, on top of the route's own latency */
+} OrrCollectiveCosts;
+
+OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model);
+
+/* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds; 0: not known. */
+double orr_cost_host_launch_s(const OrrCostModel *model);
+
+G_END_DECLS
+
+#endif

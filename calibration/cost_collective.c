@@ -1,0 +1,73 @@
+/*
+ * cost_collective.c - collectives of one scale-up domain, as nccl-tests measured them.
+ *
+ * Between two sizes time is a power law of the bytes; below the smallest row it is that row's (latency bound); above
+ * the largest it grows with the bytes, at that row's bandwidth.
+ *
+ * Without rows, a question about one alone is answered by a ring in the domain: launch + steps * scale-up-step + share
+ * * bytes / (scale-up bandwidth * its efficiency); Thakur, Rabenseifner, Gropp 2005. Simulations replay collectives on
+ * the fabric instead (workloads/collectives).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibration/cost_private.h"
+#include "sim/base/fault.h"
+
+gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error) {
+  OrrCostCollective *collective = g_new0(OrrCostCollective, 1);
+  g_ptr_array_add(model->collectives, collective);
+  collective->row = row;
+  collective->bytes = orr_profile_numbers(row->bytes, FALSE, error);
+  collective->us = collective->bytes ? orr_profile_numbers(row->us, FALSE, error) : NULL;
+  if (!collective->us) return FALSE;
+  if (collective->us->len == collective->bytes->len && collective->us->len > 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "collective %s: as many sizes as latencies are needed", row->op);
+  return FALSE;
+}
+
+static const OrrCostCollective *find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks) {
+  for (guint i = 0; i < model->collectives->len; i++) {
+    const OrrCostCollective *collective = model->collectives->pdata[i];
+    if (collective->row->ranks == n_ranks && strcmp(collective->row->op, op) == 0) return collective;
+  }
+  return NULL;
+}
+
+static OrrCost interpolate(const GArray *bytes_axis, const GArray *us, double bytes) {
+  const double *x = (double *)(void *)bytes_axis->data, *t = (double *)(void *)us->data;
+  guint last = us->len - 1, i = 0;
+  if (bytes < x[0]) return (OrrCost){t[0] * 1e-6, ORR_HOW_OUTSIDE};
+  if (bytes > x[last]) return (OrrCost){t[last] * 1e-6 * bytes / x[last], ORR_HOW_OUTSIDE};
+  while (x[i] < bytes) i++;
+  if (x[i] == bytes) return (OrrCost){t[i] * 1e-6, ORR_HOW_MEASURED};
+  double share = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
+  return (OrrCost){t[i - 1] * pow(t[i] / t[i - 1], share) * 1e-6, ORR_HOW_INTERPOLATED};
+}
+
+gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                             OrrCost *ret_cost) {
+  const OrrCostCollective *rows = find_rows(model, op, n_ranks);
+  if (!rows) return FALSE;
+  *ret_cost = bytes > 0 ? interpolate(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
+  return TRUE;
+}
+
+/* Steps of a ring, and the share of the bytes that crosses each link in all; ranks count from 2. */
+static double ring_steps(const char *op, double n, double *ret_share) {
+  double through = (n - 1) / n;
+  *ret_share = strcmp(op, "all_reduce") == 0                                               ? 2 * through
+               : strcmp(op, "broadcast") && strcmp(op, "reduce") && strcmp(op, "sendrecv") ? through
+                                                                                           : 1;
+  return strcmp(op, "all_reduce") == 0 ? 2 * (n - 1) : strcmp(op, "sendrecv") == 0 ? 1 : n - 1;
+}
+
+OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes) {
+  if (n_ranks < 2) return (OrrCost){0, ORR_HOW_MODELLED};
+  const OrrProfileConstants *constants = model->constants;
+  double share, steps = ring_steps(op, (double)n_ranks, &share);
+  double efficiency = model->device->scale_up_efficiency > 0 ? model->device->scale_up_efficiency : 1;
+  double bandwidth = model->device->scale_up_bytes_per_s * efficiency;
+  double time_s = constants->collective_launch_s + steps * constants->scale_up_step_s;
+  return (OrrCost){bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY, ORR_HOW_MODELLED};
+}

@@ -1,0 +1,132 @@
+/*
+ * cost_gemm.c - matrix products: measured over (m, n, k), carried by a roofline with tile and wave quantisation.
+ *
+ * Roofline. An output of m x n is cut into tiles of tm x tn; `batch` products of them share the SMs in whole waves:
+ *
+ *   waves   = ceil(batch ceil(m/tm) ceil(n/tn) / SMs)
+ *   t_wave  = min over tiles of waves * 2 tm tn k / (peak / SMs * e(tm, tn))
+ *   t_plain = 2 batch m n k / (peak * e)
+ *   t       = overhead + sqrt((t_wave^w t_plain^(1-w))^2 + (bytes / bandwidth)^2)
+ *
+ * e is the profile's gemm-efficiency; a tile smaller than 128 x 256 reads more operand per multiply-add, and its rate
+ * falls with the fourth root of its area. w (gemm-wave-share) says how much of the quantisation shows: cuBLAS hides
+ * some of it behind split-k, stream-k and its choice of tiles. w was found by leaving every seventh measured (n, k) out in
+ * turn; w differs between generations (A100 0.75; H100, with persistent kernels, 0).
+ *
+ * Batched products (unfused attention) were not measured: their distance from the roofline is taken from the unbatched
+ * product of the same FLOPs and output, (batch m, n, k), and the roofline counts the true bytes: how = modelled.
+ */
+#include <math.h>
+
+#include "calibration/cost_private.h"
+#include "sim/base/fault.h"
+
+typedef struct {
+  int m, n;
+} Tile;
+
+/* Shapes that cuBLAS and CUTLASS offer on tensor cores. */
+static const Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128}, {128, 64}, {64, 64}, {64, 32}, {32, 64}};
+
+static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double batch, double m, double n, double k) {
+  static const double full_area = 128 * 256;
+  double sm_flops = model->peak_flops[dtype] / (double)model->device->sms * model->constants->gemm_efficiency;
+  double best = INFINITY;
+  for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
+    double area = tiles[i].m * tiles[i].n;
+    double waves = ceil(batch * ceil(m / tiles[i].m) * ceil(n / tiles[i].n) / (double)model->device->sms);
+    best = fmin(best, waves * 2 * area * k / (sm_flops * sqrt(sqrt(area / full_area))));
+  }
+  return best;
+}
+
+static double gemm_bytes(OrrDtype dtype, double batch, double m, double n, double k) {
+  double operand = orr_dtype_bytes(dtype), result = fmax(operand, 2); /* 8-bit and 4-bit products are written as 16 */
+  return batch * (operand * (m * k + n * k) + result * m * n);
+}
+
+static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double batch, double m, double n, double k) {
+  double share = model->constants->gemm_wave_share;
+  double compute_s = 2 * batch * m * n * k / (model->peak_flops[dtype] * model->constants->gemm_efficiency);
+  if (share > 0) compute_s *= pow(wave_seconds(model, dtype, batch, m, n, k) / compute_s, share);
+  return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, batch, m, n, k));
+}
+
+/* --- building --- */
+
+/* The distinct n (or k) of the rows, rising. */
+static GArray *axis_of_rows(const OrrProfileGemm *table, gboolean of_k) {
+  GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileGemmRow *row = table->rows->pdata[i];
+    double value = (double)(of_k ? row->k : row->n);
+    g_array_append_val(axis, value);
+  }
+  orr_grid_sort_axis(axis);
+  return axis;
+}
+
+static guint index_of(const GArray *axis, double value) {
+  guint i = 0;
+  while (i + 1 < axis->len && g_array_index(axis, double, i) < value) i++;
+  return i;
+}
+
+static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype, const OrrProfileGemmRow *row,
+                        const GArray *m_axis, guint i_n, guint i_k, GError **error) {
+  g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
+  if (!us) return FALSE;
+  for (guint i = 0; i < MIN(us->len, m_axis->len); i++) {
+    double m = g_array_index(m_axis, double, i), time_s = g_array_index(us, double, i) * 1e-6;
+    if (!isnan(time_s))
+      orr_grid_set(grid, (guint[]){i, i_n, i_k},
+                   log(time_s / gemm_roofline_s(model, dtype, 1, m, (double)row->n, (double)row->k)));
+  }
+  return TRUE;
+}
+
+gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error) {
+  g_autoptr(GArray) m = orr_profile_numbers(table->m, FALSE, error);
+  g_autoptr(GArray) n = axis_of_rows(table, FALSE);
+  g_autoptr(GArray) k = axis_of_rows(table, TRUE);
+  if (!m) return FALSE;
+  if (table->rows->len == 0) return TRUE;
+  const double *const axes[] = {(double *)(void *)m->data, (double *)(void *)n->data, (double *)(void *)k->data};
+  g_autoptr(OrrGrid) grid = orr_grid_new(axes, (guint[]){m->len, n->len, k->len});
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileGemmRow *row = table->rows->pdata[i];
+    if (!set_row(model, grid, (OrrDtype)table->dtype, row, m, index_of(n, (double)row->n), index_of(k, (double)row->k),
+                 error))
+      return FALSE;
+  }
+  if (!orr_grid_fill(grid) || model->gemm[table->dtype]) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "gemm %s: %s", orr_dtype_names[table->dtype],
+                model->gemm[table->dtype] ? "there are two tables" : "there is no row");
+    return FALSE;
+  }
+  model->gemm[table->dtype] = g_steal_pointer(&grid);
+  return TRUE;
+}
+
+/* --- asking --- */
+
+/* The table of @dtype; 16-bit formats run at one rate on every device that has both. Others borrow the 16-bit table:
+ * how far a shape is from its roofline depends on the shape first; how is then modelled. */
+static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype, gboolean *ret_borrowed) {
+  OrrDtype twin = dtype == ORR_FP16 ? ORR_BF16 : dtype == ORR_BF16 ? ORR_FP16 : dtype;
+  const OrrGrid *own = model->gemm[dtype] ? model->gemm[dtype] : model->gemm[twin];
+  *ret_borrowed = !own;
+  return own ? own : model->gemm[ORR_BF16] ? model->gemm[ORR_BF16] : model->gemm[ORR_FP16];
+}
+
+OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
+  double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
+  if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
+  gboolean borrowed;
+  const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
+  double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, batch, m, n, k);
+  if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
+  OrrGridTrust trust;
+  double ratio = exp(orr_grid_at(grid, (double[]){batch * m, n, k}, &trust));
+  return (OrrCost){roofline_s * ratio, batch > 1 || borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
+}

@@ -1,0 +1,61 @@
+/*
+ * cost_private.h - what the cost_*.c files share. Nobody else includes it.
+ */
+#ifndef ORR_COST_PRIVATE_H
+#define ORR_COST_PRIVATE_H
+
+#include "calibration/cost.h"
+#include "calibration/grid.h"
+#include "calibration/profile_private.h"
+
+G_BEGIN_DECLS
+
+/* Attention of one head size: queries' heads x batch x length. */
+typedef struct {
+  OrrProfilePhase phase;
+  OrrDtype kv_dtype;
+  gint64 head_dim;
+  gint64 kv_heads; /* 0: as many as there are heads */
+  OrrGrid *grid;
+} OrrCostAttention;
+
+typedef struct {
+  const OrrProfileCollective *row;
+  GArray *bytes, *us; /* of double */
+} OrrCostCollective;
+
+struct OrrCostModel {
+  const OrrDevice *device;
+  OrrProfileConstants defaults; /* holds constants where there is no profile */
+  const OrrProfileConstants *constants;
+  double peak_flops[ORR_N_DTYPES]; /* of the nearest format that the device has */
+  gboolean has_peak[ORR_N_DTYPES]; /* FALSE: it stands in for a format that the device lacks */
+  OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
+  GPtrArray *attention;            /* OrrCostAttention* */
+  GPtrArray *collectives;          /* OrrCostCollective* */
+};
+
+gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
+OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op);
+
+gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table, GError **error);
+/* A decode step may read keys and values in another format than it computes in. */
+OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
+
+OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
+
+gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error);
+
+/* A ring over @n_ranks of one domain, by the profile's constants; infinite on a device without a scale-up link. */
+OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes);
+
+/* Compute and memory traffic overlap, but not wholly where they are alike: the square root of the sum of squares. */
+double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes);
+
+static inline OrrHow orr_cost_how(OrrGridTrust trust) {
+  return trust == ORR_GRID_ROW ? ORR_HOW_MEASURED : trust == ORR_GRID_BETWEEN ? ORR_HOW_INTERPOLATED : ORR_HOW_OUTSIDE;
+}
+
+G_END_DECLS
+
+#endif

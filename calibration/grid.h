@@ -1,0 +1,42 @@
+/*
+ * grid.h - a table over three axes, dense, with holes filled once; answered by interpolation.
+ *
+ * Axes and values are held as logarithms: latencies run over five orders of magnitude, and between two rows a power law
+ * is the natural curve. A caller stores log(measured / roofline), so that what is interpolated is how far the kernel is
+ * from its roofline.
+ */
+#ifndef ORR_GRID_H
+#define ORR_GRID_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+enum { ORR_GRID_AXES = 3 };
+
+/* How far a value can be trusted; a larger one is weaker. */
+typedef enum { ORR_GRID_ROW, ORR_GRID_BETWEEN, ORR_GRID_BEYOND } OrrGridTrust;
+
+typedef struct OrrGrid OrrGrid;
+
+/* Each axis: numbers above 0, rising. They are copied. All cells are holes. */
+OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengths[ORR_GRID_AXES]);
+void orr_grid_free(OrrGrid *grid);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrGrid, orr_grid_free)
+
+/* Sorts an array of double and drops repeats: an axis from the values that rows name. */
+void orr_grid_sort_axis(GArray *axis);
+
+/* The cell at those indices. */
+void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
+
+/* Gives every hole a value: between rows of the same line along any axis the mean of the straight lines, weighted by
+ * how near the ends are; elsewhere the nearest values. FALSE when the grid has no value at all. */
+gboolean orr_grid_fill(OrrGrid *grid);
+
+/* The value at a point, multilinear in the logarithms; outside the box, that of the nearest face. */
+double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES], OrrGridTrust *ret_trust);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * profile_private.h - the structs of a profile, for calibration/ alone.
+ *
+ * Axes and latencies stay the text that they were read as (checked by orr_profile_read): the cost model turns them into
+ * dense tables once, when it is made.
+ */
+#ifndef ORR_PROFILE_PRIVATE_H
+#define ORR_PROFILE_PRIVATE_H
+
+#include "calibration/profile.h"
+
+G_BEGIN_DECLS
+
+/* What stands in for rows that nobody measured. Defaults hold for a device without a profile. */
+typedef struct {
+  double kernel_overhead_s;
+  double host_launch_s;
+  double gemm_efficiency;
+  double gemm_wave_share;
+  double memory_efficiency;
+  double attention_efficiency;
+  double attention_backward_flops;
+  double attention_backward_efficiency;
+  double collective_launch_s;
+  double scale_up_step_s;
+  double scale_out_step_s;
+  char *source;
+} OrrProfileConstants;
+
+extern const OrrFieldTable orr_profile_constants_table;
+
+typedef struct {
+  gint64 n, k;
+  char *us; /* one latency for each m of the table, '-' where there is no row */
+} OrrProfileGemmRow;
+
+typedef struct {
+  int dtype;
+  char *source;
+  char *m;         /* the axis that all rows share */
+  GPtrArray *rows; /* OrrProfileGemmRow* */
+} OrrProfileGemm;
+
+typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePhase;
+
+typedef struct {
+  gint64 head_dim, heads, kv_heads;
+  char *us; /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no row */
+} OrrProfileAttentionRow;
+
+typedef struct {
+  int phase; /* OrrProfilePhase */
+  int dtype, kv_dtype;
+  char *source;
+  char *batch, *length; /* axes that all rows share; decode: the keys that are read, the new one included */
+  GPtrArray *rows;      /* OrrProfileAttentionRow* */
+} OrrProfileAttention;
+
+typedef struct {
+  char *op; /* as nccl-tests names it */
+  gint64 ranks;
+  char *bytes, *us;
+} OrrProfileCollective;
+
+struct OrrProfile {
+  char *name;
+  char *device;
+  char *source;
+  OrrProfileConstants constants;
+  GPtrArray *gemm;        /* OrrProfileGemm*; NULL: none */
+  GPtrArray *attention;   /* OrrProfileAttention* */
+  GPtrArray *collectives; /* OrrProfileCollective* */
+};
+
+/* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL
+ * with ORR_FAULT_DOCUMENT naming the first that is not. Array of double, owned by the caller. */
+GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
+
+static inline guint orr_profile_length(const GPtrArray *array) { return array ? array->len : 0; }
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * operator.c - FLOPs and bytes of a kernel from its shape.
+ */
+#include "models/operator.h"
+
+OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 m, gint64 n,
+                              gint64 k) {
+  double b = batch, rows = m, columns = n, depth = k;
+  return (OrrOperator){
+      .name = name,
+      .kind = ORR_OPERATOR_GEMM,
+      .pass = pass,
+      .dtype = dtype,
+      .batch = batch,
+      .m = m,
+      .n = n,
+      .k = k,
+      .flops = 2 * b * rows * columns * depth,
+      .bytes = orr_dtype_bytes(dtype) * b * (rows * depth + columns * depth + rows * columns),
+  };
+}
+
+/* Forward: two products of 2 q kv d, reads q, k, v, writes out and one fp32 log-sum-exp a row. Backward: five products
+ * (it makes the scores again: Dao et al. 2022, algorithm 4), reads q, k, v, out, its gradient and the log-sum-exp,
+ * writes the gradients of q, k, v. */
+OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 q_length,
+                                   gint64 kv_length, gint64 heads, gint64 kv_heads, gint64 head_dim, gboolean causal) {
+  gboolean forward = pass == ORR_PASS_FORWARD;
+  double b = batch, product = 2.0 * heads * q_length * kv_length * head_dim;
+  double q = (double)heads * q_length * head_dim, kv = (double)kv_heads * kv_length * head_dim;
+  double elements = forward ? 2 * q + 2 * kv : 4 * q + 4 * kv;
+  return (OrrOperator){
+      .name = name,
+      .kind = ORR_OPERATOR_ATTENTION,
+      .pass = pass,
+      .dtype = dtype,
+      .causal = causal,
+      .batch = batch,
+      .q_length = q_length,
+      .kv_length = kv_length,
+      .heads = heads,
+      .kv_heads = kv_heads,
+      .head_dim = head_dim,
+      .flops = b * product * (forward ? 2 : 5) / (causal ? 2 : 1),
+      .bytes = b * (orr_dtype_bytes(dtype) * elements + 4.0 * heads * q_length),
+  };
+}
+
+OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops) {
+  return (OrrOperator){
+      .name = name, .kind = ORR_OPERATOR_MEMORY, .pass = pass, .dtype = dtype, .flops = flops, .bytes = bytes};
+}
+
+OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorComm comm, double bytes) {
+  return (OrrOperator){.name = name, .kind = ORR_OPERATOR_COMM, .pass = pass, .comm = comm, .bytes = bytes};
+}

@@ -1,0 +1,54 @@
+/*
+ * operator.h - one kernel's worth of work, with the shape that its cost depends on.
+ *
+ * Shapes are of one GPU, after sharding. FLOPs count a multiply-add as two; bytes are what must cross HBM once.
+ *
+ *   GEMM       `batch` times y[m,n] = x[m,k] w[n,k]^T; flops 2 batch m n k
+ *   ATTENTION  one fused kernel (Flash): `batch` sequences, q_length queries over kv_length keys, heads, kv_heads,
+ *              head_dim; causal halves the flops
+ *   MEMORY     bound by HBM bandwidth: layer norm, softmax, GELU, dropout, residual add, embedding, optimizer
+ *   COMM       a collective of the tensor-parallel group in the middle of a layer; `bytes` is NCCL's size
+ */
+#ifndef ORR_OPERATOR_H
+#define ORR_OPERATOR_H
+
+#include "sim/base/dtype.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_OPERATOR_GEMM, ORR_OPERATOR_ATTENTION, ORR_OPERATOR_MEMORY, ORR_OPERATOR_COMM } OrrOperatorKind;
+
+typedef enum {
+  ORR_PASS_FORWARD,
+  ORR_PASS_DGRAD, /* backward by data */
+  ORR_PASS_WGRAD, /* backward by weight */
+  ORR_PASS_OPTIMIZER
+} OrrPass;
+
+typedef enum { ORR_COMM_ALL_REDUCE, ORR_COMM_ALL_GATHER, ORR_COMM_REDUCE_SCATTER } OrrOperatorComm;
+
+typedef struct {
+  const char *name; /* static: "qkv", "attention-scores", "layer-norm" ... */
+  guint8 kind;      /* OrrOperatorKind */
+  guint8 pass;      /* OrrPass */
+  guint8 dtype;     /* OrrDtype */
+  guint8 comm;      /* OrrOperatorComm, for COMM */
+  gboolean causal;  /* ATTENTION */
+  gint64 batch, m, n, k;                                  /* GEMM */
+  gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */
+  double flops;
+  double bytes;
+} OrrOperator;
+
+OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 m, gint64 n,
+                              gint64 k);
+
+/* Forward: two products, 4 batch heads q kv d FLOPs. Any other pass: the whole backward, five (2.5 times as many). */
+OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 q_length,
+                                   gint64 kv_length, gint64 heads, gint64 kv_heads, gint64 head_dim, gboolean causal);
+OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops);
+OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorComm comm, double bytes);
+
+G_END_DECLS
+
+#endif

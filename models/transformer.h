@@ -1,0 +1,82 @@
+/*
+ * transformer.h - a model's blocks broken into operators of one GPU.
+ *
+ * Megatron's sharding: QKV and the MLP's first GEMM column-parallel, the attention output and the MLP's second GEMM
+ * row-parallel; forward ends each of the two blocks in an all-reduce, backward begins them with one. With sequence
+ * parallelism the all-reduce becomes reduce-scatter + all-gather and norms, dropouts and residuals work on s/tp tokens
+ * (Korthikanti et al. 2022). Backward of a column-parallel layer re-gathers its input under sequence parallelism.
+ */
+#ifndef ORR_TRANSFORMER_H
+#define ORR_TRANSFORMER_H
+
+#include "models/model.h"
+#include "models/operator.h"
+
+G_BEGIN_DECLS
+
+/* Also stands for the age of the kernels around it. Unfused, Megatron in 2021-22: the bias of QKV, the gradient's
+ * addition to main-grad and the gradients of a norm's weights are kernels of their own. Fused: parts of others. */
+typedef enum { ORR_ATTENTION_UNFUSED, ORR_ATTENTION_FUSED } OrrAttention;
+extern const char *const orr_attention_words[]; /* "unfused", "fused", NULL */
+
+/* How one rank sees the model. */
+typedef struct {
+  gint64 micro_batch; /* sequences */
+  gint64 sequence;    /* tokens a sequence */
+  gint64 tp;
+  gboolean sequence_parallel;
+  OrrAttention attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
+  gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
+  OrrDtype dtype;
+} OrrShard;
+
+/* Whether @model can be split so: heads, key-value heads and MLP by tp, tokens under sequence parallelism, learned
+ * positions enough. @model is settled; findings at @place. */
+void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place, OrrDiags *diags);
+
+/* Each appends OrrOperator to @operators in execution order, COMM operators (only when tp > 1) in their places.
+ * Backward appends DGRAD and WGRAD of each GEMM. A COMM's pass is that of the result it serves: one of DGRAD may run
+ * beside the WGRAD operators that follow it, one of WGRAD (the re-gathered input) beside the DGRAD that follow, where
+ * the framework overlaps them (Megatron's async-tensor-model-parallel-allreduce, from 2022); else each blocks. */
+void orr_transformer_layer_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+void orr_transformer_layer_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+
+/* What recomputation replays before a layer's backward: nothing, the attention core, or the whole forward. */
+void orr_transformer_layer_recompute(const OrrModel *model, const OrrShard *shard, OrrRecompute recompute,
+                                     GArray *operators);
+
+/* First stage: token (vocabulary-parallel) and position embedding, dropout. */
+void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+
+/* Last stage: final norm, vocabulary-parallel logits, cross entropy. */
+void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+
+/* Adam on @parameters of one GPU, mixed precision with fp32 master weights as Megatron runs it: gradient copy to fp32,
+ * unscale and inf check (fp16 only), gradient norm and clip, Adam, copy back. */
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators);
+
+/* Parameters that one tensor-parallel rank holds. */
+double orr_transformer_layer_parameters(const OrrModel *model, gint64 tp);
+double orr_transformer_embedding_parameters(const OrrModel *model, gint64 tp); /* of the first stage */
+
+/* Of the last stage: no logits' weights when it shares the first stage's memory (pp = 1, tied). */
+double orr_transformer_head_parameters(const OrrModel *model, gint64 tp, gboolean shares_embedding);
+
+/* Bytes of activations that one layer keeps from forward to backward for one micro-batch (Korthikanti et al. 2022, eq.
+ * 2-6: sbh (10 + 24/t + 5 a s / (h t)) and its variants; generalised to GQA, gated MLPs, fused attention). */
+double orr_transformer_layer_activation_bytes(const OrrModel *model, const OrrShard *shard, OrrRecompute recompute);
+
+/* The same beyond the layers: embedding dropout mask on the first stage; norm input, logits and loss on the last
+ * (Korthikanti et al., section 4.3). */
+double orr_transformer_embedding_activation_bytes(const OrrModel *model, const OrrShard *shard);
+double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard);
+
+/* Bytes of one micro-batch that one rank holds at a pipeline boundary: s b h * dtype; under sequence parallelism 1/tp
+ * of it. (Without it, scatter-gather sends 1/tp and gathers on the other side: the pipeline's business.) */
+double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * transformer_ends.c - what the first and the last pipeline stage do beside layers, and the optimizer.
+ *
+ * Kernels and their order are NVIDIA/Megatron-LM v2.x's: megatron/model/language_model.py (Embedding),
+ * megatron/model/gpt_model.py, megatron/mpu/cross_entropy.py, megatron/optimizer/optimizer.py (Float16Optimizer-
+ * WithFloat16Params), apex FusedAdam.
+ */
+#include "models/transformer_private.h"
+
+/* --- embedding --- */
+
+/* Look-up (read, write), the rows of other ranks' tokens set to 0 (write), the sum over ranks; positions: look-up
+ * (read, write), addition (2 reads, write); [b, s, h] -> [s, b, h]; dropout. */
+void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, shard);
+  double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
+  orr_transformer_put_memory(&view, operators, "embedding", ORR_PASS_FORWARD, all, shard->tp > 1 ? 3 : 2, 0);
+  if (view.sequence_parallel)
+    orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER);
+  else
+    orr_transformer_put_comm(&view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE);
+  if (model->position == ORR_POSITION_LEARNED)
+    orr_transformer_put_memory(&view, operators, "position-embedding", ORR_PASS_FORWARD, own, 5, 0);
+  orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_FORWARD, own, 2, 0);
+  if (shard->dropout)
+    orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_FORWARD, own, 2, 1);
+}
+
+/* The gradient of a look-up is dense: a table of zeros, then the tokens' rows added to it (read dy, read and write the
+ * row), then the whole table added to main-grad. */
+static void put_table_grad(const OrrTransformerView *view, GArray *operators, const char *name, double table,
+                           double tokens_elements) {
+  double moves = table + 3 * tokens_elements;
+  orr_transformer_put_memory(view, operators, name, ORR_PASS_WGRAD, moves, 1, 0);
+  orr_transformer_put_main_grad(view, operators, table);
+}
+
+void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, shard);
+  double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
+  if (shard->dropout)
+    orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_DGRAD, own, 2, 1);
+  orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_DGRAD, own, 2, 0);
+  if (model->position == ORR_POSITION_LEARNED)
+    put_table_grad(&view, operators, "position-embedding", (double)model->context * model->hidden, own);
+  if (view.sequence_parallel)
+    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER);
+  put_table_grad(&view, operators, "embedding", (double)view.vocab * model->hidden, all);
+}
+
+/* --- head --- */
+
+/* One number a token from each rank, in fp32: their maximum, the target's logit, the sum of exponentials. */
+static void put_loss_comm(const OrrTransformerView *view, GArray *operators) {
+  OrrOperator op = orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, 4.0 * view->tokens);
+  if (view->shard->tp > 1)
+    g_array_append_val(operators, op);
+}
+
+static void put_logits_pass(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
+                            double bytes_per_logit) {
+  double bytes = bytes_per_logit * view->tokens * view->vocab;
+  OrrOperator op = orr_operator_memory(name, pass, ORR_FP32, bytes, 0);
+  g_array_append_val(operators, op);
+}
+
+/* Passes over the logits of _VocabParallelCrossEntropy on output.float(), bytes each for a 2-byte format: cast 2 + 4,
+ * max 4; subtract 4 + 4, exp 4 + 4, sum 4; divide 4 + 4: 38 in all. */
+static void put_cross_entropy(const OrrTransformerView *view, GArray *operators) {
+  put_logits_pass(view, operators, "cross-entropy-max", ORR_PASS_FORWARD, view->element_bytes + 4 + 4);
+  put_loss_comm(view, operators);
+  put_loss_comm(view, operators);
+  put_logits_pass(view, operators, "cross-entropy-exp", ORR_PASS_FORWARD, 8 + 8 + 4);
+  put_loss_comm(view, operators);
+  put_logits_pass(view, operators, "cross-entropy-softmax", ORR_PASS_FORWARD, 8);
+}
+
+void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, shard);
+  orr_transformer_put_norm(&view, operators);
+  if (view.sequence_parallel)
+    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER);
+  orr_transformer_put_linear(&view, operators, "logits", view.vocab, model->hidden);
+  put_cross_entropy(&view, operators);
+}
+
+/* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back 4 + 2. */
+void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, shard);
+  put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, 8 + 4 + view.element_bytes);
+  orr_transformer_put_linear_backward(&view, operators, "logits", view.vocab, model->hidden, TRUE);
+  orr_transformer_put_norm_backward(&view, operators);
+}
+
+/* --- optimizer --- */
+
+/* One kernel over all parameters: bytes a parameter, by the format of the gradients. */
+typedef struct {
+  const char *name;
+  double fp16, bf16, fp32;
+} OptimizerPass;
+
+/* fp16: gradients gathered in fp16, scaled by the loss scale. bf16: gathered in fp32, no scale. fp32: nothing mixed.
+ * 0: not run. */
+static const OptimizerPass optimizer_passes[] = {
+    {"gradient-average", 2 + 2, 4 + 4, 4 + 4},                   /* local DDP divides by dp before it reduces */
+    {"gradient-to-fp32", 2 + 4, 0, 0},                           /* main_grad.float() */
+    {"gradient-unscale", 4 + 4, 0, 0},                           /* and the search for inf and NaN */
+    {"gradient-norm", 4, 4, 4},                                  /* multi_tensor_l2norm */
+    {"gradient-clip", 4 + 4, 4 + 4, 4 + 4},                      /* multi_tensor_scale; run where the norm is above 1 */
+    {"adam", 4 * 4 + 3 * 4, 4 * 4 + 3 * 4, 4 * 4 + 3 * 4},       /* reads g, p, m, v; writes p, m, v */
+    {"parameters-to-half", 4 + 2, 4 + 2, 0},                     /* master weights to model weights */
+    {"gradient-zero", 2, 4, 4},                                  /* main-grad for the next step */
+};
+
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators) {
+  for (guint i = 0; i < G_N_ELEMENTS(optimizer_passes); i++) {
+    const OptimizerPass *pass = &optimizer_passes[i];
+    double bytes = dtype == ORR_FP16 ? pass->fp16 : orr_dtype_bytes(dtype) == 4 ? pass->fp32 : pass->bf16;
+    OrrOperator op = orr_operator_memory(pass->name, ORR_PASS_OPTIMIZER, ORR_FP32, parameters * bytes, 0);
+    if (bytes > 0)
+      g_array_append_val(operators, op);
+  }
+}

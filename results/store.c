@@ -1,0 +1,285 @@
+/*
+ * store.c - the results database: opening it, and the transaction of a run.
+ *
+ * Invariants:
+ *  1. A file that is not ours, or newer than we are, is never handed to SQLite (store_file.c).
+ *  2. Whatever a run writes lies between BEGIN IMMEDIATE and COMMIT of one connection: a process that dies in between
+ *     leaves nothing of it (an uncommitted tail of the write-ahead log is not read by anyone).
+ *  3. The schema and its two numbers are made in one transaction too: two processes may make one file at the same time.
+ *  4. A database at rest is one file: the last writer that closes it folds the log back and leaves WAL mode, so that it
+ *     can be read from a folder that cannot be written.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/store_private.h"
+#include "sim/base/fault.h"
+
+/* What every database has from the start; fact tables are made from field tables (store_rows.c). */
+static const char schema_sql[] =
+    "CREATE TABLE IF NOT EXISTS run (\n"
+    "  id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, kind TEXT NOT NULL, file TEXT, hash TEXT NOT NULL,\n"
+    "  resolved TEXT NOT NULL, tool_version TEXT NOT NULL, engine TEXT NOT NULL, fidelity TEXT NOT NULL,\n"
+    "  started_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), wall_time_s REAL) STRICT;\n"
+    "CREATE TABLE IF NOT EXISTS param (\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL, value TEXT,\n"
+    "  number REAL, PRIMARY KEY (run_id, path)) STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE IF NOT EXISTS metric_def (\n"
+    "  table_name TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, sentence TEXT NOT NULL,\n"
+    "  PRIMARY KEY (table_name, name)) STRICT;\n"
+    "INSERT OR REPLACE INTO metric_def VALUES\n"
+    "  ('run', 'id', '', 'The run''s number: run_id in every other table.'),\n"
+    "  ('run', 'scenario', '', 'The scenario''s name.'),\n"
+    "  ('run', 'kind', '', 'The kind of workload.'),\n"
+    "  ('run', 'file', '', 'The file that the scenario was read from.'),\n"
+    "  ('run', 'hash', '', 'SHA-256 of the resolved scenario: equal hashes, equal rows.'),\n"
+    "  ('run', 'resolved', '', 'The scenario with every name resolved and every default filled in, as YAML.'),\n"
+    "  ('run', 'tool_version', '', 'The version of Orrery that ran it.'),\n"
+    "  ('run', 'engine', '', 'The engine and its settings.'),\n"
+    "  ('run', 'fidelity', '', 'folded: equivalent ranks were replayed once; full: every rank was.'),\n"
+    "  ('run', 'started_at', '', 'When the run was begun (UTC, ISO 8601).'),\n"
+    "  ('run', 'wall_time_s', 's', 'How long the run took on the machine that ran it.'),\n"
+    "  ('param', 'path', '', 'The dotted path of a member of the resolved scenario.'),\n"
+    "  ('param', 'value', '', 'Its value as YAML would hold it.'),\n"
+    "  ('param', 'number', '', 'Its value as a number in its base unit (bytes, seconds, ...); NULL for words.');\n"
+    "PRAGMA application_id = " G_STRINGIFY(ORR_STORE_APPLICATION_ID) ";\n"
+                                                                     "PRAGMA user_version = " G_STRINGIFY(
+                                                                         ORR_STORE_VERSION) ";\n";
+
+/* --- Errors and statements --- */
+
+static OrrFaultCode fault_of(int code) {
+  switch (code & 0xff) { /* the primary code of an extended one */
+  case SQLITE_ERROR:
+  case SQLITE_CONSTRAINT:
+  case SQLITE_MISMATCH:
+  case SQLITE_MISUSE:
+  case SQLITE_RANGE:
+    return ORR_FAULT_INTERNAL;
+  default:
+    return ORR_FAULT_RESOURCE;
+  }
+}
+
+gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error) {
+  int code = sqlite3_errcode(store->db);
+  if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is locked by another process (waited %g s)", store->path,
+                ORR_STORE_BUSY_MS / 1e3);
+    return FALSE;
+  }
+  gboolean is_file = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY;
+  g_autofree char *reason = is_file ? orr_store_file_reason(store->path, TRUE) : NULL;
+  g_set_error(error, ORR_FAULT, fault_of(code), "%s: %s: %s", store->path, doing,
+              reason ? reason : sqlite3_errmsg(store->db));
+  return FALSE;
+}
+
+gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error) {
+  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || orr_store_fail(store, "cannot be used", error);
+}
+
+sqlite3_stmt *orr_store_prepare(const OrrStore *store, const char *sql, GError **error) {
+  sqlite3_stmt *stmt = NULL;
+  if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL) != SQLITE_OK)
+    orr_store_fail(store, "cannot prepare", error);
+  return stmt;
+}
+
+gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing, GError **error) {
+  int code = sqlite3_step(stmt);
+  gboolean fine = code == SQLITE_DONE || code == SQLITE_ROW || orr_store_fail(store, doing, error);
+  sqlite3_reset(stmt);
+  return fine;
+}
+
+/* The one number that @sql asks for. */
+static gboolean ask_number(const OrrStore *store, const char *sql, gint64 *ret_number, GError **error) {
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, sql, error);
+  if (!stmt) return FALSE;
+  if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
+  *ret_number = sqlite3_column_int64(stmt, 0);
+  return TRUE;
+}
+
+/* --- Opening --- */
+
+/* A connection to @path. The path is made absolute, so that no name is special to SQLite (":memory:", "file:..."). */
+static gboolean connect_file(OrrStore *store, int flags, GError **error) {
+  g_autofree char *absolute = g_canonicalize_filename(store->path, NULL);
+  gboolean for_writing = (flags & SQLITE_OPEN_READWRITE) != 0;
+  g_autofree char *reason =
+      orr_store_file_reason(store->path, for_writing); /* SQLite would say less, and say it later */
+  if (reason) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be %s: %s", store->path,
+                for_writing ? "written" : "read", reason);
+    return FALSE;
+  }
+  if (sqlite3_open_v2(absolute, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    return orr_store_fail(store, "cannot be opened", error);
+  sqlite3_busy_timeout(store->db, ORR_STORE_BUSY_MS);
+  return TRUE;
+}
+
+/* Who looked at the file before may have seen it empty while another process was about to make it: look again. */
+static gboolean check_numbers(const OrrStore *store, GError **error) {
+  gint64 application = 0, version = 0;
+  if (!ask_number(store, "PRAGMA application_id", &application, error) ||
+      !ask_number(store, "PRAGMA user_version", &version, error))
+    return FALSE;
+  if (application == ORR_STORE_APPLICATION_ID && version <= ORR_STORE_VERSION) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is no results database that this Orrery knows", store->path);
+  return FALSE;
+}
+
+static gboolean make_schema(const OrrStore *store, GError **error) {
+  if (!orr_store_exec(store, "BEGIN IMMEDIATE", error)) return FALSE;
+  gint64 n_tables = 0;
+  if (ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, error) &&
+      (n_tables > 0 || orr_store_exec(store, schema_sql, error)) && check_numbers(store, error) &&
+      orr_store_exec(store, "COMMIT", error))
+    return TRUE;
+  sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+  return FALSE;
+}
+
+static void insert_free(gpointer stmt) { sqlite3_finalize(stmt); }
+
+static OrrStore *store_new(const char *path) {
+  OrrStore *store = g_new0(OrrStore, 1);
+  store->path = g_strdup(path);
+  store->inserts = g_hash_table_new_full(NULL, NULL, NULL, insert_free);
+  return store;
+}
+
+OrrStore *orr_store_open(const char *path, GError **error) {
+  gboolean is_fresh = FALSE;
+  if (!orr_store_file_check(path, &is_fresh, error)) return NULL;
+  g_autoptr(OrrStore) store = store_new(path);
+  if (!connect_file(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error)) return NULL;
+  if (is_fresh ? !make_schema(store, error) : !check_numbers(store, error)) return NULL;
+  /* Where the log cannot be had (others are reading the file this moment, or the file system has no shared memory)
+   * SQLite stays with its journal: slower, no less safe. NORMAL: a power cut may lose the last runs, never the file. */
+  sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+  if (!orr_store_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384",
+                      error))
+    return NULL;
+  store->is_writer = TRUE;
+  return g_steal_pointer(&store);
+}
+
+OrrStore *orr_store_open_read(const char *path, GError **error) {
+  gboolean is_fresh = FALSE;
+  if (!orr_store_file_check(path, &is_fresh, error)) return NULL;
+  if (is_fresh) {
+    gboolean exists = g_file_test(path, G_FILE_TEST_EXISTS);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", path,
+                exists ? "is empty: no run was ever stored in it" : "there is no such results database");
+    return NULL;
+  }
+  g_autoptr(OrrStore) store = store_new(path);
+  if (!connect_file(store, SQLITE_OPEN_READONLY, error) || !check_numbers(store, error)) return NULL;
+  return g_steal_pointer(&store);
+}
+
+void orr_store_free(OrrStore *store) {
+  if (!store) return;
+  orr_store_abandon_run(store);
+  orr_store_forget_inserts(store);
+  sqlite3_finalize(store->param);
+  if (store->is_writer) {
+    sqlite3_busy_timeout(store->db, 0); /* invariant 4, unless others have it open: then the last of them does it */
+    sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+  }
+  sqlite3_close(store->db);
+  g_hash_table_unref(store->inserts);
+  g_free(store->path);
+  g_free(store);
+}
+
+/* --- A run --- */
+
+static gboolean insert_run(OrrStore *store, const OrrRunFacts *facts, GError **error) {
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
+      store,
+      "INSERT INTO run (scenario, kind, file, hash, resolved, tool_version, engine, fidelity, wall_time_s)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+      error);
+  if (!stmt) return FALSE;
+  const char *const texts[] = {facts->scenario, facts->kind,         facts->file,   facts->hash,
+                               facts->resolved, facts->tool_version, facts->engine, facts->fidelity};
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) sqlite3_bind_text(stmt, (int)i + 1, texts[i], -1, SQLITE_STATIC);
+  sqlite3_bind_double(stmt, G_N_ELEMENTS(texts) + 1, facts->wall_time_s);
+  return orr_store_step(store, stmt, "cannot add a run", error);
+}
+
+gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id, GError **error) {
+  if (store->run_id || !store->is_writer) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: %s", store->path,
+                store->run_id ? "a run is already being written" : "was opened for reading");
+    return FALSE;
+  }
+  if (!orr_store_exec(store, "BEGIN IMMEDIATE", error)) return FALSE;
+  if (!insert_run(store, facts, error)) {
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return FALSE;
+  }
+  store->run_id = sqlite3_last_insert_rowid(store->db);
+  if (ret_run_id) *ret_run_id = store->run_id;
+  return TRUE;
+}
+
+gboolean orr_store_check_run(const OrrStore *store, GError **error) {
+  if (store->run_id) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: no run is being written", store->path);
+  return FALSE;
+}
+
+/* The number that @text is, or that it begins with where a unit follows ("4.5e+11 B/s"). */
+static gboolean number_of(const char *text, double *ret_number) {
+  char *end = NULL;
+  double number = text ? g_ascii_strtod(text, &end) : NAN;
+  if (!isfinite(number) || end == text || (*end != '\0' && *end != ' ')) return FALSE;
+  *ret_number = number;
+  return TRUE;
+}
+
+gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text, GError **error) {
+  if (!orr_store_check_run(store, error)) return FALSE;
+  if (!store->param && !(store->param = orr_store_prepare(store, "INSERT INTO param VALUES (?1, ?2, ?3, ?4)", error)))
+    return FALSE;
+  double number;
+  sqlite3_bind_int64(store->param, 1, store->run_id);
+  sqlite3_bind_text(store->param, 2, path, -1, SQLITE_STATIC);
+  sqlite3_bind_text(store->param, 3, text, -1, SQLITE_STATIC);
+  if (number_of(text, &number))
+    sqlite3_bind_double(store->param, 4, number);
+  else
+    sqlite3_bind_null(store->param, 4);
+  if (orr_store_step(store, store->param, "param", error)) return TRUE;
+  g_prefix_error(error, "%s: ", path);
+  return FALSE;
+}
+
+gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error) {
+  if (!orr_store_check_run(store, error)) return FALSE;
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, "UPDATE run SET wall_time_s = ?1 WHERE id = ?2", error);
+  if (stmt) {
+    sqlite3_bind_double(stmt, 1, wall_time_s);
+    sqlite3_bind_int64(stmt, 2, store->run_id);
+    if (orr_store_step(store, stmt, "cannot end a run", error) && orr_store_exec(store, "COMMIT", error)) {
+      store->run_id = 0;
+      return TRUE;
+    }
+  }
+  orr_store_abandon_run(store);
+  return FALSE;
+}
+
+void orr_store_abandon_run(OrrStore *store) {
+  if (!store->run_id) return;
+  store->run_id = 0;
+  orr_store_forget_inserts(store); /* their tables may go with the transaction */
+  sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}

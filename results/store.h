@@ -1,0 +1,83 @@
+/*
+ * store.h - the results database. Only results/ includes SQLite.
+ *
+ * One SQLite file, STRICT tables, WAL while it is written; application_id 0x4f525259 ("ORRY"), user_version the schema
+ * version. Each kind of row is described by a field table: the store makes its SQL table (columns: run_id INTEGER NOT
+ * NULL REFERENCES run(id), then the fields with '_' for '-') the first time a row of it is added, and its metric_def
+ * rows (table_name, name, unit, sentence). A run is written in one transaction: it is there whole or not at all.
+ *
+ * NULL is: a REAL that is not finite; of OPTIONAL fields a text that is NULL and a number outside its own limits (a
+ * micro-batch of -1 in a field that is UNSIGNED). WORD is stored as its word, BOOL as 0 or 1; only scalar fields can be
+ * columns. `param` keeps a value's text and, where it is a number or a quantity, the number in its base unit.
+ *
+ * Errors: ORR_FAULT_RESOURCE for what cannot be opened or written, is locked, is not a database of ours (foreign
+ * application_id or no SQLite file at all: it is never touched) or is of a newer schema version.
+ */
+#ifndef ORR_STORE_H
+#define ORR_STORE_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrStore OrrStore;
+
+OrrStore *orr_store_open(const char *path, GError **error);      /* made where absent */
+OrrStore *orr_store_open_read(const char *path, GError **error); /* read-only; must exist */
+void orr_store_free(OrrStore *store);                            /* an unfinished run is rolled back */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrStore, orr_store_free)
+
+typedef struct {
+  const char *scenario; /* its name */
+  const char *kind;     /* workload kind: "training" */
+  const char *file;     /* where it was read from */
+  const char *hash;     /* SHA-256 of @resolved */
+  const char *resolved; /* the resolved scenario, YAML */
+  const char *tool_version;
+  const char *engine;   /* orr_engine_settings */
+  const char *fidelity; /* "folded" or "full" */
+  double wall_time_s;
+} OrrRunFacts;
+
+/* Begins the transaction of one run. */
+gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id, GError **error);
+gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text, GError **error);
+gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row, GError **error);
+gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error); /* commits */
+void orr_store_abandon_run(OrrStore *store);
+
+/* A table of answers: text cells (NULL: SQL NULL), column names. */
+typedef struct {
+  char **columns;      /* strv */
+  gboolean *is_number; /* per column: every cell is a number */
+  GPtrArray *rows;     /* of char ** with n_columns cells, each owned, may be NULL */
+  guint n_columns;
+} OrrAnswer;
+
+void orr_answer_free(OrrAnswer *answer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrAnswer, orr_answer_free)
+
+/* @sql_or_view: a shipped view's name, or one SQL statement (read-only; only SELECT/WITH/VALUES/EXPLAIN/PRAGMA reads).
+ * @run_id: what views show; 0 is the newest run. ORR_FAULT_USAGE passes SQLite's own message with the statement. */
+OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error);
+
+/* Shipped views: results/views/NAME.sql, one question each: a first comment line is the question, then what it reads
+ * ("-- reads: table(column, ...); ..."), a comment line per column ("-- column: sentence"), then one SELECT that may
+ * use :run. What a view reads and a database does not have counts as empty: a view never fails for want of a table. */
+typedef struct {
+  const char *name;
+  const char *question;
+  const char *sql; /* the whole file */
+} OrrView;
+
+const OrrView *orr_views(guint *ret_n); /* alphabetical; static (compiled in by meson) */
+const OrrView *orr_view_find(const char *name);
+
+/* Output of an answer; newly allocated text. */
+char *orr_answer_table(const OrrAnswer *answer); /* aligned columns for people */
+char *orr_answer_csv(const OrrAnswer *answer);   /* RFC 4180's quoting, lines end in LF */
+char *orr_answer_json(const OrrAnswer *answer);  /* array of objects */
+
+G_END_DECLS
+
+#endif

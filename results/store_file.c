@@ -1,0 +1,72 @@
+/*
+ * store_file.c - is this file ours? Asked before SQLite sees it.
+ *
+ * SQLite may write to a file merely by opening it (roll a journal back, make a -shm beside a WAL database, checkpoint
+ * at close), so a file that is not ours is told from its first bytes alone. Of the database header (100 bytes,
+ * https://www.sqlite.org/fileformat2.html section 1.3) this reads the magic string (offset 0), user_version (60, big
+ * endian) and application_id (68, big endian). Both numbers are written in the transaction that makes the schema, in
+ * rollback-journal mode, so they are on the first page of every database of ours from its first commit on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "results/store_private.h"
+#include "sim/base/fault.h"
+
+enum { HEADER_BYTES = 100, AT_USER_VERSION = 60, AT_APPLICATION_ID = 68 };
+
+static guint32 big_endian(const guint8 *bytes) {
+  return (guint32)bytes[0] << 24 | (guint32)bytes[1] << 16 | (guint32)bytes[2] << 8 | bytes[3];
+}
+
+static gboolean refuse(const char *path, const char *why, GError **error) {
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", path, why);
+  return FALSE;
+}
+
+static gboolean header_check(const char *path, const guint8 *header, size_t n, GError **error) {
+  if (n < HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
+    return refuse(path, "is no SQLite database; it was left as it is", error);
+  guint32 application = big_endian(header + AT_APPLICATION_ID), version = big_endian(header + AT_USER_VERSION);
+  if (application != ORR_STORE_APPLICATION_ID)
+    return refuse(path, "is an SQLite database of another program; it was left as it is", error);
+  if (version > ORR_STORE_VERSION) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "%s: is of schema version %u, made by a newer Orrery; this one knows %d", path, version,
+                ORR_STORE_VERSION);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **error) {
+  struct stat facts;
+  if (stat(path, &facts) != 0) {
+    *ret_fresh = TRUE;
+    return errno == ENOENT ? TRUE : refuse(path, g_strerror(errno), error);
+  }
+  if (S_ISDIR(facts.st_mode)) return refuse(path, "is a folder", error);
+  if (!S_ISREG(facts.st_mode)) return refuse(path, "is not a regular file", error);
+  *ret_fresh = facts.st_size == 0;
+  if (*ret_fresh) return TRUE;
+  guint8 header[HEADER_BYTES];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return refuse(path, g_strerror(errno), error);
+  ssize_t n = read(fd, header, sizeof header);
+  close(fd);
+  return header_check(path, header, n < 0 ? 0 : (size_t)n, error);
+}
+
+char *orr_store_file_reason(const char *path, gboolean for_writing) {
+  g_autofree char *folder = g_path_get_dirname(path);
+  if (access(path, F_OK) == 0 && access(path, for_writing ? R_OK | W_OK : R_OK) != 0)
+    return g_strdup(g_strerror(errno));
+  if (access(folder, F_OK) != 0) return g_strdup_printf("there is no folder '%s'", folder);
+  /* SQLite keeps its journal beside the database, so the folder must be writable too. */
+  if (for_writing && access(folder, W_OK | X_OK) != 0)
+    return g_strdup_printf("folder '%s': %s", folder, g_strerror(errno));
+  return NULL;
+}

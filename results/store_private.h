@@ -1,0 +1,69 @@
+/*
+ * store_private.h - what the store_*.c files share. Nobody else includes it: SQLite stays within results/.
+ */
+#ifndef ORR_STORE_PRIVATE_H
+#define ORR_STORE_PRIVATE_H
+
+#include <sqlite3.h>
+
+#include "results/store.h"
+
+G_BEGIN_DECLS
+
+#define ORR_STORE_APPLICATION_ID 0x4f525259 /* "ORRY" */
+#define ORR_STORE_VERSION 1
+#define ORR_STORE_BUSY_MS 2000
+
+struct OrrStore {
+  sqlite3 *db;
+  char *path; /* as the caller wrote it: for messages */
+  gboolean is_writer;
+  gint64 run_id;                   /* of the run that is being written; 0: none */
+  sqlite3_stmt *param;             /* INSERT INTO param; NULL before its first use */
+  GHashTable *inserts;             /* OrrFieldTable * -> sqlite3_stmt *, owned */
+  gboolean is_authorized;          /* the statement that is being prepared asked the authorizer something */
+  const OrrFieldTable *last_table; /* the table of the last row, and its statement: rows come in runs of one table */
+  sqlite3_stmt *last_insert;
+};
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, sqlite3_finalize)
+
+/* Sets @error from the connection's last error, prefixed by the file and by what was being done; FALSE. */
+gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error);
+
+/* Runs @sql, which may be several statements and gives no rows. */
+gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error);
+
+/* One statement; NULL with @error set. */
+sqlite3_stmt *orr_store_prepare(const OrrStore *store, const char *sql, GError **error);
+
+/* Steps @stmt to its end and resets it. */
+gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing, GError **error);
+
+/* TRUE when the table is there and has a column of that name (@column NULL: when the table is there). */
+gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column);
+
+/* TRUE between begin and end of a run. */
+gboolean orr_store_check_run(const OrrStore *store, GError **error);
+
+/* Forgets the cached statements. */
+void orr_store_forget_inserts(OrrStore *store);
+
+/* The file at @path, looked at without SQLite so that one that is not ours is never touched: FALSE with @error for what
+ * must be refused; *@ret_fresh is TRUE where there is no file, or an empty one. */
+gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **error);
+
+/* Why a database at @path could not be opened or made, in words; newly allocated, NULL where nothing is to be seen. */
+char *orr_store_file_reason(const char *path, gboolean for_writing);
+
+/* What a view says it reads ("-- reads: span(lane, end_s)"), as its text with stand-ins laid under it for those tables
+ * and columns that this database does not have: no such facts were recorded, so no rows. Newly allocated. */
+char *orr_view_statement(const OrrStore *store, const OrrView *view);
+
+/* Made from results/views/ by embed.sh. */
+extern const OrrView orr_views_data[];
+extern const guint orr_views_data_n;
+
+G_END_DECLS
+
+#endif

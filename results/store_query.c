@@ -1,0 +1,236 @@
+/*
+ * store_query.c - questions to the results database: a view of ours, or one SQL statement of the user's.
+ *
+ * A question cannot write: the authorizer lets through what reads and nothing else (so no ATTACH, no PRAGMA that sets),
+ * and the statement must be read-only by SQLite's own account. One statement at a time, so that nothing hides behind a
+ * semicolon.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "results/store_private.h"
+#include "sim/base/diag.h"
+#include "sim/base/fault.h"
+
+/* PRAGMAs that tell; those in the second list only when they are given no value to set. */
+static const char *const telling_pragmas[] = {"table_info",      "table_xinfo", "table_list",
+                                              "index_list",      "index_info",  "foreign_key_list",
+                                              "integrity_check", "quick_check", NULL};
+static const char *const reading_pragmas[] = {"application_id", "user_version",  "schema_version",
+                                              "page_count",     "page_size",     "compile_options",
+                                              "encoding",       "database_list", NULL};
+
+static int authorize(void *user, int action, const char *first, const char *second, const char *schema,
+                     const char *trigger) {
+  (void)schema, (void)trigger;
+  *(gboolean *)user = TRUE;
+  switch (action) {
+  case SQLITE_SELECT:
+  case SQLITE_READ:
+  case SQLITE_RECURSIVE:
+    return SQLITE_OK;
+  case SQLITE_UPDATE: /* what SQLite asks for when it declares a table-valued PRAGMA; a true UPDATE of it is refused */
+    return strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
+  case SQLITE_FUNCTION: /* @second is the function */
+    return g_ascii_strcasecmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+  case SQLITE_PRAGMA: {
+    g_autofree char *name = g_ascii_strdown(first, -1);
+    return g_strv_contains(telling_pragmas, name) || (!second && g_strv_contains(reading_pragmas, name)) ? SQLITE_OK
+                                                                                                         : SQLITE_DENY;
+  }
+  default:
+    return SQLITE_DENY;
+  }
+}
+
+/* --- The statement --- */
+
+static gboolean refuse(const char *sql, const char *why, GError **error) {
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s, in: %s", why, sql);
+  return FALSE;
+}
+
+static gboolean fail_query(const OrrStore *store, const char *sql, GError **error) {
+  switch (sqlite3_errcode(store->db) & 0xff) {
+  case SQLITE_AUTH:
+    return refuse(sql, "a query may only read", error);
+  case SQLITE_ERROR:
+  case SQLITE_MISMATCH:
+  case SQLITE_TOOBIG:
+    return refuse(sql, sqlite3_errmsg(store->db), error);
+  default:
+    return orr_store_fail(store, "cannot be read", error);
+  }
+}
+
+/* Comments and blanks prepare to no statement at all. */
+static gboolean is_blank(const OrrStore *store, const char *sql) {
+  g_autoptr(sqlite3_stmt) stmt = NULL;
+  return sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL) == SQLITE_OK && !stmt;
+}
+
+static sqlite3_stmt *prepare_query(OrrStore *store, const char *sql, GError **error) {
+  g_autoptr(sqlite3_stmt) stmt = NULL;
+  const char *tail = NULL;
+  store->is_authorized = FALSE;
+  if (sqlite3_prepare_v2(store->db, sql, -1, &stmt, &tail) != SQLITE_OK) {
+    fail_query(store, sql, error);
+    return NULL;
+  }
+  const char *why = NULL;
+  if (!stmt)
+    why = "there is no statement";
+  else if (!store->is_authorized) /* VACUUM asks nobody, and VACUUM INTO counts as read-only */
+    why = "a query may only read";
+  else if (!is_blank(store, tail))
+    why = "one statement at a time";
+  else if (!sqlite3_stmt_readonly(stmt))
+    why = "a query may only read";
+  if (why) {
+    refuse(sql, why, error);
+    return NULL;
+  }
+  return g_steal_pointer(&stmt);
+}
+
+/* --- :run --- */
+
+/* @run_id, where there is such a run; for 0 the newest, or 0 again where there is none. */
+static gboolean resolve_run(const OrrStore *store, gint64 run_id, gint64 *ret_run_id, GError **error) {
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, "SELECT max(id), max(id = ?1) FROM run", error);
+  if (!stmt) return FALSE;
+  sqlite3_bind_int64(stmt, 1, run_id);
+  if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
+  gint64 newest = sqlite3_column_int64(stmt, 0);
+  if (run_id != 0 && !sqlite3_column_int(stmt, 1)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "%s: there is no run %" G_GINT64_FORMAT "; the newest is %" G_GINT64_FORMAT, store->path, run_id,
+                newest);
+    return FALSE;
+  }
+  *ret_run_id = run_id ? run_id : newest;
+  return TRUE;
+}
+
+static gboolean bind_run(const OrrStore *store, sqlite3_stmt *stmt, gint64 run_id, const char *sql, GError **error) {
+  for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
+    const char *name = sqlite3_bind_parameter_name(stmt, i); /* with its ':', '@' or '$'; NULL for '?' */
+    gint64 resolved = 0;
+    if (!name || strcmp(name + 1, "run") != 0) {
+      g_autofree char *why = g_strdup_printf("parameter %s has no value (:run is the only one)", name ? name : "?");
+      return refuse(sql, why, error);
+    }
+    if (!resolve_run(store, run_id, &resolved, error)) return FALSE;
+    if (resolved) sqlite3_bind_int64(stmt, i, resolved); /* else it stays NULL, which equals no run_id */
+  }
+  return TRUE;
+}
+
+/* --- The answer --- */
+
+/* The shortest text that reads back as the same double, with a point or an exponent so that it is seen to be no
+ * integer. */
+static char *real_text(double value) {
+  if (!isfinite(value)) return NULL;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  for (int digits = 15; digits <= 17; digits++) {
+    char format[] = "%.00g";
+    format[2] = (char)('0' + digits / 10);
+    format[3] = (char)('0' + digits % 10);
+    g_ascii_formatd(text, sizeof text, format, value);
+    if (g_ascii_strtod(text, NULL) == value) break;
+  }
+  return g_strconcat(text, strpbrk(text, ".e") ? NULL : ".0", NULL);
+}
+
+static char *blob_text(sqlite3_stmt *stmt, int column) {
+  const guint8 *bytes = sqlite3_column_blob(stmt, column);
+  int n = sqlite3_column_bytes(stmt, column);
+  GString *text = g_string_sized_new(2 * (gsize)n);
+  for (int i = 0; i < n; i++) g_string_append_printf(text, "%02x", bytes[i]);
+  return g_string_free(text, FALSE);
+}
+
+static char *cell_text(sqlite3_stmt *stmt, int column) {
+  switch (sqlite3_column_type(stmt, column)) {
+  case SQLITE_NULL:
+    return NULL;
+  case SQLITE_FLOAT:
+    return real_text(sqlite3_column_double(stmt, column));
+  case SQLITE_BLOB:
+    return blob_text(stmt, column);
+  case SQLITE_INTEGER:
+    return g_strdup((const char *)sqlite3_column_text(stmt, column));
+  default:
+    return g_utf8_make_valid((const char *)sqlite3_column_text(stmt, column), -1);
+  }
+}
+
+static OrrAnswer *answer_new(sqlite3_stmt *stmt) {
+  OrrAnswer *answer = g_new0(OrrAnswer, 1);
+  answer->n_columns = (guint)sqlite3_column_count(stmt);
+  answer->columns = g_new0(char *, answer->n_columns + 1);
+  answer->is_number = g_new0(gboolean, answer->n_columns);
+  answer->rows = g_ptr_array_new();
+  for (guint i = 0; i < answer->n_columns; i++) answer->columns[i] = g_strdup(sqlite3_column_name(stmt, (int)i));
+  return answer;
+}
+
+static void add_row(OrrAnswer *answer, sqlite3_stmt *stmt, gboolean *is_text) {
+  char **cells = g_new0(char *, answer->n_columns);
+  for (guint i = 0; i < answer->n_columns; i++) {
+    int type = sqlite3_column_type(stmt, (int)i);
+    cells[i] = cell_text(stmt, (int)i);
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+      answer->is_number[i] = TRUE;
+    else if (type != SQLITE_NULL)
+      is_text[i] = TRUE;
+  }
+  g_ptr_array_add(answer->rows, cells);
+}
+
+static OrrAnswer *fetch(const OrrStore *store, sqlite3_stmt *stmt, const char *sql, GError **error) {
+  g_autoptr(OrrAnswer) answer = answer_new(stmt);
+  g_autofree gboolean *is_text = g_new0(gboolean, answer->n_columns);
+  int code;
+  while ((code = sqlite3_step(stmt)) == SQLITE_ROW) add_row(answer, stmt, is_text);
+  if (code != SQLITE_DONE) {
+    fail_query(store, sql, error);
+    return NULL;
+  }
+  for (guint i = 0; i < answer->n_columns; i++) answer->is_number[i] = answer->is_number[i] && !is_text[i];
+  return g_steal_pointer(&answer);
+}
+
+static OrrAnswer *ask(OrrStore *store, const char *statement, const char *asked, gint64 run_id, GError **error) {
+  g_autoptr(sqlite3_stmt) stmt = prepare_query(store, statement, error);
+  if (!stmt || !bind_run(store, stmt, run_id, asked, error)) return NULL;
+  return fetch(store, stmt, asked, error);
+}
+
+/* A lone word that is no view is a mistyped view, not a statement. */
+static gboolean check_view_name(const char *word, GError **error) {
+  for (const char *c = word; *c; c++)
+    if (!g_ascii_isalnum(*c) && *c != '-' && *c != '_') return TRUE;
+  guint n = 0;
+  const OrrView *views = orr_views(&n);
+  g_autofree const char **names = g_new0(const char *, n + 1);
+  for (guint i = 0; i < n; i++) names[i] = views[i].name;
+  const char *nearest = orr_nearest_word(word, names);
+  g_autofree char *all = g_strjoinv(", ", (char **)names);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no view '%s'%s%s%s (views: %s; or give an SQL statement)",
+              word, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
+  return FALSE;
+}
+
+OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error) {
+  const OrrView *view = orr_view_find(sql_or_view);
+  if (!view && !check_view_name(sql_or_view, error)) return NULL;
+  /* Reads the schema afresh: another process may have made a table since, and the look for stand-ins must not fail. */
+  if (!orr_store_exec(store, "SELECT 1 FROM sqlite_schema", error)) return NULL;
+  g_autofree char *statement = view ? orr_view_statement(store, view) : g_strdup(sql_or_view);
+  sqlite3_set_authorizer(store->db, authorize, &store->is_authorized);
+  OrrAnswer *answer = ask(store, statement, view ? view->name : sql_or_view, run_id, error);
+  sqlite3_set_authorizer(store->db, NULL, NULL);
+  return answer;
+}

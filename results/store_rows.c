@@ -1,0 +1,204 @@
+/*
+ * store_rows.c - rows in, described by field tables: the SQL table, its metric_def rows and its INSERT all come from
+ * the one table.
+ *
+ *   BOOL, INT    INTEGER      REAL   REAL, NULL for what is no finite number
+ *   TEXT, WORD   TEXT         OPTIONAL fields may be NULL: a number outside its own limits (a micro-batch of -1 in a
+ *                             field that is UNSIGNED), a text that is not there
+ *
+ * A table that an older Orrery made gains the columns it lacks: they are NULL in the older runs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "results/store_private.h"
+#include "sim/base/fault.h"
+
+static char *sql_name(const char *name) { return g_strdelimit(g_strdup(name), "-", '_'); }
+
+static const char *sql_type(const OrrField *field) {
+  switch (field->kind) {
+  case ORR_FIELD_BOOL:
+  case ORR_FIELD_INT:
+    return "INTEGER";
+  case ORR_FIELD_REAL:
+    return "REAL";
+  case ORR_FIELD_TEXT:
+  case ORR_FIELD_WORD:
+    return "TEXT";
+  default:
+    return NULL;
+  }
+}
+
+static const char *sql_null(const OrrField *field) {
+  gboolean may_be_null = field->kind == ORR_FIELD_REAL || field->flags & ORR_FIELD_OPTIONAL;
+  return may_be_null ? "" : " NOT NULL";
+}
+
+gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column) {
+  return sqlite3_table_column_metadata(store->db, "main", table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+void orr_store_forget_inserts(OrrStore *store) {
+  g_hash_table_remove_all(store->inserts);
+  store->last_table = NULL;
+  store->last_insert = NULL;
+}
+
+/* --- Making the table --- */
+
+static gboolean check_table(const OrrFieldTable *table, GError **error) {
+  static const char *const own[] = {"run", "param", "metric_def", NULL};
+  if (g_strv_contains(own, table->name)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "rows cannot be called '%s': the store's own table", table->name);
+    return FALSE;
+  }
+  for (size_t i = 0; i < table->n_fields; i++)
+    if (!sql_type(&table->fields[i])) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "row table '%s': field '%s' is no scalar", table->name,
+                  table->fields[i].name);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static char *create_sql(const OrrFieldTable *table, const char *name) {
+  GString *sql = g_string_new(NULL);
+  g_string_append_printf(sql, "CREATE TABLE IF NOT EXISTS \"%s\" (\n", name);
+  g_string_append(sql, "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE");
+  for (size_t i = 0; i < table->n_fields; i++) {
+    const OrrField *field = &table->fields[i];
+    g_autofree char *column = sql_name(field->name);
+    g_string_append_printf(sql, ",\n  \"%s\" %s%s", column, sql_type(field), sql_null(field));
+  }
+  /* Rows of a run come together, so the index grows at its end and costs little. */
+  g_string_append_printf(sql, ") STRICT;\nCREATE INDEX IF NOT EXISTS \"%s_run\" ON \"%s\" (run_id);", name, name);
+  return g_string_free(sql, FALSE);
+}
+
+static gboolean add_missing_columns(const OrrStore *store, const OrrFieldTable *table, const char *name,
+                                    GError **error) {
+  for (size_t i = 0; i < table->n_fields; i++) {
+    g_autofree char *column = sql_name(table->fields[i].name);
+    if (orr_store_has_column(store, name, column)) continue;
+    g_autofree char *sql =
+        g_strdup_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name, column, sql_type(&table->fields[i]));
+    if (!orr_store_exec(store, sql, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean add_metric_defs(const OrrStore *store, const OrrFieldTable *table, const char *name, GError **error) {
+  g_autoptr(sqlite3_stmt) stmt =
+      orr_store_prepare(store, "INSERT OR REPLACE INTO metric_def VALUES (?1, ?2, ?3, ?4)", error);
+  for (size_t i = 0; stmt && i < table->n_fields; i++) {
+    const OrrField *field = &table->fields[i];
+    g_autofree char *column = sql_name(field->name);
+    sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC);
+    sqlite3_bind_text(stmt, 3, field->kind == ORR_FIELD_REAL ? orr_unit_symbol(field->unit) : "", -1, SQLITE_STATIC);
+    sqlite3_bind_text(stmt, 4, field->sentence ? field->sentence : "", -1, SQLITE_STATIC);
+    if (!orr_store_step(store, stmt, "metric_def", error)) return FALSE;
+  }
+  return stmt != NULL;
+}
+
+static sqlite3_stmt *prepare_insert(const OrrStore *store, const OrrFieldTable *table, const char *name,
+                                    GError **error) {
+  g_autoptr(GString) columns = g_string_new("run_id"), values = g_string_new("?1");
+  for (size_t i = 0; i < table->n_fields; i++) {
+    g_autofree char *column = sql_name(table->fields[i].name);
+    g_string_append_printf(columns, ", \"%s\"", column);
+    g_string_append_printf(values, ", ?%zu", i + 2);
+  }
+  g_autofree char *sql = g_strdup_printf("INSERT INTO \"%s\" (%s) VALUES (%s)", name, columns->str, values->str);
+  return orr_store_prepare(store, sql, error);
+}
+
+static sqlite3_stmt *make_insert(const OrrStore *store, const OrrFieldTable *table, GError **error) {
+  if (!check_table(table, error)) return NULL;
+  g_autofree char *name = sql_name(table->name);
+  g_autofree char *create = create_sql(table, name);
+  if (!orr_store_exec(store, create, error) || !add_missing_columns(store, table, name, error) ||
+      !add_metric_defs(store, table, name, error))
+    return NULL;
+  return prepare_insert(store, table, name, error);
+}
+
+static sqlite3_stmt *find_insert(OrrStore *store, const OrrFieldTable *table, GError **error) {
+  if (store->last_table == table) return store->last_insert;
+  sqlite3_stmt *stmt = g_hash_table_lookup(store->inserts, table);
+  if (!stmt) {
+    stmt = make_insert(store, table, error);
+    if (!stmt) return NULL;
+    g_hash_table_insert(store->inserts, (gpointer)table, stmt);
+  }
+  store->last_table = table;
+  store->last_insert = stmt;
+  return stmt;
+}
+
+/* --- Filling it --- */
+
+/* An optional number says that it is absent by lying outside its own limits. */
+static gboolean is_absent(const OrrField *field, double value) {
+  if (!(field->flags & ORR_FIELD_OPTIONAL)) return FALSE;
+  return (field->flags & ORR_FIELD_POSITIVE && value <= 0) || (field->flags & ORR_FIELD_UNSIGNED && value < 0) ||
+         (field->min < field->max && (value < field->min || value > field->max));
+}
+
+static const char *word_of(const OrrField *field, int index) {
+  for (int i = 0; i <= index && field->words; i++)
+    if (!field->words[i]) return NULL;
+  return index >= 0 && field->words ? field->words[index] : NULL;
+}
+
+static void bind_int(sqlite3_stmt *stmt, int at, const OrrField *field, gint64 value) {
+  if (is_absent(field, (double)value))
+    sqlite3_bind_null(stmt, at);
+  else
+    sqlite3_bind_int64(stmt, at, value);
+}
+
+static void bind_real(sqlite3_stmt *stmt, int at, const OrrField *field, double value) {
+  if (!isfinite(value) || is_absent(field, value))
+    sqlite3_bind_null(stmt, at);
+  else
+    sqlite3_bind_double(stmt, at, value);
+}
+
+static void bind_field(sqlite3_stmt *stmt, int at, const OrrField *field, const void *row) {
+  const char *member = (const char *)row + field->offset;
+  switch (field->kind) {
+  case ORR_FIELD_BOOL:
+    sqlite3_bind_int(stmt, at, *(const gboolean *)member != 0);
+    break;
+  case ORR_FIELD_INT:
+    bind_int(stmt, at, field, *(const gint64 *)member);
+    break;
+  case ORR_FIELD_REAL:
+    bind_real(stmt, at, field, *(const double *)member);
+    break;
+  case ORR_FIELD_TEXT:
+    sqlite3_bind_text(stmt, at, *(char *const *)member, -1, SQLITE_STATIC);
+    break;
+  case ORR_FIELD_WORD:
+    sqlite3_bind_text(stmt, at, word_of(field, *(const int *)member), -1, SQLITE_STATIC);
+    break;
+  default: /* check_table let none through */
+    break;
+  }
+}
+
+gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row, GError **error) {
+  if (!orr_store_check_run(store, error)) return FALSE;
+  sqlite3_stmt *stmt = find_insert(store, table, error);
+  if (!stmt) {
+    g_prefix_error(error, "table %s: ", table->name);
+    return FALSE;
+  }
+  sqlite3_bind_int64(stmt, 1, store->run_id);
+  for (size_t i = 0; i < table->n_fields; i++) bind_field(stmt, (int)i + 2, &table->fields[i], row);
+  return orr_store_step(store, stmt, table->name, error);
+}

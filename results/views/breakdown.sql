@@ -1,0 +1,21 @@
+-- Where does the iteration go, by kind of time?
+-- reads: time_kind(lane, category, seconds, fraction); lane(lane, multiplicity)
+-- category: the kind of time
+-- mean_s: seconds of the iteration, the mean over all ranks
+-- percent: the same as a share of the iteration
+-- min_s: seconds on the rank that has the least of it
+-- max_s: seconds on the rank that has the most of it
+WITH rank_class AS (SELECT lane, multiplicity FROM lane WHERE run_id = :run),
+total AS (SELECT count(*) AS n_classes, sum(multiplicity) AS n_ranks FROM rank_class)
+SELECT
+  k.category,
+  sum(k.seconds * c.multiplicity) / total.n_ranks AS mean_s,
+  100.0 * sum(k.fraction * c.multiplicity) / total.n_ranks AS percent,
+  CASE WHEN count(DISTINCT k.lane) < total.n_classes THEN 0.0 ELSE min(k.seconds) END AS min_s,
+  max(k.seconds) AS max_s
+FROM time_kind k
+JOIN rank_class c USING (lane)
+CROSS JOIN total
+WHERE k.run_id = :run
+GROUP BY k.category
+ORDER BY mean_s DESC, k.category;

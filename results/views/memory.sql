@@ -1,0 +1,22 @@
+-- What fills the memory of a GPU at its peak, by pipeline stage?
+-- reads: memory(stage, weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, total_bytes, capacity_bytes)
+-- stage: the pipeline stage
+-- weights_gib: the weights, GiB
+-- gradients_gib: their gradients, GiB
+-- optimizer_gib: the optimizer's state and master weights, GiB
+-- activations_gib: activations at the schedule's peak, GiB
+-- total_gib: all of it, GiB
+-- capacity_gib: what the GPU has, GiB
+-- used_percent: the total as a share of the capacity; over 100 does not fit
+SELECT
+  stage,
+  weights_bytes / 1073741824.0 AS weights_gib,
+  gradients_bytes / 1073741824.0 AS gradients_gib,
+  optimizer_bytes / 1073741824.0 AS optimizer_gib,
+  activations_bytes / 1073741824.0 AS activations_gib,
+  total_bytes / 1073741824.0 AS total_gib,
+  capacity_bytes / 1073741824.0 AS capacity_gib,
+  100.0 * total_bytes / nullif(capacity_bytes, 0) AS used_percent
+FROM memory
+WHERE run_id = :run
+ORDER BY total_bytes DESC, stage;

@@ -1,0 +1,26 @@
+-- Which operators take the time of each phase, how fast do they run, and how is that known?
+-- reads: operator_cost(phase, name, kind, count, seconds_each, seconds_total, how, flops, bytes)
+-- phase: forward, backward, ...
+-- name: the operator
+-- kind: what sort of kernel it is
+-- count: how often it runs in one run of the phase (one micro-batch)
+-- each_us: one run of it, microseconds
+-- total_ms: all of them in one run of the phase, milliseconds
+-- percent: the same as a share of the phase
+-- tflop_per_s: FLOPs a second while it runs, TFLOP/s
+-- gbytes_per_s: bytes moved a second while it runs, GB/s
+-- how: measured, interpolated, modelled or outside the measured range
+SELECT
+  phase,
+  name,
+  kind,
+  count,
+  1e6 * seconds_each AS each_us,
+  1e3 * seconds_total AS total_ms,
+  100.0 * seconds_total / nullif(sum(seconds_total) OVER (PARTITION BY phase), 0) AS percent,
+  flops / nullif(seconds_each, 0) / 1e12 AS tflop_per_s,
+  bytes / nullif(seconds_each, 0) / 1e9 AS gbytes_per_s,
+  how
+FROM operator_cost
+WHERE run_id = :run
+ORDER BY seconds_total DESC, phase, name;

@@ -1,0 +1,33 @@
+-- Which rows of the validation sets are furthest from their measurements, and what is their answer made of?
+-- reads: validation_row(set_name, row, label, metric, measured, simulated, error, explanation, source, note)
+-- set_name: the validation set
+-- row: the row's line in its file
+-- label: what the row is
+-- metric: what was measured
+-- measured: the measurement
+-- simulated: what the simulation says
+-- error_percent: simulated over measured, less one
+-- explanation: the largest parts of the answer
+-- source: where the measurement is from
+-- note: what is to be known about it
+-- run: the run that it was compared with; of several the last
+WITH compared AS (
+  SELECT *, row_number() OVER (PARTITION BY set_name, row, metric ORDER BY run_id DESC) AS age
+  FROM validation_row
+  WHERE run_id <= :run
+)
+SELECT
+  set_name,
+  row,
+  label,
+  metric,
+  measured,
+  simulated,
+  100.0 * error AS error_percent,
+  explanation,
+  source,
+  note,
+  run_id AS run
+FROM compared
+WHERE age = 1
+ORDER BY set_name, abs(error) DESC NULLS LAST, row, metric;

@@ -1,0 +1,174 @@
+/*
+ * diag.c - a list of findings, and the nearest word.
+ *
+ * Invariants
+ *  1. Findings are kept in the order they came; text is made in the order of their places. Equal places keep the
+ *     order of finding, so the same document gives the same text.
+ *  2. A message is one line of printable UTF-8 of bounded length, whatever the document that it quotes holds: no
+ *     control character of a user's file reaches a terminal.
+ */
+#include "sim/base/diag.h"
+
+#include <string.h>
+
+#include "sim/base/fault.h"
+
+#define MESSAGE_MAX_BYTES 2000
+#define WORD_MAX_BYTES 100 /* longer words are nobody's misspelling, and edit distance is quadratic */
+
+typedef struct {
+  OrrPlace place;
+  gboolean is_error;
+  guint order;
+  char *message;
+} Diag;
+
+struct OrrDiags {
+  GArray *all; /* of Diag */
+  guint n_errors;
+};
+
+static void clear_diag(gpointer diag) { g_free(((Diag *)diag)->message); }
+
+OrrDiags *orr_diags_new(void) {
+  OrrDiags *diags = g_new0(OrrDiags, 1);
+  diags->all = g_array_new(FALSE, FALSE, sizeof(Diag));
+  g_array_set_clear_func(diags->all, clear_diag);
+  return diags;
+}
+
+void orr_diags_free(OrrDiags *diags) {
+  if (!diags)
+    return;
+  g_array_unref(diags->all);
+  g_free(diags);
+}
+
+/* Rule 2. Takes @raw. */
+static char *clean_message(char *raw) {
+  gboolean cut = strlen(raw) > MESSAGE_MAX_BYTES;
+  g_autofree char *valid = g_utf8_make_valid(raw, cut ? MESSAGE_MAX_BYTES : -1);
+  GString *clean = g_string_sized_new(strlen(valid) + 4);
+  for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+    gunichar c = g_utf8_get_char(at);
+    if (c == '\n')
+      g_string_append(clean, "\\n");
+    else if (c == '\t')
+      g_string_append(clean, "\\t");
+    else if (g_unichar_iscntrl(c) || g_unichar_type(c) == G_UNICODE_FORMAT)
+      g_string_append_printf(clean, "\\u%04X", c);
+    else
+      g_string_append_unichar(clean, c);
+  }
+  if (cut)
+    g_string_append(clean, "...");
+  g_free(raw);
+  return g_string_free(clean, FALSE);
+}
+
+G_GNUC_PRINTF(4, 0)
+static void add(OrrDiags *diags, OrrPlace place, gboolean is_error, const char *format, va_list args) {
+  Diag diag = {.place = place, .is_error = is_error, .order = diags->all->len};
+  diag.message = clean_message(g_strdup_vprintf(format, args));
+  g_array_append_val(diags->all, diag);
+  diags->n_errors += is_error ? 1 : 0;
+}
+
+void orr_diags_error(OrrDiags *diags, OrrPlace place, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(diags, place, TRUE, format, args);
+  va_end(args);
+}
+
+void orr_diags_warning(OrrDiags *diags, OrrPlace place, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(diags, place, FALSE, format, args);
+  va_end(args);
+}
+
+guint orr_diags_n_errors(const OrrDiags *diags) { return diags->n_errors; }
+
+guint orr_diags_n_warnings(const OrrDiags *diags) { return diags->all->len - diags->n_errors; }
+
+static int compare(gconstpointer left, gconstpointer right) {
+  const Diag *a = *(const Diag *const *)left, *b = *(const Diag *const *)right;
+  int by_file = g_strcmp0(a->place.file, b->place.file);
+  if (by_file != 0)
+    return by_file;
+  if (a->place.line != b->place.line)
+    return a->place.line < b->place.line ? -1 : 1;
+  if (a->place.column != b->place.column)
+    return a->place.column < b->place.column ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void append_diag(GString *text, const Diag *diag) {
+  if (diag->place.file)
+    g_string_append(text, diag->place.file);
+  if (diag->place.file && diag->place.line > 0)
+    g_string_append_printf(text, ":%d:%d", diag->place.line, diag->place.column);
+  g_string_append(text, diag->place.file ? ": " : "");
+  g_string_append_printf(text, "%s: %s\n", diag->is_error ? "error" : "warning", diag->message);
+}
+
+char *orr_diags_text(const OrrDiags *diags) {
+  g_autoptr(GPtrArray) sorted = g_ptr_array_sized_new(diags->all->len);
+  for (guint i = 0; i < diags->all->len; i++)
+    g_ptr_array_add(sorted, &g_array_index(diags->all, Diag, i));
+  g_ptr_array_sort(sorted, compare);
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < sorted->len; i++)
+    append_diag(text, g_ptr_array_index(sorted, i));
+  return g_string_free(text, FALSE);
+}
+
+gboolean orr_diags_check(const OrrDiags *diags, GError **error) {
+  if (diags->n_errors == 0)
+    return TRUE;
+  g_autofree char *text = orr_diags_text(diags);
+  g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, g_strchomp(text));
+  return FALSE;
+}
+
+/* Case and the choice between '-' and '_' are no difference worth a letter. */
+static char fold(char c) { return c == '_' ? '-' : g_ascii_tolower(c); }
+
+/* Optimal string alignment: insert, delete, replace, or swap two neighbours (Damerau 1964). Words of at most
+ * WORD_MAX_BYTES. */
+static guint edit_distance(const char *a, const char *b) {
+  guint rows[3][WORD_MAX_BYTES + 1];
+  guint n = (guint)strlen(b);
+  for (guint j = 0; j <= n; j++)
+    rows[0][j] = j;
+  for (guint i = 1; a[i - 1]; i++) {
+    guint *row = rows[i % 3], *before = rows[(i + 2) % 3], *before2 = rows[(i + 1) % 3];
+    row[0] = i;
+    for (guint j = 1; j <= n; j++) {
+      gboolean same = fold(a[i - 1]) == fold(b[j - 1]);
+      row[j] = MIN(MIN(row[j - 1], before[j]) + 1, before[j - 1] + (same ? 0 : 1));
+      if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]))
+        row[j] = MIN(row[j], before2[j - 2] + 1);
+    }
+  }
+  return rows[strlen(a) % 3][n];
+}
+
+const char *orr_nearest_word(const char *word, const char *const *words) {
+  const char *nearest = NULL;
+  guint nearest_distance = G_MAXUINT;
+  gsize length = strlen(word);
+  if (length > WORD_MAX_BYTES)
+    return NULL;
+  for (; *words; words++) {
+    if (strlen(*words) > WORD_MAX_BYTES)
+      continue;
+    guint distance = edit_distance(word, *words);
+    if (distance * 3 <= MAX(length, strlen(*words)) && distance < nearest_distance) {
+      nearest = *words;
+      nearest_distance = distance;
+    }
+  }
+  return nearest;
+}

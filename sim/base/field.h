@@ -1,0 +1,123 @@
+/*
+ * field.h - field tables: a struct described once.
+ *
+ * One table per document section or result row reads it from a tree, checks it, fills its defaults (a default is text
+ * that goes through the same parser as the user's), dumps it resolved, addresses its members (`--set a.b=c`, sweep
+ * axes), documents it (Markdown, JSON Schema) and gives results/ what it needs to make and fill an SQL table.
+ *
+ * Member types by kind:
+ *   BOOL       gboolean          true | false
+ *   INT        gint64            with [min, max]; accepts 1_000 and 1e6
+ *   REAL       double            a value of dimension @unit, with [min, max] in the base unit
+ *   TEXT       char *            owned; NULL only where optional and absent
+ *   WORD       int               an enum: index into @words (NULL-terminated)
+ *   CHOICE     OrrChoice         an entry of @registry, with the entry's own parameters
+ *   SECTION    struct            embedded, described by @table; with @document also a name from the library (library.h)
+ *   TEXTS      char **           list of scalars (NULL-terminated, owned; strv)
+ *   REALS      GArray * of double, each of dimension @unit
+ *   SECTIONS   GPtrArray * of structs described by @table (each g_malloc'd; freed by orr_fields_clear)
+ *   TREE       OrrNode *         any tree, kept for its owner to read
+ *
+ * A field with no @fallback is required, unless ORR_FIELD_OPTIONAL is set: then absence leaves the member zero (INT,
+ * REAL: 0; REAL may use NAN by fallback "nan" nowhere: pick a value that is out of range and say so in @sentence).
+ */
+#ifndef ORR_FIELD_H
+#define ORR_FIELD_H
+
+#include <stddef.h>
+
+#include "sim/base/node.h"
+#include "sim/base/quantity.h"
+#include "sim/base/registry.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrLibrary OrrLibrary;
+
+typedef enum {
+  ORR_FIELD_BOOL,
+  ORR_FIELD_INT,
+  ORR_FIELD_REAL,
+  ORR_FIELD_TEXT,
+  ORR_FIELD_WORD,
+  ORR_FIELD_CHOICE,
+  ORR_FIELD_SECTION,
+  ORR_FIELD_TEXTS,
+  ORR_FIELD_REALS,
+  ORR_FIELD_SECTIONS,
+  ORR_FIELD_TREE
+} OrrFieldKind;
+
+enum {
+  ORR_FIELD_OPTIONAL = 1 << 0,  /* may be absent with no default */
+  ORR_FIELD_POSITIVE = 1 << 1,  /* INT, REAL: greater than 0 */
+  ORR_FIELD_UNSIGNED = 1 << 2   /* INT, REAL: 0 or greater */
+};
+
+typedef struct {
+  const char *name;     /* kebab-case in documents; SQL columns and JSON use the same with '_' */
+  OrrFieldKind kind;
+  size_t offset;        /* offsetof(struct, member) */
+  const char *sentence; /* one sentence; a test checks that every field has one */
+  const char *fallback; /* the default as text, or NULL */
+  unsigned flags;
+  OrrUnit unit;                 /* REAL, REALS */
+  double min, max;              /* INT, REAL: checked when min < max */
+  const char *const *words;     /* WORD */
+  const OrrRegistry *registry;  /* CHOICE */
+  const OrrFieldTable *table;   /* SECTION, SECTIONS */
+  const char *document;         /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME`
+                                 * may stand for it. A name that is both an entry and a document is the entry. */
+} OrrField;
+
+struct OrrFieldTable {
+  const char *name;       /* "cluster", "training_result": the document kind or the SQL table */
+  const char *sentence;
+  size_t size;            /* sizeof(struct) */
+  const OrrField *fields;
+  size_t n_fields;
+};
+
+#define ORR_FIELD_TABLE(name_, sentence_, type_, fields_) \
+  { .name = (name_), .sentence = (sentence_), .size = sizeof(type_), .fields = (fields_), .n_fields = G_N_ELEMENTS(fields_) }
+
+/* Reads the map @node into @out (table->size bytes, uninitialised). All findings go to @diags with their place: unknown
+ * keys with the nearest name, missing keys, wrong types, missing units, values out of range. @library (may be NULL)
+ * resolves names and `base:` of document sections. @out is always left fit for orr_fields_clear; TRUE when nothing was
+ * wrong. The keys "schema" and "base" are accepted and skipped at the top of documents. */
+gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library, OrrDiags *diags, void *out);
+
+/* @out as if read from an empty map; required fields are left zero. */
+void orr_fields_defaults(const OrrFieldTable *table, void *out);
+
+/* Frees what the members own, and zeroes them. */
+void orr_fields_clear(const OrrFieldTable *table, void *data);
+
+/* The struct as a tree with every default filled in, in table order. Reading it back gives an equal struct. */
+OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data);
+
+/* Sets the member that the dotted @path names in the *unread* tree @root of a document described by @table, making the
+ * maps on the way; a name that stands for a document section becomes {base: name}, a bare choice {kind: name}. @text is
+ * YAML flow text. FALSE with ORR_FAULT_USAGE for an unknown path (with the nearest name) or a value that is no YAML. A
+ * path below a CHOICE is checked against the entry's parameters when the tree names the entry, else accepted. */
+gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path, const char *text, GError **error);
+
+/* Calls @visit for each scalar member, in table order: "workload.parallel.tp", "8". */
+typedef void (*OrrFieldVisit)(const char *path, const char *text, void *user);
+void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit, void *user);
+
+/* Text of one scalar member, as YAML would hold it. Newly allocated. */
+char *orr_field_text(const OrrField *field, const void *data);
+
+/* A Markdown table (key, type and unit, default, sentence), sub-sections after it; a JSON Schema (draft 2020-12). */
+char *orr_fields_markdown(const OrrFieldTable *table);
+char *orr_fields_json_schema(const OrrFieldTable *table);
+
+/* What is wrong with the table itself, and with all that it leads to, one finding a line; NULL when all is well. Every
+ * field has a sentence that ends in a period, a kebab-case name, what its kind needs, and a default that reads. Each
+ * folder's tests call it for their tables. Newly allocated. */
+char *orr_fields_lint(const OrrFieldTable *table);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * field_docs.c - the Markdown reference of a table: one table of keys, then each section and each choice it leads to.
+ */
+#include <string.h>
+
+#include "sim/base/field_private.h"
+
+/* Text for a cell: a pipe would end it, a newline the row. */
+static char *cell(const char *text) {
+  g_autoptr(GString) out = g_string_new(NULL);
+  for (const char *c = text ? text : ""; *c; c++) {
+    if (*c == '|')
+      g_string_append(out, "\\|");
+    else
+      g_string_append_c(out, *c == '\n' ? ' ' : *c);
+  }
+  return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+/* GitHub's anchor of a heading: lower case, no punctuation but '-' and '_'. */
+static char *link_to(const char *name) {
+  g_autoptr(GString) anchor = g_string_new(NULL);
+  for (const char *c = name; *c; c++)
+    if (g_ascii_isalnum(*c) || *c == '-' || *c == '_')
+      g_string_append_c(anchor, g_ascii_tolower(*c));
+  return g_strdup_printf("[%s](#%s)", name, anchor->str);
+}
+
+static char *range_words(const OrrField *field) {
+  const char *unit = orr_unit_symbol(field->unit);
+  if (field->min < field->max)
+    return g_strdup_printf(", %.15g to %.15g%s%s", field->min, field->max, *unit ? " " : "", unit);
+  if (field->flags & ORR_FIELD_POSITIVE)
+    return g_strdup(", above 0");
+  return g_strdup(field->flags & ORR_FIELD_UNSIGNED ? ", 0 or more" : "");
+}
+
+static char *real_words(const OrrField *field) {
+  if (field->unit == ORR_UNIT_NONE)
+    return g_strdup("number");
+  if (field->unit == ORR_UNIT_FRACTION)
+    return g_strdup("fraction (0.9 or 90 %)");
+  return g_strdup_printf("quantity (%s)", orr_unit_allowed(field->unit));
+}
+
+static char *type_words(const OrrFieldParts *parts, const OrrField *field) {
+  g_autofree char *range = range_words(field);
+  g_autofree char *real = field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS ? real_words(field) : NULL;
+  const OrrFieldPart *part = orr_field_parts_of(parts, field);
+  g_autofree char *link = part ? link_to(part->name) : NULL;
+  g_autofree char *name = field->document ? g_strdup_printf("name of a %s, or ", field->document) : g_strdup("");
+  g_autofree char *words = field->kind == ORR_FIELD_WORD ? g_strjoinv("`, `", (char **)field->words) : NULL;
+  switch (field->kind) {
+  case ORR_FIELD_BOOL:
+    return g_strdup("`true`, `false`");
+  case ORR_FIELD_INT:
+    return g_strdup_printf("whole number%s", range);
+  case ORR_FIELD_REAL:
+    return g_strdup_printf("%s%s", real, range);
+  case ORR_FIELD_TEXT:
+    return g_strdup("text");
+  case ORR_FIELD_WORD:
+    return g_strdup_printf("`%s`", words);
+  case ORR_FIELD_CHOICE:
+    return g_strdup_printf("%sone of %s", name, link);
+  case ORR_FIELD_SECTION:
+    return g_strdup_printf("%smap: %s", name, link);
+  case ORR_FIELD_TEXTS:
+    return g_strdup("list of texts");
+  case ORR_FIELD_REALS:
+    return g_strdup_printf("list, each a %s%s", real, range);
+  case ORR_FIELD_SECTIONS:
+    return g_strdup_printf("list, each a %smap: %s", name, link);
+  default:
+    return g_strdup("any tree");
+  }
+}
+
+static void append_fields(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table) {
+  g_string_append(out, "\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n");
+  for (size_t i = 0; i < table->n_fields; i++) {
+    const OrrField *field = &table->fields[i];
+    g_autofree char *words = type_words(parts, field);
+    g_autofree char *type = cell(words);
+    g_autofree char *fallback = cell(field->fallback);
+    g_autofree char *sentence = cell(field->sentence);
+    g_string_append_printf(out, "| `%s` | %s | ", field->name, type);
+    if (field->fallback)
+      g_string_append_printf(out, "%s%s%s", *fallback ? "`" : "empty", fallback, *fallback ? "`" : "");
+    else
+      g_string_append(out, field->flags & ORR_FIELD_OPTIONAL ? "optional" : "required");
+    g_string_append_printf(out, " | %s |\n", sentence);
+  }
+}
+
+static void append_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part) {
+  const OrrEntry *const *entries = part->registry->entries;
+  g_string_append_printf(out, "\n## %s\n\nA name, or a map with `kind` and the parameters of that kind.\n", part->name);
+  g_string_append(out, "\n| Kind | Meaning |\n|---|---|\n");
+  for (guint i = 0; entries[i]; i++) {
+    g_autofree char *sentence = cell(entries[i]->sentence);
+    g_string_append_printf(out, "| `%s` | %s |\n", entries[i]->name, sentence);
+  }
+  for (guint i = 0; entries[i]; i++) {
+    if (!entries[i]->params)
+      continue;
+    g_string_append_printf(out, "\n### %s: %s\n", part->name, entries[i]->name);
+    append_fields(out, parts, entries[i]->params);
+  }
+}
+
+char *orr_fields_markdown(const OrrFieldTable *table) {
+  g_auto(OrrFieldParts) parts = {0};
+  g_autoptr(GString) out = g_string_new(NULL);
+  const OrrFieldPart *part;
+  orr_field_parts_init(&parts, table);
+  for (guint i = 0; (part = orr_field_parts_get(&parts, i)); i++) {
+    if (part->registry) {
+      append_registry(out, &parts, part);
+      continue;
+    }
+    g_string_append_printf(out, "%s %s\n", i ? "\n##" : "#", part->name);
+    if (part->table->sentence)
+      g_string_append_printf(out, "\n%s\n", part->table->sentence);
+    append_fields(out, &parts, part->table);
+  }
+  return g_string_free(g_steal_pointer(&out), FALSE);
+}

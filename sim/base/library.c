@@ -1,0 +1,265 @@
+/*
+ * library.c - documents by name.
+ *
+ * Invariants:
+ *  1. The first folder that holds a document wins, whole: documents of the same name in later folders are not seen.
+ *  2. What leaves here has no `base` left at its top; `schema` stays, for the reader to skip.
+ *  3. A document is read and resolved once; callers get copies (a sweep asks for the same ones thousands of times).
+ */
+#include "sim/base/library.h"
+
+#include <string.h>
+
+#include "sim/base/yaml.h"
+
+/* Given by the build on this file alone. The defaults serve a build by hand: everything is in the source tree. */
+#ifndef ORR_SOURCE_DIR
+#define ORR_SOURCE_DIR "."
+#endif
+#ifndef ORR_DATA_DIR
+#define ORR_DATA_DIR "/usr/share/orrery"
+#endif
+#ifndef ORR_BUILD_DIR
+#define ORR_BUILD_DIR ""
+#endif
+
+/* To add a kind: a row here, its field table in the folder that owns it, and `orrery schema` lists it. */
+const OrrDocumentKind orr_document_kinds[] = {
+    {"device", "devices", "topologies/devices"},
+    {"cluster", "clusters", "topologies/clusters"},
+    {"model", "models", "models/zoo"},
+    {"profile", "profiles", "calibration/profiles"},
+    {"workload", "workloads", "workloads/recipes"},
+    {"scenario", "scenarios", "scenarios"},
+    {"validation", "validation-sets", "scenarios/validation"}, /* scenarios too: read by path (sim/run/validate.h) */
+    {NULL, NULL, NULL},
+};
+
+struct OrrLibrary {
+  GPtrArray *folders; /* char*; the last one is the shipped library */
+  GHashTable *loaded; /* "kind/name" -> OrrNode*, bases laid under it */
+};
+
+const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
+  for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++)
+    if (strcmp(kind->kind, kind_or_plural) == 0 || strcmp(kind->plural, kind_or_plural) == 0)
+      return kind;
+  return NULL;
+}
+
+/* An executable that runs from its build folder uses the source tree beside it; an installed one, what was installed.
+ */
+static char *find_shipped(void) {
+  const char *forced = g_getenv("ORRERY_SHIPPED");
+  if (forced && *forced)
+    return g_strdup(forced);
+  g_autofree char *executable = g_file_read_link("/proc/self/exe", NULL);
+  gboolean built_here = executable && g_str_has_prefix(executable, ORR_BUILD_DIR "/");
+  return g_strdup(built_here ? ORR_SOURCE_DIR : ORR_DATA_DIR);
+}
+
+OrrLibrary *orr_library_new(const char *const *folders) {
+  OrrLibrary *library = g_new0(OrrLibrary, 1);
+  const char *path = g_getenv("ORRERY_PATH");
+  g_auto(GStrv) from_path = g_strsplit(path ? path : "", ":", -1);
+  library->folders = g_ptr_array_new_with_free_func(g_free);
+  library->loaded = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_node_free);
+  for (guint i = 0; folders && folders[i]; i++)
+    g_ptr_array_add(library->folders, g_strdup(folders[i]));
+  for (guint i = 0; from_path[i]; i++)
+    if (*from_path[i])
+      g_ptr_array_add(library->folders, g_strdup(from_path[i]));
+  g_ptr_array_add(library->folders, find_shipped());
+  return library;
+}
+
+void orr_library_free(OrrLibrary *library) {
+  if (!library)
+    return;
+  g_ptr_array_free(library->folders, TRUE);
+  g_hash_table_destroy(library->loaded);
+  g_free(library);
+}
+
+const char *orr_library_shipped(OrrLibrary *library) { return library->folders->pdata[library->folders->len - 1]; }
+
+/* --- files --- */
+
+/* The two sub-folders in which a folder may hold @kind: ours, and the flat one of a user's own library. */
+static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *ret_folders[2]) {
+  const char *slash = strrchr(kind->subfolder, '/');
+  ret_folders[0] = g_build_filename(folder, kind->subfolder, NULL);
+  ret_folders[1] = slash ? g_build_filename(folder, slash + 1, NULL) : NULL;
+}
+
+/* Names are names, not paths: nothing outside the library's folders is ever read by name. */
+static gboolean is_name(const char *name) { return *name && *name != '.' && !strchr(name, '/'); }
+
+char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *name) {
+  const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
+  if (!kind || !is_name(name))
+    return NULL;
+  g_autofree char *file = g_strconcat(name, ".yaml", NULL);
+  for (guint i = 0; i < library->folders->len; i++) {
+    char *folders[2];
+    kind_folders(library->folders->pdata[i], kind, folders);
+    g_autofree char *ours = g_build_filename(folders[0], file, NULL);
+    g_autofree char *flat = folders[1] ? g_build_filename(folders[1], file, NULL) : NULL;
+    g_free(folders[0]);
+    g_free(folders[1]);
+    if (g_file_test(ours, G_FILE_TEST_IS_REGULAR))
+      return g_steal_pointer(&ours);
+    if (flat && g_file_test(flat, G_FILE_TEST_IS_REGULAR))
+      return g_steal_pointer(&flat);
+  }
+  return NULL;
+}
+
+static void add_names(const char *folder, GPtrArray *names) {
+  g_autoptr(GDir) dir = folder ? g_dir_open(folder, 0, NULL) : NULL;
+  const char *file;
+  while (dir && (file = g_dir_read_name(dir)))
+    if (*file != '.' && g_str_has_suffix(file, ".yaml"))
+      g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
+}
+
+static int compare_texts(gconstpointer a, gconstpointer b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+char **orr_library_names(OrrLibrary *library, const char *kind_name) {
+  const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
+  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; kind && i < library->folders->len; i++) {
+    char *folders[2];
+    kind_folders(library->folders->pdata[i], kind, folders);
+    add_names(folders[0], names);
+    add_names(folders[1], names);
+    g_free(folders[0]);
+    g_free(folders[1]);
+  }
+  g_ptr_array_sort(names, compare_texts);
+  for (guint i = names->len; i-- > 1;)
+    if (strcmp(names->pdata[i], names->pdata[i - 1]) == 0)
+      g_ptr_array_remove_index(names, i);
+  g_ptr_array_add(names, NULL);
+  g_ptr_array_set_free_func(names, NULL);
+  return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
+}
+
+/* --- documents --- */
+
+static gboolean check_schema(const OrrNode *root, const char *kind, OrrDiags *diags) {
+  const OrrNode *schema = orr_node_get(root, "schema");
+  g_autofree char *wanted = g_strconcat(kind, "/1", NULL);
+  if (root->kind != ORR_NODE_MAP)
+    orr_diags_error(diags, root->place, "a document must be a map that begins with 'schema: %s'", wanted);
+  else if (!schema)
+    orr_diags_error(diags, root->place, "missing key 'schema': a %s begins with 'schema: %s'", kind, wanted);
+  else if (schema->kind != ORR_NODE_SCALAR)
+    orr_diags_error(diags, schema->place, "'schema' must be '%s'", wanted);
+  else if (strcmp(schema->text, wanted) != 0)
+    orr_diags_error(diags, schema->place, "'schema' must be '%s' here, found '%s'", wanted, schema->text);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, GPtrArray *chain,
+                     OrrDiags *diags);
+
+/* @top, whose `base` (if any) is loaded and laid under it. Takes @top. @chain holds the names that led here. */
+static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, GPtrArray *chain, OrrDiags *diags) {
+  g_autoptr(OrrNode) over = top;
+  const OrrNode *base = orr_node_get(over, "base");
+  if (!base)
+    return g_steal_pointer(&over);
+  if (base->kind != ORR_NODE_SCALAR) {
+    orr_diags_error(diags, base->place, "'base' must be the name of a %s", kind);
+    return NULL;
+  }
+  g_autoptr(OrrNode) under = load(library, kind, base->text, base->place, chain, diags);
+  if (!under)
+    return NULL;
+  orr_node_remove(over, "base");
+  return orr_node_merge(under, over);
+}
+
+static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path, GPtrArray *chain,
+                              OrrDiags *diags) {
+  g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
+  if (!root || !check_schema(root, kind, diags))
+    return NULL;
+  return lay_bases(library, kind, g_steal_pointer(&root), chain, diags);
+}
+
+static gboolean chain_has(const GPtrArray *chain, const char *name) {
+  for (guint i = 0; i < chain->len; i++)
+    if (strcmp(chain->pdata[i], name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace asked_at, OrrDiags *diags) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  guint start = 0;
+  while (strcmp(chain->pdata[start], name) != 0)
+    start++;
+  for (guint i = start; i < chain->len; i++)
+    g_string_append_printf(text, "%s -> ", (const char *)chain->pdata[i]);
+  orr_diags_error(diags, asked_at, "'base' goes in a circle: %s%s", text->str, name);
+}
+
+static void report_unknown(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
+                           OrrDiags *diags) {
+  g_auto(GStrv) names = orr_library_names(library, kind);
+  const char *nearest = orr_nearest_word(name, (const char *const *)names);
+  g_autofree char *known = g_strjoinv(", ", names);
+  if (nearest)
+    orr_diags_error(diags, asked_at, "unknown %s '%s': did you mean '%s'? (known: %s)", kind, name, nearest, known);
+  else
+    orr_diags_error(diags, asked_at, "unknown %s '%s' (known: %s)", kind, name, *known ? known : "none");
+}
+
+static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, GPtrArray *chain,
+                     OrrDiags *diags) {
+  g_autofree char *key = g_strdup_printf("%s/%s", kind, name);
+  const OrrNode *known = g_hash_table_lookup(library->loaded, key);
+  if (known)
+    return orr_node_copy(known);
+  if (chain_has(chain, name)) {
+    report_cycle(chain, name, asked_at, diags);
+    return NULL;
+  }
+  g_autofree char *path = orr_library_path(library, kind, name);
+  if (!path) {
+    report_unknown(library, kind, name, asked_at, diags);
+    return NULL;
+  }
+  g_autofree char *link = g_strdup(name);
+  g_ptr_array_add(chain, link);
+  g_autoptr(OrrNode) root = read_document(library, kind, path, chain, diags);
+  g_ptr_array_set_size(chain, (int)chain->len - 1);
+  if (!root)
+    return NULL;
+  g_hash_table_insert(library->loaded, g_steal_pointer(&key), orr_node_copy(root));
+  return g_steal_pointer(&root);
+}
+
+OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, OrrDiags *diags) {
+  g_autoptr(GPtrArray) chain = g_ptr_array_new();
+  return load(library, kind, name, asked_at, chain, diags);
+}
+
+OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section, OrrDiags *diags) {
+  g_autoptr(GPtrArray) chain = g_ptr_array_new();
+  if (section->kind == ORR_NODE_SCALAR)
+    return load(library, kind, section->text, section->place, chain, diags);
+  if (section->kind == ORR_NODE_MAP)
+    return lay_bases(library, kind, orr_node_copy(section), chain, diags);
+  orr_diags_error(diags, section->place, "a %s is a name, a map, or a map with 'base: NAME'; found a list", kind);
+  return NULL;
+}
+
+OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path, OrrDiags *diags) {
+  g_autoptr(GPtrArray) chain = g_ptr_array_new();
+  return read_document(library, kind, path, chain, diags);
+}

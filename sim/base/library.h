@@ -1,0 +1,57 @@
+/*
+ * library.h - where documents live, and how a name becomes a tree.
+ *
+ * A library is a list of folders, searched in order: those of --library, of ORRERY_PATH (colon-separated), then the one
+ * that Orrery shipped with (the source tree, or PREFIX/share/orrery). In each, a document of kind KIND and name NAME is
+ * the file SUBFOLDER/NAME.yaml, with SUBFOLDER as the kind's row says (devices: topologies/devices), or NAME.yaml
+ * in a folder named as the last part of it (devices/), so that a user's own library can be flat.
+ *
+ * Every document begins with `schema: KIND/1`. `base: NAME` lays the rest of the document on another one of its kind;
+ * a cycle of bases is an error that shows the cycle.
+ */
+#ifndef ORR_LIBRARY_H
+#define ORR_LIBRARY_H
+
+#include "sim/base/node.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrLibrary OrrLibrary;
+
+typedef struct {
+  const char *kind;      /* "device" */
+  const char *plural;    /* "devices": what `orrery list` takes */
+  const char *subfolder; /* "topologies/devices" */
+} OrrDocumentKind;
+
+extern const OrrDocumentKind orr_document_kinds[]; /* ends with a NULL kind */
+const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural); /* NULL when unknown */
+
+/* @folders: NULL-terminated, searched first (from --library). ORRERY_PATH and the shipped library follow. */
+OrrLibrary *orr_library_new(const char *const *folders);
+void orr_library_free(OrrLibrary *library);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLibrary, orr_library_free)
+
+/* The document of that kind and name with its bases laid under it and `base` removed; NULL with the reason in @diags,
+ * at @asked_at (the place that named it; the nearest known name is offered). Caller owns the tree. */
+OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, OrrDiags *diags);
+
+/* A section of a document that is a NAME, an inline map, or a map with `base: NAME`: as one map. Caller owns it; NULL
+ * with the reason in @diags. */
+OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section, OrrDiags *diags);
+
+/* A document file given by path, its `schema:` checked to be @kind/1 and its bases laid under it. NULL: see @diags. */
+OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path, OrrDiags *diags);
+
+/* Names of all documents of @kind, sorted, without repeats; a strv that the caller frees. */
+char **orr_library_names(OrrLibrary *library, const char *kind);
+
+/* The file that holds a document, or NULL; newly allocated. */
+char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
+
+/* The folder of the shipped library; owned by the library. */
+const char *orr_library_shipped(OrrLibrary *library);
+
+G_END_DECLS
+
+#endif

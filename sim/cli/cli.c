@@ -1,0 +1,226 @@
+/*
+ * cli.c - finds the command, parses its options, turns its fault into an exit status.
+ *
+ *   orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...
+ *   orrery help [VERB] | --help | --version
+ */
+#include "sim/cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/cli/show.h"
+
+#ifndef ORR_VERSION
+#define ORR_VERSION "0.1.0" /* the build says; this serves a build by hand */
+#endif
+
+/* Alphabetical. To add one: see cli.h. */
+static const OrrCommand *const commands[] = {
+    &orr_verb_check, &orr_verb_cost, &orr_verb_describe, &orr_verb_import,   &orr_verb_list,
+    &orr_verb_query, &orr_verb_run,  &orr_verb_schema,   &orr_verb_validate,
+};
+
+/* GOption replaces an array at each parse, so what stands before the verb and after it have one each. */
+static char **folders_before, **folders_after;
+static gboolean asked_help, asked_version;
+
+#define LIBRARY_SENTENCE "Search DIR for documents before ORRERY_PATH and the shipped library; may be repeated"
+
+static const GOptionEntry before_verb[] = {
+    {"library", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &folders_before, LIBRARY_SENTENCE, "DIR"},
+    {"help", 'h', 0, G_OPTION_ARG_NONE, &asked_help, "Show help", NULL},
+    {"version", 0, 0, G_OPTION_ARG_NONE, &asked_version, "Show the version", NULL},
+    {NULL},
+};
+
+static const GOptionEntry after_verb[] = {
+    {"library", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &folders_after, LIBRARY_SENTENCE, "DIR"},
+    {"help", 'h', 0, G_OPTION_ARG_NONE, &asked_help, "Show help", NULL},
+    {NULL},
+};
+
+const char *orr_cli_version(void) { return ORR_VERSION; }
+
+/* --- Faults of the command line --- */
+
+gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what, GError **error) {
+  guint n = g_strv_length(args);
+  if (n < min)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s", what);
+  else if (n > max)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s' is one argument too many: %s", args[max], what);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+int orr_cli_unknown(const char *what, const char *word, const char *const *known, GError **error) {
+  const char *nearest = orr_nearest_word(word, known);
+  g_autofree char *all = g_strjoinv(", ", (char **)known);
+  g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown %s '%s'%s (known: %s)", what, word, hint, *all ? all : "none");
+  return 2;
+}
+
+static void add_option_names(GPtrArray *names, const GOptionEntry *entries) {
+  for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
+    g_ptr_array_add(names, (char *)entry->long_name);
+}
+
+/* GOption's fault as ours, with the nearest option where the option is unknown. */
+static void set_option_fault(const GError *reason, const GOptionEntry *own, const GOptionEntry *common, GError **error) {
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  const char *dashes = strstr(reason->message, "--");
+  const char *nearest = NULL;
+  add_option_names(names, own);
+  add_option_names(names, common);
+  g_ptr_array_add(names, NULL);
+  if (g_error_matches(reason, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes)
+    nearest = orr_nearest_word(dashes + 2, (const char *const *)names->pdata);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s%s%s%s", reason->message, nearest ? ": did you mean '--" : "",
+              nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+/* --- Help --- */
+
+static void print_options(const GOptionEntry *entries) {
+  for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++) {
+    g_autofree char *short_name = entry->short_name ? g_strdup_printf("-%c, ", entry->short_name) : g_strdup("");
+    g_autofree char *name = g_strdup_printf("%s--%s%s%s", short_name, entry->long_name, entry->arg_description ? " " : "",
+                                            entry->arg_description ? entry->arg_description : "");
+    printf("  %-26s %s\n", name, entry->description);
+  }
+}
+
+static int print_help(void) {
+  printf("Orrery simulates AI clusters and the work that runs on them.\n\n"
+         "usage: orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...\n\n");
+  for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+    printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
+  printf("  %-10s %s\n\n", "help", "Explain a verb and its options.");
+  print_options(before_verb);
+  printf("\nTry: orrery run gpt3-175b-1024-a100\n");
+  return 0;
+}
+
+static int print_command_help(const OrrCommand *command) {
+  printf("%s\n\nusage: orrery %s %s\n\n", command->sentence, command->verb, command->usage);
+  if (command->more)
+    printf("%s\n\n", command->more);
+  print_options(command->options);
+  print_options(after_verb);
+  return 0;
+}
+
+/* --- Commands --- */
+
+static const OrrCommand *find_command(const char *verb, GError **error) {
+  const char *verbs[G_N_ELEMENTS(commands) + 2] = {NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
+    if (strcmp(commands[i]->verb, verb) == 0)
+      return commands[i];
+    verbs[i] = commands[i]->verb;
+  }
+  verbs[G_N_ELEMENTS(commands)] = "help";
+  orr_cli_unknown("verb", verb, verbs, error);
+  return NULL;
+}
+
+static int run_help(char **args, GError **error) {
+  if (!args[0])
+    return print_help();
+  const OrrCommand *command = find_command(args[0], error);
+  return command ? print_command_help(command) : 2;
+}
+
+/* Parses the options in @args (argv[0] is skipped) and removes them. GOption takes pointers out of the array, so it
+ * works on a copy that does not own its texts. */
+static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GOptionEntry *common, char ***args,
+                      GError **error) {
+  g_autoptr(GError) reason = NULL;
+  g_option_context_set_help_enabled(context, FALSE);
+  if (own)
+    g_option_context_add_main_entries(context, own, NULL);
+  g_option_context_add_main_entries(context, common, NULL);
+  if (!g_option_context_parse_strv(context, args, &reason)) {
+    set_option_fault(reason, own, common, error);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static OrrLibrary *open_library(GError **error) {
+  g_autoptr(GPtrArray) folders = g_ptr_array_new();
+  for (char **folder = folders_before; folder && *folder; folder++)
+    g_ptr_array_add(folders, *folder);
+  for (char **folder = folders_after; folder && *folder; folder++)
+    g_ptr_array_add(folders, *folder);
+  for (guint i = 0; i < folders->len; i++) {
+    if (g_file_test(folders->pdata[i], G_FILE_TEST_IS_DIR))
+      continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--library %s: no such folder", (char *)folders->pdata[i]);
+    return NULL;
+  }
+  g_ptr_array_add(folders, NULL);
+  return orr_library_new((const char *const *)folders->pdata);
+}
+
+/* @args: the verb and what follows it. */
+static int run_command(char **args, GError **error) {
+  if (strcmp(args[0], "help") == 0)
+    return run_help(args + 1, error);
+  const OrrCommand *command = find_command(args[0], error);
+  if (!command)
+    return 2;
+  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+  g_auto(GStrv) rest = g_strdupv(args);
+  if (!parse(context, command->options, after_verb, &rest, error))
+    return 2;
+  if (asked_help)
+    return print_command_help(command);
+  g_autoptr(OrrLibrary) library = open_library(error);
+  if (!library)
+    return 2;
+  char **plain = rest + 1;
+  if (*plain && strcmp(*plain, "--") == 0)
+    plain++;
+  return command->run(library, plain, error);
+}
+
+static int dispatch(char **argv, GError **error) {
+  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+  g_auto(GStrv) args = g_strdupv(argv);
+  g_option_context_set_strict_posix(context, TRUE); /* stop at the verb */
+  if (!parse(context, NULL, before_verb, &args, error))
+    return 2;
+  if (asked_version) {
+    printf("orrery %s\n", orr_cli_version());
+    return 0;
+  }
+  if (asked_help)
+    return run_help(args + 1, error);
+  if (args[0] && args[1])
+    return run_command(args + 1, error);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "which verb? 'orrery help' lists them");
+  return 2;
+}
+
+int orr_cli_main(int argc, char **argv) {
+  g_autoptr(GError) error = NULL;
+  (void)argc;
+  int status = dispatch(argv, &error);
+  if (error) {
+    orr_show_error(error);
+    status = orr_fault_exit_status(error);
+  }
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "orrery: cannot write the answer: %s\n", g_strerror(errno));
+    status = MAX(status, 1);
+  }
+  g_clear_pointer(&folders_before, g_strfreev);
+  g_clear_pointer(&folders_after, g_strfreev);
+  return status;
+}

@@ -1,0 +1,172 @@
+/*
+ * documents.c - see documents.h. To add a kind: a row in `codes`, beside its row in sim/base/library.c.
+ */
+#include "sim/cli/documents.h"
+
+#include <string.h>
+
+#include "calibration/profile.h"
+#include "sim/base/fault.h"
+#include "sim/base/yaml.h"
+#include "sim/run/scenario.h"
+#include "topologies/fabric.h"
+
+/* --- Facts --- */
+
+static char *device_fact(const void *data) {
+  const OrrDevice *device = data;
+  double peak = MAX(device->bf16_flops, device->fp16_flops);
+  g_autofree char *memory = orr_quantity_format(device->memory_bytes, ORR_UNIT_BYTES);
+  g_autofree char *bandwidth = orr_quantity_format(device->memory_bytes_per_s, ORR_UNIT_BYTES_PER_S);
+  g_autofree char *flops = orr_quantity_format(peak, ORR_UNIT_FLOP_PER_S);
+  g_autofree char *link = orr_quantity_format(device->scale_up_bytes_per_s, ORR_UNIT_BYTES_PER_S);
+  return g_strdup_printf("%s, %s at %s, %s %s dense, scale-up %s a direction", device->architecture, memory, bandwidth,
+                         flops, device->bf16_flops > 0 ? "bf16" : "fp16", link);
+}
+
+static char *cluster_fact(const void *data) {
+  const OrrCluster *cluster = data;
+  return g_strdup_printf("%" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT " %s, %s", cluster->nodes, cluster->node.gpus,
+                         cluster->device.name, cluster->fabric.entry->name);
+}
+
+static char *cluster_describe(const void *data, GError **error) {
+  const OrrCluster *cluster = data;
+  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 1, error);
+  return fabric ? orr_fabric_describe(fabric, cluster) : NULL;
+}
+
+static char *model_fact(const void *data) {
+  const OrrModel *model = data;
+  return g_strdup_printf("%.4g billion parameters: %" G_GINT64_FORMAT " layers, hidden %" G_GINT64_FORMAT
+                         ", %" G_GINT64_FORMAT " heads, context %" G_GINT64_FORMAT,
+                         orr_model_parameters(model) / 1e9, model->layers, model->hidden, model->heads, model->context);
+}
+
+static char *model_describe(const void *data, GError **error) {
+  const OrrModel *model = data;
+  (void)error;
+  double n = orr_model_parameters(model), tokens = (double)model->context;
+  g_autofree char *fact = model_fact(model);
+  g_autofree char *weights = orr_quantity_format(2 * n, ORR_UNIT_BYTES);
+  g_autofree char *training = orr_quantity_format(16 * n, ORR_UNIT_BYTES);
+  return g_strdup_printf("%s\n"
+                         "  parameters        %.0f, of which %.0f in each layer\n"
+                         "  training a token  %.4g GFLOP, at its context of %.0f tokens\n"
+                         "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
+                         fact, n, orr_model_layer_parameters(model), orr_model_flops(model, 1, tokens) / tokens / 1e9,
+                         tokens, weights, training);
+}
+
+static char *profile_fact(const void *data) {
+  return g_strdup_printf("measured kernels of %s", orr_profile_device((const OrrProfile *)data));
+}
+
+static char *scenario_fact(const void *data) {
+  const OrrScenario *scenario = data;
+  return g_strdup(scenario->question ? scenario->question : scenario->name);
+}
+
+/* --- A workload document: the choice as it stands in a scenario --- */
+
+typedef struct {
+  OrrChoice workload;
+} Workload;
+
+static const OrrField workload_fields[] = {
+    {.name = "workload",
+     .kind = ORR_FIELD_CHOICE,
+     .offset = offsetof(Workload, workload),
+     .sentence = "What runs on the machine.",
+     .registry = &orr_workload_registry},
+};
+static const OrrFieldTable workload_table = ORR_FIELD_TABLE("workload", "What runs on a cluster.", Workload, workload_fields);
+
+static char *workload_fact(const void *data) {
+  const Workload *workload = data;
+  return g_strdup(workload->workload.entry->sentence);
+}
+
+/* --- Kinds --- */
+
+static void settle_model(void *data, OrrPlace place, OrrDiags *diags) { orr_model_settle(data, place, diags); }
+
+static void settle_cluster(void *data, OrrPlace place, OrrDiags *diags) { orr_cluster_check(data, place, diags); }
+
+static const OrrDocumentCode codes[] = {
+    {"device", &orr_device_table, NULL, device_fact, NULL},
+    {"cluster", &orr_cluster_table, settle_cluster, cluster_fact, cluster_describe},
+    {"model", &orr_model_table, settle_model, model_fact, model_describe},
+    {"profile", &orr_profile_table, NULL, profile_fact, NULL},
+    {"workload", &workload_table, NULL, workload_fact, NULL},
+    {"scenario", &orr_scenario_table, NULL, scenario_fact, NULL},
+};
+
+const OrrDocumentCode *orr_documents_find(const char *kind) {
+  for (guint i = 0; i < G_N_ELEMENTS(codes); i++)
+    if (strcmp(codes[i].kind, kind) == 0)
+      return &codes[i];
+  return NULL;
+}
+
+void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
+  if (!data)
+    return;
+  orr_fields_clear(code->table, data);
+  g_free(data);
+}
+
+static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+  gpointer data = g_malloc0(code->table->size);
+  guint n_before = orr_diags_n_errors(diags);
+  if (orr_fields_read(code->table, tree, library, diags, data) && code->settle)
+    code->settle(data, tree->place, diags);
+  if (orr_diags_n_errors(diags) == n_before)
+    return data;
+  orr_documents_free(code, data);
+  return NULL;
+}
+
+gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+  if (code->table == &orr_profile_table)
+    return orr_profile_read(tree, library, diags);
+  if (code->table == &orr_scenario_table)
+    return orr_scenario_read(library, tree, diags);
+  if (code->table != &workload_table)
+    return read_fields(code, library, tree, diags);
+  g_autoptr(OrrNode) wrapped = orr_node_new_map(tree->place);
+  g_autoptr(OrrNode) choice = orr_node_copy(tree);
+  orr_node_remove(choice, "schema");
+  orr_node_set(wrapped, "workload", g_steal_pointer(&choice));
+  return read_fields(code, library, wrapped, diags);
+}
+
+/* The kind that `schema: KIND/1` of @tree names, or NULL with the reason in @diags. */
+static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
+  const char *schema = orr_node_get_text(tree, "schema");
+  const char *names[G_N_ELEMENTS(codes) + 1] = {NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(codes); i++)
+    names[i] = codes[i].kind;
+  g_autofree char *known = g_strjoinv("/1, ", (char **)names);
+  if (!schema) {
+    orr_diags_error(diags, tree->place, "a document is a map that begins with 'schema: KIND/1' (kinds: %s/1)", known);
+    return NULL;
+  }
+  g_auto(GStrv) parts = g_strsplit(schema, "/", 2);
+  const OrrDocumentCode *code = parts[0] ? orr_documents_find(parts[0]) : NULL;
+  const char *nearest = parts[0] ? orr_nearest_word(parts[0], names) : NULL;
+  if (!code)
+    orr_diags_error(diags, orr_node_get(tree, "schema")->place, "unknown schema '%s'%s%s%s (known: %s/1)", schema,
+                    nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "/1'?" : "", known);
+  return code;
+}
+
+void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags) {
+  g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
+  const OrrDocumentCode *code = root ? code_of(root, diags) : NULL;
+  if (!code || orr_diags_n_errors(diags) > 0)
+    return;
+  g_autoptr(OrrNode) tree = orr_library_read_file(library, code->kind, path, diags);
+  if (tree)
+    orr_documents_free(code, orr_documents_read(code, library, tree, diags));
+}

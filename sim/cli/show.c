@@ -1,0 +1,120 @@
+/*
+ * show.c - see show.h.
+ */
+#include "sim/cli/show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DIAGS 100
+
+/* The text's first MAX_DIAGS lines. A fault that carries the diagnostics of a document is as long as they are. */
+static void print_lines(const char *text) {
+  const char *end = text;
+  guint n_left = 0;
+  for (guint i = 0; i < MAX_DIAGS && *end; i++) {
+    const char *newline = strchr(end, '\n');
+    end = newline ? newline + 1 : end + strlen(end);
+  }
+  fwrite(text, 1, (size_t)(end - text), stderr);
+  for (const char *c = end; *c; c++)
+    n_left += *c == '\n' || !c[1];
+  if (n_left > 0)
+    fprintf(stderr, "orrery: and %u more\n", n_left);
+  else if (end > text && end[-1] != '\n')
+    fputc('\n', stderr);
+}
+
+void orr_show_error(const GError *error) {
+  gboolean has_place = strstr(error->message, ": error: ") != NULL; /* diagnostics say where they are from */
+  if (!has_place)
+    fputs("orrery: ", stderr);
+  print_lines(error->message);
+}
+
+void orr_show_diags(const OrrDiags *diags) {
+  g_autofree char *text = orr_diags_text(diags);
+  print_lines(text);
+}
+
+void orr_show_entry(const char *name, gsize width, const char *sentence) {
+  if (sentence && *sentence)
+    printf("%-*s  %s\n", (int)width, name, sentence);
+  else
+    printf("%s\n", name);
+}
+
+void orr_show_json_text(GString *out, const char *text) {
+  if (!text) {
+    g_string_append(out, "null");
+    return;
+  }
+  g_string_append_c(out, '"');
+  for (const char *c = text; *c; c++) {
+    if (*c == '"' || *c == '\\')
+      g_string_append_printf(out, "\\%c", *c);
+    else if (*c == '\n')
+      g_string_append(out, "\\n");
+    else if ((guchar)*c < 0x20)
+      g_string_append_printf(out, "\\u%04x", (guchar)*c);
+    else
+      g_string_append_c(out, *c);
+  }
+  g_string_append_c(out, '"');
+}
+
+void orr_show_json_number(GString *out, double value) {
+  char digits[G_ASCII_DTOSTR_BUF_SIZE];
+  if (!isfinite(value)) {
+    g_string_append(out, "null");
+    return;
+  }
+  g_ascii_formatd(digits, sizeof digits, "%.15g", value);
+  if (g_ascii_strtod(digits, NULL) != value)
+    g_ascii_formatd(digits, sizeof digits, "%.17g", value);
+  g_string_append(out, digits);
+}
+
+static void append_member(GString *out, const OrrField *field, const void *row) {
+  const char *member = (const char *)row + field->offset;
+  g_autofree char *text = NULL;
+  switch (field->kind) {
+  case ORR_FIELD_BOOL:
+    g_string_append(out, *(const gboolean *)member ? "true" : "false");
+    break;
+  case ORR_FIELD_INT:
+    g_string_append_printf(out, "%" G_GINT64_FORMAT, *(const gint64 *)member);
+    break;
+  case ORR_FIELD_REAL:
+    orr_show_json_number(out, *(const double *)member);
+    break;
+  default:
+    text = *(char *const *)member || field->kind != ORR_FIELD_TEXT ? orr_field_text(field, row) : NULL;
+    orr_show_json_text(out, text);
+  }
+}
+
+void orr_show_json_members(GString *out, const OrrFieldTable *table, const void *row) {
+  for (size_t i = 0; i < table->n_fields; i++) {
+    g_autofree char *name = g_strdelimit(g_strdup(table->fields[i].name), "-", '_');
+    g_string_append_printf(out, "%s\"%s\": ", i > 0 ? ", " : "", name);
+    append_member(out, &table->fields[i], row);
+  }
+}
+
+char *orr_show_percent(double share) { return g_strdup_printf("%.1f %%", 100 * share); }
+
+char *orr_show_signed_percent(double share) { return g_strdup_printf("%+.1f %%", 100 * share); }
+
+char *orr_show_count(gint64 count) {
+  g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, count);
+  GString *out = g_string_new(NULL);
+  gsize n = strlen(digits);
+  for (gsize i = 0; i < n; i++) {
+    g_string_append_c(out, digits[i]);
+    if ((n - i - 1) % 3 == 0 && i + 1 < n && digits[i] != '-')
+      g_string_append_c(out, ',');
+  }
+  return g_string_free(out, FALSE);
+}

@@ -1,0 +1,116 @@
+/*
+ * summary.c - see summary.h. Each function adds one line: a word of 12 letters at most, then what it says.
+ */
+#include "sim/cli/summary.h"
+
+#include <string.h>
+
+#include "sim/cli/show.h"
+
+G_GNUC_PRINTF(3, 4)
+static void add(GString *out, const char *what, const char *format, ...) {
+  g_autofree char *text = NULL;
+  va_list args;
+  va_start(args, format);
+  text = g_strdup_vprintf(format, args);
+  va_end(args);
+  g_string_append_printf(out, "  %-12s  %s\n", what, text);
+}
+
+static void add_asked(GString *out, const OrrScenario *scenario, const OrrTrainingResult *result) {
+  g_autofree char *gpus = orr_show_count(result->n_gpus);
+  g_autofree char *cp = result->cp > 1 ? g_strdup_printf(" x CP %" G_GINT64_FORMAT, result->cp) : g_strdup("");
+  add(out, "model", "%s, %.4g billion parameters", scenario->model.name, orr_model_parameters(&scenario->model) / 1e9);
+  add(out, "machine", "%s GPUs (%s) of %s", gpus, scenario->cluster.device.name, scenario->cluster.name);
+  add(out, "parallel",
+      "TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT " x DP %" G_GINT64_FORMAT "%s, %" G_GINT64_FORMAT
+      " micro-batches a step",
+      result->tp, result->pp, result->dp, cp, result->micro_batches);
+}
+
+static void add_speed(GString *out, const OrrTrainingResult *result) {
+  g_autofree char *time = orr_quantity_format(result->iteration_time_s, ORR_UNIT_SECONDS);
+  g_autofree char *tokens = orr_show_count((gint64)(result->tokens_per_s + 0.5));
+  g_autofree char *mfu = orr_show_percent(result->mfu), *hfu = orr_show_percent(result->hfu);
+  add(out, "iteration", "%s, %s tokens/s, %.1f tokens/s per GPU", time, tokens, result->tokens_per_s_per_gpu);
+  add(out, "efficiency", "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s", result->model_tflops_per_gpu, mfu, hfu);
+}
+
+/* The three largest kinds of time. */
+static void add_bounds(GString *out, const OrrOutcome *outcome) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  gboolean taken[ORR_N_TIMES] = {FALSE};
+  double sum = 0;
+  for (guint i = 0; i < ORR_N_TIMES; i++)
+    sum += outcome->time_by_kind[i];
+  for (guint rank = 0; rank < 3; rank++) {
+    int best = -1;
+    for (int i = 0; i < ORR_N_TIMES; i++)
+      if (!taken[i] && outcome->time_by_kind[i] > (best < 0 ? 0 : outcome->time_by_kind[best]))
+        best = i;
+    if (best < 0)
+      break;
+    taken[best] = TRUE;
+    g_autofree char *share = orr_show_percent(outcome->time_by_kind[best] / sum);
+    g_string_append_printf(text, "%s%s %s", rank > 0 ? ", " : "", orr_time_words[best], share);
+  }
+  g_autofree char *bubble = orr_show_percent(outcome->result.bubble_fraction);
+  g_autofree char *exposed = orr_show_percent(outcome->result.exposed_comm_fraction);
+  add(out, "bound by", "%s; exposed communication %s, bubble %s", text->str, exposed, bubble);
+}
+
+static void add_memory(GString *out, const OrrOutcome *outcome) {
+  double capacity = 0;
+  for (guint i = 0; i < outcome->memory->len; i++)
+    capacity = MAX(capacity, g_array_index(outcome->memory, OrrMemoryRow, i).capacity_bytes);
+  g_autofree char *peak = orr_quantity_format(outcome->result.memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *of = orr_quantity_format(capacity, ORR_UNIT_BYTES);
+  add(out, "memory", "%s of %s at the peak: %s", peak, of, outcome->result.fits ? "it fits" : "it does NOT fit");
+}
+
+/* By share of the kernels' time. */
+static void add_costs(GString *out, const OrrOutcome *outcome) {
+  double seconds[ORR_HOW_OUTSIDE + 1] = {0}, sum = 0;
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; i < outcome->operators->len; i++) {
+    const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
+    for (guint how = 0; how <= ORR_HOW_OUTSIDE; how++)
+      if (g_strcmp0(row->how, orr_how_words[how]) == 0)
+        seconds[how] += row->seconds_total;
+    sum += row->seconds_total;
+  }
+  for (guint how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++)
+    if (seconds[how] > 0)
+      g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "", orr_how_words[how], 100 * seconds[how] / sum);
+  if (text->len)
+    add(out, "costs", "%s of the kernels' time", text->str);
+}
+
+static void add_replay(GString *out, const OrrOutcome *outcome) {
+  g_autofree char *events = orr_show_count(outcome->result.events);
+  add(out, "replay", "%s, %s: %s events in %.2f s of wall time", outcome->engine, outcome->fidelity, events,
+      outcome->result.wall_time_s);
+}
+
+char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file, const char *database,
+                       gint64 run_id) {
+  GString *out = g_string_new(NULL);
+  g_string_append_printf(out, "%s\n", scenario->name);
+  add_asked(out, scenario, &outcome->result);
+  add_speed(out, &outcome->result);
+  add_bounds(out, outcome);
+  add_memory(out, outcome);
+  add_costs(out, outcome);
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
+  add_replay(out, outcome);
+  if (database) {
+    g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
+    add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
+    add(out, "more", "orrery query %s breakdown --run %" G_GINT64_FORMAT, quoted, run_id);
+  } else {
+    add(out, "stored", "nowhere");
+    add(out, "more", "orrery run %s --json", file);
+  }
+  return g_string_free(out, FALSE);
+}

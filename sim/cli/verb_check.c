@@ -1,0 +1,31 @@
+/*
+ * verb_check.c - orrery check FILE...: all that is wrong with documents, and nothing else.
+ */
+#include <stdio.h>
+
+#include "sim/cli/cli.h"
+#include "sim/cli/documents.h"
+#include "sim/cli/show.h"
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!orr_cli_check_args(args, 1, G_MAXUINT, "check wants files", error))
+    return 2;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  for (char **path = args; *path; path++) {
+    guint n_before = orr_diags_n_errors(diags);
+    orr_documents_check(library, *path, diags);
+    if (orr_diags_n_errors(diags) == n_before)
+      printf("%s: fine\n", *path);
+  }
+  orr_show_diags(diags);
+  return orr_diags_n_errors(diags) > 0 ? 2 : 0;
+}
+
+const OrrCommand orr_verb_check = {
+    .verb = "check",
+    .sentence = "Say all that is wrong with documents, without running anything.",
+    .usage = "FILE...",
+    .more = "Documents of every kind: each begins with 'schema: KIND/1'. Exit status 2 when any has an error.",
+    .options = NULL,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/*
+ * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: what one kernel or collective costs, and how that is known.
+ */
+#include <stdio.h>
+
+#include "calibration/ask.h"
+#include "sim/base/fault.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/documents.h"
+#include "sim/cli/show.h"
+
+static char *rows;
+static gboolean as_json;
+
+static const GOptionEntry options[] = {
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows, "Add predicted_us and how to each row of a table", "FILE.csv"},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    {NULL},
+};
+
+typedef struct {
+  OrrProfile *profile; /* NULL: the datasheet alone */
+  OrrDevice *device;
+} Machine;
+
+static void machine_clear(Machine *machine) {
+  orr_profile_free(machine->profile);
+  orr_documents_free(orr_documents_find("device"), machine->device);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Machine, machine_clear)
+
+static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrDiags *diags) {
+  g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, (OrrPlace){NULL, 0, 0}, diags);
+  return tree ? orr_documents_read(orr_documents_find("device"), library, tree, diags) : NULL;
+}
+
+/* @name: a profile; or a device that has none, which is answered from its datasheet. */
+static gboolean load_machine(OrrLibrary *library, const char *name, Machine *machine, OrrDiags *diags) {
+  const OrrPlace place = {NULL, 0, 0};
+  g_autofree char *profile_path = orr_library_path(library, "profile", name);
+  g_autofree char *device_path = orr_library_path(library, "device", name);
+  if (!profile_path && device_path)
+    return (machine->device = load_device(library, name, diags)) != NULL;
+  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
+  machine->profile = tree ? orr_profile_read(tree, library, diags) : NULL;
+  if (machine->profile)
+    machine->device = load_device(library, orr_profile_device(machine->profile), diags);
+  return machine->device != NULL;
+}
+
+static int answer_rows(const OrrCostModel *model, const char *op, GError **error) {
+  g_autofree char *text = NULL;
+  if (!orr_ask_rows(model, op, rows, &text, error))
+    return 2;
+  fputs(text, stdout);
+  return 0;
+}
+
+static int answer_one(const OrrCostModel *model, char **args, GError **error) {
+  OrrCost cost;
+  if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error))
+    return 2;
+  if (as_json) {
+    g_autoptr(GString) out = g_string_new("{\"time_s\": ");
+    orr_show_json_number(out, cost.time_s);
+    g_string_append_printf(out, ", \"how\": \"%s\"}", orr_how_words[cost.how]);
+    puts(out->str);
+    return 0;
+  }
+  g_autofree char *time = orr_quantity_format(cost.time_s, ORR_UNIT_SECONDS);
+  printf("%s  %s\n", time, orr_how_words[cost.how]);
+  return 0;
+}
+
+static int print_operators(void) {
+  g_autofree char *text = orr_ask_help();
+  fputs(text, stdout);
+  return 0;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost wants a profile and an operator", error))
+    return 2;
+  if (rows && !args[1]) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows wants the operator that the table is of");
+    return 2;
+  }
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_auto(Machine) machine = {NULL, NULL};
+  gboolean is_loaded = load_machine(library, args[0], &machine, diags);
+  orr_show_diags(diags);
+  if (!is_loaded)
+    return 2;
+  if (!args[1])
+    return print_operators();
+  g_autoptr(OrrCostModel) model = orr_cost_model_new(machine.profile, machine.device, error);
+  if (!model)
+    return 1;
+  return rows ? answer_rows(model, args[1], error) : answer_one(model, args + 1, error);
+}
+
+const OrrCommand orr_verb_cost = {
+    .verb = "cost",
+    .sentence = "Say what one kernel or collective costs, and how that is known.",
+    .usage = "PROFILE OPERATOR [key=value ...] [--rows FILE.csv] [--json]",
+    .more = "How: measured (a row), interpolated (between rows), modelled (by formula), outside (beyond the measured\n"
+            "range). 'orrery cost PROFILE' lists the operators and their keys. A table has the same keys as columns.",
+    .options = options,
+    .run = run,
+};

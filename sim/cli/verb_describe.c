@@ -1,0 +1,110 @@
+/*
+ * verb_describe.c - orrery describe KIND NAME: one thing in full.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "results/store.h"
+#include "sim/base/fault.h"
+#include "sim/base/yaml.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/documents.h"
+#include "sim/cli/shelf.h"
+#include "sim/cli/show.h"
+
+static int describe_entry(const OrrShelf *shelf, const OrrEntry *entry) {
+  g_autofree char *params = entry->params ? orr_fields_markdown(entry->params) : NULL;
+  printf("%s (%s): %s\n", entry->name, shelf->singular, entry->sentence);
+  if (params)
+    printf("\n%s", params);
+  else
+    printf("It has no parameters.\n");
+  return 0;
+}
+
+/* A profile's tables are tens of thousands of numbers: of each list of rows only the length is shown. */
+static void shorten(OrrNode *node) {
+  for (guint i = 0; i < orr_node_length(node); i++) {
+    OrrNode *item = node->items->pdata[i];
+    const char *key = node->kind == ORR_NODE_MAP ? ((OrrNode *)node->keys->pdata[i])->text : "";
+    if (strcmp(key, "rows") == 0 && item->kind == ORR_NODE_LIST) {
+      g_autofree char *text = g_strdup_printf("%u rows", orr_node_length(item));
+      orr_node_set(node, "rows", orr_node_new_scalar(item->place, text));
+    } else {
+      shorten(item);
+    }
+  }
+}
+
+static int describe_data(const OrrDocumentCode *code, gconstpointer data, GError **error) {
+  g_autofree char *head = code->describe ? code->describe(data, error) : code->fact(data);
+  if (!head)
+    return 2;
+  g_autoptr(OrrNode) tree = orr_fields_dump(code->table, data);
+  shorten(tree);
+  g_autofree char *text = orr_yaml_text(tree);
+  printf("%s%s\nschema: %s/1\n%s", head, g_str_has_suffix(head, "\n") ? "" : "\n", code->kind, text);
+  return 0;
+}
+
+static int describe_document(const char *kind, OrrLibrary *library, const char *name, GError **error) {
+  const OrrDocumentCode *code = orr_documents_find(kind);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
+  gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
+  orr_show_diags(diags);
+  if (!data)
+    return 2;
+  int status = describe_data(code, data, error);
+  orr_documents_free(code, data);
+  return status;
+}
+
+/* The comments at the top of the scenario's file say what the set is and where it is from. */
+static int describe_set(OrrLibrary *library, const char *name, GError **error) {
+  const OrrShelf *shelf = orr_shelf_find("validation-sets", error);
+  g_auto(GStrv) names = orr_shelf_names(shelf, library);
+  g_autofree char *path = orr_library_path(library, "validation", name);
+  g_autofree char *text = NULL;
+  g_autoptr(GError) reason = NULL;
+  if (!path)
+    return orr_cli_unknown(shelf->singular, name, (const char *const *)names, error);
+  if (!g_file_get_contents(path, &text, NULL, &reason)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+    return 1;
+  }
+  printf("%s\n", text);
+  return 0;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  if (!orr_cli_check_args(args, 2, 2, "describe wants a kind and a name, e.g. cluster dgx-h100-superpod", error))
+    return 2;
+  const OrrShelf *shelf = orr_shelf_find(args[0], error);
+  if (!shelf)
+    return 2;
+  const OrrEntry *entry = shelf->registry ? orr_registry_find(shelf->registry, args[1]) : NULL;
+  const OrrView *view = strcmp(shelf->singular, "view") == 0 ? orr_view_find(args[1]) : NULL;
+  if (entry)
+    return describe_entry(shelf, entry);
+  if (view) {
+    printf("%s", view->sql);
+    return 0;
+  }
+  if (strcmp(shelf->singular, "validation-set") == 0)
+    return describe_set(library, args[1], error);
+  g_auto(GStrv) names = orr_shelf_names(shelf, library);
+  if (!g_strv_contains((const char *const *)names, args[1]))
+    return orr_cli_unknown(shelf->singular, args[1], (const char *const *)names, error);
+  return describe_document(shelf->document, library, args[1], error);
+}
+
+const OrrCommand orr_verb_describe = {
+    .verb = "describe",
+    .sentence = "Show one device, cluster, model, schedule, view ... in full.",
+    .usage = "KIND NAME",
+    .more = "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level; a document ends\n"
+            "with its YAML, every default filled in.",
+    .options = NULL,
+    .run = run,
+};

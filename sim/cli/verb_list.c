@@ -1,0 +1,73 @@
+/*
+ * verb_list.c - orrery list [KIND]: what there is, a line each.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/cli/cli.h"
+#include "sim/cli/shelf.h"
+#include "sim/cli/show.h"
+
+static gboolean as_json;
+
+static const GOptionEntry options[] = {
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
+    {NULL},
+};
+
+static void print(char **names, GPtrArray *facts) {
+  gsize width = 0;
+  for (guint i = 0; i < facts->len; i++)
+    width = MAX(width, strlen(names[i]));
+  for (guint i = 0; i < facts->len; i++)
+    orr_show_entry(names[i], width, facts->pdata[i]);
+}
+
+static void print_json(char **names, GPtrArray *facts) {
+  g_autoptr(GString) out = g_string_new("[");
+  for (guint i = 0; i < facts->len; i++) {
+    g_string_append(out, i > 0 ? ",\n {\"name\": " : "\n {\"name\": ");
+    orr_show_json_text(out, names[i]);
+    g_string_append(out, ", \"fact\": ");
+    orr_show_json_text(out, facts->pdata[i]);
+    g_string_append_c(out, '}');
+  }
+  g_string_append(out, facts->len > 0 ? "\n]\n" : "]\n");
+  fputs(out->str, stdout);
+}
+
+static void list_shelves(GStrvBuilder *names, GPtrArray *facts) {
+  for (const OrrShelf *shelf = orr_shelves; shelf->plural; shelf++) {
+    g_strv_builder_add(names, shelf->plural);
+    g_ptr_array_add(facts, g_strdup(shelf->sentence));
+  }
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  g_autoptr(GPtrArray) facts = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+  if (!orr_cli_check_args(args, 0, 1, "list takes one kind, or none to see the kinds", error))
+    return 2;
+  const OrrShelf *shelf = args[0] ? orr_shelf_find(args[0], error) : NULL;
+  if (args[0] && !shelf)
+    return 2;
+  if (!shelf)
+    list_shelves(builder, facts);
+  g_auto(GStrv) names = shelf ? orr_shelf_names(shelf, library) : g_strv_builder_end(builder);
+  for (char **name = names; shelf && *name; name++)
+    g_ptr_array_add(facts, orr_shelf_fact(shelf, library, *name));
+  if (as_json)
+    print_json(names, facts);
+  else
+    print(names, facts);
+  return 0;
+}
+
+const OrrCommand orr_verb_list = {
+    .verb = "list",
+    .sentence = "List the devices, clusters, models, schedules, views ... that there are.",
+    .usage = "[KIND] [--json]",
+    .more = "Without a kind: the kinds.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,57 @@
+/*
+ * verb_schema.c - orrery schema KIND: the reference of documents and of result rows, from the tables that read them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/cli/cli.h"
+#include "sim/cli/documents.h"
+#include "sim/run/rows.h"
+#include "sim/run/validate.h"
+
+static gboolean as_markdown;
+
+static const GOptionEntry options[] = {
+    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print the reference as Markdown instead of JSON Schema", NULL},
+    {NULL},
+};
+
+static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
+  for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++) {
+    const OrrDocumentCode *code = orr_documents_find(kind->kind);
+    if (code && strcmp(name, kind->kind) == 0)
+      return code->table;
+    if (code)
+      g_ptr_array_add(names, (char *)kind->kind);
+  }
+  for (const OrrFieldTable *const *table = orr_row_tables; *table; table++) {
+    if (strcmp(name, (*table)->name) == 0)
+      return *table;
+    g_ptr_array_add(names, (char *)(*table)->name);
+  }
+  g_ptr_array_add(names, (char *)orr_validation_row_table.name);
+  return strcmp(name, orr_validation_row_table.name) == 0 ? &orr_validation_row_table : NULL;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results", error))
+    return 2;
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  const OrrFieldTable *table = find_table(args[0], names);
+  g_ptr_array_add(names, NULL);
+  if (!table)
+    return orr_cli_unknown("kind", args[0], (const char *const *)names->pdata, error);
+  g_autofree char *text = as_markdown ? orr_fields_markdown(table) : orr_fields_json_schema(table);
+  printf("%s%s", text, g_str_has_suffix(text, "\n") ? "" : "\n");
+  return 0;
+}
+
+const OrrCommand orr_verb_schema = {
+    .verb = "schema",
+    .sentence = "Print what a document or a table of results holds, as JSON Schema or Markdown.",
+    .usage = "KIND [--markdown]",
+    .more = "Kinds: device, cluster, model, profile, workload, scenario; and the tables of results (training_result ...).",
+    .options = options,
+    .run = run,
+};

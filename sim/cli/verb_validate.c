@@ -1,0 +1,261 @@
+/*
+ * verb_validate.c - orrery validate [SET...]: published measurements beside the simulation.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/show.h"
+#include "sim/run/validate.h"
+
+static char *rows_csv, *database;
+static gboolean as_json;
+static gint n_jobs;
+
+static const GOptionEntry options[] = {
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv, "Replay these rows instead of the set's own", "FILE.csv"},
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the comparison there (default orrery.db); 'none' stores nothing",
+     "FILE"},
+    {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows at once (default: one a core)", "N"},
+    {NULL},
+};
+
+enum { N_WORST = 3 };
+
+/* --- For people --- */
+
+static const OrrValidationRow *row_at(const OrrValidation *validation, guint i) {
+  return &g_array_index(validation->rows, OrrValidationRow, i);
+}
+
+static const OrrValidationRefusal *refusal_at(const OrrValidation *validation, guint i) {
+  return &g_array_index(validation->refusals, OrrValidationRefusal, i);
+}
+
+/* Values in the unit of the result: "3.53 s", "0.442". */
+static char *value_text(const OrrValidationRow *row, double value) {
+  if (g_str_has_suffix(row->metric, "_s") && !g_str_has_suffix(row->metric, "per_s"))
+    return orr_quantity_format(value, ORR_UNIT_SECONDS);
+  if (g_str_has_suffix(row->metric, "_bytes"))
+    return orr_quantity_format(value, ORR_UNIT_BYTES);
+  return g_strdup_printf("%.4g", value);
+}
+
+static void print_row(const OrrValidationRow *row, int label_width, int metric_width) {
+  g_autofree char *measured = value_text(row, row->measured), *simulated = value_text(row, row->simulated);
+  g_autofree char *error = orr_show_signed_percent(row->error);
+  printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, row->label, metric_width, row->metric, measured, simulated, error);
+}
+
+static void print_rows(const OrrValidation *validation) {
+  int label_width = 3, metric_width = 6;
+  for (guint i = 0; i < validation->rows->len; i++) {
+    label_width = MAX(label_width, (int)strlen(row_at(validation, i)->label));
+    metric_width = MAX(metric_width, (int)strlen(row_at(validation, i)->metric));
+  }
+  if (validation->rows->len > 0)
+    printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, "row", metric_width, "metric", "measured", "simulated", "error");
+  for (guint i = 0; i < validation->rows->len; i++)
+    print_row(row_at(validation, i), label_width, metric_width);
+  for (guint i = 0; i < validation->refusals->len; i++) {
+    const OrrValidationRefusal *refusal = refusal_at(validation, i);
+    printf("  %s (line %" G_GINT64_FORMAT "): %s: %s\n", refusal->label, refusal->row,
+           refusal->failed ? "failed" : "refused", refusal->reason);
+  }
+}
+
+static int compare_worst(gconstpointer a, gconstpointer b) {
+  double x = fabs((*(const OrrValidationRow *const *)a)->error), y = fabs((*(const OrrValidationRow *const *)b)->error);
+  return x > y ? -1 : x < y;
+}
+
+static void print_worst(const OrrValidation *validation, gboolean with_set) {
+  g_autoptr(GPtrArray) rows = g_ptr_array_new();
+  for (guint i = 0; i < validation->rows->len; i++)
+    g_ptr_array_add(rows, (gpointer)row_at(validation, i));
+  g_ptr_array_sort(rows, compare_worst); /* stable: equal errors stay in the table's order */
+  for (guint i = 0; i < MIN(rows->len, N_WORST); i++) {
+    const OrrValidationRow *row = rows->pdata[i];
+    g_autofree char *error = orr_show_signed_percent(row->error);
+    printf("  %s %s%s%s, %s %s: %s\n", i == 0 ? "worst" : "     ", with_set ? row->set_name : "", with_set ? " " : "",
+           row->label, row->metric, error, row->explanation);
+  }
+}
+
+static void print_statistics(const OrrValidation *validation) {
+  guint n_refused = validation->refusals->len;
+  printf("  %u compared, %u row%s refused", validation->rows->len, n_refused, n_refused == 1 ? "" : "s");
+  if (validation->rows->len > 0)
+    printf("; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%, 90th percentile %.1f %%, worst %.1f %%",
+           100 * validation->mape, 100 * validation->bias, 100 * validation->median, 100 * validation->p90,
+           100 * validation->worst);
+  printf("\n");
+}
+
+static void print_set(const OrrValidation *validation) {
+  printf("%s\n", validation->set_name);
+  print_rows(validation);
+  print_statistics(validation);
+  print_worst(validation, FALSE);
+}
+
+/* --- JSON --- */
+
+static void add_statistics(GString *out, const OrrValidation *validation) {
+  const struct {
+    const char *name;
+    double value;
+  } statistics[] = {{"mape", validation->mape},
+                    {"bias", validation->bias},
+                    {"median", validation->median},
+                    {"p90", validation->p90},
+                    {"worst", validation->worst}};
+  g_string_append_printf(out, "\"n_compared\": %u, \"n_refused\": %u", validation->rows->len, validation->refusals->len);
+  for (guint i = 0; i < G_N_ELEMENTS(statistics); i++) {
+    g_string_append_printf(out, ", \"%s\": ", statistics[i].name);
+    orr_show_json_number(out, statistics[i].value);
+  }
+}
+
+static void add_set(GString *out, const OrrValidation *validation) {
+  g_string_append(out, "  {\"set\": ");
+  orr_show_json_text(out, validation->set_name);
+  g_string_append(out, ", ");
+  add_statistics(out, validation);
+  g_string_append(out, ",\n   \"rows\": [");
+  for (guint i = 0; i < validation->rows->len; i++) {
+    g_string_append(out, i > 0 ? ",\n    {" : "\n    {");
+    orr_show_json_members(out, &orr_validation_row_table, row_at(validation, i));
+    g_string_append_c(out, '}');
+  }
+  g_string_append(out, "],\n   \"refused\": [");
+  for (guint i = 0; i < validation->refusals->len; i++) {
+    const OrrValidationRefusal *refusal = refusal_at(validation, i);
+    g_string_append_printf(out, "%s\n    {\"row\": %" G_GINT64_FORMAT ", \"failed\": %s, \"label\": ", i > 0 ? "," : "",
+                           refusal->row, refusal->failed ? "true" : "false");
+    orr_show_json_text(out, refusal->label);
+    g_string_append(out, ", \"reason\": ");
+    orr_show_json_text(out, refusal->reason);
+    g_string_append_c(out, '}');
+  }
+  g_string_append(out, "]}");
+}
+
+static void print_json(GPtrArray *validations, const OrrValidation *all) {
+  g_autoptr(GString) out = g_string_new("{\"sets\": [\n");
+  for (guint i = 0; i < validations->len; i++) {
+    g_string_append(out, i > 0 ? ",\n" : "");
+    add_set(out, validations->pdata[i]);
+  }
+  g_string_append(out, "],\n \"all\": {");
+  add_statistics(out, all);
+  g_string_append(out, "}}\n");
+  fputs(out->str, stdout);
+}
+
+/* --- The whole --- */
+
+static void show_progress(guint done, guint total, void *user) { orr_progress_update(user, done, total); }
+
+static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store, GError **error) {
+  g_autoptr(OrrProgress) progress = orr_progress_new(set, FALSE);
+  return orr_validate(library, set, rows_csv, (guint)n_jobs, store, show_progress, progress, error);
+}
+
+/* All sets as one. The rows stay theirs: they are copied flat and never cleared. */
+static void merge(GPtrArray *validations, OrrValidation *ret_all) {
+  *ret_all = (OrrValidation){.set_name = (char *)"all",
+                             .rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow)),
+                             .refusals = g_array_new(FALSE, FALSE, sizeof(OrrValidationRefusal))};
+  for (guint i = 0; i < validations->len; i++) {
+    const OrrValidation *one = validations->pdata[i];
+    g_array_append_vals(ret_all->rows, one->rows->data, one->rows->len);
+    g_array_append_vals(ret_all->refusals, one->refusals->data, one->refusals->len);
+  }
+  orr_validation_summarise(ret_all);
+}
+
+static void print_all(const OrrValidation *all, guint n_sets) {
+  printf("all %u sets\n", n_sets);
+  print_statistics(all);
+  print_worst(all, TRUE);
+}
+
+/* 1 when a row failed for no fault of its own. */
+static int status_of(const OrrValidation *all) {
+  for (guint i = 0; i < all->refusals->len; i++)
+    if (refusal_at(all, i)->failed)
+      return 1;
+  return 0;
+}
+
+static int validate_sets(OrrLibrary *library, char **sets, OrrStore *store, GError **error) {
+  g_autoptr(GPtrArray) validations = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
+  OrrValidation all;
+  for (char **set = sets; *set; set++) {
+    OrrValidation *validation = validate_one(library, *set, store, error);
+    if (!validation)
+      return 2;
+    g_ptr_array_add(validations, validation);
+    if (!as_json)
+      print_set(validation);
+    fflush(stdout);
+  }
+  merge(validations, &all);
+  if (as_json)
+    print_json(validations, &all);
+  else if (validations->len > 1)
+    print_all(&all, validations->len);
+  int status = status_of(&all);
+  g_array_unref(all.rows);
+  g_array_unref(all.refusals);
+  return status;
+}
+
+/* A misspelt set is told before the first of them runs. */
+static gboolean check_sets(OrrLibrary *library, char **sets, GError **error) {
+  g_auto(GStrv) known = orr_validation_sets(library);
+  for (char **set = sets; *set; set++) {
+    g_autofree char *path = orr_validation_path(library, *set);
+    if (!path) {
+      orr_cli_unknown("validation set", *set, (const char *const *)known, error);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean check_options(char **args, GError **error) {
+  if (rows_csv && g_strv_length(args) != 1)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows wants one SET, whose scenario its rows run through");
+  else if (n_jobs < 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j wants a number above 0, found %d", n_jobs);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  const char *path = database ? database : "orrery.db";
+  gboolean is_stored = strcmp(path, "none") != 0;
+  if (!check_options(args, error) || !check_sets(library, args, error))
+    return 2;
+  g_auto(GStrv) shipped = args[0] ? NULL : orr_validation_sets(library);
+  g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
+  if (is_stored && !store)
+    return 1;
+  return validate_sets(library, args[0] ? args : shipped, store, error);
+}
+
+const OrrCommand orr_verb_validate = {
+    .verb = "validate",
+    .sentence = "Replay published measurements and say how far the simulation is from them.",
+    .usage = "[SET...] [--rows FILE.csv] [--json] [--db FILE] [-j N]",
+    .more = "Without a set: all of 'orrery list validation-sets'. A row that the checks refuse is told with its reason.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,70 @@
+/*
+ * calendar.c - a binary heap of events (see calendar.h).
+ */
+#include "sim/engine/calendar.h"
+
+void orr_calendar_init(OrrCalendar *calendar) { *calendar = (OrrCalendar){0}; }
+
+void orr_calendar_clear(OrrCalendar *calendar) {
+  g_free(calendar->keys);
+  orr_calendar_init(calendar);
+}
+
+static inline gboolean before(const OrrCalendarKey *a, const OrrCalendarKey *b) {
+  return a->date_s < b->date_s || (a->date_s == b->date_s && a->order < b->order);
+}
+
+static inline void place(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
+  calendar->keys[slot] = key;
+  key.event->slot = slot;
+}
+
+static void sift_up(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
+  while (slot > 0) {
+    guint32 parent = (slot - 1) / 2;
+    if (!before(&key, &calendar->keys[parent])) break;
+    place(calendar, slot, calendar->keys[parent]);
+    slot = parent;
+  }
+  place(calendar, slot, key);
+}
+
+static void sift_down(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
+  for (guint32 child = 2 * slot + 1; child < calendar->n; child = 2 * slot + 1) {
+    if (child + 1 < calendar->n && before(&calendar->keys[child + 1], &calendar->keys[child])) child++;
+    if (!before(&calendar->keys[child], &key)) break;
+    place(calendar, slot, calendar->keys[child]);
+    slot = child;
+  }
+  place(calendar, slot, key);
+}
+
+static void settle(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
+  if (slot > 0 && before(&key, &calendar->keys[(slot - 1) / 2]))
+    sift_up(calendar, slot, key);
+  else
+    sift_down(calendar, slot, key);
+}
+
+void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event) {
+  OrrCalendarKey key = {event->date_s, event->order, event};
+  if (event->slot != ORR_NOT_SCHEDULED) {
+    settle(calendar, event->slot, key);
+    return;
+  }
+  if (calendar->n == calendar->capacity) {
+    calendar->capacity = MAX(64, 2 * calendar->capacity);
+    calendar->keys = g_renew(OrrCalendarKey, calendar->keys, calendar->capacity);
+  }
+  sift_up(calendar, calendar->n++, key);
+}
+
+void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event) {
+  guint32 slot = event->slot;
+  if (slot == ORR_NOT_SCHEDULED) return;
+  event->slot = ORR_NOT_SCHEDULED;
+  OrrCalendarKey last = calendar->keys[--calendar->n];
+  if (slot < calendar->n) settle(calendar, slot, last);
+}
+
+OrrEvent *orr_calendar_first(const OrrCalendar *calendar) { return calendar->n > 0 ? calendar->keys[0].event : NULL; }

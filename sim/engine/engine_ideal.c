@@ -1,0 +1,58 @@
+/*
+ * engine_ideal.c - each transfer has its links to itself.
+ *
+ * rate = min over its links of bandwidth / weight; hence size * max(weight / bandwidth) seconds. It is exact where no
+ * link can be shared (orr_program_uncontended), and a lower bound on the time elsewhere: what contention costs is the
+ * difference to the simgrid engine.
+ */
+#include "sim/engine/engine_private.h"
+
+static void ideal_start(OrrEngine *engine, OrrTransfer *transfer) {
+  if (transfer->held) return;
+  double rate = G_MAXDOUBLE;
+  for (guint32 i = 0; i < transfer->n_uses; i++)
+    rate = MIN(rate, orr_engine_link(engine, transfer->uses[i].link)->bandwidth / transfer->uses[i].weight);
+  orr_engine_set_rate(engine, transfer, rate);
+}
+
+static void ideal_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) {
+  if (!held) ideal_start(engine, transfer);
+}
+
+static void ideal_bandwidth_changed(OrrEngine *engine, OrrLink link) {
+  (void)link;
+  for (guint i = 0; i < engine->transfers->len; i++) ideal_start(engine, g_ptr_array_index(engine->transfers, i));
+}
+
+static gboolean ideal_run(OrrEngine *engine, GError **error) {
+  (void)error;
+  for (double date_s; orr_engine_next_date(engine, &date_s);) orr_engine_dispatch(engine);
+  return TRUE;
+}
+
+static gboolean ideal_open(OrrEngine *engine, GError **error) {
+  (void)engine, (void)error;
+  return TRUE;
+}
+
+static gboolean ideal_add_link(OrrEngine *engine, OrrLink link, GError **error) {
+  (void)engine, (void)link, (void)error;
+  return TRUE;
+}
+
+static void ideal_nothing(OrrEngine *engine) { (void)engine; }
+
+static void ideal_end(OrrEngine *engine, OrrTransfer *transfer) { (void)engine, (void)transfer; }
+
+const OrrEngineClass orr_engine_ideal_class = {
+    .settings = "ideal",
+    .open = ideal_open,
+    .close = ideal_nothing,
+    .add_link = ideal_add_link,
+    .start = ideal_start,
+    .end = ideal_end,
+    .hold = ideal_hold,
+    .bandwidth_changed = ideal_bandwidth_changed,
+    .settle = ideal_nothing,
+    .run = ideal_run,
+};

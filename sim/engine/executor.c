@@ -1,0 +1,285 @@
+/*
+ * executor.c - replays a sealed program on an engine (see executor.h).
+ *
+ * Only transfers depend on what else goes on, so only they need the engine. A WORK op's end is known when it begins, an
+ * event's time when it is recorded, a comm's start when its last member arrives; each stream therefore has a time of
+ * its own and runs ahead of the engine, through any number of ops, until it needs something that is not known yet:
+ *
+ *          +--------- ready <-------- comm over, event recorded
+ *          v                             |
+ *       running --COMM, WAIT not yet--> waiting          running --no op left--> done
+ *
+ *   WORK     now += duration                          RECORD   event.at = now
+ *   WAIT     now = max(now, event.at)                 COMM     start = max over members of their now
+ *
+ * Invariants
+ *  1. A stream is in one place: in the ready queue, in one list of waiters, or done. No recursion: whoever unblocks a
+ *     stream appends it to the queue, so a chain of a million ops needs no stack.
+ *  2. A stream's time is never less than the engine's when it is unblocked by the engine; hence every span that is
+ *     produced from now on ends at or after the engine's time, and earlier ones may be handed out.
+ *  3. A delay (a phase without bytes) costs no engine event: it is added to the date of what follows it.
+ *
+ * Dates are sums and maxima in program order, so both engines see the same numbers.
+ */
+#include "sim/base/fault.h"
+#include "sim/engine/executor_private.h"
+
+/* So many spans are kept before those that are final are sorted and handed out. */
+#define SPAN_BUFFER 65536u
+
+/* Lists of streams */
+
+void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint32 stream) {
+  streams[stream].next = ORR_NOBODY;
+  if (list->first == ORR_NOBODY)
+    list->first = stream;
+  else
+    streams[list->last].next = stream;
+  list->last = stream;
+}
+
+static guint32 take_first(OrrStreamState *streams, OrrStreamList *list) {
+  guint32 stream = list->first;
+  if (stream != ORR_NOBODY) list->first = streams[stream].next;
+  return stream;
+}
+
+/* Spans */
+
+static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm, double begin_s,
+                     double started_s, double end_s) {
+  executor->end_s = MAX(executor->end_s, end_s);
+  OrrSpanBuffer *buffer = &executor->spans;
+  if (buffer->sink == NULL) return;
+  OrrKeptSpan kept = {{stream, op->label, op->tag, comm, begin_s, started_s, end_s}, buffer->n++};
+  g_array_append_val(buffer->kept, kept);
+}
+
+static int compare_spans(const void *a, const void *b) {
+  const OrrKeptSpan *x = a, *y = b;
+  if (x->span.end_s != y->span.end_s) return x->span.end_s < y->span.end_s ? -1 : 1;
+  if (x->span.stream != y->span.stream) return x->span.stream < y->span.stream ? -1 : 1;
+  return x->index < y->index ? -1 : 1;
+}
+
+void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
+  g_array_sort(buffer->kept, compare_spans);
+  guint n = 0;
+  for (; n < buffer->kept->len; n++) {
+    const OrrSpan *span = &g_array_index(buffer->kept, OrrKeptSpan, n).span;
+    if (span->end_s >= before_s) break;
+    buffer->sink(span, buffer->user);
+  }
+  g_array_remove_range(buffer->kept, 0, n);
+  buffer->flush_at = SPAN_BUFFER + 2 * buffer->kept->len;
+}
+
+/* Comms */
+
+static void comm_goes_on(void *user);
+
+static void start_transfer(void *user) {
+  OrrCommState *comm = user;
+  OrrExecutor *executor = comm->executor;
+  guint n_phases, n_uses;
+  const OrrPhase *phase =
+      &orr_program_phases(executor->program, (guint32)(comm - executor->comms), &n_phases)[comm->phase];
+  const OrrLinkUse *uses = orr_use_rows_get(&executor->uses, phase->path, &n_uses);
+  comm->phase++;
+  executor->n_transfers++;
+  orr_engine_transfer(executor->engine, phase->bytes, uses, n_uses, comm_goes_on, comm);
+}
+
+static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
+  guint32 index = (guint32)(comm - executor->comms);
+  for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
+    OrrStreamState *state = &executor->streams[stream];
+    add_span(executor, stream, &state->ops[state->next_op - 1], index, state->now_s, comm->started_s, end_s);
+    state->now_s = end_s;
+    state->waiting = FALSE;
+    orr_stream_list_append(executor->streams, &executor->ready, stream);
+  }
+}
+
+/* From @at_s on: delays up to the next transfer, or to the end. Needs the engine only for a transfer. */
+static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
+  guint n;
+  const OrrPhase *phases = orr_program_phases(executor->program, (guint32)(comm - executor->comms), &n);
+  for (; comm->phase < n; comm->phase++) {
+    const OrrPhase *phase = &phases[comm->phase];
+    at_s += phase->latency_s;
+    if (phase->path == ORR_NO_PATH || phase->bytes == 0) continue;
+    if (at_s > orr_engine_now(executor->engine))
+      orr_engine_at(executor->engine, at_s, start_transfer, comm);
+    else
+      start_transfer(comm);
+    return;
+  }
+  end_comm(executor, comm, at_s);
+}
+
+/* Streams */
+
+static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
+  OrrCommState *comm = &executor->comms[index];
+  executor->streams[stream].waiting = TRUE;
+  orr_stream_list_append(executor->streams, &comm->members, stream);
+  comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
+  if (++comm->n_arrived == orr_program_comm_members(executor->program, index))
+    go_on_from(executor, comm, comm->started_s);
+}
+
+static void record_event(OrrExecutor *executor, double at_s, OrrEventState *event) {
+  event->happened = TRUE;
+  event->at_s = at_s;
+  for (guint32 stream; (stream = take_first(executor->streams, &event->waiters)) != ORR_NOBODY;) {
+    executor->streams[stream].now_s = MAX(executor->streams[stream].now_s, at_s);
+    executor->streams[stream].waiting = FALSE;
+    orr_stream_list_append(executor->streams, &executor->ready, stream);
+  }
+}
+
+/* Replays a stream until it has to wait or is done. */
+static void run_ahead(OrrExecutor *executor, guint32 stream) {
+  OrrStreamState *state = &executor->streams[stream];
+  while (state->next_op < state->n_ops) {
+    const OrrOp *op = &state->ops[state->next_op++];
+    switch ((OrrOpKind)op->kind) {
+    case ORR_OP_WORK:
+      add_span(executor, stream, op, G_MAXUINT32, state->now_s, state->now_s, state->now_s + op->duration_s);
+      state->now_s += op->duration_s;
+      break;
+    case ORR_OP_COMM:
+      join_comm(executor, stream, op->target);
+      return;
+    case ORR_OP_RECORD:
+      record_event(executor, state->now_s, &executor->events[op->target]);
+      break;
+    case ORR_OP_WAIT: {
+      OrrEventState *event = &executor->events[op->target];
+      if (!event->happened) {
+        state->waiting = TRUE;
+        orr_stream_list_append(executor->streams, &event->waiters, stream);
+        return;
+      }
+      state->now_s = MAX(state->now_s, event->at_s);
+      break;
+    }
+    }
+  }
+}
+
+static void run_ready(OrrExecutor *executor) {
+  for (guint32 stream; (stream = take_first(executor->streams, &executor->ready)) != ORR_NOBODY;)
+    run_ahead(executor, stream);
+  if (executor->spans.kept->len >= executor->spans.flush_at)
+    orr_span_buffer_flush(&executor->spans, orr_engine_now(executor->engine));
+}
+
+static void comm_goes_on(void *user) {
+  OrrCommState *comm = user;
+  /* The engine calls dates that differ by rounding one date, so its time may be a rounding before the start. */
+  go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
+  run_ready(comm->executor);
+}
+
+/* Set-up */
+
+static gboolean add_links(OrrExecutor *executor, GError **error) {
+  const OrrProgram *program = executor->program;
+  executor->links = g_new0(OrrLink, orr_program_n_links(program) + 1);
+  for (guint32 i = 0; i < orr_program_n_links(program); i++)
+    if (orr_program_link_stands_for(program, i) > 0 &&
+        !orr_engine_add_link(executor->engine, orr_program_link_name(program, i),
+                             orr_program_link_bandwidth(program, i), &executor->links[i], error))
+      return FALSE;
+  orr_use_rows_init(&executor->uses);
+  for (guint32 path = 0; path < orr_use_rows_n(&program->kept); path++) {
+    guint n;
+    const OrrLinkUse *uses = orr_use_rows_get(&program->kept, path, &n);
+    for (guint i = 0; i < n; i++) {
+      OrrLinkUse use = {executor->links[uses[i].link], uses[i].weight};
+      g_array_append_val(executor->uses.uses, use);
+    }
+    orr_use_rows_end_row(&executor->uses);
+  }
+  return TRUE;
+}
+
+static void change_link(void *user) {
+  const OrrLinkChange *change = user;
+  if (change->bandwidth > 0) orr_engine_set_bandwidth(change->engine, change->link, change->bandwidth);
+  orr_engine_set_up(change->engine, change->link, change->bandwidth > 0);
+}
+
+/* Faults of links that no transfer uses change nothing, and are left out. */
+static void schedule_faults(OrrExecutor *executor) {
+  const OrrProgram *program = executor->program;
+  OrrLinkChange *changes = executor->changes = g_new0(OrrLinkChange, program->faults->len + 1);
+  for (guint i = 0; i < program->faults->len; i++) {
+    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+    if (orr_program_link_stands_for(program, fault->link) == 0) continue;
+    changes[i] = (OrrLinkChange){executor->engine, executor->links[fault->link],
+                                 fault->factor * orr_program_link_bandwidth(program, fault->link)};
+    orr_engine_at(executor->engine, fault->at_s, change_link, &changes[i]);
+  }
+}
+
+static void set_up_states(OrrExecutor *executor) {
+  const OrrProgram *program = executor->program;
+  const OrrStreamList empty = {ORR_NOBODY, ORR_NOBODY};
+  executor->ready = empty;
+  executor->streams = g_new0(OrrStreamState, program->streams->len + 1);
+  executor->comms = g_new0(OrrCommState, program->comms->len + 1);
+  executor->events = g_new0(OrrEventState, program->n_events + 1);
+  for (guint32 i = 0; i < program->comms->len; i++)
+    executor->comms[i] = (OrrCommState){.executor = executor, .members = empty};
+  for (guint32 i = 0; i < program->n_events; i++) executor->events[i].waiters = empty;
+  for (guint32 i = 0; i < program->streams->len; i++) {
+    executor->streams[i].ops = orr_program_ops(program, i, &executor->streams[i].n_ops);
+    orr_stream_list_append(executor->streams, &executor->ready, i);
+  }
+}
+
+static void clear(OrrExecutor *executor) {
+  g_free(executor->streams);
+  g_free(executor->comms);
+  g_free(executor->events);
+  g_free(executor->links);
+  g_free(executor->changes);
+  orr_use_rows_clear(&executor->uses);
+  g_clear_pointer(&executor->spans.kept, g_array_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrExecutor, clear)
+
+static gboolean replay(OrrExecutor *executor, GError **error) {
+  run_ready(executor);
+  gboolean fine = orr_engine_run(executor->engine, error) && orr_executor_check_done(executor, error);
+  if (executor->spans.sink != NULL) orr_span_buffer_flush(&executor->spans, G_MAXDOUBLE);
+  return fine;
+}
+
+static void report_links(const OrrExecutor *executor, double *link_bytes) {
+  for (guint32 i = 0; i < orr_program_n_links(executor->program); i++) {
+    gboolean kept = orr_program_link_stands_for(executor->program, i) > 0;
+    link_bytes[i] = kept ? orr_engine_link_bytes(executor->engine, executor->links[i]) : 0;
+  }
+}
+
+gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
+                          double *link_bytes, OrrReplay *ret_replay, GError **error) {
+  if (!program->sealed) {
+    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the program is not sealed");
+    return FALSE;
+  }
+  g_auto(OrrExecutor) executor = {.program = program, .engine = engine};
+  executor.spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
+  if (!add_links(&executor, error)) return FALSE;
+  set_up_states(&executor);
+  schedule_faults(&executor);
+  if (!replay(&executor, error)) return FALSE;
+  if (link_bytes != NULL) report_links(&executor, link_bytes);
+  if (ret_replay != NULL) *ret_replay = (OrrReplay){executor.end_s, orr_engine_n_events(engine), executor.n_transfers};
+  return TRUE;
+}

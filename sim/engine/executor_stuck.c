@@ -1,0 +1,56 @@
+/*
+ * executor_stuck.c - a deadlock, explained: who waits for what, and who would have to bring it.
+ *
+ *   3 streams wait for what nothing will end:
+ *     stage 0/compute, op 2: event 0, to be recorded by stage 1/compute at its op 5
+ *     stage 1/compute, op 0: comm 3 "send", 1 of 2 there; still to come: stage 0/compute at its op 7
+ */
+#include "sim/base/fault.h"
+#include "sim/engine/executor_private.h"
+
+/* Lines and missing members that are written out; the rest is counted. */
+#define MAX_LINES 16
+#define MAX_NAMES 4
+
+/* Appends "STREAM at its op N" for each op of that kind and target that is not replayed yet. */
+static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind kind, guint32 target) {
+  guint n_found = 0;
+  for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++) {
+    const OrrStreamState *state = &executor->streams[stream];
+    for (guint32 i = state->next_op; i < state->n_ops; i++) {
+      if (state->ops[i].kind != kind || state->ops[i].target != target) continue;
+      if (n_found++ >= MAX_NAMES) continue;
+      g_autofree char *name = orr_program_stream_title(executor->program, stream);
+      g_string_append_printf(text, "%s%s at its op %u", n_found > 1 ? ", " : "", name, i);
+    }
+  }
+  if (n_found > MAX_NAMES) g_string_append_printf(text, " and %u more", n_found - MAX_NAMES);
+}
+
+static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stream) {
+  const OrrStreamState *state = &executor->streams[stream];
+  const OrrOp *op = &state->ops[state->next_op - 1];
+  g_autofree char *name = orr_program_stream_title(executor->program, stream);
+  g_string_append_printf(text, "\n  %s, op %u: ", name, state->next_op - 1);
+  if (op->kind == ORR_OP_COMM) {
+    g_string_append_printf(text, "comm %u \"%s\", %u of %u there; still to come: ", op->target,
+                           orr_program_label_name(executor->program, op->label), executor->comms[op->target].n_arrived,
+                           orr_program_comm_members(executor->program, op->target));
+    add_missing(text, executor, ORR_OP_COMM, op->target);
+  } else {
+    g_string_append_printf(text, "event %u, to be recorded by ", op->target);
+    add_missing(text, executor, ORR_OP_RECORD, op->target);
+  }
+}
+
+gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  guint n_waiting = 0;
+  for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++)
+    if (executor->streams[stream].waiting && n_waiting++ < MAX_LINES) add_waiting(text, executor, stream);
+  if (n_waiting == 0) return TRUE;
+  if (n_waiting > MAX_LINES) g_string_append_printf(text, "\n  and %u more", n_waiting - MAX_LINES);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "deadlock: %u streams wait for what nothing will end:%s", n_waiting,
+              text->str);
+  return FALSE;
+}

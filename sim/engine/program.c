@@ -1,0 +1,226 @@
+/*
+ * program.c - building and looking at a program (see program.h).
+ *
+ * Building never fails: what is wrong (an index that does not exist, a comm without its members) is kept and told by
+ * orr_program_seal, so that who builds a program writes no error paths.
+ */
+#include "sim/engine/program_private.h"
+
+#define LINK(program, i) (&g_array_index((program)->links, OrrProgramLink, i))
+#define STREAM(program, i) (&g_array_index((program)->streams, OrrStream, i))
+
+/* Life */
+
+void orr_use_rows_init(OrrUseRows *rows) {
+  rows->starts = g_array_new(FALSE, FALSE, sizeof(guint32));
+  rows->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
+  orr_use_rows_end_row(rows);
+}
+
+void orr_use_rows_clear(OrrUseRows *rows) {
+  g_clear_pointer(&rows->starts, g_array_unref);
+  g_clear_pointer(&rows->uses, g_array_unref);
+}
+
+void orr_use_rows_end_row(OrrUseRows *rows) { g_array_append_val(rows->starts, rows->uses->len); }
+
+static guint hash_label(gconstpointer key) {
+  const OrrLabel *label = key;
+  return g_str_hash(label->name) * 31 + g_str_hash(label->category);
+}
+
+static gboolean equal_labels(gconstpointer a, gconstpointer b) {
+  const OrrLabel *x = a, *y = b;
+  return g_str_equal(x->name, y->name) && g_str_equal(x->category, y->category);
+}
+
+static void clear_stream(gpointer stream) { g_array_unref(((OrrStream *)stream)->ops); }
+
+OrrProgram *orr_program_new(void) {
+  OrrProgram *program = g_new0(OrrProgram, 1);
+  program->names = g_string_chunk_new(4096);
+  program->links = g_array_new(FALSE, FALSE, sizeof(OrrProgramLink));
+  program->lanes = g_array_new(FALSE, FALSE, sizeof(OrrLane));
+  program->streams = g_array_new(FALSE, FALSE, sizeof(OrrStream));
+  g_array_set_clear_func(program->streams, clear_stream);
+  program->labels = g_array_new(FALSE, FALSE, sizeof(OrrLabel));
+  program->label_index = g_hash_table_new_full(hash_label, equal_labels, g_free, NULL);
+  program->comms = g_array_new(FALSE, FALSE, sizeof(OrrComm));
+  program->phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
+  program->faults = g_array_new(FALSE, FALSE, sizeof(OrrFault));
+  orr_use_rows_init(&program->paths);
+  return program;
+}
+
+void orr_program_free(OrrProgram *program) {
+  if (program == NULL) return;
+  GArray *arrays[] = {program->links, program->lanes,  program->streams, program->labels,
+                      program->comms, program->phases, program->faults};
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
+  orr_use_rows_clear(&program->paths);
+  orr_use_rows_clear(&program->kept);
+  g_hash_table_unref(program->label_index);
+  g_string_chunk_free(program->names);
+  g_free(program);
+}
+
+/* Building */
+
+static const char *keep_name(OrrProgram *program, const char *name) {
+  return g_string_chunk_insert(program->names, name);
+}
+
+guint32 orr_program_link(OrrProgram *program, const char *name, double bandwidth_bytes_per_s) {
+  OrrProgramLink link = {.name = keep_name(program, name), .bandwidth = bandwidth_bytes_per_s};
+  g_array_append_val(program->links, link);
+  return program->links->len - 1;
+}
+
+guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity) {
+  OrrLane lane = {keep_name(program, name), multiplicity};
+  g_array_append_val(program->lanes, lane);
+  return program->lanes->len - 1;
+}
+
+guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) {
+  OrrStream stream = {g_string_chunk_insert_const(program->names, name), lane,
+                      g_array_new(FALSE, FALSE, sizeof(OrrOp))};
+  g_array_append_val(program->streams, stream);
+  return program->streams->len - 1;
+}
+
+guint32 orr_program_label(OrrProgram *program, const char *name, const char *category) {
+  OrrLabel asked = {name, category};
+  gpointer found;
+  if (g_hash_table_lookup_extended(program->label_index, &asked, NULL, &found)) return GPOINTER_TO_UINT(found);
+  OrrLabel label = {keep_name(program, name), keep_name(program, category)};
+  guint32 index = program->labels->len;
+  g_array_append_val(program->labels, label);
+  g_hash_table_insert(program->label_index, g_memdup2(&label, sizeof label), GUINT_TO_POINTER(index));
+  return index;
+}
+
+guint32 orr_program_event(OrrProgram *program) { return program->n_events++; }
+
+guint32 orr_program_path(OrrProgram *program, const OrrLinkUse *uses, guint n_uses) {
+  if (n_uses > 0) g_array_append_vals(program->paths.uses, uses, n_uses);
+  orr_use_rows_end_row(&program->paths);
+  return orr_use_rows_n(&program->paths) - 1;
+}
+
+guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase *phases, guint n_phases) {
+  OrrComm comm = {n_members, program->phases->len, n_phases};
+  if (n_phases > 0) g_array_append_vals(program->phases, phases, n_phases);
+  g_array_append_val(program->comms, comm);
+  return program->comms->len - 1;
+}
+
+static void append_op(OrrProgram *program, guint32 stream, OrrOp op) {
+  if (stream < program->streams->len)
+    g_array_append_val(STREAM(program, stream)->ops, op);
+  else
+    program->n_lost++;
+}
+
+void orr_program_work(OrrProgram *program, guint32 stream, double duration_s, guint32 label, gint32 tag) {
+  append_op(program, stream, (OrrOp){.duration_s = duration_s, .label = label, .tag = tag, .kind = ORR_OP_WORK});
+}
+
+void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32 label, gint32 tag) {
+  append_op(program, stream, (OrrOp){.label = label, .target = comm, .tag = tag, .kind = ORR_OP_COMM});
+}
+
+void orr_program_record(OrrProgram *program, guint32 stream, guint32 event) {
+  append_op(program, stream, (OrrOp){.target = event, .tag = -1, .kind = ORR_OP_RECORD});
+}
+
+void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event) {
+  append_op(program, stream, (OrrOp){.target = event, .tag = -1, .kind = ORR_OP_WAIT});
+}
+
+void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor) {
+  OrrFault fault = {at_s, link, factor};
+  g_array_append_val(program->faults, fault);
+}
+
+void orr_program_keep_link(OrrProgram *program, guint32 link) {
+  if (link < program->links->len)
+    LINK(program, link)->keep = TRUE;
+  else
+    program->n_lost++;
+}
+
+/* Looking */
+
+guint orr_program_n_lanes(const OrrProgram *program) { return program->lanes->len; }
+
+guint orr_program_n_streams(const OrrProgram *program) { return program->streams->len; }
+
+guint orr_program_n_comms(const OrrProgram *program) { return program->comms->len; }
+
+guint orr_program_n_links(const OrrProgram *program) { return program->links->len; }
+
+guint orr_program_n_kept_links(const OrrProgram *program) {
+  guint n = 0;
+  for (guint i = 0; i < program->links->len; i++) n += LINK(program, i)->stands_for > 0;
+  return n;
+}
+
+guint64 orr_program_n_ops(const OrrProgram *program) {
+  guint64 n = 0;
+  for (guint i = 0; i < program->streams->len; i++) n += STREAM(program, i)->ops->len;
+  return n;
+}
+
+const char *orr_program_lane_name(const OrrProgram *program, guint32 lane) {
+  return g_array_index(program->lanes, OrrLane, lane).name;
+}
+
+guint32 orr_program_multiplicity(const OrrProgram *program, guint32 lane) {
+  return g_array_index(program->lanes, OrrLane, lane).multiplicity;
+}
+
+guint32 orr_program_stream_lane(const OrrProgram *program, guint32 stream) { return STREAM(program, stream)->lane; }
+
+const char *orr_program_stream_name(const OrrProgram *program, guint32 stream) { return STREAM(program, stream)->name; }
+
+char *orr_program_stream_title(const OrrProgram *program, guint32 stream) {
+  const OrrStream *it = STREAM(program, stream);
+  return g_strdup_printf("%s/%s", orr_program_lane_name(program, it->lane), it->name);
+}
+
+const OrrOp *orr_program_ops(const OrrProgram *program, guint32 stream, guint *ret_n) {
+  GArray *ops = STREAM(program, stream)->ops;
+  *ret_n = ops->len;
+  return (const OrrOp *)(void *)ops->data;
+}
+
+const char *orr_program_label_name(const OrrProgram *program, guint32 label) {
+  return g_array_index(program->labels, OrrLabel, label).name;
+}
+
+const char *orr_program_label_category(const OrrProgram *program, guint32 label) {
+  return g_array_index(program->labels, OrrLabel, label).category;
+}
+
+const char *orr_program_link_name(const OrrProgram *program, guint32 link) { return LINK(program, link)->name; }
+
+double orr_program_link_bandwidth(const OrrProgram *program, guint32 link) { return LINK(program, link)->bandwidth; }
+
+guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link) { return LINK(program, link)->stands_for; }
+
+const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n) {
+  const OrrComm *it = &g_array_index(program->comms, OrrComm, comm);
+  *ret_n = it->n_phases;
+  return (const OrrPhase *)(void *)program->phases->data + it->first_phase;
+}
+
+guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm) {
+  return g_array_index(program->comms, OrrComm, comm).n_members;
+}
+
+gboolean orr_program_uncontended(const OrrProgram *program) { return program->uncontended; }
+
+const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path, guint *ret_n) {
+  return orr_use_rows_get(&program->paths, path, ret_n);
+}

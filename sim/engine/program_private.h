@@ -1,0 +1,96 @@
+/*
+ * program_private.h - what a program holds: shared by program*.c and executor*.c.
+ *
+ * Paths are kept as given and, after orr_program_seal, a second time over the kept links only, in rows of one array
+ * (compressed sparse rows): row p is entries starts[p] .. starts[p + 1].
+ */
+#ifndef ORR_PROGRAM_PRIVATE_H
+#define ORR_PROGRAM_PRIVATE_H
+
+#include "sim/engine/program.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const char *name; /* in OrrProgram.names, as all names */
+  double bandwidth;
+  guint32 stands_for; /* after seal */
+  gboolean keep;
+} OrrProgramLink;
+
+typedef struct {
+  const char *name;
+  guint32 multiplicity;
+} OrrLane;
+
+typedef struct {
+  const char *name;
+  guint32 lane;
+  GArray *ops; /* OrrOp */
+} OrrStream;
+
+typedef struct {
+  const char *name;
+  const char *category;
+} OrrLabel;
+
+typedef struct {
+  guint32 n_members;
+  guint32 first_phase;
+  guint32 n_phases;
+} OrrComm;
+
+typedef struct {
+  double at_s;
+  guint32 link;
+  double factor;
+} OrrFault;
+
+/* Rows of link uses. */
+typedef struct {
+  GArray *starts; /* guint32, n_rows + 1 of them */
+  GArray *uses;   /* OrrLinkUse */
+} OrrUseRows;
+
+struct OrrProgram {
+  GStringChunk *names;
+  GArray *links;   /* OrrProgramLink */
+  GArray *lanes;   /* OrrLane */
+  GArray *streams; /* OrrStream */
+  GArray *labels;  /* OrrLabel */
+  GHashTable *label_index;
+  GArray *comms;  /* OrrComm */
+  GArray *phases; /* OrrPhase */
+  GArray *faults; /* OrrFault */
+  OrrUseRows paths;
+  OrrUseRows kept; /* after seal: the same rows over kept links; links are numbered as in `links` */
+  guint32 n_events;
+  guint64 n_lost; /* calls that named a stream or link that does not exist; seal tells */
+  gboolean sealed;
+  gboolean uncontended;
+};
+
+static inline guint32 orr_use_rows_n(const OrrUseRows *rows) { return rows->starts->len - 1; }
+
+static inline const OrrLinkUse *orr_use_rows_get(const OrrUseRows *rows, guint32 row, guint *ret_n) {
+  const guint32 *starts = (const guint32 *)(void *)rows->starts->data;
+  *ret_n = starts[row + 1] - starts[row];
+  return (const OrrLinkUse *)(void *)rows->uses->data + starts[row];
+}
+
+void orr_use_rows_init(OrrUseRows *rows);
+void orr_use_rows_clear(OrrUseRows *rows);
+void orr_use_rows_end_row(OrrUseRows *rows); /* what was appended to uses since the last call is a row */
+
+/* Sets stands_for of all links and fills program->kept (program_fold.c). */
+void orr_program_fold(OrrProgram *program);
+
+/* What orr_program_uncontended says, from program->kept (program_contention.c). */
+gboolean orr_program_find_uncontended(const OrrProgram *program);
+
+/* "LANE/STREAM", newly allocated. */
+char *orr_program_stream_title(const OrrProgram *program, guint32 stream);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * program_seal.c - the checks that make a program safe to replay, then folding.
+ *
+ * After a seal, every index in ops, phases and paths exists, every duration and size is finite and not negative, each
+ * comm has its joins and each event its record: the executor checks nothing.
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "sim/engine/program_private.h"
+
+static gboolean G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  g_autofree char *text = g_strdup_vprintf(format, args);
+  va_end(args);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "program: %s", text);
+  return FALSE;
+}
+
+static gboolean fine_number(double value) { return isfinite(value) && value >= 0; }
+
+static gboolean check_links(const OrrProgram *program, GError **error) {
+  for (guint i = 0; i < program->links->len; i++) {
+    const OrrProgramLink *link = &g_array_index(program->links, OrrProgramLink, i);
+    if (!fine_number(link->bandwidth) || link->bandwidth == 0)
+      return wrong(error, "link %s has a bandwidth of %g bytes/s", link->name, link->bandwidth);
+  }
+  for (guint i = 0; i < program->faults->len; i++) {
+    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+    if (fault->link >= program->links->len || !fine_number(fault->at_s) || !fine_number(fault->factor))
+      return wrong(error, "fault %u is of link %u of %u, factor %g, at %g s", i, fault->link, program->links->len,
+                   fault->factor, fault->at_s);
+  }
+  return TRUE;
+}
+
+static gboolean check_paths(const OrrProgram *program, GError **error) {
+  g_autofree guint32 *seen_in = g_new0(guint32, program->links->len + 1); /* path + 1 */
+  for (guint32 path = 0; path < orr_use_rows_n(&program->paths); path++) {
+    guint n;
+    const OrrLinkUse *uses = orr_use_rows_get(&program->paths, path, &n);
+    for (guint i = 0; i < n; i++) {
+      if (uses[i].link >= program->links->len || uses[i].weight == 0)
+        return wrong(error, "path %u uses link %u of %u with weight %u", path, uses[i].link, program->links->len,
+                     uses[i].weight);
+      if (seen_in[uses[i].link] == path + 1)
+        return wrong(error, "path %u names link %s twice", path, orr_program_link_name(program, uses[i].link));
+      seen_in[uses[i].link] = path + 1;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean check_phases(const OrrProgram *program, GError **error) {
+  for (guint32 comm = 0; comm < program->comms->len; comm++) {
+    guint n;
+    const OrrPhase *phases = orr_program_phases(program, comm, &n);
+    for (guint i = 0; i < n; i++)
+      if (!fine_number(phases[i].latency_s) || !fine_number(phases[i].bytes) ||
+          (phases[i].path != ORR_NO_PATH && phases[i].path >= orr_use_rows_n(&program->paths)))
+        return wrong(error, "comm %u, phase %u: %g s, %g bytes on path %u of %u", comm, i, phases[i].latency_s,
+                     phases[i].bytes, phases[i].path, orr_use_rows_n(&program->paths));
+  }
+  return TRUE;
+}
+
+static gboolean check_op(const OrrProgram *program, const OrrOp *op) {
+  switch ((OrrOpKind)op->kind) {
+  case ORR_OP_WORK:
+    return fine_number(op->duration_s) && op->label < program->labels->len;
+  case ORR_OP_COMM:
+    return op->target < program->comms->len && op->label < program->labels->len;
+  case ORR_OP_RECORD:
+  case ORR_OP_WAIT:
+    return op->target < program->n_events;
+  }
+  return FALSE;
+}
+
+static gboolean count_ops(const OrrProgram *program, guint32 *joins, guint32 *records, GError **error) {
+  for (guint32 stream = 0; stream < program->streams->len; stream++) {
+    if (orr_program_stream_lane(program, stream) >= program->lanes->len)
+      return wrong(error, "stream %u belongs to lane %u of %u", stream, orr_program_stream_lane(program, stream),
+                   program->lanes->len);
+    guint n;
+    const OrrOp *ops = orr_program_ops(program, stream, &n);
+    for (guint i = 0; i < n; i++) {
+      if (!check_op(program, &ops[i])) {
+        g_autofree char *name = orr_program_stream_title(program, stream);
+        return wrong(error, "stream %s, op %u: kind %u, %g s, target %u or label %u is wrong", name, i, ops[i].kind,
+                     ops[i].duration_s, ops[i].target, ops[i].label);
+      }
+      joins[ops[i].target] += ops[i].kind == ORR_OP_COMM;
+      records[ops[i].target] += ops[i].kind == ORR_OP_RECORD;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean check_ops(const OrrProgram *program, GError **error) {
+  guint32 n = MAX(MAX(program->comms->len, program->n_events), 1); /* one index serves both counts */
+  g_autofree guint32 *joins = g_new0(guint32, n);
+  g_autofree guint32 *records = g_new0(guint32, n);
+  if (!count_ops(program, joins, records, error)) return FALSE;
+  for (guint32 comm = 0; comm < program->comms->len; comm++)
+    if (joins[comm] != orr_program_comm_members(program, comm))
+      return wrong(error, "comm %u has %u joins and %u members", comm, joins[comm],
+                   orr_program_comm_members(program, comm));
+  for (guint32 event = 0; event < program->n_events; event++)
+    if (records[event] != 1) return wrong(error, "event %u is recorded %u times, not once", event, records[event]);
+  return TRUE;
+}
+
+gboolean orr_program_seal(OrrProgram *program, GError **error) {
+  if (program->sealed) return wrong(error, "sealed twice");
+  if (program->n_lost > 0)
+    return wrong(error, "%" G_GUINT64_FORMAT " ops or links name a stream or link that does not exist",
+                 program->n_lost);
+  if (!check_links(program, error) || !check_paths(program, error) || !check_phases(program, error) ||
+      !check_ops(program, error))
+    return FALSE;
+  orr_program_fold(program);
+  program->uncontended = orr_program_find_uncontended(program);
+  program->sealed = TRUE;
+  return TRUE;
+}

@@ -1,0 +1,161 @@
+#include "sim/run/ledger.h"
+
+typedef struct {
+  double started_s, end_s;
+  OrrTimeKind kind;
+} Interval;
+
+typedef struct {
+  double seconds[ORR_N_TIMES];
+  double clock_s;  /* the compute stream is accounted for up to here */
+  GArray *flights; /* of Interval: communications of other streams since then */
+  guint steps;
+} Account;
+
+typedef struct {
+  gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
+  gboolean is_step; /* the mark at a step's end */
+  double seconds;
+  guint64 n;
+} Label;
+
+struct OrrLedger {
+  const OrrWork *work;
+  GArray *spans;
+  GArray *labels; /* of Label */
+  Account *accounts;
+  guint n_lanes;
+  guint32 *compute; /* each lane's first stream */
+  GArray *step_ends;
+};
+
+static void find_compute_streams(OrrLedger *ledger) {
+  const OrrProgram *program = ledger->work->program;
+  for (guint s = orr_program_n_streams(program); s-- > 0;) ledger->compute[orr_program_stream_lane(program, s)] = s;
+}
+
+OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
+  OrrLedger *ledger = g_new0(OrrLedger, 1);
+  ledger->work = work;
+  ledger->spans = spans;
+  ledger->labels = g_array_new(FALSE, TRUE, sizeof(Label));
+  ledger->n_lanes = orr_program_n_lanes(work->program);
+  ledger->accounts = g_new0(Account, ledger->n_lanes);
+  ledger->compute = g_new0(guint32, ledger->n_lanes);
+  ledger->step_ends = g_array_new(FALSE, TRUE, sizeof(double));
+  for (guint i = 0; i < ledger->n_lanes; i++) ledger->accounts[i].flights = g_array_new(FALSE, FALSE, sizeof(Interval));
+  find_compute_streams(ledger);
+  return ledger;
+}
+
+void orr_ledger_free(OrrLedger *ledger) {
+  if (!ledger) return;
+  for (guint i = 0; i < ledger->n_lanes; i++) g_array_unref(ledger->accounts[i].flights);
+  g_free(ledger->accounts);
+  g_free(ledger->compute);
+  g_array_unref(ledger->labels);
+  g_array_unref(ledger->step_ends);
+  g_free(ledger);
+}
+
+static Label *label_of(OrrLedger *ledger, guint32 index) {
+  const OrrProgram *program = ledger->work->program;
+  while (ledger->labels->len <= index) {
+    const char *category = orr_program_label_category(program, ledger->labels->len);
+    Label label = {.kind = -1, .is_step = g_str_equal(category, "step")};
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      if (g_str_equal(category, orr_time_words[kind])) label.kind = kind;
+    g_array_append_val(ledger->labels, label);
+  }
+  return &g_array_index(ledger->labels, Label, index);
+}
+
+static gint by_start(gconstpointer a, gconstpointer b) {
+  const Interval *x = a, *y = b;
+  return (x->started_s > y->started_s) - (x->started_s < y->started_s);
+}
+
+/* The compute stream stood still from its clock to @until_s: give that time to the communications under way. */
+static void close_gap(Account *account, double until_s) {
+  if (account->flights->len > 1) g_array_sort(account->flights, by_start);
+  for (guint i = 0; i < account->flights->len; i++) {
+    const Interval *flight = &g_array_index(account->flights, Interval, i);
+    const double from = MAX(flight->started_s, account->clock_s), to = MIN(flight->end_s, until_s);
+    if (to <= from) continue;
+    account->seconds[ORR_TIME_BUBBLE] += from - account->clock_s;
+    account->seconds[flight->kind] += to - from;
+    account->clock_s = to;
+  }
+  account->seconds[ORR_TIME_BUBBLE] += MAX(until_s - account->clock_s, 0);
+  account->clock_s = MAX(until_s, account->clock_s);
+  g_array_set_size(account->flights, 0);
+}
+
+static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
+  if (account->steps == ledger->step_ends->len) g_array_append_val(ledger->step_ends, end_s);
+  double *known = &g_array_index(ledger->step_ends, double, account->steps++);
+  *known = MAX(*known, end_s);
+}
+
+static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
+  const GArray *parts = ledger->work->label_seconds;
+  if ((span->label + 1) * ORR_N_TIMES <= parts->len)
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      account->seconds[kind] += g_array_index(parts, double, span->label *ORR_N_TIMES + kind);
+  account->clock_s = span->end_s;
+}
+
+void orr_ledger_span(const OrrSpan *span, void *user) {
+  OrrLedger *ledger = user;
+  if (ledger->spans) g_array_append_vals(ledger->spans, span, 1);
+  const guint lane = orr_program_stream_lane(ledger->work->program, span->stream);
+  Account *account = &ledger->accounts[lane];
+  Label *label = label_of(ledger, span->label);
+  label->seconds += span->end_s - span->started_s;
+  label->n++;
+  if (span->stream != ledger->compute[lane]) {
+    const Interval flight = {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind};
+    g_array_append_val(account->flights, flight);
+    return;
+  }
+  close_gap(account, label->kind < 0 ? span->begin_s : span->started_s);
+  if (label->is_step) {
+    add_step_end(ledger, account, span->end_s);
+  } else if (label->kind < 0) {
+    add_work(ledger, account, span);
+  } else {
+    account->seconds[label->kind] += span->end_s - account->clock_s;
+    account->clock_s = span->end_s;
+  }
+}
+
+void orr_ledger_close(OrrLedger *ledger, double end_s) {
+  for (guint i = 0; i < ledger->n_lanes; i++) close_gap(&ledger->accounts[i], end_s);
+}
+
+const double *orr_ledger_lane(const OrrLedger *ledger, guint lane) { return ledger->accounts[lane].seconds; }
+
+double orr_ledger_lane_end(const OrrLedger *ledger, guint lane) { return ledger->accounts[lane].clock_s; }
+
+void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]) {
+  double n = 0, sum[ORR_N_TIMES] = {0};
+  for (guint lane = 0; lane < ledger->n_lanes; lane++) {
+    const double weight = orr_program_multiplicity(ledger->work->program, lane);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) sum[kind] += weight * ledger->accounts[lane].seconds[kind];
+    n += weight;
+  }
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) ret_seconds[kind] = sum[kind] / n;
+}
+
+const GArray *orr_ledger_step_ends(const OrrLedger *ledger) { return ledger->step_ends; }
+
+double orr_ledger_label_seconds(const OrrLedger *ledger, const char *label, guint64 *ret_n) {
+  double seconds = 0;
+  *ret_n = 0;
+  for (guint i = 0; i < ledger->labels->len; i++) {
+    if (!g_str_equal(orr_program_label_name(ledger->work->program, i), label)) continue;
+    seconds += g_array_index(ledger->labels, Label, i).seconds;
+    *ret_n += g_array_index(ledger->labels, Label, i).n;
+  }
+  return seconds;
+}

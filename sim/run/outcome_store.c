@@ -1,0 +1,71 @@
+#include "sim/run/simulate.h"
+
+#ifndef ORR_VERSION
+#define ORR_VERSION "unknown"
+#endif
+
+static void visit_param(const char *path, const char *text, void *user) {
+  g_ptr_array_add(user, g_strdup(path));
+  g_ptr_array_add(user, g_strdup(text));
+}
+
+static gboolean add_params(const OrrScenario *scenario, OrrStore *store, GError **error) {
+  g_autoptr(GPtrArray) params = g_ptr_array_new_with_free_func(g_free);
+  orr_fields_flatten(&orr_scenario_table, scenario, visit_param, params);
+  for (guint i = 0; i + 1 < params->len; i += 2)
+    if (!orr_store_add_param(store, g_ptr_array_index(params, i), g_ptr_array_index(params, i + 1), error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean add_all(OrrStore *store, const OrrFieldTable *table, const GArray *rows, GError **error) {
+  for (guint i = 0; i < rows->len; i++)
+    if (!orr_store_add_row(store, table, rows->data + (gsize)i * table->size, error)) return FALSE;
+  return TRUE;
+}
+
+static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **error) {
+  const struct {
+    const OrrFieldTable *table;
+    const GArray *rows;
+  } sets[] = {
+      {&orr_step_table, outcome->steps},
+      {&orr_lane_table, outcome->lanes},
+      {&orr_span_table, outcome->spans},
+      {&orr_time_kind_table, outcome->times},
+      {&orr_operator_cost_table, outcome->operators},
+      {&orr_collective_table, outcome->collectives},
+      {&orr_link_use_table, outcome->links},
+      {&orr_memory_table, outcome->memory},
+  };
+  if (!orr_store_add_row(store, &orr_training_result_table, &outcome->result, error)) return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(sets); i++)
+    if (!add_all(store, sets[i].table, sets[i].rows, error)) return FALSE;
+  return TRUE;
+}
+
+gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
+                           gint64 *ret_run_id, GError **error) {
+  g_autofree char *resolved = orr_scenario_resolved(scenario);
+  g_autofree char *hash = orr_scenario_hash(scenario);
+  const OrrRunFacts facts = {
+      .scenario = scenario->name,
+      .kind = scenario->workload.entry->name,
+      .file = file,
+      .hash = hash,
+      .resolved = resolved,
+      .tool_version = ORR_VERSION,
+      .engine = outcome->engine,
+      .fidelity = outcome->fidelity,
+      .wall_time_s = outcome->result.wall_time_s,
+  };
+  gint64 run_id = 0;
+  if (!orr_store_begin_run(store, &facts, &run_id, error)) return FALSE;
+  if (!add_params(scenario, store, error) || !add_rows(outcome, store, error)) {
+    orr_store_abandon_run(store);
+    return FALSE;
+  }
+  if (!orr_store_end_run(store, outcome->result.wall_time_s, error)) return FALSE;
+  *ret_run_id = run_id;
+  return TRUE;
+}

@@ -1,0 +1,161 @@
+#include "sim/run/rows.h"
+
+#define COLUMN(struct_, name_, kind_, member_, unit_, sentence_)                                                       \
+  {                                                                                                                    \
+    .name = name_, .kind = kind_, .offset = offsetof(struct_, member_), .sentence = sentence_, .unit = unit_,          \
+    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+  }
+
+static const OrrField training_result_fields[] = {
+    COLUMN(OrrTrainingResult, "iteration-time-s", ORR_FIELD_REAL, iteration_time_s, ORR_UNIT_SECONDS,
+           "Time of one optimizer step, mean over the steps."),
+    COLUMN(OrrTrainingResult, "tokens-per-s", ORR_FIELD_REAL, tokens_per_s, ORR_UNIT_NONE,
+           "Tokens trained a second, whole job."),
+    COLUMN(OrrTrainingResult, "tokens-per-s-per-gpu", ORR_FIELD_REAL, tokens_per_s_per_gpu, ORR_UNIT_NONE,
+           "Tokens trained a second and GPU."),
+    COLUMN(OrrTrainingResult, "model-tflops-per-gpu", ORR_FIELD_REAL, model_tflops_per_gpu, ORR_UNIT_NONE,
+           "Model FLOPs (no recomputation) a second and GPU, in 1e12."),
+    COLUMN(OrrTrainingResult, "hardware-tflops-per-gpu", ORR_FIELD_REAL, hardware_tflops_per_gpu, ORR_UNIT_NONE,
+           "Model FLOPs with recomputation a second and GPU, in 1e12."),
+    COLUMN(OrrTrainingResult, "mfu", ORR_FIELD_REAL, mfu, ORR_UNIT_FRACTION,
+           "Model FLOPs utilisation: of the dense peak of the precision."),
+    COLUMN(OrrTrainingResult, "hfu", ORR_FIELD_REAL, hfu, ORR_UNIT_FRACTION,
+           "Hardware FLOPs utilisation: the same with recomputation."),
+    COLUMN(OrrTrainingResult, "memory-peak-bytes", ORR_FIELD_REAL, memory_peak_bytes, ORR_UNIT_BYTES,
+           "Most memory that any GPU holds."),
+    COLUMN(OrrTrainingResult, "fits", ORR_FIELD_BOOL, fits, ORR_UNIT_NONE, "Whether that fits the device."),
+    COLUMN(OrrTrainingResult, "bubble-fraction", ORR_FIELD_REAL, bubble_fraction, ORR_UNIT_FRACTION,
+           "Share of the step that GPUs idle for the pipeline, mean over GPUs."),
+    COLUMN(OrrTrainingResult, "exposed-comm-fraction", ORR_FIELD_REAL, exposed_comm_fraction, ORR_UNIT_FRACTION,
+           "Share of the step that communication holds compute up, mean over GPUs."),
+    COLUMN(OrrTrainingResult, "n-gpus", ORR_FIELD_INT, n_gpus, ORR_UNIT_NONE, "GPUs of the job."),
+    COLUMN(OrrTrainingResult, "tp", ORR_FIELD_INT, tp, ORR_UNIT_NONE, "Tensor-parallel size."),
+    COLUMN(OrrTrainingResult, "pp", ORR_FIELD_INT, pp, ORR_UNIT_NONE, "Pipeline-parallel size."),
+    COLUMN(OrrTrainingResult, "dp", ORR_FIELD_INT, dp, ORR_UNIT_NONE, "Data-parallel size."),
+    COLUMN(OrrTrainingResult, "cp", ORR_FIELD_INT, cp, ORR_UNIT_NONE, "Context-parallel size."),
+    COLUMN(OrrTrainingResult, "micro-batches", ORR_FIELD_INT, micro_batches, ORR_UNIT_NONE,
+           "Micro-batches a step and replica."),
+    COLUMN(OrrTrainingResult, "layer-forward-s", ORR_FIELD_REAL, layer_forward_s, ORR_UNIT_SECONDS,
+           "Forward of one layer and micro-batch, tensor-parallel communication included."),
+    COLUMN(OrrTrainingResult, "layer-backward-s", ORR_FIELD_REAL, layer_backward_s, ORR_UNIT_SECONDS,
+           "Backward of one layer and micro-batch, with recomputation and communication."),
+    COLUMN(OrrTrainingResult, "events", ORR_FIELD_INT, events, ORR_UNIT_NONE, "Engine events of the replay."),
+    COLUMN(OrrTrainingResult, "wall-time-s", ORR_FIELD_REAL, wall_time_s, ORR_UNIT_SECONDS,
+           "Wall time of the simulation."),
+    COLUMN(OrrTrainingResult, "costs-outside", ORR_FIELD_INT, costs_outside, ORR_UNIT_NONE,
+           "Operators whose shape lies outside the measured range."),
+};
+const OrrFieldTable orr_training_result_table = ORR_FIELD_TABLE(
+    "training_result", "One row a training run: the answer.", OrrTrainingResult, training_result_fields);
+
+static const OrrField step_fields[] = {
+    COLUMN(OrrStepRow, "step", ORR_FIELD_INT, step, ORR_UNIT_NONE, "Number of the step, from 0."),
+    COLUMN(OrrStepRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "When it began."),
+    COLUMN(OrrStepRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When its last rank ended."),
+};
+const OrrFieldTable orr_step_table = ORR_FIELD_TABLE("step", "One row an optimizer step.", OrrStepRow, step_fields);
+
+static const OrrField lane_fields[] = {
+    COLUMN(OrrLaneRow, "lane", ORR_FIELD_INT, lane, ORR_UNIT_NONE, "Number of the class."),
+    COLUMN(OrrLaneRow, "name", ORR_FIELD_TEXT, name, ORR_UNIT_NONE, "Its name."),
+    COLUMN(OrrLaneRow, "multiplicity", ORR_FIELD_INT, multiplicity, ORR_UNIT_NONE, "GPUs it stands for."),
+    COLUMN(OrrLaneRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
+    COLUMN(OrrLaneRow, "replica", ORR_FIELD_INT, replica, ORR_UNIT_NONE, "First data-parallel replica of the class."),
+    COLUMN(OrrLaneRow, "compute-s", ORR_FIELD_REAL, compute_s, ORR_UNIT_SECONDS, "Time in kernels."),
+    COLUMN(OrrLaneRow, "comm-s", ORR_FIELD_REAL, comm_s, ORR_UNIT_SECONDS, "Time that communication holds compute up."),
+    COLUMN(OrrLaneRow, "wait-s", ORR_FIELD_REAL, wait_s, ORR_UNIT_SECONDS, "Time waiting for other stages."),
+    COLUMN(OrrLaneRow, "other-s", ORR_FIELD_REAL, other_s, ORR_UNIT_SECONDS, "Host and other time."),
+    COLUMN(OrrLaneRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it ended."),
+};
+const OrrFieldTable orr_lane_table = ORR_FIELD_TABLE(
+    "lane", "One row a replayed rank class: a tensor-parallel group of a stage, for all replicas like it.", OrrLaneRow,
+    lane_fields);
+
+static const OrrField span_fields[] = {
+    COLUMN(OrrSpanRow, "lane", ORR_FIELD_INT, lane, ORR_UNIT_NONE, "Rank class."),
+    COLUMN(OrrSpanRow, "stream", ORR_FIELD_TEXT, stream, ORR_UNIT_NONE, "Stream of the rank class."),
+    COLUMN(OrrSpanRow, "name", ORR_FIELD_TEXT, name, ORR_UNIT_NONE, "What it was."),
+    COLUMN(OrrSpanRow, "category", ORR_FIELD_TEXT, category, ORR_UNIT_NONE, "Kind of time, or compute."),
+    COLUMN(OrrSpanRow, "micro-batch", ORR_FIELD_INT, micro_batch, ORR_UNIT_NONE, "Micro-batch; -1: none."),
+    COLUMN(OrrSpanRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "When the stream reached it."),
+    COLUMN(OrrSpanRow, "started-s", ORR_FIELD_REAL, started_s, ORR_UNIT_SECONDS, "When all members had arrived."),
+    COLUMN(OrrSpanRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it ended."),
+};
+const OrrFieldTable orr_span_table =
+    ORR_FIELD_TABLE("span", "One row an operation that took time.", OrrSpanRow, span_fields);
+
+static const OrrField time_kind_fields[] = {
+    COLUMN(OrrTimeRow, "lane", ORR_FIELD_INT, lane, ORR_UNIT_NONE, "Rank class."),
+    COLUMN(OrrTimeRow, "category", ORR_FIELD_TEXT, category, ORR_UNIT_NONE, "Kind of time."),
+    COLUMN(OrrTimeRow, "seconds", ORR_FIELD_REAL, seconds, ORR_UNIT_SECONDS, "Seconds in all steps."),
+    COLUMN(OrrTimeRow, "fraction", ORR_FIELD_REAL, fraction, ORR_UNIT_FRACTION, "Share of the whole."),
+};
+const OrrFieldTable orr_time_kind_table =
+    ORR_FIELD_TABLE("time_kind", "Where the time of a rank class went, by kind; the kinds add up to the whole.",
+                    OrrTimeRow, time_kind_fields);
+
+static const OrrField operator_cost_fields[] = {
+    COLUMN(OrrOperatorRow, "phase", ORR_FIELD_TEXT, phase, ORR_UNIT_NONE, "Phase it belongs to."),
+    COLUMN(OrrOperatorRow, "name", ORR_FIELD_TEXT, name, ORR_UNIT_NONE, "Operator."),
+    COLUMN(OrrOperatorRow, "kind", ORR_FIELD_TEXT, kind, ORR_UNIT_NONE, "gemm, attention or memory."),
+    COLUMN(OrrOperatorRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE, "How often it runs in one run of the phase."),
+    COLUMN(OrrOperatorRow, "seconds-each", ORR_FIELD_REAL, seconds_each, ORR_UNIT_SECONDS, "One call."),
+    COLUMN(OrrOperatorRow, "seconds-total", ORR_FIELD_REAL, seconds_total, ORR_UNIT_SECONDS,
+           "All calls of one run of the phase."),
+    COLUMN(OrrOperatorRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE,
+           "measured, interpolated, modelled or outside (the measured range)."),
+    COLUMN(OrrOperatorRow, "flops", ORR_FIELD_REAL, flops, ORR_UNIT_NONE, "FLOPs of one call."),
+    COLUMN(OrrOperatorRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES, "Memory traffic of one call."),
+};
+const OrrFieldTable orr_operator_cost_table =
+    ORR_FIELD_TABLE("operator_cost", "One row a kind of operator and phase: what it costs and how that is known.",
+                    OrrOperatorRow, operator_cost_fields);
+
+static const OrrField collective_fields[] = {
+    COLUMN(OrrCollectiveRow, "name", ORR_FIELD_TEXT, name, ORR_UNIT_NONE, "What it is for."),
+    COLUMN(OrrCollectiveRow, "op", ORR_FIELD_TEXT, op, ORR_UNIT_NONE, "Collective."),
+    COLUMN(OrrCollectiveRow, "algorithm", ORR_FIELD_TEXT, algorithm, ORR_UNIT_NONE, "Algorithm chosen."),
+    COLUMN(OrrCollectiveRow, "n-ranks", ORR_FIELD_INT, n_ranks, ORR_UNIT_NONE, "Ranks of a group."),
+    COLUMN(OrrCollectiveRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES, "Size, as NCCL counts it."),
+    COLUMN(OrrCollectiveRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE, "How many a step and rank."),
+    COLUMN(OrrCollectiveRow, "latency-s", ORR_FIELD_REAL, latency_s, ORR_UNIT_SECONDS, "Latency part."),
+    COLUMN(OrrCollectiveRow, "predicted-s", ORR_FIELD_REAL, predicted_s, ORR_UNIT_SECONDS, "Alone on the fabric."),
+    COLUMN(OrrCollectiveRow, "mean-s", ORR_FIELD_REAL, mean_s, ORR_UNIT_SECONDS,
+           "As replayed, mean; of those that were replayed on their own."),
+    COLUMN(OrrCollectiveRow, "busbw-bytes-per-s", ORR_FIELD_REAL, busbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Bus bandwidth as predicted."),
+    COLUMN(OrrCollectiveRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE, "How the cost is known."),
+};
+const OrrFieldTable orr_collective_table =
+    ORR_FIELD_TABLE("collective", "One row a kind of communication of the step.", OrrCollectiveRow, collective_fields);
+
+static const OrrField link_use_fields[] = {
+    COLUMN(OrrLinkRow, "link", ORR_FIELD_TEXT, link, ORR_UNIT_NONE, "Its name."),
+    COLUMN(OrrLinkRow, "kind", ORR_FIELD_TEXT, kind, ORR_UNIT_NONE, "scale-up, nic or fabric."),
+    COLUMN(OrrLinkRow, "stands-for", ORR_FIELD_INT, stands_for, ORR_UNIT_NONE, "Links that were folded into it."),
+    COLUMN(OrrLinkRow, "bandwidth-bytes-per-s", ORR_FIELD_REAL, bandwidth_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Effective bandwidth."),
+    COLUMN(OrrLinkRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES, "Bytes carried."),
+    COLUMN(OrrLinkRow, "utilization", ORR_FIELD_REAL, utilization, ORR_UNIT_FRACTION,
+           "Share of the bandwidth over the whole run."),
+};
+const OrrFieldTable orr_link_use_table =
+    ORR_FIELD_TABLE("link_use", "One row a link that the replay kept: what it carried.", OrrLinkRow, link_use_fields);
+
+static const OrrField memory_fields[] = {
+    COLUMN(OrrMemoryRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
+    COLUMN(OrrMemoryRow, "weights-bytes", ORR_FIELD_REAL, weights_bytes, ORR_UNIT_BYTES, "Weights."),
+    COLUMN(OrrMemoryRow, "gradients-bytes", ORR_FIELD_REAL, gradients_bytes, ORR_UNIT_BYTES, "Gradients."),
+    COLUMN(OrrMemoryRow, "optimizer-bytes", ORR_FIELD_REAL, optimizer_bytes, ORR_UNIT_BYTES,
+           "Master weights and moments."),
+    COLUMN(OrrMemoryRow, "activations-bytes", ORR_FIELD_REAL, activations_bytes, ORR_UNIT_BYTES,
+           "Activations at the peak of the schedule."),
+    COLUMN(OrrMemoryRow, "total-bytes", ORR_FIELD_REAL, total_bytes, ORR_UNIT_BYTES, "Sum."),
+    COLUMN(OrrMemoryRow, "capacity-bytes", ORR_FIELD_REAL, capacity_bytes, ORR_UNIT_BYTES, "Memory of the device."),
+};
+const OrrFieldTable orr_memory_table = ORR_FIELD_TABLE(
+    "memory", "One row a pipeline stage: bytes one GPU holds at the peak.", OrrMemoryRow, memory_fields);
+
+const OrrFieldTable *const orr_row_tables[] = {
+    &orr_training_result_table, &orr_step_table,       &orr_lane_table,     &orr_span_table,   &orr_time_kind_table,
+    &orr_operator_cost_table,   &orr_collective_table, &orr_link_use_table, &orr_memory_table, NULL};

@@ -1,0 +1,86 @@
+/*
+ * rows.h - the facts of a training run as typed rows. Each table is a field table: the results database makes its SQL
+ * table from it, `--json` prints it, the reference documents it.
+ */
+#ifndef ORR_ROWS_H
+#define ORR_ROWS_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  double iteration_time_s, tokens_per_s, tokens_per_s_per_gpu;
+  double model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu;
+  double memory_peak_bytes;
+  gboolean fits;
+  double bubble_fraction, exposed_comm_fraction;
+  gint64 n_gpus, tp, pp, dp, cp, micro_batches;
+  double layer_forward_s, layer_backward_s;
+  gint64 events;
+  double wall_time_s;
+  gint64 costs_outside;
+} OrrTrainingResult;
+
+typedef struct {
+  gint64 step;
+  double begin_s, end_s;
+} OrrStepRow;
+
+typedef struct {
+  gint64 lane;
+  char *name;
+  gint64 multiplicity, stage, replica;
+  double compute_s, comm_s, wait_s, other_s, end_s;
+} OrrLaneRow;
+
+typedef struct {
+  gint64 lane;
+  char *stream, *name, *category;
+  gint64 micro_batch; /* -1: none */
+  double begin_s, started_s, end_s;
+} OrrSpanRow;
+
+typedef struct {
+  gint64 lane;
+  char *category;
+  double seconds, fraction;
+} OrrTimeRow;
+
+typedef struct {
+  char *phase, *name, *kind;
+  gint64 count;
+  double seconds_each, seconds_total;
+  char *how;
+  double flops, bytes;
+} OrrOperatorRow;
+
+typedef struct {
+  char *name, *op, *algorithm;
+  gint64 n_ranks;
+  double bytes;
+  gint64 count;
+  double latency_s, predicted_s, mean_s, busbw_bytes_per_s;
+  char *how;
+} OrrCollectiveRow;
+
+typedef struct {
+  char *link, *kind;
+  gint64 stands_for;
+  double bandwidth_bytes_per_s, bytes, utilization;
+} OrrLinkRow;
+
+typedef struct {
+  gint64 stage;
+  double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, total_bytes, capacity_bytes;
+} OrrMemoryRow;
+
+extern const OrrFieldTable orr_training_result_table, orr_step_table, orr_lane_table, orr_span_table, orr_time_kind_table,
+    orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_memory_table;
+
+/* All of them, NULL-terminated: for documentation and for views over a new database. */
+extern const OrrFieldTable *const orr_row_tables[];
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,100 @@
+#include "sim/run/scenario.h"
+
+#include "sim/base/yaml.h"
+
+static const char *const engine_words[] = {"auto", "simgrid", "ideal", NULL};
+
+#define AT(member_) .offset = offsetof(OrrScenario, member_)
+
+static const OrrField fields[] = {
+    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "What results call this scenario."},
+    {.name = "question",
+     .kind = ORR_FIELD_TEXT,
+     AT(question),
+     .sentence = "What the scenario asks.",
+     .flags = ORR_FIELD_OPTIONAL},
+    {.name = "cluster",
+     .kind = ORR_FIELD_SECTION,
+     AT(cluster),
+     .sentence = "The machine.",
+     .table = &orr_cluster_table,
+     .document = "cluster"},
+    {.name = "model",
+     .kind = ORR_FIELD_SECTION,
+     AT(model),
+     .sentence = "The model.",
+     .table = &orr_model_table,
+     .document = "model"},
+    {.name = "workload",
+     .kind = ORR_FIELD_CHOICE,
+     AT(workload),
+     .sentence = "What runs on the machine.",
+     .registry = &orr_workload_registry,
+     .document = "workload"},
+    {.name = "fidelity",
+     .kind = ORR_FIELD_WORD,
+     AT(fidelity),
+     .sentence = "Replay equivalent ranks once (folded), every one (full), or choose (auto).",
+     .fallback = "auto",
+     .words = orr_fidelity_words},
+    {.name = "engine",
+     .kind = ORR_FIELD_WORD,
+     AT(engine),
+     .sentence = "What shares links: SimGrid, nothing (ideal), or ideal where no link can be shared (auto).",
+     .fallback = "auto",
+     .words = engine_words},
+    {.name = "seed",
+     .kind = ORR_FIELD_INT,
+     AT(seed),
+     .sentence = "Seed of every random stream, and of ECMP's hash.",
+     .fallback = "1",
+     .flags = ORR_FIELD_UNSIGNED},
+    {.name = "validation",
+     .kind = ORR_FIELD_TREE,
+     AT(validation),
+     .sentence = "What the columns of a validation set's table mean.",
+     .flags = ORR_FIELD_OPTIONAL},
+};
+const OrrFieldTable orr_scenario_table =
+    ORR_FIELD_TABLE("scenario", "One run: a machine, a model, a workload.", OrrScenario, fields);
+
+OrrNode *orr_scenario_tree(OrrLibrary *library, const char *path, OrrDiags *diags) {
+  const OrrPlace place = {g_intern_string(path), 0, 0};
+  if (g_file_test(path, G_FILE_TEST_EXISTS) || strpbrk(path, "/."))
+    return orr_library_read_file(library, "scenario", path, diags);
+  return orr_library_load(library, "scenario", path, place, diags);
+}
+
+static OrrPlace place_of(const OrrNode *tree, const char *key) {
+  const OrrNode *node = orr_node_get(tree, key);
+  return node ? node->place : tree->place;
+}
+
+OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+  g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
+  if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
+  const guint before = orr_diags_n_errors(diags);
+  orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
+  orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
+  if (orr_diags_n_errors(diags) > before) return NULL;
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  kind->check(scenario->workload.params, &scenario->model, &scenario->cluster, place_of(tree, "workload"), diags);
+  return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
+}
+
+void orr_scenario_free(OrrScenario *scenario) {
+  if (!scenario) return;
+  orr_fields_clear(&orr_scenario_table, scenario);
+  g_free(scenario);
+}
+
+char *orr_scenario_resolved(const OrrScenario *scenario) {
+  g_autoptr(OrrNode) tree = orr_fields_dump(&orr_scenario_table, scenario);
+  g_autofree char *text = orr_yaml_text(tree);
+  return g_strconcat("schema: scenario/1\n", text, NULL);
+}
+
+char *orr_scenario_hash(const OrrScenario *scenario) {
+  g_autofree char *text = orr_scenario_resolved(scenario);
+  return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}

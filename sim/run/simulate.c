@@ -1,0 +1,96 @@
+#include "sim/run/simulate.h"
+
+#include "sim/base/fault.h"
+#include "sim/run/training_rows.h"
+
+static OrrProfile *load_profile(OrrLibrary *library, const OrrDevice *device, OrrOutcome *outcome, GError **error) {
+  const char *name = device->profile ? device->profile : device->name;
+  g_autofree char *path = orr_library_path(library, "profile", name);
+  if (!path && !device->profile) {
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("no measured profile of %s: kernels are modelled from its datasheet", device->name));
+    return NULL;
+  }
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const OrrPlace place = {g_intern_string(device->name), 0, 0};
+  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
+  g_autoptr(OrrProfile) profile = tree ? orr_profile_read(tree, library, diags) : NULL;
+  if (!orr_diags_check(diags, error)) return NULL;
+  return g_steal_pointer(&profile);
+}
+
+static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, GError **error) {
+  const gboolean ideal = scenario->engine == ORR_REPLAY_IDEAL ||
+                         (scenario->engine == ORR_REPLAY_AUTO && orr_program_uncontended(work->program));
+  return orr_engine_new(ideal ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
+}
+
+static gboolean replay(const OrrScenario *scenario, const OrrWork *work, OrrReplayed *replayed, OrrOutcome *outcome,
+                       GError **error) {
+  g_autoptr(OrrEngine) engine = choose_engine(scenario, work, error);
+  if (!engine) return FALSE;
+  outcome->engine = g_strdup(orr_engine_settings(engine));
+  if (!orr_executor_run(work->program, engine, orr_ledger_span, replayed->ledger, replayed->link_bytes,
+                        &replayed->replay, error))
+    return FALSE;
+  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+  return TRUE;
+}
+
+static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, const OrrWork *work,
+                                   gboolean keep_spans, OrrOutcome *outcome, GError **error) {
+  g_autoptr(GArray) spans = keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
+  g_autoptr(OrrLedger) ledger = orr_ledger_new(work, spans);
+  g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
+  OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
+  if (!replay(scenario, work, &replayed, outcome, error)) return FALSE;
+  orr_training_rows(scenario, &replayed, outcome);
+  return TRUE;
+}
+
+static OrrOutcome *outcome_new(void) {
+  OrrOutcome *outcome = g_new0(OrrOutcome, 1);
+  outcome->steps = g_array_new(FALSE, TRUE, sizeof(OrrStepRow));
+  outcome->lanes = g_array_new(FALSE, TRUE, sizeof(OrrLaneRow));
+  outcome->spans = g_array_new(FALSE, TRUE, sizeof(OrrSpanRow));
+  outcome->times = g_array_new(FALSE, TRUE, sizeof(OrrTimeRow));
+  outcome->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperatorRow));
+  outcome->collectives = g_array_new(FALSE, TRUE, sizeof(OrrCollectiveRow));
+  outcome->links = g_array_new(FALSE, TRUE, sizeof(OrrLinkRow));
+  outcome->memory = g_array_new(FALSE, TRUE, sizeof(OrrMemoryRow));
+  outcome->warnings = g_ptr_array_new_with_free_func(g_free);
+  return outcome;
+}
+
+OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
+  const gint64 begin = g_get_monotonic_time();
+  g_autoptr(OrrOutcome) outcome = outcome_new();
+  g_autoptr(GError) failure = NULL;
+  g_autoptr(OrrProfile) profile = load_profile(library, &scenario->cluster.device, outcome, &failure);
+  if (failure) {
+    g_propagate_error(error, g_steal_pointer(&failure));
+    return NULL;
+  }
+  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &scenario->cluster.device, error);
+  if (!cost) return NULL;
+  g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, scenario->seed, error);
+  if (!fabric) return NULL;
+  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, scenario->fidelity};
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
+  if (!work || !replay_and_collect(scenario, fabric, work, keep_spans, outcome, error)) return NULL;
+  outcome->fidelity = orr_fidelity_words[work->fidelity];
+  outcome->result.wall_time_s = (g_get_monotonic_time() - begin) * 1e-6;
+  return g_steal_pointer(&outcome);
+}
+
+void orr_outcome_free(OrrOutcome *outcome) {
+  if (!outcome) return;
+  GArray *const arrays[] = {outcome->steps,     outcome->lanes,       outcome->spans, outcome->times,
+                            outcome->operators, outcome->collectives, outcome->links, outcome->memory};
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
+  g_ptr_array_unref(outcome->warnings);
+  g_free(outcome->engine);
+  g_free(outcome);
+}

@@ -1,0 +1,44 @@
+/*
+ * simulate.h - the composition root: scenario -> world -> program -> replay -> rows.
+ */
+#ifndef ORR_SIMULATE_H
+#define ORR_SIMULATE_H
+
+#include "results/store.h"
+#include "sim/run/rows.h"
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+/* What a run found; every GArray holds the row struct named. */
+typedef struct {
+  OrrTrainingResult result;
+  GArray *steps;       /* OrrStepRow */
+  GArray *lanes;       /* OrrLaneRow */
+  GArray *spans;       /* OrrSpanRow; empty unless asked for */
+  GArray *times;       /* OrrTimeRow */
+  GArray *operators;   /* OrrOperatorRow */
+  GArray *collectives; /* OrrCollectiveRow */
+  GArray *links;       /* OrrLinkRow */
+  GArray *memory;      /* OrrMemoryRow */
+  char *engine;        /* orr_engine_settings */
+  const char *fidelity; /* "folded" or "full": what was replayed */
+  GPtrArray *warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
+  double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs */
+} OrrOutcome;
+
+/* Runs @scenario. With the simgrid engine once a process (engine.h, rule 5): callers that run several fork. */
+OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error);
+void orr_outcome_free(OrrOutcome *outcome);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrOutcome, orr_outcome_free)
+
+/* One run in the database: run, params, all rows. @file: where the scenario was read from. */
+gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
+                           gint64 *ret_run_id, GError **error);
+
+/* The spans in the Trace Event format that Perfetto opens: a process a lane, a thread a stream. */
+gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error);
+
+G_END_DECLS
+
+#endif

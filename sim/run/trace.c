@@ -1,0 +1,68 @@
+/*
+ * trace - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events "X"), which Perfetto
+ * and chrome://tracing open. A process is a lane, a thread one of its streams; times are in microseconds.
+ */
+#include "sim/base/fault.h"
+#include "sim/run/simulate.h"
+
+static void add_text(GString *out, const char *text) {
+  g_string_append_c(out, '"');
+  for (const char *c = text; *c; c++) {
+    if (*c == '"' || *c == '\\') g_string_append_c(out, '\\');
+    if ((guchar)*c >= 0x20) g_string_append_c(out, *c);
+  }
+  g_string_append_c(out, '"');
+}
+
+static void add_name(GString *out, const char *what, gint64 lane, guint thread, const char *name) {
+  g_string_append_printf(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", what,
+                         (int)lane, thread);
+  add_text(out, name);
+  g_string_append(out, "}},\n");
+}
+
+/* Threads are numbered in the order in which streams first appear. */
+static guint thread_of(GPtrArray *streams, const char *stream) {
+  guint at;
+  if (g_ptr_array_find(streams, stream, &at)) return at;
+  g_ptr_array_add(streams, (gpointer)stream);
+  return streams->len - 1;
+}
+
+static void add_number(GString *out, const char *key, double value) {
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  g_string_append_printf(out, ",\"%s\":%s", key, g_ascii_formatd(text, sizeof text, "%.4f", value));
+}
+
+static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
+  g_string_append(out, "{\"ph\":\"X\",\"name\":");
+  add_text(out, span->name);
+  g_string_append(out, ",\"cat\":");
+  add_text(out, span->category);
+  g_string_append_printf(out, ",\"pid\":%d,\"tid\":%u", (int)span->lane, thread);
+  add_number(out, "ts", span->started_s * 1e6);
+  add_number(out, "dur", (span->end_s - span->started_s) * 1e6);
+  g_string_append_printf(out, ",\"args\":{\"micro-batch\":%d", (int)span->micro_batch);
+  add_number(out, "waited_us", (span->started_s - span->begin_s) * 1e6);
+  g_string_append(out, "}},\n");
+}
+
+gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error) {
+  g_autoptr(GString) out = g_string_new("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+  g_autoptr(GPtrArray) streams = g_ptr_array_new();
+  for (guint i = 0; i < outcome->spans->len; i++) {
+    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+    add_span(out, span, thread_of(streams, span->stream));
+  }
+  for (guint i = 0; i < outcome->lanes->len; i++) {
+    const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
+    add_name(out, "process_name", lane->lane, 0, lane->name);
+    for (guint s = 0; s < streams->len; s++) add_name(out, "thread_name", lane->lane, s, g_ptr_array_index(streams, s));
+  }
+  if (out->str[out->len - 2] == ',') g_string_truncate(out, out->len - 2);
+  g_string_append(out, "\n]}\n");
+  g_autoptr(GError) failure = NULL;
+  if (g_file_set_contents(path, out->str, out->len, &failure)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "cannot write the trace: %s", failure->message);
+  return FALSE;
+}

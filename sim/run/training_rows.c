@@ -1,0 +1,212 @@
+#include "sim/run/training_rows.h"
+
+#include "workloads/training.h"
+
+static char *interned(const char *text) { return (char *)g_intern_string(text); }
+
+static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  double begin_s = 0;
+  for (guint i = 0; i < ends->len; i++) {
+    const OrrStepRow row = {i, begin_s, g_array_index(ends, double, i)};
+    g_array_append_val(outcome->steps, row);
+    begin_s = row.end_s;
+  }
+}
+
+static gboolean is_exposed_comm(OrrTimeKind kind) {
+  return kind == ORR_TIME_TP_COMM || kind == ORR_TIME_PP_COMM || kind == ORR_TIME_DP_COMM;
+}
+
+static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *replayed, guint lane) {
+  const double *seconds = orr_ledger_lane(replayed->ledger, lane);
+  OrrLaneRow row = {
+      .lane = lane,
+      .name = interned(orr_program_lane_name(work->work.program, lane)),
+      .multiplicity = orr_program_multiplicity(work->work.program, lane),
+      .stage = g_array_index(work->lane_stage, gint64, lane),
+      .replica = g_array_index(work->lane_replica, gint64, lane),
+      .wait_s = seconds[ORR_TIME_BUBBLE],
+      .other_s = seconds[ORR_TIME_HOST],
+      .end_s = orr_ledger_lane_end(replayed->ledger, lane),
+  };
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+    if (is_exposed_comm(kind))
+      row.comm_s += seconds[kind];
+    else if (kind != ORR_TIME_BUBBLE && kind != ORR_TIME_HOST)
+      row.compute_s += seconds[kind];
+  }
+  return row;
+}
+
+static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  for (guint lane = 0; lane < orr_program_n_lanes(work->work.program); lane++) {
+    const OrrLaneRow row = lane_row(work, replayed, lane);
+    g_array_append_val(outcome->lanes, row);
+    const double *seconds = orr_ledger_lane(replayed->ledger, lane);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+      const OrrTimeRow time = {lane, interned(orr_time_words[kind]), seconds[kind],
+                               seconds[kind] / replayed->replay.end_s};
+      g_array_append_val(outcome->times, time);
+    }
+  }
+}
+
+static void add_spans(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrProgram *program = replayed->work->program;
+  for (guint i = 0; replayed->spans && i < replayed->spans->len; i++) {
+    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
+    const OrrSpanRow row = {
+        .lane = orr_program_stream_lane(program, span->stream),
+        .stream = interned(orr_program_stream_name(program, span->stream)),
+        .name = interned(orr_program_label_name(program, span->label)),
+        .category = interned(orr_program_label_category(program, span->label)),
+        .micro_batch = span->tag,
+        .begin_s = span->begin_s,
+        .started_s = span->started_s,
+        .end_s = span->end_s,
+    };
+    if (!g_str_equal(row.category, "step")) g_array_append_val(outcome->spans, row);
+  }
+}
+
+static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
+  static const char *const kinds[] = {"gemm", "attention", "memory", "comm"};
+  for (guint i = 0; i < work->operators->len; i++) {
+    const OrrCostedOperator *costed = &g_array_index(work->operators, OrrCostedOperator, i);
+    const OrrOperatorRow row = {
+        .phase = interned(costed->phase),
+        .name = interned(costed->op.name),
+        .kind = interned(kinds[costed->op.kind]),
+        .count = costed->count,
+        .seconds_each = costed->each_s,
+        .seconds_total = costed->each_s * costed->count,
+        .how = interned(orr_how_words[costed->how]),
+        .flops = costed->op.flops,
+        .bytes = costed->op.bytes,
+    };
+    g_array_append_val(outcome->operators, row);
+  }
+}
+
+static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->collectives->len; i++) {
+    const OrrPlannedCollective *planned = &g_array_index(work->collectives, OrrPlannedCollective, i);
+    guint64 n = 0;
+    const double seconds = orr_ledger_label_seconds(replayed->ledger, planned->name, &n);
+    int op = 0;
+    while (!g_str_equal(orr_collective_words[op], planned->op)) op++;
+    const double factor = orr_collective_bus_factor(op, planned->n_ranks);
+    const OrrCollectiveRow row = {
+        .name = interned(planned->name),
+        .op = interned(planned->op),
+        .algorithm = interned(planned->algorithm),
+        .n_ranks = planned->n_ranks,
+        .bytes = planned->bytes,
+        .count = planned->count,
+        .latency_s = planned->latency_s,
+        .predicted_s = planned->predicted_s,
+        .mean_s = n > 0 ? seconds / n : planned->predicted_s,
+        .busbw_bytes_per_s = planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
+        .how = interned(orr_how_words[planned->how]),
+    };
+    g_array_append_val(outcome->collectives, row);
+  }
+}
+
+static void add_links(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrProgram *program = work->work.program;
+  for (guint32 link = 0; link < orr_program_n_links(program); link++) {
+    const guint32 stands_for = orr_program_link_stands_for(program, link);
+    if (stands_for == 0) continue;
+    const double bandwidth = orr_program_link_bandwidth(program, link);
+    const OrrLinkRow row = {
+        .link = interned(orr_program_link_name(program, link)),
+        .kind = interned(orr_fabric_link_kind(replayed->fabric, g_array_index(work->links, guint32, link))),
+        .stands_for = stands_for,
+        .bandwidth_bytes_per_s = bandwidth,
+        .bytes = replayed->link_bytes[link],
+        .utilization = replayed->link_bytes[link] / (bandwidth * replayed->replay.end_s),
+    };
+    g_array_append_val(outcome->links, row);
+  }
+}
+
+static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->memory->len; i++) {
+    const OrrStageMemory *stage = &g_array_index(work->memory, OrrStageMemory, i);
+    const OrrMemoryRow row = {
+        .stage = stage->stage,
+        .weights_bytes = stage->weights,
+        .gradients_bytes = stage->gradients,
+        .optimizer_bytes = stage->optimizer,
+        .activations_bytes = stage->activations,
+        .total_bytes = stage->weights + stage->gradients + stage->optimizer + stage->activations,
+        .capacity_bytes = scenario->cluster.device.memory_bytes,
+    };
+    g_array_append_val(outcome->memory, row);
+    outcome->result.memory_peak_bytes = MAX(outcome->result.memory_peak_bytes, row.total_bytes);
+  }
+  outcome->result.fits = outcome->result.memory_peak_bytes <= scenario->cluster.device.memory_bytes;
+}
+
+static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
+  const double per_gpu_s = r->iteration_time_s * r->n_gpus;
+  r->tokens_per_s = work->global_batch * work->sequence / r->iteration_time_s;
+  r->tokens_per_s_per_gpu = r->tokens_per_s / r->n_gpus;
+  r->model_tflops_per_gpu = work->model_flops / per_gpu_s / 1e12;
+  r->hardware_tflops_per_gpu = work->hardware_flops / per_gpu_s / 1e12;
+  r->mfu = work->model_flops / per_gpu_s / work->peak_flops;
+  r->hfu = work->hardware_flops / per_gpu_s / work->peak_flops;
+}
+
+static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  OrrTrainingResult *r = &outcome->result;
+  const double end_s = replayed->replay.end_s;
+  orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+    if (is_exposed_comm(kind)) r->exposed_comm_fraction += outcome->time_by_kind[kind] / end_s;
+    if (kind == ORR_TIME_BUBBLE) r->bubble_fraction = outcome->time_by_kind[kind] / end_s;
+    outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
+  }
+  r->iteration_time_s = end_s / MAX(outcome->steps->len, 1);
+  r->n_gpus = work->work.n_gpus;
+  r->tp = work->tp;
+  r->pp = work->pp;
+  r->dp = work->dp;
+  r->cp = 1;
+  r->micro_batches = work->shape.micro_batches;
+  r->layer_forward_s = work->layer_forward_s;
+  r->layer_backward_s = work->layer_backward_s;
+  r->events = replayed->replay.n_events;
+  r->costs_outside = work->costs_outside;
+  fill_rates(r, work);
+}
+
+static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
+  const OrrTrainingResult *r = &outcome->result;
+  if (r->costs_outside > 0)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("%d operators lie outside the measured range of the profile: see the view operators",
+                        (int)r->costs_outside));
+  if (!r->fits) {
+    g_autofree char *peak = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);
+    g_autofree char *capacity = orr_quantity_format(scenario->cluster.device.memory_bytes, ORR_UNIT_BYTES);
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("the job needs %s a GPU and does not fit the %s of %s", peak,
+                                                       capacity, scenario->cluster.device.name));
+  }
+}
+
+void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
+  add_steps(replayed, outcome);
+  add_lanes(work, replayed, outcome);
+  add_spans(replayed, outcome);
+  add_operators(work, outcome);
+  add_collectives(work, replayed, outcome);
+  add_links(work, replayed, outcome);
+  add_memory(work, scenario, outcome);
+  fill_result(work, replayed, outcome);
+  add_warnings(scenario, outcome);
+}

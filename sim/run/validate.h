@@ -1,0 +1,81 @@
+/*
+ * validate.h - measured rows against simulated ones.
+ *
+ * A validation set is a scenario (scenarios/validation/NAME.yaml) and a CSV beside it (NAME.csv). A column whose name is
+ * a scenario path is set for each row (`model.layers`, `workload.parallel.tp`); `measured.METRIC` is compared with the
+ * result of that name; `source` and `note` pass through; `label` names the row. Lines that begin with '#' carry source,
+ * units and trust.
+ *
+ * The scenario's `validation:` section may say what other columns mean, so that a published table replays as it is:
+ *
+ *   validation:
+ *     columns:                       a column -> a scenario path, a list of paths, or `ignore`
+ *       layers: model.layers
+ *       n_gpus: cluster.gpus
+ *       model: label
+ *       iter_time_s_derived: measured.iteration_time_s
+ *     values:                        a column -> {text in the table: text for the scenario, or a map of paths}
+ *       ddp_impl: {torch: true, local: false}
+ *       variant: {full recompute: {workload.recompute: full}}
+ *     scale: {forward_ms: 0.001}     a column -> factor on its number
+ *
+ * An unknown column is an error that names it, unless `columns` ignores it. An empty cell leaves the scenario's value.
+ * Columns are set in the order of the table; two that mean `label` (`source`, `note`) are joined by a blank.
+ */
+#ifndef ORR_VALIDATE_H
+#define ORR_VALIDATE_H
+
+#include "sim/run/simulate.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  char *set_name;
+  gint64 row; /* line of the CSV */
+  char *label, *metric;
+  double measured, simulated, error; /* error = simulated / measured - 1; NAN in the database for a refused row */
+  char *explanation;                 /* the largest parts of the answer: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
+  char *source, *note;
+} OrrValidationRow;
+
+typedef struct {
+  char *set_name;
+  gint64 row;
+  char *label;
+  char *reason;
+  gboolean failed; /* not the row's fault: the simulation crashed, was killed, or could not finish */
+} OrrValidationRefusal;
+
+typedef struct {
+  char *set_name;
+  GArray *rows;     /* OrrValidationRow */
+  GArray *refusals; /* OrrValidationRefusal: rows that the checks refuse, with the diagnostics */
+  double mape, bias, median, p90, worst; /* of |error|; bias: mean of error; shares, not per cent; NAN without rows */
+} OrrValidation;
+
+extern const OrrFieldTable orr_validation_row_table;
+
+/* Names of the shipped sets (and of those in the library's folders), sorted; strv. */
+char **orr_validation_sets(OrrLibrary *library);
+
+/* The scenario's file of a set, or NULL; newly allocated. */
+char *orr_validation_path(OrrLibrary *library, const char *set);
+
+/* Called after each row that has ended, in the caller's process. */
+typedef void (*OrrValidationProgress)(guint done, guint total, void *user);
+
+/* Replays one set, each row in a process of its own, @jobs at once (0: as many as there are cores). @rows_csv (may be
+ * NULL): other rows than the set's. @store (may be NULL): the comparison lands there as one run whose resolved scenario
+ * is the set's, with a validation_row for each row, refused ones (error NULL) too. Errors are the set's own (no such
+ * set, a bad CSV: file:line and column); a row that cannot run is a refusal. Order and numbers do not depend on @jobs. */
+OrrValidation *orr_validate(OrrLibrary *library, const char *set, const char *rows_csv, guint jobs, OrrStore *store,
+                            OrrValidationProgress progress, void *user, GError **error);
+void orr_validation_free(OrrValidation *validation);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidation, orr_validation_free)
+
+/* Fills mape ... worst from the rows. p90 is the nearest rank; the median of an even number is the mean of two. */
+void orr_validation_summarise(OrrValidation *validation);
+
+G_END_DECLS
+
+#endif

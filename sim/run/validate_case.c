@@ -1,0 +1,111 @@
+/*
+ * validate_case.c - one row of a validation set's table: the scenario that it asks for, and what was measured.
+ */
+#include <math.h>
+
+#include "sim/run/validate_private.h"
+
+void orr_validate_case_free(OrrValidateCase *one) {
+  if (!one)
+    return;
+  orr_node_free(one->tree);
+  for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++)
+    g_free(one->texts[i]);
+  g_array_unref(one->metrics);
+  g_array_unref(one->measured);
+  g_free(one->refused);
+  g_free(one);
+}
+
+/* The first reason stays: what follows is often its consequence. */
+static void refuse(OrrValidateCase *one, const char *column, const char *cell, const char *why) {
+  if (!one->refused)
+    one->refused = g_strdup_printf("column %s, '%s': %s", column, cell, why);
+}
+
+static void add_text(OrrValidateCase *one, int which, const char *cell) {
+  char *both = one->texts[which] ? g_strconcat(one->texts[which], " ", cell, NULL) : g_strdup(cell);
+  g_free(one->texts[which]);
+  one->texts[which] = both;
+}
+
+static gboolean read_number(const char *text, double scale, double *ret_value) {
+  g_autoptr(GError) error = NULL;
+  if (!orr_quantity_parse(text, ORR_UNIT_NONE, ret_value, &error))
+    return FALSE;
+  *ret_value *= scale;
+  return TRUE;
+}
+
+static void add_measured(OrrValidateCase *one, const char *column, const char *metric, const char *text, double scale) {
+  const OrrField *field = orr_validate_metric(metric);
+  double value;
+  if (!read_number(text, scale, &value))
+    refuse(one, column, text, "no number");
+  else if (value == 0)
+    refuse(one, column, text, "nothing can be compared with 0");
+  else {
+    g_array_append_val(one->metrics, field);
+    g_array_append_val(one->measured, value);
+  }
+}
+
+static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text, double scale) {
+  g_autofree char *scaled = NULL;
+  g_autoptr(GError) error = NULL;
+  double value;
+  if (scale != 1) {
+    if (!read_number(text, scale, &value)) {
+      refuse(one, column, text, "no number to scale");
+      return;
+    }
+    scaled = orr_quantity_exact(value, ORR_UNIT_NONE);
+  }
+  if (!orr_fields_set(&orr_scenario_table, one->tree, path, scaled ? scaled : text, &error))
+    refuse(one, column, text, error->message);
+}
+
+/* A text of the table that stands for several settings: {workload.recompute: full, ...}. */
+static void set_paths(OrrValidateCase *one, const char *column, const OrrNode *settings) {
+  for (guint i = 0; i < orr_node_length(settings); i++) {
+    const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
+    if (value->kind == ORR_NODE_SCALAR)
+      set_path(one, column, path->text, value->text, 1);
+    else
+      refuse(one, column, path->text, "wants one value");
+  }
+}
+
+/* A text that `values` does not have stays as it is. */
+static void apply(OrrValidateCase *one, const OrrValidateColumn *column, const char *name, const char *cell) {
+  const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
+  const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
+  gboolean is_settings = value && value->kind == ORR_NODE_MAP;
+  for (guint i = 0; i < column->targets->len; i++) {
+    const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
+    if (target->kind == ORR_VALIDATE_MEASURED)
+      add_measured(one, name, target->name, text, column->scale);
+    else if (target->kind != ORR_VALIDATE_PATH)
+      add_text(one, target->kind, cell);
+    else if (!is_settings)
+      set_path(one, name, target->name, text, column->scale);
+  }
+  if (is_settings)
+    set_paths(one, name, value);
+}
+
+OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line) {
+  OrrValidateCase *one = g_new0(OrrValidateCase, 1);
+  one->line = line->place.line;
+  one->tree = orr_node_copy(set->tree);
+  one->metrics = g_array_new(FALSE, FALSE, sizeof(const OrrField *));
+  one->measured = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < set->columns->len; i++)
+    if (*line->cells[i])
+      apply(one, &g_array_index(set->columns, OrrValidateColumn, i), set->csv->header[i], line->cells[i]);
+  if (!one->texts[ORR_VALIDATE_LABEL])
+    one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
+  if (!one->refused && one->metrics->len == 0)
+    one->refused = g_strdup("nothing was measured");
+  return one;
+}

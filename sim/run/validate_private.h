@@ -1,0 +1,79 @@
+/*
+ * validate_private.h - what the validate*.c files share. Nobody else includes it.
+ */
+#ifndef ORR_VALIDATE_PRIVATE_H
+#define ORR_VALIDATE_PRIVATE_H
+
+#include "calibration/csv.h"
+#include "sim/run/validate.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  ORR_VALIDATE_LABEL,
+  ORR_VALIDATE_SOURCE,
+  ORR_VALIDATE_NOTE,
+  ORR_VALIDATE_N_TEXTS,
+  ORR_VALIDATE_MEASURED = ORR_VALIDATE_N_TEXTS,
+  ORR_VALIDATE_PATH
+} OrrValidateTargetKind;
+
+typedef struct {
+  OrrValidateTargetKind kind;
+  char *name; /* PATH: of the scenario; MEASURED: the result's column, with '_' */
+} OrrValidateTarget;
+
+/* What one column of the table means: nothing, or several things. */
+typedef struct {
+  GArray *targets;       /* OrrValidateTarget */
+  const OrrNode *values; /* text in the table -> text for the scenario; NULL: as it is */
+  double scale;
+} OrrValidateColumn;
+
+typedef struct {
+  char *name, *path; /* path of the scenario's file */
+  OrrNode *tree;     /* the scenario without its `validation` section */
+  OrrNode *meaning;  /* that section; NULL */
+  OrrCsv *csv;
+  GArray *columns; /* OrrValidateColumn, one a column of the table */
+} OrrValidateSet;
+
+/* The set with its table and what the columns mean. NULL with all findings. */
+OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, const char *rows_csv, GError **error);
+void orr_validate_set_free(OrrValidateSet *set);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidateSet, orr_validate_set_free)
+
+/* The result column of that name ('-' and '_' alike), or NULL. */
+const OrrField *orr_validate_metric(const char *name);
+
+/* One row of the table, ready to run. */
+typedef struct {
+  gint64 line;
+  OrrNode *tree;
+  char *texts[ORR_VALIDATE_N_TEXTS]; /* NULL: none; the label is never NULL */
+  GArray *metrics;                   /* of const OrrField *, of orr_training_result_table */
+  GArray *measured;                  /* of double, parallel */
+  char *refused;                     /* why it cannot run; NULL */
+} OrrValidateCase;
+
+OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line);
+void orr_validate_case_free(OrrValidateCase *one);
+
+/* What came of one row. */
+typedef struct {
+  gboolean ok, failed;
+  char *reason; /* where not ok */
+  OrrTrainingResult result;
+  char *time_parts, *memory_parts; /* explanations */
+  char *engine, *fidelity;
+} OrrValidateAnswer;
+
+void orr_validate_answer_free(OrrValidateAnswer *answer);
+
+/* Runs all cases (of OrrValidateCase *), each in a process of its own; of OrrValidateAnswer *, in the order of @cases. */
+GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs, OrrValidationProgress progress,
+                                 void *user);
+
+G_END_DECLS
+
+#endif

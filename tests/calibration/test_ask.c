@@ -1,0 +1,125 @@
+/* test_ask.c - questions as text: what is answered, what is refused, and what passes through a CSV. */
+#include "calibration/ask.h"
+#include "tests/calibration/calibration_sample.h"
+
+#include <glib/gstdio.h>
+
+#include "sim/base/fault.h"
+
+static OrrProfile *profile;
+static OrrCostModel *model;
+
+static OrrCost ask(const char *operator_name, const char *keys) {
+  g_auto(GStrv) pairs = g_strsplit(keys, " ", -1);
+  g_autoptr(GError) error = NULL;
+  OrrCost cost = {0};
+  orr_ask_operator(model, operator_name, (const char *const *)pairs, &cost, &error);
+  g_assert_no_error(error);
+  return cost;
+}
+
+static void assert_refused(const char *operator_name, const char *keys, const char *expected) {
+  g_auto(GStrv) pairs = g_strsplit(keys, " ", -1);
+  g_autoptr(GError) error = NULL;
+  OrrCost cost;
+  g_assert_false(orr_ask_operator(model, operator_name, (const char *const *)pairs, &cost, &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
+  g_assert_cmpstr(error->message, ==, expected);
+}
+
+/* Rows of the A100 profile. The ring: 8.1 us + 2 15 steps of 0.93 us + 2 15/16 1e9 B / (300 GB/s 0.8). */
+static void test_answers(void) {
+  assert_near(ask("gemm", "m=8192 n=4096 k=4096").time_s * 1e6, 1036.0, 1e-9);
+  assert_near(ask("gemm", "gemm_dtype=float16 m=8192 n=4096 k=4096").time_s * 1e6, 1036.0, 1e-9);
+  assert_near(
+      ask("attention_prefill", "batch_size=1 isl=2048 num_heads=32 num_key_value_heads=32 head_dim=128").time_s * 1e6,
+      370.9, 1e-9);
+  assert_near(ask("attention_decode", "batch_size=8 step=4095 num_heads=32 num_key_value_heads=8 head_dim=128").time_s *
+                  1e6,
+              97.96, 1e-9);
+  assert_near(ask("all_reduce", "n_gpus=8 bytes=536870912").time_s * 1e6, 4225.9, 1e-9);
+  assert_near(ask("memory", "bytes=1e9").time_s * 1e6, 2.5 + 1e15 / (0.85 * 2.039e12), 1e-9);
+  OrrCost ring = ask("all_reduce", "n_gpus=16 bytes=1e9");
+  assert_near(ring.time_s * 1e6, 8.1 + 30 * 0.93 + 2 * 15.0 / 16 * 1e15 / 240e9, 1e-9);
+  g_assert_cmpint(ring.how, ==, ORR_HOW_MODELLED);
+}
+
+static void test_refusals(void) {
+  assert_refused("gem", "m=1",
+                 "unknown operator 'gem' (allowed: all_gather, all_reduce, alltoall, attention_decode, "
+                 "attention_prefill, broadcast, gemm, memory, reduce, reduce_scatter, sendrecv)");
+  assert_refused("gemm", "mm=1", "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch)");
+  assert_refused("gemm", "m=1 n=2", "gemm needs k=...");
+  assert_refused("gemm", "m", "'m': want key=value");
+  assert_refused("gemm", "m=1.5", "m is '1.5': want a whole number above 0");
+  assert_refused("gemm", "m=-1", "m is '-1': want a whole number above 0");
+  assert_refused("gemm", "m=nan", "m is 'nan': want a whole number above 0");
+  assert_refused("gemm", "gemm_dtype=bf17", "gemm_dtype is 'bf17': want a number format such as bfloat16");
+  assert_refused("memory", "bytes=0", "bytes is '0': want a number above 0");
+  assert_refused("attention_prefill", "batch_size=1 isl=16 num_heads=4 num_key_value_heads=3 head_dim=64",
+                 "num_key_value_heads must divide num_heads");
+}
+
+static gboolean ask_rows(const char *operator_name, const char *csv, char **ret_text, GError **error) {
+  g_autofree char *path = NULL;
+  int file = g_file_open_tmp("orrery-XXXXXX", &path, NULL);
+  g_assert_true(g_close(file, NULL));
+  g_assert_true(g_file_set_contents(path, csv, -1, NULL));
+  gboolean done = orr_ask_rows(model, operator_name, path, ret_text, error);
+  g_assert_cmpint(g_remove(path), ==, 0);
+  return done;
+}
+
+static void test_rows(void) {
+  g_autofree char *text = NULL;
+  g_autoptr(GError) error = NULL;
+  ask_rows("gemm", "# from\nnote,k,m,n\n\"a, b\",4096,8192,4096\n\nc,4096,8192,4096\n", &text, &error);
+  g_assert_no_error(error);
+  g_assert_cmpstr(text, ==,
+                  "# from\nnote,k,m,n,predicted_us,how\n\"a, b\",4096,8192,4096,1036,measured\n\n"
+                  "c,4096,8192,4096,1036,measured\n");
+}
+
+static void test_rows_of_other_operators(void) {
+  g_autofree char *text = NULL;
+  g_autoptr(GError) error = NULL;
+  ask_rows("all_reduce", "op,n_gpus,bytes\nall_reduce,8,536870912\nalltoall,8,536870912\n", &text, &error);
+  g_assert_no_error(error);
+  g_assert_cmpstr(text, ==,
+                  "op,n_gpus,bytes,predicted_us,how\nall_reduce,8,536870912,4225.9,measured\n"
+                  "alltoall,8,536870912,,\n");
+}
+
+static void test_bad_rows(void) {
+  g_autofree char *text = NULL;
+  g_autoptr(GError) missing = NULL, bad = NULL, absent = NULL;
+  g_assert_false(ask_rows("gemm", "m,n\n1,2\n", &text, &missing));
+  g_assert_error(missing, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  g_assert_nonnull(strstr(missing->message, ":1:1: error: no column 'k', which gemm needs"));
+  g_assert_false(ask_rows("gemm", "m,n,k\n1,2,x\n1,2\n", &text, &bad));
+  g_assert_nonnull(strstr(bad->message, ":3:1: error: 2 cells, but the header has 3"));
+  g_assert_false(orr_ask_rows(model, "gemm", "/nowhere/at/all.csv", &text, &absent));
+  g_assert_error(absent, ORR_FAULT, ORR_FAULT_RESOURCE);
+  g_assert_null(text);
+}
+
+static void test_help(void) {
+  g_autofree char *help = orr_ask_help();
+  g_assert_nonnull(strstr(help, "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1]\n"));
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  profile = shipped_profile("a100-80gb-sxm");
+  model = model_of(profile, &a100_device);
+  g_test_add_func("/ask/answers", test_answers);
+  g_test_add_func("/ask/refusals", test_refusals);
+  g_test_add_func("/ask/rows", test_rows);
+  g_test_add_func("/ask/rows-of-other-operators", test_rows_of_other_operators);
+  g_test_add_func("/ask/bad-rows", test_bad_rows);
+  g_test_add_func("/ask/help", test_help);
+  int status = g_test_run();
+  orr_cost_model_free(model);
+  orr_profile_free(profile);
+  return status;
+}

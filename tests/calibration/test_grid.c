@@ -1,0 +1,85 @@
+/* test_grid.c - interpolation in logarithms, filling of holes, and what is said about trust. */
+#include "calibration/grid.h"
+
+#include <math.h>
+
+static const double axis_a[] = {1, 10, 100}, axis_b[] = {1, 4, 16}, axis_c[] = {1};
+
+static OrrGrid *new_grid(void) {
+  const double *const axes[] = {axis_a, axis_b, axis_c};
+  return orr_grid_new(axes, (const guint[]){3, 3, 1});
+}
+
+/* value = log10(a) + 10 log4(b): a plane in the logarithms, which interpolation and filling must give back exactly. */
+static double plane(double a, double b) { return log10(a) + 10 * log(b) / log(4); }
+
+static OrrGrid *plane_without(guint hole_a, guint hole_b) {
+  OrrGrid *grid = new_grid();
+  for (guint i = 0; i < 3; i++)
+    for (guint j = 0; j < 3; j++)
+      if (i != hole_a || j != hole_b) orr_grid_set(grid, (const guint[]){i, j, 0}, plane(axis_a[i], axis_b[j]));
+  g_assert_true(orr_grid_fill(grid));
+  return grid;
+}
+
+static void assert_at(const OrrGrid *grid, double a, double b, double expected, OrrGridTrust expected_trust) {
+  OrrGridTrust trust;
+  double value = orr_grid_at(grid, (const double[]){a, b, 1}, &trust);
+  g_assert_cmpfloat_with_epsilon(value, expected, 1e-12);
+  g_assert_cmpint(trust, ==, expected_trust);
+}
+
+static void test_plane(void) {
+  g_autoptr(OrrGrid) grid = plane_without(9, 9);
+  assert_at(grid, 10, 4, 11, ORR_GRID_ROW);
+  assert_at(grid, sqrt(10), 4, 10.5, ORR_GRID_BETWEEN);
+  assert_at(grid, 20, 2, plane(20, 2), ORR_GRID_BETWEEN);
+  assert_at(grid, 1000, 4, 12, ORR_GRID_BEYOND); /* the face a = 100 */
+  assert_at(grid, 0.1, 0.1, 0, ORR_GRID_BEYOND);
+}
+
+static void test_hole_between(void) {
+  g_autoptr(OrrGrid) grid = plane_without(1, 1);
+  assert_at(grid, 10, 4, 11, ORR_GRID_BETWEEN);
+}
+
+/* The corner (100, 16) has neighbours (10, 16) = 21 at distance ln 10 and (100, 4) = 12 at ln 4: their mean, weighted
+ * by 1/distance, and no better than a guess. */
+static void test_hole_at_rim(void) {
+  g_autoptr(OrrGrid) grid = plane_without(2, 2);
+  double expected = (21 / log(10) + 12 / log(4)) / (1 / log(10) + 1 / log(4));
+  assert_at(grid, 100, 16, expected, ORR_GRID_BEYOND);
+}
+
+/* One value must reach every cell, ring by ring. */
+static void test_one_value(void) {
+  g_autoptr(OrrGrid) grid = new_grid();
+  orr_grid_set(grid, (const guint[]){0, 0, 0}, 7);
+  g_assert_true(orr_grid_fill(grid));
+  assert_at(grid, 100, 16, 7, ORR_GRID_BEYOND);
+}
+
+static void test_no_value(void) {
+  g_autoptr(OrrGrid) grid = new_grid();
+  g_assert_false(orr_grid_fill(grid));
+}
+
+static void test_sort_axis(void) {
+  const double values[] = {3, 1, 3, 2, 1};
+  g_autoptr(GArray) axis = g_array_new(FALSE, FALSE, sizeof(double));
+  g_array_append_vals(axis, values, G_N_ELEMENTS(values));
+  orr_grid_sort_axis(axis);
+  g_assert_cmpuint(axis->len, ==, 3);
+  for (guint i = 0; i < 3; i++) g_assert_cmpfloat(g_array_index(axis, double, i), ==, i + 1.0);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/grid/plane", test_plane);
+  g_test_add_func("/grid/hole-between", test_hole_between);
+  g_test_add_func("/grid/hole-at-rim", test_hole_at_rim);
+  g_test_add_func("/grid/one-value", test_one_value);
+  g_test_add_func("/grid/no-value", test_no_value);
+  g_test_add_func("/grid/sort-axis", test_sort_axis);
+  return g_test_run();
+}

@@ -1,0 +1,143 @@
+/* test_measured.c - a folder of tables becomes a profile; each bad line is named, and then nothing is returned. */
+#include "calibration/csv.h"
+#include "calibration/measured.h"
+#include "tests/calibration/calibration_sample.h"
+
+#include <glib/gstdio.h>
+
+#include "sim/base/fault.h"
+
+static char *new_folder(void) {
+  g_autoptr(GError) error = NULL;
+  char *folder = g_dir_make_tmp("orrery-XXXXXX", &error);
+  g_assert_no_error(error);
+  return folder;
+}
+
+static void write_file(const char *folder, const char *name, const char *text) {
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void remove_folder(const char *folder) {
+  static const char *const names[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv", "coll.csv"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = g_build_filename(folder, names[i], NULL);
+    g_remove(path);
+  }
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+static const char good_gemm[] = "# device: X; \"quoted\"\n"
+                                "gemm_dtype,m,n,k,latency_us\n"
+                                "bfloat16,2,64,32,4\nbfloat16,1,64,32,3.5\nfp8,1,64,32,1.642e+04\nbfloat16,1,32,32,2\n";
+static const char good_prefill[] =
+    "attn_dtype,kv_cache_dtype,batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,latency_us\n"
+    "bfloat16,bfloat16,1,16,4,4,128,0,10\nbfloat16,bfloat16,2,32,4,4,128,0,20\nbfloat16,bfloat16,1,16,4,4,128,9,99\n";
+static const char good_decode[] =
+    "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,window_size,latency_us\n"
+    "bfloat16,fp8,1,1,15,4,1,128,0,10.5\n";
+static const char good_collectives[] =
+    "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
+    "x,nccl_perf,half,2,all_reduce,2,2048,8\nx,nccl_perf,half,2,all_reduce,2,1024,4\n"
+    "x,nccl_perf,half,2,all_reduce,2,1024,9\nx,nccl_perf,half,,all_reduce,2,1024,50\n"
+    "x,nccl_perf,int8,2,all_reduce,2,1024,50\nx,custom,half,2,all_reduce,2,1024,50\n"
+    "y,nccl_perf,half,2,all_reduce,2,1024,50\n";
+
+/* The text reads back as a profile whose rows are the lines: holes where there was none, windowed attention and other
+ * systems passed over, two runs of one collective as their geometric mean, sqrt(4 9) = 6. */
+static void test_import(void) {
+  g_autofree char *folder = new_folder(), *path = g_build_filename(folder, "coll.csv", NULL);
+  write_file(folder, "gemm.csv", good_gemm);
+  write_file(folder, "attention_prefill.csv", good_prefill);
+  write_file(folder, "attention_decode.csv", good_decode);
+  write_file(folder, "coll.csv", good_collectives);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = orr_measured_import(folder, path, "x", "round", &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, "{n: 32, k: 32, us: \"2 -\"}"));
+  g_assert_nonnull(strstr(text, "{n: 64, k: 32, us: \"3.5 4\"}"));
+  g_assert_nonnull(strstr(text, "16420"));
+  g_assert_nonnull(strstr(text, "10 -\n          - 20\n"));
+  g_assert_nonnull(strstr(text, "bytes: \"1024 2048\"\n    us: \"6 8\""));
+  g_assert_null(strstr(text, "99"));
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_assert_cmpstr(orr_profile_name(profile), ==, "round-kernels");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  assert_near(gemm_cost(model, ORR_BF16, 1, 2, 64, 32).time_s * 1e6, 4.0, 1e-12);
+  remove_folder(folder);
+}
+
+static char *import_gemm(const char *text, int expected_code) {
+  g_autofree char *folder = new_folder();
+  write_file(folder, "gemm.csv", text);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *yaml = orr_measured_import(folder, NULL, "x", "d", &error);
+  g_assert_null(yaml);
+  g_assert_error(error, ORR_FAULT, expected_code);
+  remove_folder(folder);
+  return g_strdup(error->message);
+}
+
+static void test_each_bad_line_is_named(void) {
+  g_autofree char *found = import_gemm("gemm_dtype,m,n,k,latency_us\n"
+                                       "bfloat16,1,32,32,2.5\n"
+                                       "bfloat16,1,32,64,nan\n" /* 3 */
+                                       "bfloat16,1,32,128,-2\n" /* 4 */
+                                       "bfloat16,1.5,32,32,2\n" /* 5 */
+                                       "bf17,1,32,256,2\n"      /* 6 */
+                                       "bfloat16,1,32,32,2.6\n" /* 7: as line 2 */
+                                       "bfloat16,1,32,5",       /* 8: cut off */
+                                       ORR_FAULT_DOCUMENT);
+  static const char *const expected[] = {"gemm.csv:3:1: error: latency_us is 'nan'",
+                                         "gemm.csv:4:1: error: latency_us is -2",
+                                         "gemm.csv:5:1: error: m is 1.5",
+                                         "gemm.csv:6:1: error: gemm_dtype is 'bf17'",
+                                         "gemm.csv:7:1: error: the same row as line 2",
+                                         "gemm.csv:8:1: error: 4 cells, but the header has 5"};
+  for (guint i = 0; i < G_N_ELEMENTS(expected); i++)
+    if (!strstr(found, expected[i])) g_error("no '%s' in:\n%s", expected[i], found);
+}
+
+static void test_bad_files(void) {
+  g_autofree char *missing = import_gemm("gemm_dtype,m,n,latency_us\nbfloat16,1,32,2.5\n", ORR_FAULT_DOCUMENT);
+  g_assert_nonnull(strstr(missing, "gemm.csv:1:1: error: no column 'k'"));
+  g_autofree char *empty = import_gemm("", ORR_FAULT_DOCUMENT);
+  g_assert_nonnull(strstr(empty, "no header line"));
+  g_autofree char *binary = import_gemm("\xff\xfe\x01", ORR_FAULT_DOCUMENT);
+  g_assert_nonnull(strstr(binary, "not a text file"));
+  g_autofree char *folder = new_folder();
+  g_autoptr(GError) error = NULL;
+  g_assert_null(orr_measured_import(folder, NULL, "x", "d", &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
+  remove_folder(folder);
+}
+
+/* Quoted cells hold commas and doubled quotes; lines keep their numbers over comments. */
+static void test_csv(void) {
+  g_autofree char *folder = new_folder(), *path = g_build_filename(folder, "coll.csv", NULL);
+  write_file(folder, "coll.csv", "# c\r\na,b\r\n\r\n\"x, \"\"y\"\"\",2\r\n");
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(orr_diags_n_errors(diags), ==, 0);
+  g_assert_cmpuint(csv->lines->len, ==, 4);
+  const OrrCsvLine *line = csv->lines->pdata[3];
+  g_assert_cmpint(line->place.line, ==, 4);
+  g_assert_cmpstr(line->cells[0], ==, "x, \"y\"");
+  double value;
+  g_assert_true(orr_csv_number(csv, line, orr_csv_column(csv, "b"), diags, &value));
+  g_assert_cmpfloat(value, ==, 2);
+  g_assert_cmpint(orr_csv_column(csv, "c"), ==, -1);
+  remove_folder(folder);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/measured/import", test_import);
+  g_test_add_func("/measured/bad-lines", test_each_bad_line_is_named);
+  g_test_add_func("/measured/bad-files", test_bad_files);
+  g_test_add_func("/measured/csv", test_csv);
+  return g_test_run();
+}

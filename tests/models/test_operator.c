@@ -1,0 +1,54 @@
+/* test_operator.c - FLOPs and bytes from shapes. */
+#include "models/operator.h"
+
+static void test_gemm(void) {
+  /* 5 products of 2 x 3 over 4: 2 * 5 * 2 * 3 * 4 = 240; elements 5 (2*4 + 3*4 + 2*3) = 130 of 2 bytes. */
+  OrrOperator op = orr_operator_gemm("x", ORR_PASS_WGRAD, ORR_BF16, 5, 2, 3, 4);
+  g_assert_cmpfloat(op.flops, ==, 240);
+  g_assert_cmpfloat(op.bytes, ==, 260);
+  g_assert_cmpint(op.kind, ==, ORR_OPERATOR_GEMM);
+  g_assert_cmpint(op.pass, ==, ORR_PASS_WGRAD);
+  g_assert_cmpint(op.dtype, ==, ORR_BF16);
+  g_assert_cmpint(op.batch * 1000 + op.m * 100 + op.n * 10 + op.k, ==, 5234);
+}
+
+static void test_gemm_beyond_32_bits(void) {
+  /* 2 (2^20)^3 = 2^61; a product in int would be 0. */
+  OrrOperator op = orr_operator_gemm("x", ORR_PASS_FORWARD, ORR_FP16, 1, 1 << 20, 1 << 20, 1 << 20);
+  g_assert_cmpfloat(op.flops, ==, 2305843009213693952.0);
+}
+
+static void test_attention(void) {
+  /* 2 sequences, 8 heads of 16 on 2 key-value heads, 10 queries over 20 keys: two products of 2*8*10*20*16 = 51,200 a
+   * sequence; q and out 2*8*10*16 = 2,560, k and v 2*2*20*16 = 1,280 elements, 80 log-sum-exps. */
+  OrrOperator op = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, FALSE);
+  g_assert_cmpfloat(op.flops, ==, 2 * 2 * 51200);
+  g_assert_cmpfloat(op.bytes, ==, 2 * (2 * (2560 + 1280) + 4 * 80));
+  OrrOperator causal = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
+  g_assert_cmpfloat(causal.flops, ==, op.flops / 2);
+  g_assert_cmpfloat(causal.bytes, ==, op.bytes);
+  OrrOperator backward = orr_operator_attention("x", ORR_PASS_DGRAD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
+  g_assert_cmpfloat(backward.flops, ==, 2.5 * causal.flops);
+  g_assert_cmpfloat(backward.bytes, ==, 2 * (2 * 2 * (2560 + 1280) + 4 * 80));
+}
+
+static void test_memory_and_comm(void) {
+  OrrOperator memory = orr_operator_memory("x", ORR_PASS_OPTIMIZER, ORR_FP32, 12, 3);
+  g_assert_cmpint(memory.kind, ==, ORR_OPERATOR_MEMORY);
+  g_assert_cmpfloat(memory.bytes, ==, 12);
+  g_assert_cmpfloat(memory.flops, ==, 3);
+  OrrOperator comm = orr_operator_comm("x", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER, 7);
+  g_assert_cmpint(comm.kind, ==, ORR_OPERATOR_COMM);
+  g_assert_cmpint(comm.comm, ==, ORR_COMM_REDUCE_SCATTER);
+  g_assert_cmpfloat(comm.bytes, ==, 7);
+  g_assert_cmpfloat(comm.flops, ==, 0);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/operator/gemm", test_gemm);
+  g_test_add_func("/operator/gemm-beyond-32-bits", test_gemm_beyond_32_bits);
+  g_test_add_func("/operator/attention", test_attention);
+  g_test_add_func("/operator/memory-and-comm", test_memory_and_comm);
+  return g_test_run();
+}

@@ -1,0 +1,108 @@
+/* test_transformer_memory.c - activation bytes against Korthikanti et al. 2022 (arXiv 2205.05198). */
+#include <math.h>
+
+#include "models/transformer.h"
+
+typedef struct {
+  gint64 layers, hidden, heads, pp, micro_batch, chunks;
+  double fig1_baseline_gib, fig1_present_gib; /* TP alone, nothing recomputed; SP and selective */
+  double fig7[4];                             /* per cent of TP alone: SP, selective, SP and selective, full */
+} Published;
+
+/* Figures 1 and 7; numbers as in Calculon's calculon/llm/validation.py. TP = 8, s = 2048. */
+static const Published published[] = {
+    {48, 6144, 64, 1, 4, 1, 59.25, 9.5625, {66.84, 49.42, 16.18, 7.64}},
+    {96, 12288, 96, 8, 1, 3, 66.84375, 12.3515625, {62.04, 56.53, 18.49, 8.71}},
+    {105, 20480, 128, 35, 1, 3, 114.0234375, 23.076171875, {58.31, 62.04, 20.27, 9.42}},
+    {128, 25600, 160, 64, 1, 1, 131.25, 26.5625, {58.31, 62.04, 20.27, 9.42}},
+};
+
+static OrrModel gpt(gint64 layers, gint64 hidden, gint64 heads) {
+  return (OrrModel){.layers = layers, .hidden = hidden, .heads = heads, .kv_heads = heads, .head_dim = hidden / heads,
+                    .ffn = 4 * hidden, .vocab = 51200, .context = 2048, .tied_embeddings = TRUE, .bias = TRUE};
+}
+
+static OrrShard megatron(gint64 micro_batch, gint64 tp, gboolean sequence_parallel) {
+  return (OrrShard){.micro_batch = micro_batch, .sequence = 2048, .tp = tp, .sequence_parallel = sequence_parallel,
+                    .attention = ORR_ATTENTION_UNFUSED, .dropout = TRUE, .dtype = ORR_FP16};
+}
+
+static void assert_near(double value, double expected) {
+  g_assert_cmpfloat_with_epsilon(value, expected, 1e-12 * fabs(expected));
+}
+
+/* Table 2: sbh (34 + 5 a s / h), sbh (10 + 24 / t + 5 a s / (h t)), sbh / t (34 + 5 a s / h), sbh (10 + 24 / t),
+ * sbh 34 / t, sbh 2. */
+static void test_formulas(void) {
+  double s = 2048, b = 4, h = 6144, a = 64, t = 8, sbh = s * b * h, core = 5 * a * s / h;
+  OrrModel model = gpt(48, 6144, 64);
+  OrrShard one = megatron(4, 1, FALSE), tp = megatron(4, 8, FALSE), sp = megatron(4, 8, TRUE);
+  assert_near(orr_transformer_layer_activation_bytes(&model, &one, ORR_RECOMPUTE_NONE), sbh * (34 + core));
+  assert_near(orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_NONE), sbh * (10 + 24 / t + core / t));
+  assert_near(orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_NONE), sbh / t * (34 + core));
+  assert_near(orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_SELECTIVE), sbh * (10 + 24 / t));
+  assert_near(orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_SELECTIVE), sbh * 34 / t);
+  assert_near(orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_FULL), sbh * 2);
+  assert_near(orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_FULL), sbh * 2 / t);
+}
+
+/* The first stage holds as much as L layers, with interleaving L (1 + (p - 1) / (p m)): section 4.2.3. */
+static void test_figure_1(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
+    const Published *p = &published[i];
+    OrrModel model = gpt(p->layers, p->hidden, p->heads);
+    OrrShard tp = megatron(p->micro_batch, 8, FALSE), sp = megatron(p->micro_batch, 8, TRUE);
+    double held = p->layers * (p->chunks > 1 ? 1 + (p->pp - 1.0) / (p->pp * p->chunks) : 1) / 1073741824.0;
+    assert_near(held * orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_NONE), p->fig1_baseline_gib);
+    assert_near(held * orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_SELECTIVE),
+                p->fig1_present_gib);
+  }
+}
+
+/* The percentages were read off a figure: within 0.15 points of the formulas (22B full: 2 / 26.33 = 7.59, not 7.64). */
+static void test_figure_7(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
+    OrrModel model = gpt(published[i].layers, published[i].hidden, published[i].heads);
+    OrrShard tp = megatron(published[i].micro_batch, 8, FALSE), sp = megatron(published[i].micro_batch, 8, TRUE);
+    double whole = orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_NONE);
+    double shares[] = {orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_NONE),
+                       orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_SELECTIVE),
+                       orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_SELECTIVE),
+                       orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_FULL)};
+    for (guint j = 0; j < G_N_ELEMENTS(shares); j++)
+      g_assert_cmpfloat_with_epsilon(100 * shares[j] / whole, published[i].fig7[j], 0.15);
+  }
+}
+
+/* Section 4.3: dropout mask s b h / t; 4 s b h / t (1 + v / h) for final norm, output layer and loss. */
+static void test_ends(void) {
+  OrrModel model = gpt(48, 6144, 64);
+  OrrShard sp = megatron(4, 8, TRUE);
+  double sbh = 2048.0 * 4 * 6144;
+  assert_near(orr_transformer_embedding_activation_bytes(&model, &sp), sbh / 8);
+  assert_near(orr_transformer_head_activation_bytes(&model, &sp), 4 * sbh / 8 * (1 + 51200.0 / 6144));
+  sp.dropout = FALSE;
+  g_assert_cmpfloat(orr_transformer_embedding_activation_bytes(&model, &sp), ==, 0);
+}
+
+/* Llama 3 8B, bf16, Flash, no dropout, one token's elements: residual stream 4 * 4096; q, k, v, context 2 * 4096 + 2 *
+ * 1024; gate, up and their product 3 * 14336; and 4 bytes of log-sum-exp for each of 32 heads. */
+static void test_llama(void) {
+  OrrModel model = {.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336,
+                    .vocab = 128256, .context = 8192, .activation = ORR_ACTIVATION_SWIGLU, .norm = ORR_NORM_RMSNORM,
+                    .position = ORR_POSITION_ROPE};
+  OrrShard shard = {.micro_batch = 1, .sequence = 8192, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
+  double token = 2 * (4 * 4096 + 2 * 4096 + 2 * 1024 + 3 * 14336) + 4 * 32;
+  assert_near(orr_transformer_layer_activation_bytes(&model, &shard, ORR_RECOMPUTE_NONE), 8192 * token);
+  assert_near(orr_transformer_layer_activation_bytes(&model, &shard, ORR_RECOMPUTE_FULL), 8192 * 2 * 4096);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/transformer-memory/formulas", test_formulas);
+  g_test_add_func("/transformer-memory/figure-1", test_figure_1);
+  g_test_add_func("/transformer-memory/figure-7", test_figure_7);
+  g_test_add_func("/transformer-memory/ends", test_ends);
+  g_test_add_func("/transformer-memory/llama", test_llama);
+  return g_test_run();
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Runs all tests of a build folder and ends with "N passed, N failed" alone on a line. Counts test cases (the TAP lines
+# of each program), not programs. Exit status 1 when anything failed.
+set -u
+build=$1
+
+meson test -C "$build" --no-rebuild --print-errorlogs --quiet
+status=$?
+
+log=$build/meson-logs/testlog.txt
+passed=$(grep -cE '^ok [0-9]+' "$log")
+failed=$(grep -cE '^not ok [0-9]+' "$log")
+if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+  failed=1 # a program that crashed or timed out has no line to count
+fi
+echo "$passed passed, $failed failed"
+[ "$status" -eq 0 ] && [ "$failed" -eq 0 ]

@@ -1,0 +1,204 @@
+/*
+ * What holds for every kind of fabric. Each kind lists shapes here; a kind without one fails.
+ */
+#include "tests/topologies/cluster_fixture.h"
+
+typedef struct {
+  const char *kind, *fabric, *domain;
+} Shape;
+
+static const Shape shapes[] = {
+    {"fat-tree", "{kind: fat-tree, radix: 12}", "4"},
+    {"fat-tree", "{kind: fat-tree, levels: 3, radix: 8}", "4"},
+    {"fat-tree", "{kind: fat-tree, levels: 3, radix: 8, oversubscription: 3, core-oversubscription: 2}", "2"},
+    {"nvlink-domain", "{kind: nvlink-domain, scale-out: {kind: fat-tree, levels: 3, radix: 8}}", "8"},
+    {"rail-optimized", "{kind: rail-optimized, radix: 24, nodes-per-group: 3}", "4"},
+    {"rail-optimized", "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
+};
+
+enum { N_NODES = 12, N_GPUS = 48 };
+
+static void test_every_kind_has_a_shape(void) {
+  for (const OrrEntry *const *entry = orr_fabric_registry.entries; *entry; entry++) {
+    gboolean found = FALSE;
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) found |= strcmp(shapes[i].kind, (*entry)->name) == 0;
+    g_assert_true(found);
+    g_assert_true(g_str_has_suffix((*entry)->sentence, "."));
+    g_assert_true(!entry[1] || strcmp((*entry)->name, entry[1]->name) < 0);
+    for (size_t i = 0; i < (*entry)->params->n_fields; i++)
+      g_assert_true(g_str_has_suffix((*entry)->params->fields[i].sentence, "."));
+  }
+}
+
+static void check_pair(const ClusterFixture *fixture, gint64 src, gint64 dst) {
+  g_autoptr(GArray) there = g_array_new(FALSE, FALSE, sizeof(guint32));
+  g_autoptr(GArray) back = g_array_new(FALSE, FALSE, sizeof(guint32));
+  double latency_s = orr_fabric_route(fixture->fabric, src, dst, 3, there);
+  assert_near(orr_fabric_route(fixture->fabric, dst, src, 3, back), latency_s);
+  g_assert_cmpuint(there->len, ==, back->len);
+  if (src == dst || orr_fabric_same_domain(fixture->fabric, src, dst) || src / 4 == dst / 4) {
+    g_assert_cmpuint(there->len, ==, src == dst ? 0 : 2);
+    return;
+  }
+  guint switches = fixture_check_route(fixture, src, dst, 3);
+  assert_near(latency_s, 10e-6 + switches * 150e-9); /* the fixture's NIC, the default switch */
+}
+
+static void test_routes(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
+    for (int ecmp = 0; ecmp < 2; ecmp++) {
+      FIXTURE(fixture, 5, "nodes", "12", "node.scale-up-domain", shapes[i].domain, "fabric", shapes[i].fabric,
+              "routing", ecmp ? "ecmp" : "ideal");
+      for (gint64 src = 0; src < N_GPUS; src++)
+        for (gint64 dst = 0; dst < N_GPUS; dst++) check_pair(&fixture, src, dst);
+    }
+}
+
+/* Under ideal routing a level is fewer, wider links: both ways together they carry what the single links do. */
+static void test_trunks_carry_the_same(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+    double carried[2] = {0, 0};
+    for (int ecmp = 0; ecmp < 2; ecmp++) {
+      FIXTURE(fixture, 5, "nodes", "12", "node.scale-up-domain", shapes[i].domain, "fabric", shapes[i].fabric,
+              "routing", ecmp ? "ecmp" : "ideal");
+      for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
+        carried[ecmp] += orr_fabric_link_bandwidth(fixture.fabric, link);
+    }
+    g_assert_cmpfloat_with_epsilon(carried[0], carried[1], carried[1] * 1e-12);
+  }
+}
+
+static void test_names_are_unique(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+    FIXTURE(fixture, 5, "nodes", "12", "node.scale-up-domain", shapes[i].domain, "fabric", shapes[i].fabric, "routing",
+            "ecmp");
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
+      g_assert_true(g_hash_table_add(seen, orr_fabric_link_name(fixture.fabric, link)));
+  }
+}
+
+/* The second link of the route: the first one that a hash chose. */
+static guint32 chosen(const ClusterFixture *fixture, gint64 src, gint64 dst, guint64 flow) {
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  orr_fabric_route(fixture->fabric, src, dst, flow, links);
+  return g_array_index(links, guint32, 1);
+}
+
+static void test_ecmp_follows_the_seed(void) {
+  FIXTURE(one, 1, "nodes", "12", "routing", "ecmp", "fabric", "{kind: fat-tree, radix: 12}");
+  FIXTURE(again, 1, "nodes", "12", "routing", "ecmp", "fabric", "{kind: fat-tree, radix: 12}");
+  FIXTURE(other, 2, "nodes", "12", "routing", "ecmp", "fabric", "{kind: fat-tree, radix: 12}");
+  guint differ = 0;
+  for (guint64 flow = 0; flow < 100; flow++) {
+    g_assert_cmpuint(chosen(&one, 0, 47, flow), ==, chosen(&again, 0, 47, flow));
+    differ += chosen(&one, 0, 47, flow) != chosen(&other, 0, 47, flow);
+  }
+  g_assert_cmpuint(differ, >, 50); /* of 100 with four links up 75 are expected, standard deviation 4.3 */
+}
+
+static void test_ecmp_spreads(void) {
+  /* 4000 flows over the 4 links up of leaf 0: 1000 each, standard deviation 27; within 5 of them. */
+  FIXTURE(fixture, 1, "nodes", "12", "routing", "ecmp", "fabric", "{kind: fat-tree, radix: 12, nodes-per-leaf: 1}");
+  g_autoptr(GHashTable) flows = g_hash_table_new(NULL, NULL);
+  for (guint64 flow = 0; flow < 4000; flow++) {
+    gpointer link = GUINT_TO_POINTER(chosen(&fixture, 0, 47, flow));
+    g_hash_table_insert(flows, link, GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(flows, link)) + 1));
+  }
+  g_assert_cmpuint(g_hash_table_size(flows), ==, 4);
+  GHashTableIter iter;
+  gpointer value;
+  g_hash_table_iter_init(&iter, flows);
+  while (g_hash_table_iter_next(&iter, NULL, &value))
+    g_assert_cmpuint(ABS((int)GPOINTER_TO_UINT(value) - 1000), <, 137);
+}
+
+static void test_host_links(void) {
+  /* No NVLink: GPUs of a node meet over PCIe, 20 GB/s at 50 %, 2 us. */
+  FIXTURE(fixture, 1, "node.scale-up-domain", "1");
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  assert_near(orr_fabric_route(fixture.fabric, 0, 3, 0, links), 2e-6);
+  g_autofree char *tx = orr_fabric_link_name(fixture.fabric, g_array_index(links, guint32, 0));
+  g_autofree char *rx = orr_fabric_link_name(fixture.fabric, g_array_index(links, guint32, 1));
+  g_assert_cmpstr(tx, ==, "gpu0.pcie.tx");
+  g_assert_cmpstr(rx, ==, "gpu3.pcie.rx");
+  assert_near(orr_fabric_link_bandwidth(fixture.fabric, g_array_index(links, guint32, 0)), 10e9);
+}
+
+static void test_shared_nics(void) {
+  /* Two GPUs a NIC: GPUs 0 and 1 leave by NIC 0; GPU 15 is reached by NIC 7. */
+  FIXTURE(fixture, 1, "node.nics-per-gpu", "0.5");
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  orr_fabric_route(fixture.fabric, 0, 15, 0, links);
+  orr_fabric_route(fixture.fabric, 1, 15, 0, links);
+  guint n = links->len / 2;
+  g_autofree char *name = orr_fabric_link_name(fixture.fabric, g_array_index(links, guint32, n - 1));
+  g_assert_cmpuint(g_array_index(links, guint32, 0), ==, g_array_index(links, guint32, n));
+  g_assert_cmpstr(name, ==, "nic7.net.rx");
+  assert_near(orr_fabric_link_bandwidth(fixture.fabric, g_array_index(links, guint32, 0)), 8e9);
+  assert_near(orr_fabric_bisection(fixture.fabric), 8 * 8e9 / 2);
+}
+
+static void test_several_nics(void) {
+  /* Two NICs a GPU are one port of 16 GB/s that takes two switch ports: a leaf of 64 ports holds 16 GPUs and 32 links.
+   */
+  FIXTURE(fixture, 1, "nodes", "8", "node.nics-per-gpu", "2");
+  OrrFabricLevel level = fixture_level(&fixture, "leaf-spine");
+  assert_near(orr_fabric_link_bandwidth(fixture.fabric, 2 * 32 + 2 * 32), 16e9);
+  g_assert_cmpint(level.switches, ==, 2);
+  g_assert_cmpint(level.links, ==, 64);
+  assert_near(level.link_bytes_per_s, 8e9);
+  assert_near(orr_fabric_bisection(fixture.fabric), 32 * 16e9 / 2);
+}
+
+static void test_bandwidth_scales(void) {
+  FIXTURE(fixture, 1, "nodes", "12");
+  FIXTURE(twice, 1, "nodes", "12", "node.nic-bandwidth", "20 GB/s", "device.scale-up-bandwidth", "200 GB/s",
+          "device.host-link-bandwidth", "40 GB/s");
+  g_assert_cmpint(orr_fabric_n_links(fixture.fabric), ==, orr_fabric_n_links(twice.fabric));
+  for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
+    assert_near(orr_fabric_link_bandwidth(twice.fabric, link), 2 * orr_fabric_link_bandwidth(fixture.fabric, link));
+}
+
+static void test_big(void) {
+  /* 131,072 GPUs: nothing is stored per GPU, so a thousand of them are built in a blink. */
+  FIXTURE(fixture, 1, "nodes", "16384", "node.gpus", "8", "node.scale-up-domain", "8", "routing", "ecmp", "fabric",
+          "{kind: fat-tree, levels: 3, radix: 128}");
+  g_assert_cmpint(orr_fabric_n_gpus(fixture.fabric), ==, 131072);
+  g_assert_cmpuint(fixture_check_route(&fixture, 0, 131071, 9), ==, 5);
+  assert_near(orr_fabric_bisection(fixture.fabric), 131072 * 8e9 / 2);
+  gint64 start = g_get_monotonic_time();
+  for (int i = 0; i < 1000; i++) {
+    g_autoptr(OrrFabric) fabric = orr_fabric_new(&fixture.cluster, (guint64)i, NULL);
+    g_assert_nonnull(fabric);
+  }
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+}
+
+static void test_describe(void) {
+  FIXTURE(fixture, 1, "nodes", "8", "max-nodes", "16", "gpus", "30", "fabric", "{kind: fat-tree, radix: 32}");
+  g_autofree char *text = orr_fabric_describe(fixture.fabric, &fixture.cluster);
+  const char *const parts[] = {"8 nodes of 4 x dev, 32 GPUs, 30 of them used; fabric built for 16 nodes, 64 GPUs",
+                               "domains of 4 GPUs", "fat-tree, routing ideal", "leaf-spine", "bisection  256 GB/s",
+                               /* leaves of 16 ports: 3 in the node, 12 on the leaf, 30 - 16 over a spine */
+                               "15 GPUs over 1 switch, 14 GPUs over 3 switches"};
+  for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
+    if (!strstr(text, parts[i])) g_error("no '%s' in:\n%s", parts[i], text);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/fabric/every-kind-has-a-shape", test_every_kind_has_a_shape);
+  g_test_add_func("/fabric/routes", test_routes);
+  g_test_add_func("/fabric/trunks-carry-the-same", test_trunks_carry_the_same);
+  g_test_add_func("/fabric/names-are-unique", test_names_are_unique);
+  g_test_add_func("/fabric/ecmp/seed", test_ecmp_follows_the_seed);
+  g_test_add_func("/fabric/ecmp/spread", test_ecmp_spreads);
+  g_test_add_func("/fabric/host-links", test_host_links);
+  g_test_add_func("/fabric/shared-nics", test_shared_nics);
+  g_test_add_func("/fabric/several-nics", test_several_nics);
+  g_test_add_func("/fabric/bandwidth-scales", test_bandwidth_scales);
+  g_test_add_func("/fabric/big", test_big);
+  g_test_add_func("/fabric/describe", test_describe);
+  return g_test_run();
+}

@@ -1,0 +1,205 @@
+/*
+ * The training workload as a user's scenario sees it: what must stay equal, what must scale, what is refused.
+ *
+ * Each simulation runs in a child of its own: SimGrid allows one engine a process.
+ */
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/simulate.h"
+
+static const char *const scenario_text =
+    "schema: scenario/1\n"
+    "name: test\n"
+    "cluster: {base: dgx-a100-superpod, nodes: 8}\n"
+    "model: {name: small, layers: 16, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
+    "workload:\n"
+    "  kind: training\n"
+    "  parallel: {tp: 4, pp: 4, dp: 4}\n"
+    "  batch: {global: 64, micro: 1}\n";
+
+/* "path=value;path=value" on top of the scenario above. */
+static OrrNode *tree_with(const char *sets, OrrDiags *diags) {
+  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part && **part; part++) {
+    g_autoptr(GError) error = NULL;
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    g_assert_no_error(error);
+  }
+  return g_steal_pointer(&tree);
+}
+
+typedef struct {
+  OrrTrainingResult result;
+  double times[ORR_N_TIMES];
+  double span_sum; /* of begin + 3 end over all spans: differs when any span does */
+  guint lanes;
+} Answer;
+
+static Answer simulate_here(const char *sets) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = tree_with(sets, diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  orr_diags_check(diags, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
+  g_assert_no_error(error);
+  Answer answer = {.result = outcome->result, .lanes = outcome->lanes->len};
+  memcpy(answer.times, outcome->time_by_kind, sizeof answer.times);
+  for (guint i = 0; i < outcome->spans->len; i++) {
+    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+    answer.span_sum += span->begin_s + 3 * span->end_s;
+  }
+  return answer;
+}
+
+static Answer simulate(const char *sets) {
+  int ends[2];
+  g_assert_cmpint(pipe(ends), ==, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Answer answer = simulate_here(sets);
+    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
+  }
+  Answer answer;
+  close(ends[1]);
+  const gssize got = read(ends[0], &answer, sizeof answer);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (got != sizeof answer || status != 0) g_error("no answer for '%s'", sets);
+  return answer;
+}
+
+static void assert_close(double a, double b, double relative) {
+  g_assert_cmpfloat_with_epsilon(a, b, relative * MAX(fabs(a), fabs(b)));
+}
+
+static void test_same_twice(void) {
+  const Answer a = simulate(""), b = simulate("");
+  g_assert_cmpfloat(a.result.iteration_time_s, ==, b.result.iteration_time_s);
+  g_assert_cmpfloat(a.span_sum, ==, b.span_sum);
+}
+
+/* Folded equals full, with and without overlap, chunks, sharding; where replicas cross different switches (groups of 3
+ * nodes), folding must split classes and still be equal. */
+static void test_folded_is_full(void) {
+  static const char *const variants[] = {
+      "",
+      "workload.data-parallel.overlap=false",
+      "workload.pipeline={kind: interleaved-1f1b, chunks: 2}",
+      "workload.optimizer.sharding=distributed-optimizer;workload.recompute=full",
+      "workload.parallel={tp: 8, pp: 2, dp: 4};workload.parallel.sequence-parallel=true",
+      "workload.parallel={tp: 2, pp: 8, dp: 4}",
+      "workload.parallel={tp: 1, pp: 1, dp: 64}",
+      "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, oversubscription: 4}",
+      "cluster.max-nodes=0;cluster.fabric={kind: rail-optimized, levels: 2, nodes-per-group: 3, oversubscription: 2}",
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
+    g_autofree char *folded = g_strconcat("fidelity=folded;", variants[i], NULL);
+    g_autofree char *full = g_strconcat("fidelity=full;", variants[i], NULL);
+    const Answer a = simulate(folded), b = simulate(full);
+    g_test_message("%s: %u and %u lanes, %.17g and %.17g s", variants[i], a.lanes, b.lanes, a.result.iteration_time_s,
+                   b.result.iteration_time_s);
+    assert_close(a.result.iteration_time_s, b.result.iteration_time_s, 1e-9);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.result.iteration_time_s);
+  }
+}
+
+/* Where the kinds of time go is all of the time. */
+static void test_times_add_up(void) {
+  const Answer a = simulate("workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.recompute=selective");
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += a.times[kind];
+  assert_close(sum, a.result.iteration_time_s, 1e-9);
+}
+
+/* Nothing contends when tp, pp and dp keep to links of their own: SimGrid and the ideal engine agree. */
+static void test_engines_agree(void) {
+  const char *const base = "workload.parallel={tp: 8, pp: 1, dp: 8};workload.data-parallel.overlap=false;engine=";
+  g_autofree char *simgrid = g_strconcat(base, "simgrid", NULL);
+  g_autofree char *ideal = g_strconcat(base, "ideal", NULL);
+  assert_close(simulate(simgrid).result.iteration_time_s, simulate(ideal).result.iteration_time_s, 1e-9);
+}
+
+/* The bubble of a long pipeline of equal stages comes near the closed form (p - 1) / (m + p - 1): embedding, head and
+ * transfers make up the rest. 1F1B, p = 4, m = 64: 3 / 67 = 4.5 %. */
+static void test_bubble(void) {
+  const Answer a = simulate("workload.parallel={tp: 8, pp: 4, dp: 2};workload.batch.global=128;model.layers=64");
+  g_assert_cmpfloat(a.result.bubble_fraction, >, 0.035);
+  g_assert_cmpfloat(a.result.bubble_fraction, <, 0.075);
+}
+
+/* Two steps take twice one step's time: nothing carries over but the optimizer's end. */
+static void test_steps(void) {
+  const Answer one = simulate("workload.steps=1"), two = simulate("workload.steps=2");
+  assert_close(one.result.iteration_time_s, two.result.iteration_time_s, 1e-6);
+}
+
+/* Oversubscribing the spine cannot make a step faster, and 16:1 must slow the gradient reduction down. */
+static void test_oversubscription(void) {
+  const char *const fabric =
+      "workload.parallel={tp: 8, pp: 1, dp: 8};workload.data-parallel.overlap=false;"
+      "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 1, oversubscription: ";
+  g_autofree char *even = g_strconcat(fabric, "1}", NULL);
+  g_autofree char *thin = g_strconcat(fabric, "16}", NULL);
+  g_assert_cmpfloat(simulate(thin).result.iteration_time_s, >, 1.01 * simulate(even).result.iteration_time_s);
+}
+
+static void test_refusals(void) {
+  const struct {
+    const char *sets, *says;
+  } cases[] = {
+      {"workload.parallel.dp=3", "tp * pp * dp = 4 * 4 * 3 = 48 GPUs"},
+      {"workload.parallel.tp=0", "parallel.tp is 0"},
+      {"workload.parallel={tp: 64, pp: 1, dp: 1}", "attention heads"},
+      {"model.layers=18", "layers (18) cannot be divided by pp * chunks (4 * 1)"},
+      {"workload.batch.global=30", "batch.global (30) cannot be divided"},
+      {"workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.batch.global=24", "multiple of pp"},
+      {"workload.parallel.cp=2", "parallel.cp is 2"},
+      {"workload.parallel.order=tp-dp", "order"},
+      {"workload.sequence=4096", "learned positions"},
+      {"cluster.nodes=1000", "nodes is 1000"},
+      {"workload.parallel={tp: 4, pp: 1, dp: 16};workload.pipeline={kind: interleaved-1f1b, chunks: 2}", "pp is 1"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) tree = tree_with(cases[i].sets, diags);
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+    g_assert_null(scenario);
+    g_autofree char *text = orr_diags_text(diags);
+    if (!strstr(text, cases[i].says)) g_error("'%s' says: %s", cases[i].sets, text);
+  }
+}
+
+static void test_tables(void) {
+  g_autofree char *scenario = orr_fields_lint(&orr_scenario_table);
+  g_assert_cmpstr(scenario, ==, NULL);
+  for (guint i = 0; orr_row_tables[i]; i++) {
+    g_autofree char *finding = orr_fields_lint(orr_row_tables[i]);
+    g_assert_cmpstr(finding, ==, NULL);
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training/same-twice", test_same_twice);
+  g_test_add_func("/training/folded-is-full", test_folded_is_full);
+  g_test_add_func("/training/times-add-up", test_times_add_up);
+  g_test_add_func("/training/engines-agree", test_engines_agree);
+  g_test_add_func("/training/bubble", test_bubble);
+  g_test_add_func("/training/steps", test_steps);
+  g_test_add_func("/training/oversubscription", test_oversubscription);
+  g_test_add_func("/training/refusals", test_refusals);
+  g_test_add_func("/training/tables", test_tables);
+  return g_test_run();
+}

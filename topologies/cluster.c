@@ -1,0 +1,214 @@
+/*
+ * cluster.c - the field tables of clusters, and what single fields cannot check.
+ */
+#include "topologies/cluster.h"
+
+#include <math.h>
+
+#include "topologies/fabric.h"
+
+#define MEMBER(type_, member_) .offset = offsetof(type_, member_)
+
+static const OrrField node_fields[] = {
+    {.name = "gpus",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrNodeShape, gpus),
+     .min = 1,
+     .max = 1024,
+     .sentence = "GPUs in a node."},
+    {.name = "scale-up-domain",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrNodeShape, scale_up_domain),
+     .flags = ORR_FIELD_POSITIVE,
+     .sentence = "GPUs that reach each other over NVLink; may span whole nodes (72 on NVL72); 1: none."},
+    {.name = "scale-up-latency",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, scale_up_latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "0.6 us",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence =
+         "GPU to GPU through NVSwitch, one way; 0.6 us is what NCCL's tuning table gives an LL step on NVLink."},
+    {.name = "nics-per-gpu",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, nics_per_gpu),
+     .fallback = "1",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Compute NICs for each GPU: a whole number, or 1/n where n GPUs share one; 0: no scale-out network."},
+    {.name = "nic-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, nic_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .flags = ORR_FIELD_POSITIVE,
+     .sentence = "Nominal rate of one NIC, one direction."},
+    {.name = "nic-efficiency",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, nic_efficiency),
+     .unit = ORR_UNIT_FRACTION,
+     .fallback = "0.96",
+     .min = 1e-6,
+     .max = 1,
+     .sentence = "Share of nic-bandwidth that large RDMA messages reach; 0.96 is NCCL's 24 of 25 and 48 of 50 GB/s."},
+    {.name = "nic-latency",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, nic_latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "1 us",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "GPU memory to GPU memory over RDMA, both ends together, the switches aside."},
+    {.name = "host-link-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, host_link_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "PCIe of one GPU, one direction; 0: the device's."},
+    {.name = "host-link-efficiency",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, host_link_efficiency),
+     .unit = ORR_UNIT_FRACTION,
+     .fallback = "0.76",
+     .min = 1e-6,
+     .max = 1,
+     .sentence =
+         "Share of it that NCCL reaches between GPUs of a node; 0.76 is 24 of 31.5 (Gen4), 48 of 63 GB/s (Gen5)."},
+    {.name = "host-link-latency",
+     .kind = ORR_FIELD_REAL,
+     MEMBER(OrrNodeShape, host_link_latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "1 us",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "GPU to GPU over PCIe, one way; 1 us is what NCCL's tuning table gives an LL step on PCIe."},
+};
+
+const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
+    "node", "A node: its GPUs, what joins them, and what joins it to others.", OrrNodeShape, node_fields);
+
+static const char *const routing_words[] = {"ideal", "ecmp", NULL};
+
+static const OrrField cluster_fields[] = {
+    {.name = "name",
+     .kind = ORR_FIELD_TEXT,
+     MEMBER(OrrCluster, name),
+     .fallback = "custom",
+     .sentence = "What results call the machine."},
+    {.name = "source",
+     .kind = ORR_FIELD_TEXT,
+     MEMBER(OrrCluster, source),
+     .flags = ORR_FIELD_OPTIONAL,
+     .sentence = "Where the numbers are from."},
+    {.name = "device",
+     .kind = ORR_FIELD_SECTION,
+     MEMBER(OrrCluster, device),
+     .table = &orr_device_table,
+     .document = "device",
+     .sentence = "The accelerator, by name or inline."},
+    {.name = "nodes",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrCluster, nodes),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e7,
+     .sentence = "Nodes of the job's machine; 0: as many as `gpus` need."},
+    {.name = "gpus",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrCluster, gpus),
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "GPUs that the job uses, from the first; 0: all of its nodes'."},
+    {.name = "max-nodes",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrCluster, max_nodes),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e7,
+     .sentence = "Nodes that the fabric was built for; 0: as many as `nodes` asks."},
+    {.name = "node",
+     .kind = ORR_FIELD_SECTION,
+     MEMBER(OrrCluster, node),
+     .table = &orr_node_shape_table,
+     .sentence = "The shape of a node."},
+    {.name = "fabric",
+     .kind = ORR_FIELD_CHOICE,
+     MEMBER(OrrCluster, fabric),
+     .registry = &orr_fabric_registry,
+     .fallback = "fat-tree",
+     .sentence = "The scale-out network and its parameters."},
+    {.name = "routing",
+     .kind = ORR_FIELD_WORD,
+     MEMBER(OrrCluster, routing),
+     .words = routing_words,
+     .fallback = "ideal",
+     .sentence =
+         "ideal: packets spread evenly over all parallel links; ecmp: a seeded hash gives each flow one of them."},
+};
+
+const OrrFieldTable orr_cluster_table =
+    ORR_FIELD_TABLE("cluster", "A machine: device, node shape, fabric, routing.", OrrCluster, cluster_fields);
+
+gint64 orr_cluster_n_nodes(const OrrCluster *cluster) {
+  if (cluster->nodes) return cluster->nodes;
+  return (cluster->gpus + cluster->node.gpus - 1) / MAX(cluster->node.gpus, 1);
+}
+
+gint64 orr_cluster_n_gpus(const OrrCluster *cluster) {
+  return cluster->gpus ? cluster->gpus : cluster->nodes * cluster->node.gpus;
+}
+
+gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster) {
+  return cluster->max_nodes ? cluster->max_nodes : orr_cluster_n_nodes(cluster);
+}
+
+gint64 orr_node_shape_n_ports(const OrrNodeShape *node) {
+  return node->nics_per_gpu >= 1 ? node->gpus : llround((double)node->gpus * node->nics_per_gpu);
+}
+
+static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const gint64 nodes = orr_cluster_n_nodes(cluster), n_gpus = nodes * cluster->node.gpus;
+  if (nodes == 0) orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one of them");
+  if (cluster->max_nodes && nodes > cluster->max_nodes)
+    orr_diags_error(diags, place,
+                    "nodes is %" G_GINT64_FORMAT ", but the fabric was built for %" G_GINT64_FORMAT
+                    " (max-nodes; 0 builds as many as are asked for)",
+                    nodes, cluster->max_nodes);
+  if (cluster->gpus > n_gpus)
+    orr_diags_error(diags, place,
+                    "gpus is %" G_GINT64_FORMAT ", but %" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT
+                    " hold only %" G_GINT64_FORMAT,
+                    cluster->gpus, nodes, cluster->node.gpus, n_gpus);
+}
+
+static void check_domain(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  gint64 domain = cluster->node.scale_up_domain, gpus = cluster->node.gpus;
+  if (domain % gpus != 0 && gpus % domain != 0)
+    orr_diags_error(diags, place,
+                    "scale-up-domain is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT
+                    " GPUs of a node, or be a multiple of them",
+                    domain, gpus);
+  if (domain > 1 && !(cluster->device.scale_up_bytes_per_s > 0))
+    orr_diags_error(diags, place,
+                    "scale-up-domain is %" G_GINT64_FORMAT ", but device %s has no scale-up links: it must be 1",
+                    domain, cluster->device.name ? cluster->device.name : "?");
+}
+
+static void check_nics(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  double nics = cluster->node.nics_per_gpu, sharers = nics > 0 ? 1 / nics : 0;
+  gboolean whole = nics == floor(nics);
+  gboolean shared = nics > 0 && nics < 1 && fabs(sharers - round(sharers)) < 1e-6;
+  if (!whole && !(shared && cluster->node.gpus % llround(sharers) == 0))
+    orr_diags_error(diags, place,
+                    "nics-per-gpu is %g: it must be a whole number, or 1/n with n a divisor of the %" G_GINT64_FORMAT
+                    " GPUs of a node",
+                    nics, cluster->node.gpus);
+}
+
+void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  g_autoptr(GError) error = NULL;
+  guint n_before = orr_diags_n_errors(diags);
+  check_counts(cluster, place, diags);
+  check_domain(cluster, place, diags);
+  check_nics(cluster, place, diags);
+  if (orr_diags_n_errors(diags) != n_before) return;
+  g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */
+  if (!fabric) orr_diags_error(diags, place, "%s", error->message);
+}

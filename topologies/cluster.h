@@ -1,0 +1,55 @@
+/*
+ * cluster.h - a machine as a document: device, node shape, fabric, routing.
+ *
+ * Documents: topologies/clusters/NAME.yaml (`schema: cluster/1`). GPUs are numbered node by node: GPU g sits in node
+ * g / node.gpus. A job may use fewer GPUs than the machine has nodes for: `gpus` (default nodes * node.gpus).
+ */
+#ifndef ORR_CLUSTER_H
+#define ORR_CLUSTER_H
+
+#include "topologies/device.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gint64 gpus;                     /* a node */
+  gint64 scale_up_domain;          /* GPUs that reach each other over NVLink/NVSwitch; may span nodes (72); 1: none */
+  double scale_up_latency_s;       /* GPU to GPU through NVSwitch, one way */
+  double nics_per_gpu;             /* 1 on DGX; 0.5: two GPUs share one */
+  double nic_bytes_per_s;          /* one NIC, one direction */
+  double nic_efficiency;           /* share of it that large RDMA messages reach, headers and all */
+  double nic_latency_s;            /* GPU memory to wire, both ends together */
+  double host_link_bytes_per_s;    /* PCIe of one GPU, one direction; 0: the device's */
+  double host_link_efficiency;     /* share of it that peer-to-peer copies over PCIe reach */
+  double host_link_latency_s;      /* GPU to GPU over PCIe, one way */
+} OrrNodeShape;
+
+typedef enum { ORR_ROUTING_IDEAL, ORR_ROUTING_ECMP } OrrRouting; /* words "ideal", "ecmp" */
+
+typedef struct {
+  char *name;
+  char *source;
+  OrrDevice device;
+  gint64 nodes;     /* how many the job's machine has; 0: as many as `gpus` need (orr_cluster_n_nodes) */
+  gint64 gpus;      /* how many GPUs the job uses, from the first; 0: nodes * node.gpus */
+  gint64 max_nodes; /* what the fabric was built for; 0: as many as `nodes` asks */
+  OrrNodeShape node;
+  OrrChoice fabric; /* of orr_fabric_registry */
+  int routing;      /* OrrRouting */
+} OrrCluster;
+
+extern const OrrFieldTable orr_cluster_table;
+extern const OrrFieldTable orr_node_shape_table;
+
+gint64 orr_cluster_n_nodes(const OrrCluster *cluster); /* `nodes`, or what `gpus` need */
+gint64 orr_cluster_n_gpus(const OrrCluster *cluster);        /* GPUs in use */
+gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster); /* nodes that the fabric was built for */
+gint64 orr_node_shape_n_ports(const OrrNodeShape *node);     /* fabric ports of a node (see fabric.h) */
+
+/* Checks what single fields cannot: nodes within max_nodes, gpus within nodes, whole domains, the fabric's own limits.
+ * Findings go to @diags at @place. */
+void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
+
+G_END_DECLS
+
+#endif

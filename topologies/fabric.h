@@ -1,0 +1,85 @@
+/*
+ * fabric.h - a cluster as links and routes.
+ *
+ * Links are numbered by arithmetic and routes are computed when asked for: nothing is stored per GPU, so that 100,000
+ * GPUs build at once.
+ *
+ *   GPU --scale-up tx/rx-- NVSwitch domain          both ends in one domain: tx(src), rx(dst)
+ *    +-- host tx/rx -- PCIe                         else, both in one node: host tx(src), host rx(dst)
+ *    +-- NIC tx/rx -- leaf -- spine -- core ...     else: NIC tx(src), switch links up and down, NIC rx(dst)
+ *
+ * A switch level's parallel links between two switches are either one trunk of their summed bandwidth (routing: ideal,
+ * packets are spread over all) or single links of which a flow takes one by a seeded hash of (src, dst, flow): ecmp.
+ * Bandwidths are what large messages reach: nominal * efficiency.
+ *
+ * The kinds of scale-out fabric are entries (topologies/fabrics/, one file each), see OrrFabricKind.
+ */
+#ifndef ORR_FABRIC_H
+#define ORR_FABRIC_H
+
+#include "sim/engine/engine.h"
+#include "topologies/cluster.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrFabric OrrFabric;
+
+typedef struct {
+  char *name;          /* "leaf-spine" */
+  gint64 switches;       /* at the lower end of this level; 0 where GPUs or NICs are */
+  gint64 switches_above; /* at its upper end; 0 where that is not counted */
+  gint64 links;          /* cables, each with both directions */
+  double link_bytes_per_s;
+  double oversubscription; /* bandwidth entering from below / leaving above: 1 is non-blocking */
+} OrrFabricLevel;
+
+/* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU; where a GPU has several NICs they are
+ * one port of their summed bandwidth, since NCCL spreads a GPU's channels over all of them. Bandwidths are effective. */
+typedef struct {
+  OrrEntry entry;
+  /* A plan from the entry's params for @n_ports ports of @port_bytes_per_s; NULL with ORR_FAULT_DOCUMENT where it cannot
+   * be built (e.g. more nodes than the fabric holds). */
+  gpointer (*plan)(const OrrCluster *cluster, const void *params, gint64 n_ports, double port_bytes_per_s, GError **error);
+  void (*plan_free)(gpointer plan);
+  gint64 (*n_links)(gconstpointer plan); /* switch-to-switch links; numbered from 0 here */
+  /* Appends the switch-to-switch links from port to port; returns the number of switches passed. @hash picks among
+   * parallel links under ecmp. */
+  guint (*route)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links /* of guint32 */);
+  double (*link_bandwidth)(gconstpointer plan, gint64 link);
+  char *(*link_name)(gconstpointer plan, gint64 link);
+  double (*switch_latency)(gconstpointer plan); /* seconds a switch adds */
+  void (*levels)(gconstpointer plan, GArray *levels /* of OrrFabricLevel; names newly allocated */);
+  /* Closed form: the bisection bandwidth in bytes/s, one direction, that the plan must show. */
+  double (*bisection)(gconstpointer plan);
+} OrrFabricKind;
+
+extern const OrrRegistry orr_fabric_registry;
+
+OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **error); /* @cluster must outlive it */
+void orr_fabric_free(OrrFabric *fabric);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
+
+gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
+gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
+double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
+char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);       /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
+const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host", "nic", "fabric" */
+
+gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b); /* joined by scale-up links */
+gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu);                        /* its scale-up domain's number */
+
+/* Appends the links from one GPU to another (each once; guint32 ids) and returns the one-way latency in seconds. @flow
+ * tells flows between the same ends apart (queue pairs). src == dst: no links, 0. */
+double orr_fabric_route(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, GArray *links);
+
+/* For `orrery describe cluster`. Levels: GArray of OrrFabricLevel, free with g_array_unref (names freed with it). */
+GArray *orr_fabric_levels(const OrrFabric *fabric);
+double orr_fabric_bisection(const OrrFabric *fabric);
+guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu); /* switches passed; 1 in a node */
+
+/* A dozen aligned lines: counts, bandwidths, a table of levels, bisection bandwidth, hops from GPU 0. Newly allocated. */
+char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * fabric_describe.c - a fabric as a dozen lines of text.
+ */
+#include "topologies/fabric.h"
+
+#define I64 "%" G_GINT64_FORMAT
+#define LABEL "%-11s"
+
+static void add_machine(GString *text, const OrrCluster *cluster) {
+  gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
+  g_string_append_printf(text, LABEL "%s: " I64 " nodes of " I64 " x %s, " I64 " GPUs", "machine", cluster->name,
+                         orr_cluster_n_nodes(cluster), cluster->node.gpus, cluster->device.name, orr_cluster_n_nodes(cluster) * cluster->node.gpus);
+  if (used != orr_cluster_n_nodes(cluster) * cluster->node.gpus) g_string_append_printf(text, ", " I64 " of them used", used);
+  if (built != orr_cluster_n_nodes(cluster))
+    g_string_append_printf(text, "; fabric built for " I64 " nodes, " I64 " GPUs", built, built * cluster->node.gpus);
+  g_string_append_c(text, '\n');
+}
+
+static void add_rate(GString *text, double effective, double nominal) {
+  g_autofree char *reached = orr_quantity_format(effective, ORR_UNIT_BYTES_PER_S);
+  g_autofree char *given = orr_quantity_format(nominal, ORR_UNIT_BYTES_PER_S);
+  g_string_append_printf(text, "%s of %s", reached, given);
+}
+
+static void add_latency(GString *text, double latency_s) {
+  g_autofree char *latency = orr_quantity_format(latency_s, ORR_UNIT_SECONDS);
+  g_string_append_printf(text, ", %s\n", latency);
+}
+
+static void add_scale_up(GString *text, const OrrCluster *cluster) {
+  const OrrDevice *device = &cluster->device;
+  gint64 domain = cluster->node.scale_up_domain;
+  if (domain <= 1) {
+    g_string_append_printf(text, LABEL "none: GPUs of a node meet over PCIe\n", "scale-up");
+    return;
+  }
+  g_string_append_printf(text, LABEL "domains of " I64 " GPUs, ", "scale-up", domain);
+  add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency, device->scale_up_bytes_per_s);
+  g_string_append(text, " a GPU each way");
+  add_latency(text, cluster->node.scale_up_latency_s);
+}
+
+static void add_nic(GString *text, const OrrCluster *cluster) {
+  const OrrNodeShape *node = &cluster->node;
+  g_string_append_printf(text, LABEL "%g a GPU, ", "nic", node->nics_per_gpu);
+  add_rate(text, node->nic_bytes_per_s * node->nic_efficiency, node->nic_bytes_per_s);
+  g_string_append(text, " each way");
+  add_latency(text, node->nic_latency_s);
+}
+
+static void add_level(GString *text, const OrrFabricLevel *level) {
+  g_autofree char *rate = orr_quantity_format(level->link_bytes_per_s, ORR_UNIT_BYTES_PER_S);
+  g_autofree char *below = level->switches ? g_strdup_printf(I64, level->switches) : g_strdup("-");
+  g_autofree char *above = level->switches_above ? g_strdup_printf(I64, level->switches_above) : g_strdup("-");
+  g_string_append_printf(text, LABEL "%10s %10s %10" G_GINT64_FORMAT " %13s %8.4g : 1\n", level->name, below, above,
+                         level->links, rate, level->oversubscription);
+}
+
+static void add_levels(GString *text, const OrrFabric *fabric) {
+  g_autoptr(GArray) levels = orr_fabric_levels(fabric);
+  g_string_append_printf(text, LABEL "%10s %10s %10s %13s %12s\n", "level", "switches", "above", "cables", "each way",
+                         "oversubscr.");
+  for (guint i = 0; i < levels->len; i++) add_level(text, &g_array_index(levels, OrrFabricLevel, i));
+}
+
+enum { MAX_HOPS = 16 };
+
+static void add_hops(GString *text, const OrrFabric *fabric) {
+  gint64 reached[MAX_HOPS] = {0};
+  const char *separator = "";
+  for (gint64 gpu = 1; gpu < orr_fabric_n_gpus(fabric); gpu++)
+    reached[MIN(orr_fabric_hops(fabric, 0, gpu), MAX_HOPS - 1)]++;
+  g_string_append_printf(text, LABEL "from GPU 0: ", "hops");
+  for (int hops = 0; hops < MAX_HOPS; hops++) {
+    if (!reached[hops]) continue;
+    g_string_append_printf(text, "%s" I64 " GPUs over %d switch%s", separator, reached[hops], hops,
+                           hops == 1 ? "" : "es");
+    separator = ", ";
+  }
+  g_string_append_c(text, '\n');
+}
+
+char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
+  GString *text = g_string_new(NULL);
+  g_autofree char *bisection = orr_quantity_format(orr_fabric_bisection(fabric), ORR_UNIT_BYTES_PER_S);
+  add_machine(text, cluster);
+  add_scale_up(text, cluster);
+  add_nic(text, cluster);
+  g_string_append_printf(text, LABEL "%s, routing %s\n", "fabric", cluster->fabric.entry->name,
+                         cluster->routing == ORR_ROUTING_IDEAL ? "ideal" : "ecmp");
+  add_levels(text, fabric);
+  g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection", bisection);
+  add_hops(text, fabric);
+  g_string_append_printf(text, LABEL I64 " to simulate\n", "links", orr_fabric_n_links(fabric));
+  return g_string_free(text, FALSE);
+}

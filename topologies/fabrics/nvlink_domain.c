@@ -1,0 +1,120 @@
+/*
+ * nvlink_domain.c - nvlink-domain: NVLink domains over several nodes, and a scale-out fabric that joins them.
+ *
+ *     +-- domain 0: NVLink switches --+   +-- domain 1 ------+
+ *     | n0: 4 GPUs ... n17: 4 GPUs    |   | n18 ... n35      |
+ *     +---|-------------------|-------+   +---|--------------+
+ *        NICs ------------- scale-out fabric (any other kind) -----
+ *
+ * The size of a domain is the node's scale-up-domain: 72 on GB200 NVL72, whose 72 GPUs each have one NVLink to each of
+ * 18 switch chips, so that every GPU reaches every other at its full rate in one hop (NVIDIA DGX SuperPOD reference
+ * architecture, DGX GB200, "Multi-node NVLink Fabric"). Within a domain a route is tx(src), rx(dst); only traffic
+ * between domains meets the fabric named by scale-out.
+ *
+ * Bisection: the scale-out fabric's. A domain of D GPUs of V bytes/s has D * V / 2 of its own.
+ *
+ *   node: {gpus: 4, scale-up-domain: 72, ...}
+ *   fabric: {kind: nvlink-domain, scale-out: {kind: fat-tree, oversubscription: 2}}
+ */
+#include "sim/base/fault.h"
+#include "topologies/fabric.h"
+
+extern const OrrFabricKind orr_nvlink_domain;
+
+typedef struct {
+  OrrChoice scale_out;
+} Params;
+
+typedef struct {
+  const OrrFabricKind *kind;
+  gpointer plan;
+} Plan;
+
+static const OrrField fields[] = {
+    {.name = "scale-out",
+     .kind = ORR_FIELD_CHOICE,
+     .offset = offsetof(Params, scale_out),
+     .registry = &orr_fabric_registry,
+     .fallback = "fat-tree",
+     .sentence = "The fabric that joins the domains: any kind but nvlink-domain."},
+};
+
+static const OrrFieldTable params_table =
+    ORR_FIELD_TABLE("nvlink-domain", "Parameters of the fabric nvlink-domain.", Params, fields);
+
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
+                         GError **error) {
+  const Params *params = data;
+  const OrrFabricKind *kind = (const OrrFabricKind *)params->scale_out.entry;
+  if (!kind || kind == &orr_nvlink_domain) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "scale-out is %s: it must be a fabric of NICs, e.g. fat-tree or rail-optimized",
+                kind ? kind->entry.name : "missing");
+    return NULL;
+  }
+  gpointer inner = kind->plan(cluster, params->scale_out.params, n_ports, port_bytes_per_s, error);
+  if (!inner) {
+    g_prefix_error(error, "scale-out: ");
+    return NULL;
+  }
+  Plan *plan = g_new0(Plan, 1);
+  *plan = (Plan){kind, inner};
+  return plan;
+}
+
+static void plan_free(gpointer data) {
+  Plan *plan = data;
+  if (!plan) return;
+  plan->kind->plan_free(plan->plan);
+  g_free(plan);
+}
+
+static gint64 n_links(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->kind->n_links(plan->plan);
+}
+
+static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
+  const Plan *plan = data;
+  return plan->kind->route(plan->plan, src_port, dst_port, hash, links);
+}
+
+static double link_bandwidth(gconstpointer data, gint64 link) {
+  const Plan *plan = data;
+  return plan->kind->link_bandwidth(plan->plan, link);
+}
+
+static char *link_name(gconstpointer data, gint64 link) {
+  const Plan *plan = data;
+  return plan->kind->link_name(plan->plan, link);
+}
+
+static double switch_latency(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->kind->switch_latency(plan->plan);
+}
+
+static void levels(gconstpointer data, GArray *ret_levels) {
+  const Plan *plan = data;
+  plan->kind->levels(plan->plan, ret_levels);
+}
+
+static double bisection(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->kind->bisection(plan->plan);
+}
+
+const OrrFabricKind orr_nvlink_domain = {
+    .entry = {.name = "nvlink-domain",
+              .sentence = "NVLink domains over several nodes (NVL72), joined by a scale-out fabric of any other kind.",
+              .params = &params_table},
+    .plan = plan_new,
+    .plan_free = plan_free,
+    .n_links = n_links,
+    .route = route,
+    .link_bandwidth = link_bandwidth,
+    .link_name = link_name,
+    .switch_latency = switch_latency,
+    .levels = levels,
+    .bisection = bisection,
+};

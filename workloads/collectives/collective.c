@@ -1,0 +1,185 @@
+/*
+ * collective.c - planning: the algorithms' array, the choice among them, and measured times.
+ *
+ * A plan's time alone on the fabric is
+ *
+ *   predicted_s = sum over phases of  latency_s + bytes * max over links (weight / bandwidth)
+ *
+ * which is what an engine takes for it where nothing else is on those links.
+ *
+ * 1. The choice is the least predicted_s; of equal ones the ring, then the first by name.
+ * 2. The profile's launch time is paid once, before the first phase.
+ * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time (NCCL's own choice
+ *    of algorithm and protocol, NVLS included) replaces the model: the latency is what the measured time leaves beyond
+ *    the transfers; where it leaves less than nothing (NVLS sends fewer bytes than a ring), the transfers shrink to it.
+ * 4. A forced algorithm is modelled, never measured: the rows do not say which algorithm they saw.
+ */
+#include "workloads/collectives/collective_private.h"
+
+#include "sim/base/fault.h"
+
+const char *const orr_collective_words[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                            "reduce",     "all-to-all", "send-recv",      NULL};
+const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                                 "reduce",     "alltoall",   "sendrecv",       NULL};
+
+/* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
+ * add it below and to meson.build. tests/workloads/test_collective_oracle.c takes it from here. */
+static const OrrEntry *const entries[] = {
+    &orr_direct.entry, &orr_hierarchical.entry, &orr_pairwise.entry, &orr_ring.entry, &orr_double_tree.entry, NULL,
+};
+
+const OrrRegistry orr_collective_registry = {.family = "collective algorithm", .entries = entries};
+
+static void clear_phase(gpointer data) {
+  OrrCollectivePhase *phase = data;
+  g_free(phase->uses);
+}
+
+static OrrCollectivePlan *plan_new(const OrrCollectiveAlgorithm *algorithm) {
+  OrrCollectivePlan *plan = g_new0(OrrCollectivePlan, 1);
+  plan->algorithm = algorithm;
+  plan->how = ORR_HOW_MODELLED;
+  plan->phases = g_array_new(FALSE, FALSE, sizeof(OrrCollectivePhase));
+  g_array_set_clear_func(plan->phases, clear_phase);
+  return plan;
+}
+
+void orr_collective_plan_free(OrrCollectivePlan *plan) {
+  if (!plan)
+    return;
+  g_array_unref(plan->phases);
+  g_free(plan);
+}
+
+static double transfer_time(const OrrFabric *fabric, const OrrCollectivePhase *phase) {
+  double per_byte_s = 0;
+  for (guint i = 0; i < phase->n_uses; i++) {
+    double link_s = phase->uses[i].weight / orr_fabric_link_bandwidth(fabric, phase->uses[i].link);
+    per_byte_s = MAX(per_byte_s, link_s);
+  }
+  return phase->bytes * per_byte_s;
+}
+
+static double all_transfers(const OrrFabric *fabric, const OrrCollectivePlan *plan) {
+  double sum_s = 0;
+  for (guint i = 0; i < plan->phases->len; i++)
+    sum_s += transfer_time(fabric, &g_array_index(plan->phases, OrrCollectivePhase, i));
+  return sum_s;
+}
+
+static double all_latencies(const OrrCollectivePlan *plan) {
+  double sum_s = 0;
+  for (guint i = 0; i < plan->phases->len; i++)
+    sum_s += g_array_index(plan->phases, OrrCollectivePhase, i).latency_s;
+  return sum_s;
+}
+
+static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                  const OrrCollectiveAlgorithm *algorithm) {
+  OrrCollectivePlan *plan = plan_new(algorithm);
+  algorithm->plan(context, call, plan->phases);
+  if (context->cost && plan->phases->len > 0)
+    g_array_index(plan->phases, OrrCollectivePhase, 0).latency_s +=
+        orr_cost_collective_constants(context->cost).launch_s;
+  plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
+  return plan;
+}
+
+/* Equal up to rounding counts as equal, so that the order decides and not the last bit. */
+static gboolean is_better(const OrrCollectivePlan *plan, const OrrCollectivePlan *best) {
+  return !best || plan->predicted_s < best->predicted_s * (1 - 1e-12);
+}
+
+static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  g_autoptr(OrrCollectivePlan) best = NULL;
+  if (orr_ring.supports(context, call))
+    best = plan_by(context, call, &orr_ring);
+  for (guint i = 0; entries[i]; i++) {
+    const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entries[i];
+    if (algorithm == &orr_ring || !algorithm->supports(context, call))
+      continue;
+    g_autoptr(OrrCollectivePlan) plan = plan_by(context, call, algorithm);
+    if (is_better(plan, best)) {
+      orr_collective_plan_free(best);
+      best = g_steal_pointer(&plan);
+    }
+  }
+  return g_steal_pointer(&best);
+}
+
+static gboolean in_one_domain(const OrrFabric *fabric, const OrrCollectiveCall *call) {
+  for (guint i = 1; i < call->n; i++)
+    if (!orr_fabric_same_domain(fabric, call->gpus[0], call->gpus[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/* Makes the plan's phases take @time_s in all; see 3 above. */
+static void stretch_to(const OrrFabric *fabric, OrrCollectivePlan *plan, double time_s) {
+  double transfers_s = all_transfers(fabric, plan);
+  double shrink = transfers_s > time_s ? time_s / transfers_s : 1;
+  for (guint i = 0; i < plan->phases->len; i++) {
+    OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, i);
+    phase->bytes *= shrink;
+    phase->latency_s = i == 0 ? MAX(time_s - transfers_s, 0) : 0;
+  }
+  plan->predicted_s = time_s;
+}
+
+static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                           OrrCollectivePlan *plan) {
+  OrrCost measured;
+  if (!context->cost || call->bytes <= 0 || !in_one_domain(context->fabric, call))
+    return;
+  if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes, &measured))
+    return;
+  stretch_to(context->fabric, plan, measured.time_s);
+  plan->how = measured.how;
+}
+
+/* "all-reduce, broadcast": what @algorithm supports over this group. */
+static char *supported_words(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                             const OrrCollectiveAlgorithm *algorithm) {
+  g_autoptr(GString) words = g_string_new(NULL);
+  for (guint op = 0; op < ORR_N_COLLECTIVES; op++) {
+    OrrCollectiveCall other = *call;
+    other.op = (OrrCollectiveOp)op;
+    if (algorithm->supports(context, &other))
+      g_string_append_printf(words, "%s%s", words->len ? ", " : "", orr_collective_words[op]);
+  }
+  return g_string_free(g_steal_pointer(&words), FALSE);
+}
+
+OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                       const OrrCollectiveAlgorithm *algorithm, GError **error) {
+  if (algorithm && !algorithm->supports(context, call)) {
+    g_autofree char *words = supported_words(context, call, algorithm);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "collective algorithm '%s' does not support %s over %u GPUs (it supports: %s)", algorithm->entry.name,
+                orr_collective_words[call->op], call->n, words);
+    return NULL;
+  }
+  if (call->n < 2)
+    return plan_new(algorithm ? algorithm : &orr_ring);
+  if (algorithm)
+    return plan_by(context, call, algorithm);
+  OrrCollectivePlan *plan = plan_best(context, call);
+  apply_measured(context, call, plan);
+  return plan;
+}
+
+double orr_collective_bus_factor(OrrCollectiveOp op, guint n) {
+  if (n < 2)
+    return op == ORR_BROADCAST || op == ORR_REDUCE || op == ORR_SEND_RECV ? 1 : 0;
+  switch (op) {
+  case ORR_ALL_REDUCE:
+    return 2 * (n - 1.0) / n;
+  case ORR_ALL_GATHER:
+  case ORR_REDUCE_SCATTER:
+  case ORR_ALL_TO_ALL:
+    return (n - 1.0) / n;
+  default:
+    return 1;
+  }
+}

@@ -1,0 +1,176 @@
+/*
+ * double_tree.c - two binary trees over the domains, each with half of the data; what is a leaf in one is an inner node
+ * in the other (Sanders, Speck, Traeff: "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+ * Parallel Computing 35, 2009; NCCL's tree since 2.4), with a chain through the members inside each domain, as NCCL has
+ * it.
+ *
+ * The tree over positions 0 .. N-1 is the in-order one: the lowest set bit of a position is its height above the
+ * leaves, position 0 is the root. The second tree is the first one mirrored (N even) or shifted by one (N odd).
+ *
+ *        0                     7             N = 8: odd domains are leaves on the left, even ones on the right
+ *         \                   /
+ *          4                 3
+ *        /   \             /   \              all-reduce: up both trees and down again
+ *       2     6           5     1             depth D = floor(log2(N-1)) + 1
+ *      / \   / \         / \   / \
+ *     1   3 5   7       6   4 2   0
+ *
+ * Channels: m members a domain make m of these double trees (as NCCL has one a NIC), the k-th with its chain
+ * k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k. A unit flow is S/(2m). A NIC sends, in the tree where its
+ * domain is an inner node, one unit up and two down, in the other one up: 2 S/m in all, whatever N is from 4 on (S for
+ * N = 2, 3/2 S for N = 3).
+ *
+ *   all-reduce          launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic, 2(m-1)/m S / B_scale_up)
+ *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 / B_scale_up)
+ *
+ * Broadcast and reduce are Sanders' own: the root domain stands outside, the two trees are over the N-1 others and the
+ * root feeds both, so D' = 1 + depth of N-1. In the root's domain there is one chain from the root through all members.
+ * Chunks follow one another down the tree; what filling it takes beyond the latency is left out.
+ *
+ * One domain only: a chain through it (as NCCL on one node), so an all-reduce is as long as the ring's.
+ * Range: NCCL reaches some 92 % of this bandwidth at large sizes and prefers the ring there; profiles do not hold that
+ * factor yet, so the choice by predicted time is the trees' as soon as latency counts at all.
+ *
+ * Example:   algorithm: tree
+ */
+#include "workloads/collectives/collective_private.h"
+
+enum { N_TREES = 2 };
+
+typedef struct {
+  OrrCollectiveFlow flow;
+  OrrCollectiveLayout layout;
+  gboolean up, down; /* which way data goes */
+} Trees;
+
+/* The position above @position > 0 of the in-order tree over @n: one level up, or, where that is outside, the next one
+ * that is inside. */
+static guint position_above(guint position, guint n) {
+  guint bit = position & -position;
+  guint up = (position ^ bit) | (bit << 1);
+  return up < n ? up : position ^ bit;
+}
+
+/* Node above @node in tree @t over @n nodes; @n for the root. */
+static guint node_above(guint t, guint node, guint n) {
+  gboolean mirrored = t == 1 && n % 2 == 0;
+  guint shift = t == 1 && n % 2 == 1 ? 1 : 0;
+  guint position = mirrored ? n - 1 - node : (node + n - shift) % n;
+  if (position == 0)
+    return n;
+  guint above = position_above(position, n);
+  return mirrored ? n - 1 - above : (above + shift) % n;
+}
+
+/* Levels below the root: positions 1, 2, 4, ... lie on one way up to it. */
+static guint depth_of(guint n) { return n < 2 ? 0 : g_bit_storage(n - 1); }
+
+/* Data between two GPUs, up the tree (from @low), down, or both. */
+static double add_pair(Trees *trees, gint64 high, gint64 low, guint channel, guint weight) {
+  double up_s = orr_collective_flow_edge(&trees->flow, low, high, channel, trees->up ? weight : 0);
+  double down_s = orr_collective_flow_edge(&trees->flow, high, low, channel, trees->down ? weight : 0);
+  return MAX(up_s, down_s);
+}
+
+/* All channels' edges between two domains; returns the dearest hop. */
+static double add_domains(Trees *trees, guint high, guint low) {
+  guint m = trees->layout.per_domain;
+  double dearest_s = 0;
+  for (guint k = 0; k < m; k++) {
+    double hop_s = add_pair(trees, trees->layout.gpus[high * m + k], trees->layout.gpus[low * m + k], k, 1);
+    dearest_s = MAX(dearest_s, hop_s);
+  }
+  return dearest_s;
+}
+
+/* Both trees over the domains from @first on, fed by domain 0 where it stands outside. Returns the dearest hop. */
+static double add_trees(Trees *trees, guint first) {
+  guint n = trees->layout.n_domains - first;
+  double dearest_s = 0;
+  for (guint t = 0; t < N_TREES; t++)
+    for (guint node = 0; node < n; node++) {
+      guint above = node_above(t, node, n);
+      if (above == n && first == 0)
+        continue;
+      double hop_s = add_domains(trees, above == n ? 0 : above + first, node + first);
+      dearest_s = MAX(dearest_s, hop_s);
+    }
+  return dearest_s;
+}
+
+/* The m rotated chains of a domain: neighbours are joined in all but one of them. Returns the dearest hop. */
+static double add_chains(Trees *trees, guint domain) {
+  guint m = trees->layout.per_domain;
+  const gint64 *gpus = trees->layout.gpus + domain * m;
+  double dearest_s = 0;
+  for (guint i = 0; m > 1 && i < m; i++) {
+    double hop_s = add_pair(trees, gpus[i], gpus[(i + 1) % m], 0, N_TREES * (m - 1));
+    dearest_s = MAX(dearest_s, hop_s);
+  }
+  return dearest_s;
+}
+
+/* The one chain from the root through its domain, with the data of all channels. */
+static double add_root_chain(Trees *trees) {
+  guint m = trees->layout.per_domain;
+  double dearest_s = 0;
+  for (guint i = 0; i + 1 < m; i++) {
+    double hop_s = add_pair(trees, trees->layout.gpus[i], trees->layout.gpus[i + 1], 0, N_TREES * m);
+    dearest_s = MAX(dearest_s, hop_s);
+  }
+  return dearest_s;
+}
+
+static double add_all_reduce(Trees *trees) {
+  double inside_s = 0;
+  for (guint d = 0; d < trees->layout.n_domains; d++) {
+    double hop_s = add_chains(trees, d);
+    inside_s = MAX(inside_s, hop_s);
+  }
+  double across_s = add_trees(trees, 0);
+  return 2 * (depth_of(trees->layout.n_domains) * across_s + (trees->layout.per_domain - 1) * inside_s);
+}
+
+static double add_rooted(Trees *trees) {
+  double root_s = add_root_chain(trees), inside_s = 0;
+  guint m = trees->layout.per_domain, n_domains = trees->layout.n_domains;
+  for (guint d = 1; d < n_domains; d++) {
+    double hop_s = add_chains(trees, d);
+    inside_s = MAX(inside_s, hop_s);
+  }
+  double across_s = n_domains > 1 ? add_trees(trees, 1) : 0;
+  guint depth = n_domains > 1 ? 1 + depth_of(n_domains - 1) : 0;
+  return depth * across_s + (m - 1) * (root_s + inside_s);
+}
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  (void)context;
+  return call->op == ORR_ALL_REDUCE || call->op == ORR_BROADCAST || call->op == ORR_REDUCE;
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  Trees trees = {.up = call->op != ORR_BROADCAST, .down = call->op != ORR_REDUCE};
+  orr_collective_layout_init(&trees.layout, context->fabric, call->gpus, call->n);
+  orr_collective_flow_init(&trees.flow, context);
+  double latency_s = call->op == ORR_ALL_REDUCE ? add_all_reduce(&trees) : add_rooted(&trees);
+  double unit_bytes = call->bytes / (N_TREES * trees.layout.per_domain);
+  orr_collective_flow_finish(&trees.flow, latency_s, unit_bytes, phases);
+  orr_collective_flow_clear(&trees.flow);
+  orr_collective_layout_clear(&trees.layout);
+}
+
+/* With one member a domain. */
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  double transfer_s = call->bytes / bytes_per_s;
+  if (call->op != ORR_ALL_REDUCE)
+    return (1 + depth_of(call->n - 1)) * alpha_s + transfer_s;
+  double units = MIN(call->n, 4); /* of S/2, that the busiest rank sends */
+  return 2 * depth_of(call->n) * alpha_s + units / N_TREES * transfer_s;
+}
+
+const OrrCollectiveAlgorithm orr_double_tree = {
+    .entry = {.name = "tree", .sentence = "Two binary trees over the nodes, half the data each: few steps."},
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

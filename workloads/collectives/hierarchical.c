@@ -1,0 +1,136 @@
+/*
+ * hierarchical.c - inside the domains first, then across them on all rails at once (Horovod's hierarchical all-reduce;
+ * Jia et al., "Highly scalable deep learning training system with mixed-precision", 2018, section 3.2; ASTRA-sim's
+ * multi-dimensional collectives).
+ *
+ * N domains of m members, n = N m; a rail is the ranks that stand at the same place of their domains.
+ *
+ *      domain 0   domain 1   domain 2
+ *        0          4          8       rail 0       1. reduce-scatter down each column: a member has S/m, summed
+ *        1          5          9       rail 1       2. all-reduce along each row: S/m over N ranks, all rows at once
+ *        2          6         10       rail 2       3. all-gather down each column
+ *        3          7         11       rail 3
+ *
+ * Each step is rings (ring.c), and one phase; phases follow one another.
+ *
+ *                     inside           across                    inside
+ *   all-reduce        (m-1)/m S        2(N-1)/N S/m              (m-1)/m S         bytes of a rank
+ *   all-gather                         (N-1) S/n                 (m-1)/m S
+ *   reduce-scatter    (m-1)/m S        (N-1) S/n
+ *   broadcast         scatter (m-1)/m S from the root   S/m      (m-1)/m S
+ *   reduce            (m-1)/m S        S/m                       gather (m-1)/m S at the root
+ *
+ *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
+ *
+ * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is not overlapped.
+ * With one domain, or one member a domain, or unequal numbers of members, there is one level only: the ring.
+ *
+ * Example:   algorithm: hierarchical
+ */
+#include "workloads/collectives/collective_private.h"
+
+typedef struct {
+  const OrrCollectiveContext *context;
+  const OrrCollectiveCall *call;
+  OrrCollectiveLayout layout;
+  GArray *phases;
+} Levels;
+
+/* A ring over the members of each domain, all domains at once: one pass, (m-1)/m S a rank. */
+static void add_inside(const Levels *levels) {
+  guint m = levels->layout.per_domain;
+  double pass_s = 0;
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, levels->context);
+  for (guint d = 0; d < levels->layout.n_domains; d++) {
+    double domain_s = orr_collective_flow_chain(&flow, levels->layout.gpus + d * m, m, 1, 0, ORR_CHAIN_CLOSED);
+    pass_s = MAX(pass_s, domain_s);
+  }
+  orr_collective_flow_finish(&flow, pass_s, levels->call->bytes * (m - 1) / m, levels->phases);
+}
+
+/* A chain over the domains on each rail: @passes of it, in which a rank sends @bytes in all. */
+static void add_across(const Levels *levels, OrrChain chain, guint passes, double bytes) {
+  guint m = levels->layout.per_domain;
+  double pass_s = 0;
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, levels->context);
+  for (guint rail = 0; rail < m; rail++) {
+    double rail_s =
+        orr_collective_flow_chain(&flow, levels->layout.gpus + rail, levels->layout.n_domains, m, rail, chain);
+    pass_s = MAX(pass_s, rail_s);
+  }
+  orr_collective_flow_finish(&flow, passes * pass_s, bytes, levels->phases);
+}
+
+/* The root hands each member of its domain its S/m, or takes it from them. */
+static void add_root(const Levels *levels, gboolean scatter) {
+  double hop_s = 0;
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, levels->context);
+  for (guint i = 1; i < levels->layout.per_domain; i++) {
+    gint64 root = levels->layout.gpus[0], other = levels->layout.gpus[i];
+    double edge_s = orr_collective_flow_edge(&flow, scatter ? root : other, scatter ? other : root, 0, 1);
+    hop_s = MAX(hop_s, edge_s);
+  }
+  orr_collective_flow_finish(&flow, hop_s, levels->call->bytes / levels->layout.per_domain, levels->phases);
+}
+
+static void add_levels(const Levels *levels) {
+  double n_domains = levels->layout.n_domains, rail_bytes = levels->call->bytes / levels->layout.per_domain;
+  double ring_bytes = (n_domains - 1) / n_domains * rail_bytes;
+  switch (levels->call->op) {
+  case ORR_ALL_REDUCE:
+    add_inside(levels);
+    add_across(levels, ORR_CHAIN_CLOSED, 2, 2 * ring_bytes);
+    add_inside(levels);
+    break;
+  case ORR_ALL_GATHER:
+    add_across(levels, ORR_CHAIN_CLOSED, 1, ring_bytes);
+    add_inside(levels);
+    break;
+  case ORR_REDUCE_SCATTER:
+    add_inside(levels);
+    add_across(levels, ORR_CHAIN_CLOSED, 1, ring_bytes);
+    break;
+  case ORR_BROADCAST:
+    add_root(levels, TRUE);
+    add_across(levels, ORR_CHAIN_FROM_FIRST, 1, rail_bytes);
+    add_inside(levels);
+    break;
+  case ORR_REDUCE:
+    add_inside(levels);
+    add_across(levels, ORR_CHAIN_TO_FIRST, 1, rail_bytes);
+    add_root(levels, FALSE);
+    break;
+  default:
+    g_assert_not_reached(); /* see supports() */
+  }
+}
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  return orr_ring.supports(context, call);
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  Levels levels = {.context = context, .call = call, .phases = phases};
+  orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
+  if (levels.layout.n_domains == 1 || levels.layout.per_domain == 1)
+    orr_ring.plan(context, call, phases);
+  else
+    add_levels(&levels);
+  orr_collective_layout_clear(&levels.layout);
+}
+
+/* Where all reach each other alike there is one level. */
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return orr_ring.oracle(call, alpha_s, bytes_per_s);
+}
+
+const OrrCollectiveAlgorithm orr_hierarchical = {
+    .entry = {.name = "hierarchical",
+              .sentence = "Inside each scale-up domain, then across them on all rails, then inside."},
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

@@ -1,0 +1,79 @@
+/*
+ * pairwise.c - all-to-all in n - 1 rounds: in round r, rank i sends S/n to rank i + r (mod n) and receives from i - r
+ * (NCCL's grouped ncclSend/ncclRecv; Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations
+ * in MPICH", IJHPCA 2005, for the schedule).
+ *
+ *   round 1     0->1  1->2  2->3  3->0          time = launch + (n-1) (alpha + S/n / B)
+ *   round 2     0->2  1->3  2->0  3->1
+ *   round 3     0->3  1->0  2->1  3->2
+ *
+ * One phase: rounds run into each other, so what counts is how many pairs cross each link; a unit flow is one pair's
+ * S/n. With N domains of m members a message for another rail first crosses to it inside its own domain and leaves
+ * from the member that stands where its receiver stands (PXN, NCCL 2.12 on): no message changes rails in the network.
+ *
+ *   NIC of a member        m (N-1) units     to its peer in each other domain, for all members of its own
+ *   scale-up link          (m-1) N units     its own domain's pairs, and those on their way to another rail
+ *
+ *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
+ *
+ * alpha is the dearest way of a pair, once a round (with several members a domain: a hop inside and one across).
+ * Counted so, N^2 m + N m^2 routes are asked for, not n^2.
+ *
+ * Example:   algorithm: pairwise
+ */
+#include "workloads/collectives/collective_private.h"
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  (void)context;
+  return call->op == ORR_ALL_TO_ALL;
+}
+
+/* Pairs of a domain: its own, and one for each other domain on the way to the receiver's rail. Returns the dearest
+ * hop. */
+static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout) {
+  guint m = layout->per_domain;
+  double dearest_s = 0;
+  for (guint d = 0; d < layout->n_domains; d++)
+    for (guint i = 0; i < m; i++)
+      for (guint r = 1; r < m; r++) {
+        const gint64 *gpus = layout->gpus + d * m;
+        double hop_s = orr_collective_flow_edge(flow, gpus[i], gpus[(i + r) % m], 0, layout->n_domains);
+        dearest_s = MAX(dearest_s, hop_s);
+      }
+  return dearest_s;
+}
+
+/* Pairs of domains, rail by rail, for all members of the sender's domain. Returns the dearest hop. */
+static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout) {
+  guint m = layout->per_domain;
+  double dearest_s = 0;
+  for (guint d = 0; d < layout->n_domains; d++)
+    for (guint r = 1; r < layout->n_domains; r++)
+      for (guint rail = 0; rail < m; rail++) {
+        guint to = (d + r) % layout->n_domains;
+        double hop_s = orr_collective_flow_edge(flow, layout->gpus[d * m + rail], layout->gpus[to * m + rail], 0, m);
+        dearest_s = MAX(dearest_s, hop_s);
+      }
+  return dearest_s;
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, context);
+  double alpha_s = add_inside(&flow, &layout);
+  alpha_s += add_across(&flow, &layout);
+  orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);
+}
+
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return (call->n - 1) * (alpha_s + call->bytes / call->n / bytes_per_s);
+}
+
+const OrrCollectiveAlgorithm orr_pairwise = {
+    .entry = {.name = "pairwise", .sentence = "All-to-all in n - 1 rounds, each rank with one peer a round."},
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

@@ -1,0 +1,137 @@
+/*
+ * ring.c - every rank sends to the next one, all at once (Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms for
+ * clusters of workstations", JPDC 2009; NCCL's ring).
+ *
+ *   0 -> 1 -> 2 -> 3        buffer S in n chunks; reduce-scatter: n-1 steps of S/n; all-gather: n-1 steps more
+ *   ^______________|        broadcast, reduce: the ring cut at rank 0, chunks follow one another (pipelined)
+ *
+ *   all-reduce                   launch + 2(n-1) alpha + 2(n-1)/n S/B
+ *   all-gather, reduce-scatter   launch +  (n-1) alpha +  (n-1)/n S/B
+ *   broadcast, reduce            launch +  (n-1) alpha +          S/B
+ *
+ * A chunk goes round the ring hop by hop, so where hops differ alpha is paid by the hop: (n-1) alpha is the sum over
+ * the ring less its cheapest hop, not n-1 times its dearest (NCCL's tuning counts network and NVLink hops apart, too).
+ *
+ * Channels. With m > 1 members in each of N > 1 domains one ring would leave all NICs but one idle; NCCL builds one
+ * ring a NIC. Ring k enters an even domain at member k, visits k, k+1, ..., k-1 (mod m) and leaves from k-1; an odd
+ * domain it crosses the other way, k-1, ..., k. So it comes into each domain on the rail it left the one before by;
+ * only where N is odd the closing edge changes rails (NCCL alternates its channels in the same way).
+ *
+ *      domain 0          domain 1          m = 4, ring 0
+ *      0-->1-->2-->3     0<--1<--2<--3
+ *      ^           |     |           ^     each ring moves S/m; a NIC carries one ring,
+ *      |           +-----|-----------+     a GPU's scale-up link m-1 of them
+ *      +-----------------+
+ *
+ *   all-reduce     launch + 2 (hops) + 2(n-1)/n S/m * max(1 / B_nic, (m-1) / B_scale_up)
+ *
+ * Inside one domain, or with one member a domain, or with unequal numbers of members: one ring in rank order.
+ *
+ * Example:   algorithm: ring
+ */
+#include "workloads/collectives/collective_private.h"
+
+#include <math.h>
+
+typedef struct {
+  OrrCollectiveFlow *flow;
+  const OrrCollectiveLayout *layout;
+  gint64 no_src, no_dst; /* the GPU that an open ring has no edge from, or to; -1 */
+} Rings;
+
+static gint64 member(const Rings *rings, guint domain, guint i) {
+  const OrrCollectiveLayout *layout = rings->layout;
+  return layout->gpus[domain % layout->n_domains * layout->per_domain + i % layout->per_domain];
+}
+
+/* The edge, loaded unless the ring is cut there; its latency counts all the same. */
+static double add_edge(const Rings *rings, gint64 src, gint64 dst, guint channel, guint weight) {
+  gboolean cut = src == rings->no_src || dst == rings->no_dst;
+  return orr_collective_flow_edge(rings->flow, src, dst, channel, cut ? 0 : weight);
+}
+
+/* Neighbours i, i+1 of a domain are joined in every ring but the one that enters or leaves there: m - 1 times. Returns
+ * the dearest hop. */
+static double add_inside(const Rings *rings) {
+  double dearest_s = 0;
+  guint m = rings->layout->per_domain;
+  for (guint d = 0; d < rings->layout->n_domains; d++)
+    for (guint i = 0; i < m; i++) {
+      gint64 low = member(rings, d, i), high = member(rings, d, i + 1);
+      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, m - 1) : add_edge(rings, high, low, 0, m - 1);
+      dearest_s = MAX(dearest_s, hop_s);
+    }
+  return dearest_s;
+}
+
+/* The edges of ring @k between domains; returns the sum of their hops. */
+static double add_between(const Rings *rings, guint k, double *cheapest_s) {
+  guint n_domains = rings->layout->n_domains, m = rings->layout->per_domain;
+  guint near = k, far = k + m - 1; /* an even domain is entered at near and left from far; an odd one the other way */
+  double sum_s = 0;
+  for (guint d = 0; d < n_domains; d++) {
+    gint64 src = member(rings, d, d % 2 == 0 ? far : near);
+    gint64 dst = member(rings, d + 1, (d + 1) % n_domains % 2 == 0 ? near : far);
+    double hop_s = add_edge(rings, src, dst, k, 1);
+    sum_s += hop_s;
+    *cheapest_s = MIN(*cheapest_s, hop_s);
+  }
+  return sum_s;
+}
+
+/* One ring a member; returns the latency of n - 1 hops round the slowest of them. */
+static double add_channels(const Rings *rings) {
+  double inside_s = add_inside(rings), slowest_s = 0, cheapest_s = inside_s;
+  for (guint k = 0; k < rings->layout->per_domain; k++) {
+    double between_s = add_between(rings, k, &cheapest_s);
+    slowest_s = MAX(slowest_s, between_s);
+  }
+  return rings->layout->n_domains * (rings->layout->per_domain - 1) * inside_s + slowest_s - cheapest_s;
+}
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  (void)context;
+  return call->op != ORR_ALL_TO_ALL && call->op != ORR_SEND_RECV;
+}
+
+/* How often data goes round, and what share of the buffer one rank sends in all. */
+static guint passes(OrrCollectiveOp op) { return op == ORR_ALL_REDUCE ? 2 : 1; }
+
+static double share(const OrrCollectiveCall *call) {
+  gboolean pipelined = call->op == ORR_BROADCAST || call->op == ORR_REDUCE;
+  return pipelined ? 1 : passes(call->op) * (call->n - 1.0) / call->n;
+}
+
+static double add_single(OrrCollectiveFlow *flow, const OrrCollectiveCall *call) {
+  OrrChain chain = call->op == ORR_BROADCAST ? ORR_CHAIN_FROM_FIRST
+                   : call->op == ORR_REDUCE  ? ORR_CHAIN_TO_FIRST
+                                             : ORR_CHAIN_CLOSED;
+  return orr_collective_flow_chain(flow, call->gpus, call->n, 1, 0, chain);
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, context);
+  gboolean single = layout.n_domains == 1 || layout.per_domain == 1;
+  Rings rings = {.flow = &flow, .layout = &layout, .no_src = -1, .no_dst = -1};
+  if (call->op == ORR_BROADCAST)
+    rings.no_dst = call->gpus[0];
+  if (call->op == ORR_REDUCE)
+    rings.no_src = call->gpus[0];
+  double pass_s = single ? add_single(&flow, call) : add_channels(&rings);
+  double unit_bytes = share(call) * call->bytes / (single ? 1 : layout.per_domain);
+  orr_collective_flow_finish(&flow, passes(call->op) * pass_s, unit_bytes, phases);
+}
+
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return passes(call->op) * (call->n - 1) * alpha_s + share(call) * call->bytes / bytes_per_s;
+}
+
+const OrrCollectiveAlgorithm orr_ring = {
+    .entry = {.name = "ring", .sentence = "Rings over all ranks, one a NIC: fewest bytes, most steps."},
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

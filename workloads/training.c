@@ -1,0 +1,149 @@
+#include "workloads/training.h"
+
+#include "workloads/training_private.h"
+
+static const char *const precision_words[] = {"fp16", "bf16", NULL};
+static const char *const optimizer_words[] = {"adam", NULL};
+static const char *const sharding_words[] = {"none", "distributed-optimizer", NULL};
+static const char *const gradient_words[] = {"fp32", "same", NULL};
+
+#define SIZE(name_, member_, sentence_, fallback_)                                                                     \
+  {                                                                                                                    \
+    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(OrrParallel, member_), .sentence = sentence_,             \
+    .fallback = fallback_, .flags = ORR_FIELD_UNSIGNED                                                                 \
+  }
+#define FLAG(type_, name_, member_, sentence_, fallback_)                                                              \
+  {                                                                                                                    \
+    .name = name_, .kind = ORR_FIELD_BOOL, .offset = offsetof(type_, member_), .sentence = sentence_,                  \
+    .fallback = fallback_                                                                                              \
+  }
+#define WORD(type_, name_, member_, words_, sentence_, fallback_)                                                      \
+  {                                                                                                                    \
+    .name = name_, .kind = ORR_FIELD_WORD, .offset = offsetof(type_, member_), .sentence = sentence_,                  \
+    .fallback = fallback_, .words = words_                                                                             \
+  }
+#define PART(name_, member_, table_, sentence_, fallback_)                                                             \
+  {                                                                                                                    \
+    .name = name_, .kind = ORR_FIELD_SECTION, .offset = offsetof(OrrTraining, member_), .sentence = sentence_,         \
+    .fallback = fallback_, .table = &table_                                                                            \
+  }
+
+static const OrrField parallel_fields[] = {
+    SIZE("tp", tp, "Tensor-parallel size: GPUs that share every layer.", "1"),
+    SIZE("pp", pp, "Pipeline-parallel size: stages that share the layers.", "1"),
+    SIZE("dp", dp, "Data-parallel size: replicas of the model; 0 is as many as the GPUs hold.", "0"),
+    SIZE("cp", cp, "Context-parallel size; only 1 in this version.", "1"),
+    SIZE("ep", ep, "Expert-parallel size; only 1 in this version.", "1"),
+    FLAG(OrrParallel, "sequence-parallel", sequence_parallel,
+         "Shard norms, dropouts and residuals over the tensor-parallel group by sequence.", "false"),
+    FLAG(OrrParallel, "async-tp-all-reduce", async_tp_all_reduce,
+         "Run the backward's tensor-parallel collectives beside the weight-gradient GEMM that follows them.", "true"),
+    {.name = "order",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrParallel, order),
+     .sentence = "Axes of the rank grid, fastest-varying first; rank r runs on GPU r.",
+     .fallback = "tp-cp-dp-pp"},
+};
+static const OrrFieldTable parallel_table =
+    ORR_FIELD_TABLE("parallel", "How the model is split over GPUs.", OrrParallel, parallel_fields);
+
+static const OrrField batch_fields[] = {
+    {.name = "global",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrBatch, global_size),
+     .sentence = "Sequences in one optimizer step, over all replicas.",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "micro",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrBatch, micro),
+     .sentence = "Sequences in one micro-batch of one replica.",
+     .fallback = "1",
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable batch_table = ORR_FIELD_TABLE("batch", "Batch sizes in sequences.", OrrBatch, batch_fields);
+
+static const OrrField comm_fields[] = {
+    FLAG(OrrPipelineComm, "overlap-p2p", overlap_p2p,
+         "Let sends between stages run beside the compute that follows (Megatron's overlap_p2p_comm).", "false"),
+    FLAG(OrrPipelineComm, "scatter-gather", scatter_gather,
+         "Each tp rank sends 1/tp of the boundary tensor, which is gathered over NVLink (SC21, section 4.1).", "true"),
+};
+static const OrrFieldTable comm_table =
+    ORR_FIELD_TABLE("pipeline-comm", "How stages hand over activations.", OrrPipelineComm, comm_fields);
+
+static const OrrField optimizer_fields[] = {
+    WORD(OrrOptimizer, "kind", kind, optimizer_words, "The optimizer: Adam with fp32 master weights.", "adam"),
+    WORD(OrrOptimizer, "sharding", sharding, sharding_words,
+         "What of the optimizer is sharded over replicas: nothing, or its state (Megatron's distributed optimizer).",
+         "none"),
+};
+static const OrrFieldTable optimizer_table =
+    ORR_FIELD_TABLE("optimizer", "The optimizer and its sharding.", OrrOptimizer, optimizer_fields);
+
+static const OrrField data_parallel_fields[] = {
+    FLAG(OrrDataParallel, "overlap", overlap, "Reduce gradients bucket by bucket beside the last backward.", "true"),
+    {.name = "bucket",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrDataParallel, bucket_bytes),
+     .sentence = "Gradient bytes that are reduced together when reduction overlaps (PyTorch DDP's bucket_cap_mb).",
+     .fallback = "25 MiB",
+     .flags = ORR_FIELD_POSITIVE,
+     .unit = ORR_UNIT_BYTES},
+    WORD(OrrDataParallel, "gradients", gradients, gradient_words,
+         "The format gradients are kept and reduced in: fp32, or the same as the weights.", "fp32"),
+};
+static const OrrFieldTable data_parallel_table =
+    ORR_FIELD_TABLE("data-parallel", "How replicas reduce gradients.", OrrDataParallel, data_parallel_fields);
+
+static const OrrField training_fields[] = {
+    PART("parallel", parallel, parallel_table, "How the model is split over GPUs.", "{}"),
+    {.name = "pipeline",
+     .kind = ORR_FIELD_CHOICE,
+     .offset = offsetof(OrrTraining, pipeline),
+     .sentence = "The pipeline schedule.",
+     .fallback = "1f1b",
+     .registry = &orr_pipeline_registry},
+    PART("pipeline-comm", pipeline_comm, comm_table, "How stages hand over activations.", "{}"),
+    PART("batch", batch, batch_table, "Batch sizes in sequences.", NULL),
+    {.name = "sequence",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrTraining, sequence),
+     .sentence = "Tokens a sequence; 0 is the model's context.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED},
+    WORD(OrrTraining, "precision", precision, precision_words,
+         "The format of weights and activations; master weights and Adam's moments are fp32.", "bf16"),
+    WORD(OrrTraining, "attention", attention, orr_attention_words,
+         "The attention kernel: fused (Flash), or unfused as Megatron ran it in 2021-22.", "fused"),
+    FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
+    WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
+         "Activations recomputed in the backward: none, the attention core (selective), or whole layers (full).",
+         "none"),
+    PART("optimizer", optimizer, optimizer_table, "The optimizer and its sharding.", "{}"),
+    PART("data-parallel", data_parallel, data_parallel_table, "How replicas reduce gradients.", "{}"),
+    {.name = "steps",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrTraining, steps),
+     .sentence = "Optimizer steps to simulate; the iteration time is their mean.",
+     .fallback = "1",
+     .flags = ORR_FIELD_POSITIVE},
+};
+const OrrFieldTable orr_training_table = ORR_FIELD_TABLE(
+    "training", "A training job: parallelism, schedule, batch, precision.", OrrTraining, training_fields);
+
+static void work_free(OrrWork *work) {
+  OrrTrainingWork *training = (OrrTrainingWork *)work;
+  GArray *const arrays[] = {training->operators,  training->collectives,  training->memory,
+                            training->lane_stage, training->lane_replica, training->links};
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+    if (arrays[i]) g_array_unref(arrays[i]);
+  g_free(training);
+}
+
+const OrrWorkloadKind orr_training_kind = {
+    .entry = {"training", "A training step of a transformer under data, tensor and pipeline parallelism.",
+              &orr_training_table},
+    .check = orr_training_check,
+    .compile = orr_training_compile,
+    .work_free = work_free,
+};

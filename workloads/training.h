@@ -1,0 +1,125 @@
+/*
+ * training.h - the training workload: DP x TP x PP with sequence parallelism, as Megatron-LM runs it.
+ *
+ * What is replayed (docs/modelling.md has the equations):
+ *  1. A lane is one tensor-parallel group of one pipeline stage of one data-parallel replica: its tp ranks meet in at
+ *     least two blocking collectives a layer, so they move in lock-step. `full` has a lane for each (stage, replica);
+ *     `folded` one for each stage and class of replicas whose routes and link loads are the same (training_fold.h).
+ *  2. A lane's streams: compute; one a direction for pipeline transfers (to and from the next and the previous stage);
+ *     dp for the gradient and parameter collectives of the data-parallel group.
+ *  3. One forward (backward) step of the schedule is one run of layers of a chunk. Its tensor-parallel collectives are
+ *     part of it where nobody else can use the same links meanwhile (coalescing, exact); otherwise they are
+ *     communications of their own between the pieces of compute.
+ *  4. After the last backward: gradient reduction (or what is left of it when it overlaps), the embedding gradients'
+ *     all-reduce between first and last stage, the gradient norm, the optimizer, and with a distributed optimizer the
+ *     parameter all-gather.
+ */
+#ifndef ORR_TRAINING_H
+#define ORR_TRAINING_H
+
+#include "models/transformer.h"
+#include "topologies/placement.h"
+#include "workloads/collectives/collective.h"
+#include "workloads/pipelines/pipeline.h"
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gint64 tp, pp, dp, cp, ep; /* dp 0: as many replicas as fit the GPUs */
+  gboolean sequence_parallel;
+  gboolean async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
+  char *order;                  /* placement: see topologies/placement.h */
+} OrrParallel;
+
+typedef struct {
+  gint64 global_size; /* sequences a step */
+  gint64 micro;       /* sequences a micro-batch */
+} OrrBatch;
+
+typedef struct {
+  gboolean overlap_p2p;    /* sends run beside the compute that follows them */
+  gboolean scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
+} OrrPipelineComm;
+
+typedef enum { ORR_SHARDING_NONE, ORR_SHARDING_DISTRIBUTED } OrrSharding; /* words "none", "distributed-optimizer" */
+
+typedef struct {
+  int kind;     /* adam */
+  int sharding; /* OrrSharding */
+} OrrOptimizer;
+
+typedef struct {
+  gboolean overlap;    /* gradient reduction runs beside the last backward, bucket by bucket */
+  double bucket_bytes; /* of gradients */
+  int gradients;       /* dtype of the reduction: words "fp32", "same" (as the weights) */
+} OrrDataParallel;
+
+typedef struct {
+  OrrParallel parallel;
+  OrrChoice pipeline; /* of orr_pipeline_registry */
+  OrrPipelineComm pipeline_comm;
+  OrrBatch batch;
+  gint64 sequence; /* tokens; 0: the model's context */
+  int precision;   /* OrrDtype: "fp16" or "bf16" */
+  int attention;   /* OrrAttention */
+  gboolean dropout;
+  int recompute; /* OrrRecompute */
+  OrrOptimizer optimizer;
+  OrrDataParallel data_parallel;
+  gint64 steps;
+} OrrTraining;
+
+extern const OrrFieldTable orr_training_table;
+extern const OrrWorkloadKind orr_training_kind;
+
+/* One kind of operator of one phase, as it was costed: rows of `operator_cost`. */
+typedef struct {
+  const char *phase; /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
+  OrrOperator op;
+  guint count;   /* of this kind in one run of the phase */
+  double each_s;
+  OrrHow how;
+} OrrCostedOperator;
+
+/* A communication kind of the step: rows of `collective`. */
+typedef struct {
+  const char *name;      /* "tp-forward", "pp-forward", "dp-gradients", ... */
+  const char *op;        /* "all-reduce" */
+  const char *algorithm; /* "ring" */
+  gint64 n_ranks;
+  double bytes;
+  gint64 count; /* in one step, on the first lane that has it */
+  double latency_s;
+  double predicted_s; /* alone on the fabric */
+  OrrHow how;
+} OrrPlannedCollective;
+
+/* Bytes a GPU of one stage holds at the step's peak. */
+typedef struct {
+  gint64 stage;
+  double weights, gradients, optimizer, activations;
+} OrrStageMemory;
+
+typedef struct {
+  OrrWork work; /* first */
+  OrrPlacement placement;
+  OrrPipelineShape shape;
+  gint64 tp, pp, dp;
+  gint64 sequence, global_batch;
+  double model_flops;    /* a step, whole job (OrrModel's formula) */
+  double hardware_flops; /* with recomputation */
+  double peak_flops;     /* of one GPU */
+  double layer_forward_s, layer_backward_s; /* one layer: compute, tensor-parallel collectives and recomputation */
+  gint64 costs_outside;  /* operator kinds whose cost lies outside the measured range */
+  GArray *operators;     /* of OrrCostedOperator */
+  GArray *collectives;   /* of OrrPlannedCollective */
+  GArray *memory;        /* of OrrStageMemory, by stage */
+  GArray *lane_stage;    /* of gint64: the stage of each lane */
+  GArray *lane_replica;  /* of gint64: the first replica of each lane's class */
+  GArray *links;         /* of guint32: the fabric link behind each program link */
+} OrrTrainingWork;
+
+G_END_DECLS
+
+#endif

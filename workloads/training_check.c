@@ -1,0 +1,145 @@
+/*
+ * training_check - what single fields of a training job cannot check: sizes against each other, the model, the machine.
+ * Each finding says which rule is broken, with the values.
+ */
+#include "workloads/training_private.h"
+
+#define D "%" G_GINT64_FORMAT
+
+typedef struct {
+  const OrrTraining *params;
+  const OrrModel *model;
+  const OrrCluster *cluster;
+  OrrPlace place;
+  OrrDiags *diags;
+} Check;
+
+static gint64 replicas(const OrrTraining *params, gint64 n_gpus) {
+  const OrrParallel *p = &params->parallel;
+  const gint64 model_gpus = MAX(p->tp, 1) * MAX(p->pp, 1);
+  return p->dp ? p->dp : MAX(n_gpus / model_gpus, 1);
+}
+
+static gboolean check_sizes(const Check *check) {
+  const OrrParallel *p = &check->params->parallel;
+  const struct {
+    const char *name;
+    gint64 size;
+  } sizes[] = {{"tp", p->tp}, {"pp", p->pp}};
+  gboolean fine = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    if (sizes[i].size > 0) continue;
+    orr_diags_error(check->diags, check->place, "parallel.%s is 0: it must be 1 or more", sizes[i].name);
+    fine = FALSE;
+  }
+  if (p->cp != 1)
+    orr_diags_error(check->diags, check->place, "parallel.cp is " D ": only 1 is simulated in this version", p->cp);
+  if (p->ep != 1)
+    orr_diags_error(check->diags, check->place, "parallel.ep is " D ": only 1 is simulated in this version", p->ep);
+  return fine;
+}
+
+static void check_gpus(const Check *check) {
+  const OrrParallel *p = &check->params->parallel;
+  const gint64 n_gpus = orr_cluster_n_gpus(check->cluster);
+  const gint64 dp = replicas(check->params, n_gpus);
+  if (p->tp * p->pp * dp != n_gpus)
+    orr_diags_error(check->diags, check->place,
+                    "tp * pp * dp = " D " * " D " * " D " = " D " GPUs, but the cluster has " D
+                    " in use: change parallel, cluster.nodes or cluster.gpus",
+                    p->tp, p->pp, dp, p->tp * p->pp * dp, n_gpus);
+}
+
+static void check_schedule(const Check *check) {
+  const OrrTraining *params = check->params;
+  const OrrParallel *p = &params->parallel;
+  const OrrPipelineKind *schedule = (const OrrPipelineKind *)params->pipeline.entry;
+  if (!schedule) return;
+  const gint64 dp = replicas(params, orr_cluster_n_gpus(check->cluster));
+  OrrPipelineShape shape = {p->pp, schedule->chunks(params->pipeline.params), 0};
+  if (check->model->layers % (shape.stages * shape.chunks) != 0)
+    orr_diags_error(check->diags, check->place,
+                    "model %s: layers (" D ") cannot be divided by pp * chunks (" D " * " D ")", check->model->name,
+                    check->model->layers, shape.stages, shape.chunks);
+  if (shape.chunks > 1 && shape.stages == 1)
+    orr_diags_error(check->diags, check->place, "pipeline.chunks is " D " but pp is 1: chunks need a pipeline",
+                    shape.chunks);
+  const gint64 per_round = params->batch.micro * dp;
+  if (params->batch.global_size % per_round != 0) {
+    orr_diags_error(check->diags, check->place,
+                    "batch.global (" D ") cannot be divided by batch.micro * dp (" D " * " D ")",
+                    params->batch.global_size, params->batch.micro, dp);
+    return;
+  }
+  shape.micro_batches = params->batch.global_size / per_round;
+  g_autofree char *refusal = schedule->refuse(&shape);
+  if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
+}
+
+static void check_order(const Check *check) {
+  g_autoptr(GError) error = NULL;
+  OrrPlacement placement;
+  const gint64 ones[ORR_N_AXES] = {1, 1, 1, 1};
+  if (!orr_placement_init(&placement, check->params->parallel.order, ones, &error))
+    orr_diags_error(check->diags, check->place, "parallel.order: %s", error->message);
+}
+
+static OrrShard shard_of(const OrrTraining *params, const OrrModel *model) {
+  return (OrrShard){
+      .micro_batch = params->batch.micro,
+      .sequence = params->sequence ? params->sequence : model->context,
+      .tp = params->parallel.tp,
+      .sequence_parallel = params->parallel.sequence_parallel && params->parallel.tp > 1,
+      .attention = params->attention,
+      .dropout = params->dropout,
+      .dtype = params->precision == 0 ? ORR_FP16 : ORR_BF16,
+  };
+}
+
+void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
+                        OrrDiags *diags) {
+  const Check check = {params, model, cluster, place, diags};
+  check_order(&check);
+  if (!check_sizes(&check)) return;
+  check_gpus(&check);
+  const OrrShard shard = shard_of(params, model);
+  orr_transformer_check(model, &shard, place, diags);
+  check_schedule(&check);
+}
+
+gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {
+  const OrrParallel *p = &params->parallel;
+  *job = (OrrJob){
+      .params = params,
+      .world = world,
+      .shard = shard_of(params, world->model),
+      .schedule = (const OrrPipelineKind *)params->pipeline.entry,
+      .tp = p->tp,
+      .pp = p->pp,
+      .dp = replicas(params, orr_cluster_n_gpus(world->cluster)),
+  };
+  job->shape = (OrrPipelineShape){
+      .stages = job->pp,
+      .chunks = job->schedule->chunks(params->pipeline.params),
+      .micro_batches = params->batch.global_size / (params->batch.micro * job->dp),
+  };
+  job->chunk_layers = world->model->layers / (job->pp * job->shape.chunks);
+  job->gradient_bytes_each = params->data_parallel.gradients == 0 ? 4 : orr_dtype_bytes(job->shard.dtype);
+  const gint64 sizes[ORR_N_AXES] = {
+      [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = 1, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};
+  return orr_placement_init(&job->placement, p->order, sizes, error);
+}
+
+gint64 orr_job_gpu(const OrrJob *job, gint64 tp, gint64 dp, gint64 pp) {
+  const gint64 at[ORR_N_AXES] = {[ORR_AXIS_TP] = tp, [ORR_AXIS_DP] = dp, [ORR_AXIS_PP] = pp};
+  return orr_placement_gpu(&job->placement, at);
+}
+
+double orr_job_stage_parameters(const OrrJob *job, gint64 stage) {
+  const OrrModel *model = job->world->model;
+  const gboolean first = stage == 0, last = stage == job->pp - 1;
+  double parameters = orr_transformer_layer_parameters(model, job->tp) * job->chunk_layers * job->shape.chunks;
+  if (first) parameters += orr_transformer_embedding_parameters(model, job->tp);
+  if (last) parameters += orr_transformer_head_parameters(model, job->tp, first && model->tied_embeddings);
+  return parameters;
+}

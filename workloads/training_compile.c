@@ -1,0 +1,81 @@
+/*
+ * training_compile - a training job from parameters to a sealed program with its facts.
+ */
+#include "workloads/training_private.h"
+
+static OrrTrainingWork *work_new(const OrrJob *job) {
+  OrrTrainingWork *work = g_new0(OrrTrainingWork, 1);
+  work->work.kind = &orr_training_kind;
+  work->work.program = orr_program_new();
+  work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
+  work->work.n_gpus = job->tp * job->pp * job->dp;
+  work->placement = job->placement;
+  work->shape = job->shape;
+  work->tp = job->tp;
+  work->pp = job->pp;
+  work->dp = job->dp;
+  work->sequence = job->shard.sequence;
+  work->global_batch = job->params->batch.global_size;
+  work->memory = g_array_new(FALSE, TRUE, sizeof(OrrStageMemory));
+  work->lane_stage = g_array_new(FALSE, FALSE, sizeof(gint64));
+  work->lane_replica = g_array_new(FALSE, FALSE, sizeof(gint64));
+  return work;
+}
+
+static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
+  const OrrModel *model = job->world->model;
+  const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
+  work->model_flops = orr_model_flops(model, batch, sequence);
+  work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
+  work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.dtype);
+}
+
+/* One layer alone: work plus what its collectives show of themselves. */
+static double layer_seconds(const OrrTrainingPlan *plan, const OrrRun *run) {
+  double sum = 0;
+  for (guint i = 0; i < run->segments->len; i++) {
+    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += segment->seconds[kind];
+    if (segment->comm < 0) continue;
+    double hidden = 0;
+    for (int kind = 0; segment->beside && kind < ORR_N_TIMES; kind++) hidden += segment[1].seconds[kind];
+    sum += MAX(orr_training_tp_wire(plan, 0, segment->comm, segment->comm_bytes)->predicted_s - hidden, 0);
+  }
+  return sum;
+}
+
+static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
+  OrrTrainingPlan plan;
+  g_autofree double *optimizer_s = g_new(double, job->pp);
+  for (gint64 stage = 0; stage < job->pp; stage++)
+    optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
+  const gboolean planned = orr_training_plan_init(&plan, job, costs, job->world->fidelity, work->work.program, error);
+  if (planned) {
+    orr_training_emit(job, costs, &plan, optimizer_s, work);
+    work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
+                              ? ORR_FIDELITY_FOLDED
+                              : ORR_FIDELITY_FULL;
+    work->layer_forward_s = layer_seconds(&plan, &costs->layer_forward);
+    work->layer_backward_s = layer_seconds(&plan, &costs->layer_backward);
+    work->links = g_array_ref(plan.wires.links);
+    work->collectives = g_array_ref(plan.wires.collectives);
+  }
+  orr_training_plan_clear(&plan);
+  return planned && orr_program_seal(work->work.program, error);
+}
+
+OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error) {
+  OrrJob job;
+  if (!orr_job_init(&job, params, world, error)) return NULL;
+  OrrTrainingCosts costs;
+  orr_training_costs_init(&costs, &job);
+  g_autoptr(OrrWork) work = (OrrWork *)work_new(&job);
+  OrrTrainingWork *training = (OrrTrainingWork *)work;
+  const gboolean compiled = compile(&job, &costs, training, error);
+  training->operators = g_array_ref(costs.operators);
+  training->costs_outside = costs.outside;
+  note_flops(training, &job);
+  orr_training_memory(&job, training->memory);
+  orr_training_costs_clear(&costs);
+  return compiled ? g_steal_pointer(&work) : NULL;
+}

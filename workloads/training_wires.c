@@ -1,0 +1,182 @@
+/*
+ * training_wires - collectives of groups of GPUs as phases over the program's links.
+ *
+ * Groups that do the same at the same time (the tp ranks of a stage reducing their gradients, the replicas of a class
+ * handing over activations) are one communication: their plans have the same phases, and a link that several of them
+ * cross is loaded by the sum of their weights. Exact where the groups are in lock-step, which is what a lane means.
+ */
+#include "sim/base/fault.h"
+#include "sim/base/random.h"
+#include "workloads/training_private.h"
+
+void orr_wires_init(OrrWires *wires, const OrrJob *job, OrrProgram *program) {
+  *wires = (OrrWires){
+      .job = job,
+      .context = {job->world->fabric, job->world->cost},
+      .program = program,
+      .program_links = g_hash_table_new(g_direct_hash, g_direct_equal),
+      .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
+      .collectives = g_array_new(FALSE, TRUE, sizeof(OrrPlannedCollective)),
+  };
+}
+
+void orr_wires_clear(OrrWires *wires) {
+  g_clear_pointer(&wires->program_links, g_hash_table_unref);
+  g_clear_pointer(&wires->links, g_array_unref);
+  g_clear_pointer(&wires->collectives, g_array_unref);
+}
+
+void orr_wire_clear(OrrWire *wire) {
+  g_free(wire->phases);
+  *wire = (OrrWire){0};
+}
+
+static guint32 program_link(OrrWires *wires, guint32 fabric_link) {
+  const gpointer known = g_hash_table_lookup(wires->program_links, GUINT_TO_POINTER(fabric_link));
+  if (known) return GPOINTER_TO_UINT(known) - 1;
+  const OrrFabric *fabric = wires->context.fabric;
+  g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
+  const guint32 link = orr_program_link(wires->program, name, orr_fabric_link_bandwidth(fabric, fabric_link));
+  g_hash_table_insert(wires->program_links, GUINT_TO_POINTER(fabric_link), GUINT_TO_POINTER(link + 1));
+  g_array_append_val(wires->links, fabric_link);
+  return link;
+}
+
+/* Sums the weights that phase @k of all @plans puts on each link, in order of first use. */
+static GArray *sum_uses(OrrWires *wires, const GPtrArray *plans, guint k) {
+  g_autoptr(GHashTable) slot_of = g_hash_table_new(g_direct_hash, g_direct_equal);
+  GArray *uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
+  for (guint p = 0; p < plans->len; p++) {
+    const OrrCollectivePlan *plan = g_ptr_array_index(plans, p);
+    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+    for (guint u = 0; u < phase->n_uses; u++) {
+      const guint32 link = program_link(wires, phase->uses[u].link);
+      const guint slot = GPOINTER_TO_UINT(g_hash_table_lookup(slot_of, GUINT_TO_POINTER(link)));
+      if (slot) {
+        g_array_index(uses, OrrLinkUse, slot - 1).weight += phase->uses[u].weight;
+        continue;
+      }
+      const OrrLinkUse use = {link, phase->uses[u].weight};
+      g_array_append_val(uses, use);
+      g_hash_table_insert(slot_of, GUINT_TO_POINTER(link), GUINT_TO_POINTER(uses->len));
+    }
+  }
+  return uses;
+}
+
+static double longest_latency(const GPtrArray *plans, guint k) {
+  double latency_s = 0;
+  for (guint p = 0; p < plans->len; p++) {
+    const OrrCollectivePlan *plan = g_ptr_array_index(plans, p);
+    latency_s = MAX(latency_s, g_array_index(plan->phases, OrrCollectivePhase, k).latency_s);
+  }
+  return latency_s;
+}
+
+static void fill_wire(OrrWires *wires, const GPtrArray *plans, OrrWire *wire) {
+  const OrrCollectivePlan *first = g_ptr_array_index(plans, 0);
+  const guint n_phases = first->phases->len;
+  *wire = (OrrWire){g_new0(OrrPhase, n_phases), n_phases, first->predicted_s};
+  for (guint k = 0; k < n_phases; k++) {
+    g_autoptr(GArray) uses = sum_uses(wires, plans, k);
+    wire->phases[k] = (OrrPhase){
+        .latency_s = longest_latency(plans, k),
+        .bytes = g_array_index(first->phases, OrrCollectivePhase, k).bytes,
+        .path = uses->len ? orr_program_path(wires->program, (const OrrLinkUse *)uses->data, uses->len) : ORR_NO_PATH,
+    };
+  }
+}
+
+static void note(OrrWires *wires, const char *name, gint64 count, const OrrCollectiveCall *call,
+                 const OrrCollectivePlan *plan) {
+  for (guint i = 0; i < wires->collectives->len; i++)
+    if (g_str_equal(g_array_index(wires->collectives, OrrPlannedCollective, i).name, name)) return;
+  OrrPlannedCollective row = {
+      .name = name,
+      .op = orr_collective_words[call->op],
+      .algorithm = plan->algorithm ? plan->algorithm->entry.name : "none",
+      .n_ranks = call->n,
+      .bytes = call->bytes,
+      .count = count,
+      .predicted_s = plan->predicted_s,
+      .how = plan->how,
+  };
+  for (guint k = 0; k < plan->phases->len; k++)
+    row.latency_s += g_array_index(plan->phases, OrrCollectivePhase, k).latency_s;
+  g_array_append_val(wires->collectives, row);
+}
+
+static gboolean same_phases(const GPtrArray *plans, GError **error) {
+  const OrrCollectivePlan *first = g_ptr_array_index(plans, 0);
+  for (guint i = 1; i < plans->len; i++) {
+    const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
+    if (plan->algorithm == first->algorithm && plan->phases->len == first->phases->len) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "groups that should be alike choose %s and %s",
+                first->algorithm->entry.name, plan->algorithm->entry.name);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCollectiveCall *calls, guint n_calls,
+                        OrrWire *ret_wire, GError **error) {
+  g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
+  for (guint i = 0; i < n_calls; i++) {
+    OrrCollectivePlan *plan = orr_collective_plan(&wires->context, &calls[i], NULL, error);
+    if (!plan) return FALSE;
+    g_ptr_array_add(plans, plan);
+  }
+  if (!same_phases(plans, error)) return FALSE;
+  fill_wire(wires, plans, ret_wire);
+  note(wires, name, count, &calls[0], g_ptr_array_index(plans, 0));
+  return TRUE;
+}
+
+typedef void (*VisitUse)(guint32 fabric_link, guint32 weight, gpointer user);
+
+static void visit_uses(const OrrWires *wires, const OrrWire *wire, VisitUse visit, gpointer user) {
+  for (guint k = 0; k < wire->n_phases; k++) {
+    if (wire->phases[k].path == ORR_NO_PATH) continue;
+    guint n = 0;
+    const OrrLinkUse *uses = orr_program_path_uses(wires->program, wire->phases[k].path, &n);
+    for (guint u = 0; u < n; u++) visit(g_array_index(wires->links, guint32, uses[u].link), uses[u].weight, user);
+  }
+}
+
+typedef struct {
+  GHashTable *load;
+  guint64 salt;
+} Load;
+
+static void add_load(guint32 link, guint32 weight, gpointer user) {
+  const Load *load = user;
+  const gsize sum = (gsize)g_hash_table_lookup(load->load, GUINT_TO_POINTER(link)) + orr_hash3(load->salt, weight, 3);
+  g_hash_table_insert(load->load, GUINT_TO_POINTER(link), (gpointer)sum);
+}
+
+void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, GHashTable *load) {
+  Load state = {load, salt};
+  visit_uses(wires, wire, add_load, &state);
+}
+
+static void add_link(guint32 link, guint32 weight G_GNUC_UNUSED, gpointer user) {
+  g_hash_table_add(user, GUINT_TO_POINTER(link + 1));
+}
+
+typedef struct {
+  GHashTable *set;
+  gboolean met;
+} Meeting;
+
+static void look_up(guint32 link, guint32 weight G_GNUC_UNUSED, gpointer user) {
+  Meeting *meeting = user;
+  meeting->met = meeting->met || g_hash_table_contains(meeting->set, GUINT_TO_POINTER(link + 1));
+}
+
+gboolean orr_wires_meet(const OrrWires *wires, const OrrWire *a, const OrrWire *b) {
+  g_autoptr(GHashTable) set = g_hash_table_new(g_direct_hash, g_direct_equal);
+  Meeting meeting = {set, FALSE};
+  visit_uses(wires, a, add_link, set);
+  visit_uses(wires, b, look_up, &meeting);
+  return meeting.met;
+}

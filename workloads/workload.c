@@ -1,0 +1,24 @@
+#include "workloads/workload.h"
+
+#include "workloads/training.h"
+
+const char *const orr_fidelity_words[] = {"auto", "folded", "full", NULL};
+const char *const orr_time_words[] = {"gemm",    "attention", "memory-bound", "tp-comm", "pp-comm",
+                                      "dp-comm", "optimizer", "host",         "bubble",  NULL};
+
+/* Alphabetical. To add one, see workload.h. */
+static const OrrEntry *const entries[] = {&orr_training_kind.entry, NULL};
+const OrrRegistry orr_workload_registry = {"workload", entries};
+
+OrrTimeKind orr_time_kind(const char *word) {
+  for (int i = 0; i < ORR_N_TIMES; i++)
+    if (g_str_equal(word, orr_time_words[i])) return i;
+  g_return_val_if_reached(ORR_TIME_HOST);
+}
+
+void orr_work_free(OrrWork *work) {
+  if (!work) return;
+  orr_program_free(work->program);
+  if (work->label_seconds) g_array_unref(work->label_seconds);
+  work->kind->work_free(work);
+}

@@ -1,0 +1,75 @@
+/*
+ * workload.h - what runs on a cluster, compiled to a program.
+ *
+ * A workload kind is an entry (training; inference and collectives follow): it checks a scenario, and compiles it in a
+ * world - model, machine, costs - to a program (sim/engine/program.h) with a few facts beside it. Nothing here runs
+ * anything; tests print the program with no engine.
+ *
+ * To add a kind: write workloads/KIND.c with one `const OrrWorkloadKind`, add it to the array in workload.c and to
+ * meson.build.
+ */
+#ifndef ORR_WORKLOAD_H
+#define ORR_WORKLOAD_H
+
+#include "calibration/cost.h"
+#include "models/model.h"
+#include "sim/engine/program.h"
+#include "topologies/fabric.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_FIDELITY_AUTO, ORR_FIDELITY_FOLDED, ORR_FIDELITY_FULL } OrrFidelity;
+extern const char *const orr_fidelity_words[]; /* "auto", "folded", "full", NULL */
+
+/* What a workload is compiled in; all of it outlives the compilation. */
+typedef struct {
+  const OrrModel *model;
+  const OrrCluster *cluster;
+  const OrrFabric *fabric;
+  const OrrCostModel *cost;
+  OrrFidelity fidelity;
+} OrrWorld;
+
+/* Where time goes. The order is that of reports. */
+typedef enum {
+  ORR_TIME_GEMM,
+  ORR_TIME_ATTENTION,
+  ORR_TIME_MEMORY, /* kernels bound by HBM bandwidth */
+  ORR_TIME_TP_COMM,
+  ORR_TIME_PP_COMM,
+  ORR_TIME_DP_COMM,
+  ORR_TIME_OPTIMIZER,
+  ORR_TIME_HOST, /* the GPU waits for kernel launches */
+  ORR_TIME_BUBBLE,
+  ORR_N_TIMES
+} OrrTimeKind;
+extern const char *const orr_time_words[]; /* "gemm", "attention", "memory-bound", "tp-comm", ..., NULL */
+OrrTimeKind orr_time_kind(const char *word);
+
+typedef struct OrrWorkloadKind OrrWorkloadKind;
+typedef struct OrrWork OrrWork; /* a compiled workload; each kind embeds it first in its own struct */
+
+struct OrrWork {
+  const OrrWorkloadKind *kind;
+  OrrProgram *program;   /* sealed */
+  GArray *label_seconds; /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
+  OrrFidelity fidelity;  /* what was compiled: folded or full, never auto */
+  gint64 n_gpus;
+};
+
+struct OrrWorkloadKind {
+  OrrEntry entry;
+  /* What single fields cannot check: divisibility, sizes against model and cluster. Findings at @place. */
+  void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
+  OrrWork *(*compile)(const void *params, const OrrWorld *world, GError **error);
+  void (*work_free)(OrrWork *work);
+};
+
+extern const OrrRegistry orr_workload_registry;
+
+void orr_work_free(OrrWork *work); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrWork, orr_work_free)
+
+G_END_DECLS
+
+#endif
