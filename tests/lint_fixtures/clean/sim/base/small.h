@@ -1,0 +1,8 @@
+#ifndef ORR_SMALL_H
+#define ORR_SMALL_H
+
+#include <glib.h>
+
+gint64 orr_small(gint64 a);
+
+#endif

@@ -1,0 +1,1 @@
+# A script among the scenarios.

@@ -1,0 +1,1 @@
+/* lint_test.sh makes this file 501 lines long. */

@@ -1,0 +1,1 @@
+/* A model that knows of a workload: the wrong way up. */

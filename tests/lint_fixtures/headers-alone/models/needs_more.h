@@ -1,0 +1,1 @@
+gint64 orr_needs_more(void); /* without glib.h */

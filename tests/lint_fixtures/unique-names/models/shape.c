@@ -1,0 +1,1 @@
+/* There are two of this name. */

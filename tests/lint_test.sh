@@ -1,0 +1,40 @@
+#!/bin/sh
+# lint_test.sh - each rule of lint.sh has a fixture that breaks it, and it alone; a clean tree breaks none. TAP.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+copy=$(mktemp -d) || exit 1
+trap 'rm -rf "$copy"' EXIT
+cp -r "$here/lint_fixtures/." "$copy"
+
+# A file of 501 lines and a function of 61 (its two lines and 59 between them): made here rather than kept.
+yes '' | head -n 500 >> "$copy/file-size/models/long_file.c"
+awk '{ print } /\{$/ { for (i = 0; i < 58; i++) print "  a++;" }' "$copy/function-size/models/long_function.c" > "$copy/made" &&
+  mv "$copy/made" "$copy/function-size/models/long_function.c"
+
+n=0
+status=0
+check() { # NAME GOT WANTED
+  n=$((n + 1))
+  if [ "$2" = "$3" ]; then
+    echo "ok $n - lint fixture: $1"
+  else
+    echo "not ok $n - lint fixture: $1"
+    printf '%s\n' "broken rules: '$2', wanted '$3'" | sed 's/^/# /'
+    status=1
+  fi
+}
+
+broken() { # the names of the rules that the tree breaks
+  "$here/lint.sh" "$1" | sed -n 's/^not ok [0-9]* - lint: //p' | tr '\n' ' '
+}
+
+for rule in $(sed -n "/^rules='/,/'\$/p" "$here/lint.sh" | sed "s/^rules=//; s/'//g"); do
+  if [ -d "$copy/$rule" ]; then
+    check "$rule" "$(broken "$copy/$rule")" "$rule "
+  else
+    check "$rule" "no fixture" "$rule "
+  fi
+done
+check clean "$(broken "$copy/clean")" ''
+echo "1..$n"
+exit $status
