@@ -50,7 +50,7 @@ fuzz:
 	build-fuzz/tests/fuzz_yaml -max_total_time=60 -max_len=4096 build-fuzz/corpus tests/base/corpus
 
 bench: build
-	@tests/bench.sh $(BUILD)
+	@tests/bench/bench.sh $(BUILD)
 
 install: build
 	@meson install -C $(BUILD) --quiet

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calibration/cost_private.h"
-#include "calibration/csv.h"
+#include "sim/base/csv.h"
 #include "calibration/measured.h"
 #include "sim/base/fault.h"
 

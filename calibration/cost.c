@@ -69,6 +69,7 @@ OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *dev
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
+  model->kernels = profile ? profile->kernels : NULL;
   if (!find_peaks(model, error)) return NULL;
   if (profile && !build_tables(model, profile, error)) {
     g_prefix_error(error, "profile %s: ", profile->name);
@@ -111,3 +112,5 @@ OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model) {
 }
 
 double orr_cost_host_launch_s(const OrrCostModel *model) { return model->constants->host_launch_s; }
+
+double orr_cost_overlap_slowdown(const OrrCostModel *model) { return model->constants->overlap_slowdown; }

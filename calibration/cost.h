@@ -51,6 +51,9 @@ typedef struct {
 
 OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model);
 
+/* How many times longer compute takes while a collective runs beside it (1 where the profile does not say). */
+double orr_cost_overlap_slowdown(const OrrCostModel *model);
+
 /* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds; 0: not known. */
 double orr_cost_host_launch_s(const OrrCostModel *model);
 

@@ -13,6 +13,8 @@
  * some of it behind split-k, stream-k and its choice of tiles. w was found by leaving every seventh measured (n, k) out in
  * turn; w differs between generations (A100 0.75; H100, with persistent kernels, 0).
  *
+ * Beyond the rows in m but not in n, the transposed product answers: its tiles, waves, bytes and FLOPs are the same.
+ *
  * Batched products (unfused attention) were not measured: their distance from the roofline is taken from the unbatched
  * product of the same FLOPs and output, (batch m, n, k), and the roofline counts the true bytes: how = modelled.
  */
@@ -119,6 +121,18 @@ static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype, gboo
   return own ? own : model->gemm[ORR_BF16] ? model->gemm[ORR_BF16] : model->gemm[ORR_FP16];
 }
 
+/* How far the product is from its roofline. Its transpose, n x m, is the same work with the operands' parts exchanged:
+ * where the rows hold the one but not the other, that one answers. */
+static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGridTrust *ret_trust) {
+  double ratio = orr_grid_at(grid, (double[]){m, n, k}, ret_trust);
+  if (*ret_trust != ORR_GRID_BEYOND) return ratio;
+  OrrGridTrust trust;
+  double transposed = orr_grid_at(grid, (double[]){n, m, k}, &trust);
+  if (trust == ORR_GRID_BEYOND) return ratio;
+  *ret_trust = ORR_GRID_BETWEEN;
+  return transposed;
+}
+
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
@@ -127,6 +141,7 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, batch, m, n, k);
   if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
-  double ratio = exp(orr_grid_at(grid, (double[]){batch * m, n, k}, &trust));
-  return (OrrCost){roofline_s * ratio, batch > 1 || borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
+  double ratio = ratio_at(grid, batch * m, n, k, &trust);
+  if (op->kernels == ORR_KERNELS_EAGER && batch <= 1) roofline_s /= model->constants->gemm_eager_rate;
+  return (OrrCost){roofline_s * exp(ratio), batch > 1 || borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
 }

@@ -4,7 +4,7 @@
 #ifndef ORR_MEASURED_PRIVATE_H
 #define ORR_MEASURED_PRIVATE_H
 
-#include "calibration/csv.h"
+#include "sim/base/csv.h"
 #include "calibration/measured.h"
 
 G_BEGIN_DECLS

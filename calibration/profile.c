@@ -36,7 +36,16 @@ static const OrrField constants_fields[] = {
     SHARE("gemm-wave-share", gemm_wave_share, "50 %", 0,
           "Weight of the tile and wave quantisation between rows: 0 plain roofline, 1 whole waves."),
     SHARE("memory-efficiency", memory_efficiency, "85 %", 0.01,
-          "Share of the memory bandwidth that a long element-wise kernel reaches."),
+          "Share of the memory bandwidth that a long kernel reaches where `kernels` does not name it."),
+    SHARE("gemm-eager-rate", gemm_eager_rate, "100 %", 0.5,
+          "Rate of the matrix products of 2021-22 (kernels: eager), in that of the rows."),
+    {.name = "overlap-slowdown",
+     .kind = ORR_FIELD_REAL,
+     .min = 1,
+     .max = 4,
+     .fallback = "1",
+     .offset = offsetof(OrrProfileConstants, overlap_slowdown),
+     .sentence = "How many times longer compute takes while a collective runs beside it."},
     SHARE("attention-efficiency", attention_efficiency, "50 %", 0.01,
           "Share of the peak rate that fused attention reaches on long sequences."),
     {.name = "attention-backward-flops",
@@ -127,6 +136,26 @@ static const OrrField collective_fields[] = {
 static const OrrFieldTable collective_table = ORR_FIELD_TABLE(
     "profile-collective", "Measured collective of one domain.", OrrProfileCollective, collective_fields);
 
+static const char *const kernel_pass_words[] = {"any", "forward", "backward", NULL};
+
+#define RATE(name_, member_, sentence_)                                                                                \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileKernel, member_), .sentence = (sentence_),   \
+    .unit = ORR_UNIT_FRACTION, .min = 0.01, .max = 1                                                                   \
+  }
+static const OrrField kernel_fields[] = {
+    {.name = "operators",
+     .kind = ORR_FIELD_TEXTS,
+     .offset = offsetof(OrrProfileKernel, operators),
+     .sentence = "Operators that it holds for."},
+    WORD(OrrProfileKernel, "pass", pass, kernel_pass_words, "any", "The pass that it holds for."),
+    RATE("eager", eager, "Share of the memory bandwidth, PyTorch eager, TorchScript and apex of 2021-22."),
+    RATE("modern", modern, "Share of the memory bandwidth, later kernels."),
+    TEXT(OrrProfileKernel, "source", source, "Where the shares come from."),
+};
+static const OrrFieldTable kernel_table =
+    ORR_FIELD_TABLE("profile-kernel", "Kernels that memory bandwidth bounds.", OrrProfileKernel, kernel_fields);
+
 static const OrrField profile_fields[] = {
     TEXT(OrrProfile, "name", name, "The profile's name in the library."),
     TEXT(OrrProfile, "device", device, "The device that was measured."),
@@ -141,6 +170,8 @@ static const OrrField profile_fields[] = {
      .fallback = "{}",
      .table = &orr_profile_constants_table,
      .sentence = "What stands in for rows that nobody measured."},
+    LIST(OrrProfile, "kernels", kernels, &kernel_table, ORR_FIELD_OPTIONAL,
+         "Kernels that memory bandwidth bounds; the first that names an operator holds."),
     LIST(OrrProfile, "gemm", gemm, &gemm_table, ORR_FIELD_OPTIONAL, "Matrix products, a table for each number format."),
     LIST(OrrProfile, "attention", attention, &attention_table, ORR_FIELD_OPTIONAL, "Fused attention."),
     LIST(OrrProfile, "collectives", collectives, &collective_table, ORR_FIELD_OPTIONAL,

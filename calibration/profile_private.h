@@ -18,6 +18,8 @@ typedef struct {
   double gemm_efficiency;
   double gemm_wave_share;
   double memory_efficiency;
+  double gemm_eager_rate;
+  double overlap_slowdown;
   double attention_efficiency;
   double attention_backward_flops;
   double attention_backward_efficiency;
@@ -28,6 +30,14 @@ typedef struct {
 } OrrProfileConstants;
 
 extern const OrrFieldTable orr_profile_constants_table;
+
+/* Kernels that HBM bounds: what share of the bandwidth they reach, by operator and generation. */
+typedef struct {
+  char **operators; /* names of models/transformer_*.c */
+  int pass;         /* 0: any, 1: forward, 2: backward */
+  double eager, modern;
+  char *source;
+} OrrProfileKernel;
 
 typedef struct {
   gint64 n, k;
@@ -67,6 +77,7 @@ struct OrrProfile {
   char *device;
   char *source;
   OrrProfileConstants constants;
+  GPtrArray *kernels;     /* OrrProfileKernel*; NULL: none */
   GPtrArray *gemm;        /* OrrProfileGemm*; NULL: none */
   GPtrArray *attention;   /* OrrProfileAttention* */
   GPtrArray *collectives; /* OrrProfileCollective* */

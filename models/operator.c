@@ -3,6 +3,8 @@
  */
 #include "models/operator.h"
 
+const char *const orr_kernels_words[] = {"modern", "eager", NULL};
+
 OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 m, gint64 n,
                               gint64 k) {
   double b = batch, rows = m, columns = n, depth = k;

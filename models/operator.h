@@ -25,6 +25,11 @@ typedef enum {
   ORR_PASS_OPTIMIZER
 } OrrPass;
 
+/* The generation of software that the kernels are from: PyTorch eager and TorchScript kernels, apex and cuBLAS 11 of
+ * 2021-22, or what came after (Triton, Transformer Engine, compiled graphs, cuBLAS 12). The cost model knows both. */
+typedef enum { ORR_KERNELS_MODERN, ORR_KERNELS_EAGER } OrrKernels;
+extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
+
 typedef enum { ORR_COMM_ALL_REDUCE, ORR_COMM_ALL_GATHER, ORR_COMM_REDUCE_SCATTER } OrrOperatorComm;
 
 typedef struct {
@@ -33,6 +38,7 @@ typedef struct {
   guint8 pass;      /* OrrPass */
   guint8 dtype;     /* OrrDtype */
   guint8 comm;      /* OrrOperatorComm, for COMM */
+  guint8 kernels;   /* OrrKernels; the constructors leave it modern */
   gboolean causal;  /* ATTENTION */
   gint64 batch, m, n, k;                                  /* GEMM */
   gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */

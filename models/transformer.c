@@ -112,10 +112,10 @@ void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *opera
 static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, view->shard->dtype, 1, n, k, view->tokens);
   /* Later Megatron (gradient-accumulation-fusion) accumulates in the GEMM, in fp32. */
-  if (!orr_transformer_is_unfused(view))
+  if (!orr_transformer_is_eager(view))
     op.bytes += (8 - view->element_bytes) * n * k;
   g_array_append_val(operators, op);
-  if (orr_transformer_is_unfused(view))
+  if (orr_transformer_is_eager(view))
     orr_transformer_put_main_grad(view, operators, (double)n * k);
 }
 
@@ -145,7 +145,7 @@ void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators)
  * (reads x and dy, writes dx). The persistent kernels that followed (2022) do both in one pass. */
 void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *operators) {
   double elements = orr_transformer_own_elements(view);
-  if (orr_transformer_is_unfused(view))
+  if (orr_transformer_is_eager(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
   orr_transformer_put_memory(view, operators, norm_name(view), ORR_PASS_DGRAD, elements, 3, 0);
 }

@@ -27,6 +27,7 @@ typedef struct {
   gboolean sequence_parallel;
   OrrAttention attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
   gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
+  OrrKernels kernels;     /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
   OrrDtype dtype;
 } OrrShard;
 

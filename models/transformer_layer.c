@@ -154,7 +154,7 @@ static void put_attention(const OrrTransformerView *view, GArray *operators) {
   gint64 qkv = view->q + 2 * view->kv, h = view->model->hidden;
   put_block_begin(view, operators);
   orr_transformer_put_linear(view, operators, "qkv", qkv, h);
-  if (view->model->bias && orr_transformer_is_unfused(view))
+  if (view->model->bias && orr_transformer_is_eager(view))
     orr_transformer_put_memory(view, operators, "qkv-bias", ORR_PASS_FORWARD, (double)view->tokens * qkv, 2, 0);
   put_rope(view, operators, ORR_PASS_FORWARD);
   put_core(view, operators);
@@ -168,7 +168,7 @@ static void put_attention_backward(const OrrTransformerView *view, GArray *opera
   orr_transformer_put_linear_backward(view, operators, "projection", h, view->q, FALSE);
   put_core_backward(view, operators);
   put_rope(view, operators, ORR_PASS_DGRAD);
-  if (orr_transformer_is_unfused(view))
+  if (orr_transformer_is_eager(view))
     orr_transformer_put_memory(view, operators, "qkv-grad-concat", ORR_PASS_DGRAD, (double)view->tokens * qkv, 2, 0);
   put_bias_grad(view, operators, (double)view->tokens * qkv);
   orr_transformer_put_linear_backward(view, operators, "qkv", qkv, h, TRUE);

@@ -26,6 +26,10 @@ typedef struct {
 OrrTransformerView orr_transformer_view(const OrrModel *model, const OrrShard *shard);
 
 /* Kernels of 2021-22: see transformer.h at OrrAttention. */
+static inline gboolean orr_transformer_is_eager(const OrrTransformerView *view) {
+  return view->shard->kernels == ORR_KERNELS_EAGER;
+}
+
 static inline gboolean orr_transformer_is_unfused(const OrrTransformerView *view) {
   return view->shard->attention == ORR_ATTENTION_UNFUSED;
 }

@@ -5,6 +5,7 @@
 #
 # To add a rule: a function that prints one finding a line and nothing where all is well, its name in `rules` below, a
 # fixture folder of that name.
+# shellcheck disable=SC2046,SC2086,SC2317  # lists of files are split on purpose; rules are called by name
 set -u
 cd "${1:-.}" || exit 2
 LC_ALL=C
@@ -88,12 +89,14 @@ rule_foreign_headers() {
       if (header == "sqlite3.h" && FILENAME !~ /^results\//) print FILENAME ":" FNR ": only results/ uses SQLite"
       if (header ~ /^simgrid\// && FILENAME != "sim/engine/engine_simgrid.cpp")
         print FILENAME ":" FNR ": only sim/engine/engine_simgrid.cpp uses SimGrid"
-      if (header == "yaml.h" && FILENAME != "sim/base/yaml.c") print FILENAME ":" FNR ": only sim/base/yaml.c uses libyaml"
+      if (header == "yaml.h" && FILENAME != "sim/base/yaml.c")
+        print FILENAME ":" FNR ": only sim/base/yaml.c uses libyaml"
     }' $(sources) /dev/null
 }
 
 rule_includes_from_root() {
-  awk '/^[ \t]*#[ \t]*include[ \t]*"/ { split($0, quoted, "\""); print FILENAME, FNR, quoted[2] }' $(sources) /dev/null |
+  awk '
+    /^[ \t]*#[ \t]*include[ \t]*"/ { split($0, quoted, "\""); print FILENAME, FNR, quoted[2] }' $(sources) /dev/null |
     while read -r file line header; do
       [ -f "$header" ] || echo "$file:$line: \"$header\" is no file from the root of the tree"
     done
@@ -163,7 +166,8 @@ rule_headers_alone() {
 
 rule_data_only() {
   find scenarios models/zoo topologies/devices topologies/clusters calibration/profiles workloads/recipes -type f \
-    ! -name '*.yaml' ! -name '*.csv' ! -name README.md ! -name ".*" 2>/dev/null | sed 's|$|: this folder holds documents alone|'
+    ! -name '*.yaml' ! -name '*.csv' ! -name README.md ! -name '.*' 2>/dev/null |
+    sed 's|$|: this folder holds documents alone|'
 }
 
 rule_top_level() {

@@ -8,8 +8,8 @@ cp -r "$here/lint_fixtures/." "$copy"
 
 # A file of 501 lines and a function of 61 (its two lines and 59 between them): made here rather than kept.
 yes '' | head -n 500 >> "$copy/file-size/models/long_file.c"
-awk '{ print } /\{$/ { for (i = 0; i < 58; i++) print "  a++;" }' "$copy/function-size/models/long_function.c" > "$copy/made" &&
-  mv "$copy/made" "$copy/function-size/models/long_function.c"
+long=$copy/function-size/models/long_function.c
+awk '{ print } /\{$/ { for (i = 0; i < 58; i++) print "  a++;" }' "$long" > "$copy/made" && mv "$copy/made" "$long"
 
 n=0
 status=0

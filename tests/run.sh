@@ -10,8 +10,8 @@ status=$?
 log=$build/meson-logs/testlog.txt
 passed=$(grep -cE '^ok [0-9]+' "$log")
 failed=$(grep -cE '^not ok [0-9]+' "$log")
-if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
-  failed=1 # a program that crashed or timed out has no line to count
-fi
+# A program that crashed or timed out has no line of its own to count.
+failed=$((failed + $(grep -cE "^result: +killed by signal|^result: +timeout" "$log")))
+if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
 echo "$passed passed, $failed failed"
 [ "$status" -eq 0 ] && [ "$failed" -eq 0 ]

@@ -25,10 +25,9 @@ static const OrrField node_fields[] = {
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, scale_up_latency_s),
      .unit = ORR_UNIT_SECONDS,
-     .fallback = "0.6 us",
+     .fallback = "0 s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence =
-         "GPU to GPU through NVSwitch, one way; 0.6 us is what NCCL's tuning table gives an LL step on NVLink."},
+     .sentence = "GPU to GPU through NVSwitch, on top of the profile's scale-up-step; 0 where the step holds it."},
     {.name = "nics-per-gpu",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nics_per_gpu),

@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 typedef struct {
   gint64 gpus;                     /* a node */
   gint64 scale_up_domain;          /* GPUs that reach each other over NVLink/NVSwitch; may span nodes (72); 1: none */
-  double scale_up_latency_s;       /* GPU to GPU through NVSwitch, one way */
+  double scale_up_latency_s;       /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
   double nics_per_gpu;             /* 1 on DGX; 0.5: two GPUs share one */
   double nic_bytes_per_s;          /* one NIC, one direction */
   double nic_efficiency;           /* share of it that large RDMA messages reach, headers and all */

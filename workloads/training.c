@@ -115,6 +115,8 @@ static const OrrField training_fields[] = {
          "The format of weights and activations; master weights and Adam's moments are fp32.", "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
          "The attention kernel: fused (Flash), or unfused as Megatron ran it in 2021-22.", "fused"),
+    WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
+         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels of 2021-22.", "modern"),
     FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
     WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
          "Activations recomputed in the backward: none, the attention core (selective), or whole layers (full).",

@@ -63,6 +63,7 @@ typedef struct {
   gint64 sequence; /* tokens; 0: the model's context */
   int precision;   /* OrrDtype: "fp16" or "bf16" */
   int attention;   /* OrrAttention */
+  int kernels;     /* OrrKernels */
   gboolean dropout;
   int recompute; /* OrrRecompute */
   OrrOptimizer optimizer;
@@ -77,7 +78,7 @@ extern const OrrWorkloadKind orr_training_kind;
 typedef struct {
   const char *phase; /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
   OrrOperator op;
-  guint count;   /* of this kind in one run of the phase */
+  guint count;   /* of this kind a step, on a rank that has the phase */
   double each_s;
   OrrHow how;
 } OrrCostedOperator;

@@ -92,6 +92,7 @@ static OrrShard shard_of(const OrrTraining *params, const OrrModel *model) {
       .sequence_parallel = params->parallel.sequence_parallel && params->parallel.tp > 1,
       .attention = params->attention,
       .dropout = params->dropout,
+      .kernels = params->kernels,
       .dtype = params->precision == 0 ? ORR_FP16 : ORR_BF16,
   };
 }

@@ -30,17 +30,25 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
   work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.dtype);
 }
 
-/* One layer alone: work plus what its collectives show of themselves. */
-static double layer_seconds(const OrrTrainingPlan *plan, const OrrRun *run) {
-  double sum = 0;
-  for (guint i = 0; i < run->segments->len; i++) {
-    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
-    for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += segment->seconds[kind];
-    if (segment->comm < 0) continue;
-    double hidden = 0;
-    for (int kind = 0; segment->beside && kind < ORR_N_TIMES; kind++) hidden += segment[1].seconds[kind];
-    sum += MAX(orr_training_tp_wire(plan, 0, segment->comm, segment->comm_bytes)->predicted_s - hidden, 0);
+/* Runs of a phase in one step on a rank that has it. */
+static guint phase_runs(const OrrJob *job, const char *phase) {
+  if (g_str_equal(phase, "optimizer")) return 1;
+  const guint layers = g_str_has_prefix(phase, "layer-") ? job->chunk_layers * job->shape.chunks : 1;
+  return layers * job->shape.micro_batches;
+}
+
+static void count_operators(const OrrJob *job, GArray *operators) {
+  for (guint i = 0; i < operators->len; i++) {
+    OrrCostedOperator *costed = &g_array_index(operators, OrrCostedOperator, i);
+    costed->count *= phase_runs(job, costed->phase);
   }
+}
+
+/* One layer of the first stage, alone. */
+static double layer_seconds(const OrrJob *job, const OrrTrainingPlan *plan, const OrrRun *run) {
+  double sum = 0, seconds[ORR_N_TIMES] = {0};
+  orr_training_add_run(job, plan, 0, run, 1, seconds);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
   return sum;
 }
 
@@ -55,8 +63,8 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
     work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
                               ? ORR_FIDELITY_FOLDED
                               : ORR_FIDELITY_FULL;
-    work->layer_forward_s = layer_seconds(&plan, &costs->layer_forward);
-    work->layer_backward_s = layer_seconds(&plan, &costs->layer_backward);
+    work->layer_forward_s = layer_seconds(job, &plan, &costs->layer_forward);
+    work->layer_backward_s = layer_seconds(job, &plan, &costs->layer_backward);
     work->links = g_array_ref(plan.wires.links);
     work->collectives = g_array_ref(plan.wires.collectives);
   }
@@ -72,6 +80,7 @@ OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError 
   g_autoptr(OrrWork) work = (OrrWork *)work_new(&job);
   OrrTrainingWork *training = (OrrTrainingWork *)work;
   const gboolean compiled = compile(&job, &costs, training, error);
+  count_operators(&job, costs.operators);
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
   note_flops(training, &job);

@@ -51,12 +51,13 @@ static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean be
   return new_segment(run);
 }
 
-static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, const GArray *operators,
+static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, GArray *operators,
                              OrrRun *run) {
   OrrSegment *segment = new_segment(run);
   int beside = -1; /* the pass that the open segment is for, while a collective runs beside it */
   for (guint i = 0; i < operators->len; i++) {
-    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    op->kernels = job->shard.kernels;
     const gboolean is_comm = op->kind == ORR_OPERATOR_COMM;
     if (beside >= 0 && (is_comm || op->pass != beside)) {
       beside = -1;
@@ -138,10 +139,16 @@ double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job
   orr_transformer_optimizer(parameters, job->shard.dtype, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {
-    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    op->kernels = job->shard.kernels;
     const OrrCost cost = orr_cost_operator(job->world->cost, op);
     seconds += cost.time_s;
     if (stage == 0) remember(costs, "optimizer", op, cost);
   }
   return seconds;
+}
+
+double orr_training_beside_seconds(const OrrJob *job, double work_s, double comm_s) {
+  const double slowdown = orr_cost_overlap_slowdown(job->world->cost);
+  return MIN(work_s * slowdown, work_s + comm_s * (1 - 1 / slowdown));
 }

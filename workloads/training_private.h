@@ -63,6 +63,9 @@ typedef struct {
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job);
 void orr_training_costs_clear(OrrTrainingCosts *costs);
 
+/* What @work_s lasts beside a collective of @comm_s: slowed down while that runs. */
+double orr_training_beside_seconds(const OrrJob *job, double work_s, double comm_s);
+
 /* Seconds of the optimizer on one GPU of @stage; its operators join costs->operators for stage 0. */
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage);
 
@@ -155,6 +158,11 @@ void orr_training_plan_clear(OrrTrainingPlan *plan);
 const OrrWire *orr_training_tp_wire(const OrrTrainingPlan *plan, guint lane, int comm, double bytes);
 
 /* training_program.c */
+
+/* @run, @times over, as one piece of work, added to @seconds: its collectives take their time alone on the fabric; those
+ * that run beside work cost its slow-down and what outlasts it. Exact when the lane is alone on its links. */
+void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
+                          double seconds[ORR_N_TIMES]);
 
 /* Emits the whole job into @work->work.program and notes its labels' seconds. */
 void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,

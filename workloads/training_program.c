@@ -9,6 +9,8 @@
  *
  * Block b of the model is chunk b / pp of stage b % pp. Forward transfers go from block b to b + 1, backward ones back.
  */
+#include <string.h>
+
 #include "workloads/training_private.h"
 
 enum { COMPUTE, SEND_NEXT, SEND_PREV, RECV_PREV, RECV_NEXT, DP, TP, N_STREAMS };
@@ -66,17 +68,22 @@ static double segment_seconds(const OrrSegment *segment) {
   return sum;
 }
 
-/* @run as one piece of work, added to @seconds: its collectives take their time alone on the fabric, less what hides
- * behind the work beside them. Exact when the lane is alone on its links. */
-static void add_whole_run(const Emitter *e, const Lane *lane, const OrrRun *run, gint64 times,
+/* What a collective beside work costs: the work's slow-down while it runs, and what of it outlasts the work. */
+static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm_s, double *ret_slowdown_s) {
+  const double alone_s = segment_seconds(work), slowed_s = orr_training_beside_seconds(job, alone_s, comm_s);
+  *ret_slowdown_s = slowed_s - alone_s;
+  return *ret_slowdown_s + MAX(comm_s - slowed_s, 0);
+}
+
+void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
                           double seconds[ORR_N_TIMES]) {
   for (guint i = 0; i < run->segments->len; i++) {
     const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
     for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += times * segment->seconds[kind];
     if (segment->comm < 0) continue;
-    const OrrWire *wire = orr_training_tp_wire(e->plan, lane->lane, segment->comm, segment->comm_bytes);
-    const double hidden = segment->beside ? segment_seconds(segment + 1) : 0;
-    seconds[ORR_TIME_TP_COMM] += times * MAX(wire->predicted_s - hidden, 0);
+    const double comm_s = orr_training_tp_wire(plan, lane, segment->comm, segment->comm_bytes)->predicted_s;
+    double slowdown_s = 0;
+    seconds[ORR_TIME_TP_COMM] += times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
   }
 }
 
@@ -96,7 +103,12 @@ static void emit_beside(Emitter *e, const Lane *lane, const OrrSegment *segment,
   orr_program_wait(e->program, streams[TP], ready);
   emit_tp_comm(e, lane, segment, TP, tag);
   orr_program_record(e->program, streams[TP], done);
-  emit_work(e, lane, name, segment[1].seconds, tag);
+  double seconds[ORR_N_TIMES], slowdown_s = 0;
+  memcpy(seconds, segment[1].seconds, sizeof seconds);
+  const double comm_s = orr_training_tp_wire(e->plan, lane->lane, segment->comm, segment->comm_bytes)->predicted_s;
+  beside_cost(e->job, segment + 1, comm_s, &slowdown_s);
+  seconds[ORR_TIME_TP_COMM] += slowdown_s;
+  emit_work(e, lane, name, seconds, tag);
   orr_program_wait(e->program, streams[COMPUTE], done);
 }
 
@@ -121,7 +133,7 @@ static void emit_runs(Emitter *e, const Lane *lane, const char *name, const OrrR
                       guint n, double extra_pp_s, gint32 tag) {
   double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
   if (e->plan->tp_alone) {
-    for (guint i = 0; i < n; i++) add_whole_run(e, lane, runs[i], times[i], seconds);
+    for (guint i = 0; i < n; i++) orr_training_add_run(e->job, e->plan, lane->lane, runs[i], times[i], seconds);
     emit_work(e, lane, name, seconds, tag);
     return;
   }

@@ -3,9 +3,9 @@
 -- phase: forward, backward, ...
 -- name: the operator
 -- kind: what sort of kernel it is
--- count: how often it runs in one run of the phase (one micro-batch)
+-- count: how often it runs a step, on a rank that has the phase
 -- each_us: one run of it, microseconds
--- total_ms: all of them in one run of the phase, milliseconds
+-- total_ms: all of them in a step, milliseconds
 -- percent: the same as a share of the phase
 -- tflop_per_s: FLOPs a second while it runs, TFLOP/s
 -- gbytes_per_s: bytes moved a second while it runs, GB/s

@@ -61,7 +61,8 @@ int orr_cli_unknown(const char *what, const char *word, const char *const *known
   const char *nearest = orr_nearest_word(word, known);
   g_autofree char *all = g_strjoinv(", ", (char **)known);
   g_autofree char *hint = nearest ? g_strdup_printf(": did you mean '%s'?", nearest) : g_strdup("");
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown %s '%s'%s (known: %s)", what, word, hint, *all ? all : "none");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown %s '%s'%s (known: %s)", what, word, hint,
+              *all ? all : "none");
   return 2;
 }
 
@@ -71,7 +72,8 @@ static void add_option_names(GPtrArray *names, const GOptionEntry *entries) {
 }
 
 /* GOption's fault as ours, with the nearest option where the option is unknown. */
-static void set_option_fault(const GError *reason, const GOptionEntry *own, const GOptionEntry *common, GError **error) {
+static void set_option_fault(const GError *reason, const GOptionEntry *own, const GOptionEntry *common,
+                             GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   const char *dashes = strstr(reason->message, "--");
   const char *nearest = NULL;
@@ -89,8 +91,9 @@ static void set_option_fault(const GError *reason, const GOptionEntry *own, cons
 static void print_options(const GOptionEntry *entries) {
   for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++) {
     g_autofree char *short_name = entry->short_name ? g_strdup_printf("-%c, ", entry->short_name) : g_strdup("");
-    g_autofree char *name = g_strdup_printf("%s--%s%s%s", short_name, entry->long_name, entry->arg_description ? " " : "",
-                                            entry->arg_description ? entry->arg_description : "");
+    g_autofree char *name =
+        g_strdup_printf("%s--%s%s%s", short_name, entry->long_name, entry->arg_description ? " " : "",
+                        entry->arg_description ? entry->arg_description : "");
     printf("  %-26s %s\n", name, entry->description);
   }
 }
@@ -98,8 +101,7 @@ static void print_options(const GOptionEntry *entries) {
 static int print_help(void) {
   printf("Orrery simulates AI clusters and the work that runs on them.\n\n"
          "usage: orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...\n\n");
-  for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
-    printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
+  for (guint i = 0; i < G_N_ELEMENTS(commands); i++) printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
   printf("  %-10s %s\n\n", "help", "Explain a verb and its options.");
   print_options(before_verb);
   printf("\nTry: orrery run gpt3-175b-1024-a100\n");
@@ -108,8 +110,7 @@ static int print_help(void) {
 
 static int print_command_help(const OrrCommand *command) {
   printf("%s\n\nusage: orrery %s %s\n\n", command->sentence, command->verb, command->usage);
-  if (command->more)
-    printf("%s\n\n", command->more);
+  if (command->more) printf("%s\n\n", command->more);
   print_options(command->options);
   print_options(after_verb);
   return 0;
@@ -120,8 +121,7 @@ static int print_command_help(const OrrCommand *command) {
 static const OrrCommand *find_command(const char *verb, GError **error) {
   const char *verbs[G_N_ELEMENTS(commands) + 2] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
-    if (strcmp(commands[i]->verb, verb) == 0)
-      return commands[i];
+    if (strcmp(commands[i]->verb, verb) == 0) return commands[i];
     verbs[i] = commands[i]->verb;
   }
   verbs[G_N_ELEMENTS(commands)] = "help";
@@ -130,8 +130,7 @@ static const OrrCommand *find_command(const char *verb, GError **error) {
 }
 
 static int run_help(char **args, GError **error) {
-  if (!args[0])
-    return print_help();
+  if (!args[0]) return print_help();
   const OrrCommand *command = find_command(args[0], error);
   return command ? print_command_help(command) : 2;
 }
@@ -142,8 +141,7 @@ static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GO
                       GError **error) {
   g_autoptr(GError) reason = NULL;
   g_option_context_set_help_enabled(context, FALSE);
-  if (own)
-    g_option_context_add_main_entries(context, own, NULL);
+  if (own) g_option_context_add_main_entries(context, own, NULL);
   g_option_context_add_main_entries(context, common, NULL);
   if (!g_option_context_parse_strv(context, args, &reason)) {
     set_option_fault(reason, own, common, error);
@@ -154,13 +152,10 @@ static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GO
 
 static OrrLibrary *open_library(GError **error) {
   g_autoptr(GPtrArray) folders = g_ptr_array_new();
-  for (char **folder = folders_before; folder && *folder; folder++)
-    g_ptr_array_add(folders, *folder);
-  for (char **folder = folders_after; folder && *folder; folder++)
-    g_ptr_array_add(folders, *folder);
+  for (char **folder = folders_before; folder && *folder; folder++) g_ptr_array_add(folders, *folder);
+  for (char **folder = folders_after; folder && *folder; folder++) g_ptr_array_add(folders, *folder);
   for (guint i = 0; i < folders->len; i++) {
-    if (g_file_test(folders->pdata[i], G_FILE_TEST_IS_DIR))
-      continue;
+    if (g_file_test(folders->pdata[i], G_FILE_TEST_IS_DIR)) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--library %s: no such folder", (char *)folders->pdata[i]);
     return NULL;
   }
@@ -170,23 +165,17 @@ static OrrLibrary *open_library(GError **error) {
 
 /* @args: the verb and what follows it. */
 static int run_command(char **args, GError **error) {
-  if (strcmp(args[0], "help") == 0)
-    return run_help(args + 1, error);
+  if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
   const OrrCommand *command = find_command(args[0], error);
-  if (!command)
-    return 2;
+  if (!command) return 2;
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_auto(GStrv) rest = g_strdupv(args);
-  if (!parse(context, command->options, after_verb, &rest, error))
-    return 2;
-  if (asked_help)
-    return print_command_help(command);
+  if (!parse(context, command->options, after_verb, &rest, error)) return 2;
+  if (asked_help) return print_command_help(command);
   g_autoptr(OrrLibrary) library = open_library(error);
-  if (!library)
-    return 2;
+  if (!library) return 2;
   char **plain = rest + 1;
-  if (*plain && strcmp(*plain, "--") == 0)
-    plain++;
+  if (*plain && strcmp(*plain, "--") == 0) plain++;
   return command->run(library, plain, error);
 }
 
@@ -194,16 +183,13 @@ static int dispatch(char **argv, GError **error) {
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_auto(GStrv) args = g_strdupv(argv);
   g_option_context_set_strict_posix(context, TRUE); /* stop at the verb */
-  if (!parse(context, NULL, before_verb, &args, error))
-    return 2;
+  if (!parse(context, NULL, before_verb, &args, error)) return 2;
   if (asked_version) {
     printf("orrery %s\n", orr_cli_version());
     return 0;
   }
-  if (asked_help)
-    return run_help(args + 1, error);
-  if (args[0] && args[1])
-    return run_command(args + 1, error);
+  if (asked_help) return run_help(args + 1, error);
+  if (args[0] && args[1]) return run_command(args + 1, error);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "which verb? 'orrery help' lists them");
   return 2;
 }

@@ -26,8 +26,8 @@ static char *device_fact(const void *data) {
 
 static char *cluster_fact(const void *data) {
   const OrrCluster *cluster = data;
-  return g_strdup_printf("%" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT " %s, %s", cluster->nodes, cluster->node.gpus,
-                         cluster->device.name, cluster->fabric.entry->name);
+  return g_strdup_printf("%" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT " %s, %s", cluster->nodes,
+                         cluster->node.gpus, cluster->device.name, cluster->fabric.entry->name);
 }
 
 static char *cluster_describe(const void *data, GError **error) {
@@ -80,7 +80,8 @@ static const OrrField workload_fields[] = {
      .sentence = "What runs on the machine.",
      .registry = &orr_workload_registry},
 };
-static const OrrFieldTable workload_table = ORR_FIELD_TABLE("workload", "What runs on a cluster.", Workload, workload_fields);
+static const OrrFieldTable workload_table =
+    ORR_FIELD_TABLE("workload", "What runs on a cluster.", Workload, workload_fields);
 
 static char *workload_fact(const void *data) {
   const Workload *workload = data;
@@ -104,14 +105,12 @@ static const OrrDocumentCode codes[] = {
 
 const OrrDocumentCode *orr_documents_find(const char *kind) {
   for (guint i = 0; i < G_N_ELEMENTS(codes); i++)
-    if (strcmp(codes[i].kind, kind) == 0)
-      return &codes[i];
+    if (strcmp(codes[i].kind, kind) == 0) return &codes[i];
   return NULL;
 }
 
 void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
-  if (!data)
-    return;
+  if (!data) return;
   orr_fields_clear(code->table, data);
   g_free(data);
 }
@@ -119,21 +118,16 @@ void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
 static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   gpointer data = g_malloc0(code->table->size);
   guint n_before = orr_diags_n_errors(diags);
-  if (orr_fields_read(code->table, tree, library, diags, data) && code->settle)
-    code->settle(data, tree->place, diags);
-  if (orr_diags_n_errors(diags) == n_before)
-    return data;
+  if (orr_fields_read(code->table, tree, library, diags, data) && code->settle) code->settle(data, tree->place, diags);
+  if (orr_diags_n_errors(diags) == n_before) return data;
   orr_documents_free(code, data);
   return NULL;
 }
 
 gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
-  if (code->table == &orr_profile_table)
-    return orr_profile_read(tree, library, diags);
-  if (code->table == &orr_scenario_table)
-    return orr_scenario_read(library, tree, diags);
-  if (code->table != &workload_table)
-    return read_fields(code, library, tree, diags);
+  if (code->table == &orr_profile_table) return orr_profile_read(tree, library, diags);
+  if (code->table == &orr_scenario_table) return orr_scenario_read(library, tree, diags);
+  if (code->table != &workload_table) return read_fields(code, library, tree, diags);
   g_autoptr(OrrNode) wrapped = orr_node_new_map(tree->place);
   g_autoptr(OrrNode) choice = orr_node_copy(tree);
   orr_node_remove(choice, "schema");
@@ -145,8 +139,7 @@ gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, co
 static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   const char *schema = orr_node_get_text(tree, "schema");
   const char *names[G_N_ELEMENTS(codes) + 1] = {NULL};
-  for (guint i = 0; i < G_N_ELEMENTS(codes); i++)
-    names[i] = codes[i].kind;
+  for (guint i = 0; i < G_N_ELEMENTS(codes); i++) names[i] = codes[i].kind;
   g_autofree char *known = g_strjoinv("/1, ", (char **)names);
   if (!schema) {
     orr_diags_error(diags, tree->place, "a document is a map that begins with 'schema: KIND/1' (kinds: %s/1)", known);
@@ -164,9 +157,7 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
 void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags) {
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
   const OrrDocumentCode *code = root ? code_of(root, diags) : NULL;
-  if (!code || orr_diags_n_errors(diags) > 0)
-    return;
+  if (!code || orr_diags_n_errors(diags) > 0) return;
   g_autoptr(OrrNode) tree = orr_library_read_file(library, code->kind, path, diags);
-  if (tree)
-    orr_documents_free(code, orr_documents_read(code, library, tree, diags));
+  if (tree) orr_documents_free(code, orr_documents_read(code, library, tree, diags));
 }

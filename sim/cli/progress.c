@@ -23,8 +23,7 @@ struct OrrProgress {
 static void draw(OrrProgress *progress, guint done, guint total, gint64 now_us) {
   char bar[BAR + 1] = "";
   gint64 seconds = (now_us - progress->begin_us) / G_USEC_PER_SEC;
-  for (int i = 0; total > 0 && i < BAR; i++)
-    bar[i] = (guint64)i * total < (guint64)done * BAR ? '#' : '.';
+  for (int i = 0; total > 0 && i < BAR; i++) bar[i] = (guint64)i * total < (guint64)done * BAR ? '#' : '.';
   if (total > 0)
     fprintf(stderr, "\r%s [%s] %u of %u, %" G_GINT64_FORMAT " s ", progress->what, bar, done, total, seconds);
   else
@@ -38,8 +37,7 @@ static gpointer tick(gpointer user) {
   gint64 next_us = progress->begin_us + FIRST_US;
   g_mutex_lock(&progress->lock);
   while (!progress->stop) {
-    if (!g_cond_wait_until(&progress->wake, &progress->lock, next_us))
-      draw(progress, 0, 0, g_get_monotonic_time());
+    if (!g_cond_wait_until(&progress->wake, &progress->lock, next_us)) draw(progress, 0, 0, g_get_monotonic_time());
     next_us = g_get_monotonic_time() + EVERY_US;
   }
   g_mutex_unlock(&progress->lock);
@@ -53,8 +51,7 @@ OrrProgress *orr_progress_new(const char *what, gboolean ticking) {
   progress->is_terminal = isatty(STDERR_FILENO);
   g_mutex_init(&progress->lock);
   g_cond_init(&progress->wake);
-  if (ticking && progress->is_terminal)
-    progress->ticker = g_thread_new("progress", tick, progress);
+  if (ticking && progress->is_terminal) progress->ticker = g_thread_new("progress", tick, progress);
   return progress;
 }
 
@@ -65,8 +62,7 @@ void orr_progress_update(OrrProgress *progress, guint done, guint total) {
 }
 
 void orr_progress_free(OrrProgress *progress) {
-  if (!progress)
-    return;
+  if (!progress) return;
   if (progress->ticker) {
     g_mutex_lock(&progress->lock);
     progress->stop = TRUE;
@@ -74,8 +70,7 @@ void orr_progress_free(OrrProgress *progress) {
     g_mutex_unlock(&progress->lock);
     g_thread_join(progress->ticker);
   }
-  if (progress->is_drawn)
-    fputs("\r\033[K", stderr);
+  if (progress->is_drawn) fputs("\r\033[K", stderr);
   g_mutex_clear(&progress->lock);
   g_cond_clear(&progress->wake);
   g_free(progress->what);

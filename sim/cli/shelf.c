@@ -33,8 +33,7 @@ static gboolean is(const OrrShelf *shelf, const char *plural) { return strcmp(sh
 const OrrShelf *orr_shelf_find(const char *word, GError **error) {
   const char *names[G_N_ELEMENTS(orr_shelves)] = {NULL};
   for (guint i = 0; orr_shelves[i].plural; i++) {
-    if (is(&orr_shelves[i], word) || strcmp(orr_shelves[i].singular, word) == 0)
-      return &orr_shelves[i];
+    if (is(&orr_shelves[i], word) || strcmp(orr_shelves[i].singular, word) == 0) return &orr_shelves[i];
     names[i] = orr_shelves[i].plural;
   }
   orr_cli_unknown("kind", word, names, error);
@@ -45,22 +44,18 @@ static char **view_names(void) {
   guint n = 0;
   const OrrView *views = orr_views(&n);
   char **names = g_new0(char *, n + 1);
-  for (guint i = 0; i < n; i++)
-    names[i] = g_strdup(views[i].name);
+  for (guint i = 0; i < n; i++) names[i] = g_strdup(views[i].name);
   return names;
 }
 
 char **orr_shelf_names(const OrrShelf *shelf, OrrLibrary *library) {
-  if (is(shelf, "views"))
-    return view_names();
-  if (is(shelf, "validation-sets"))
-    return orr_validation_sets(library);
+  if (is(shelf, "views")) return view_names();
+  if (is(shelf, "validation-sets")) return orr_validation_sets(library);
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
   for (guint i = 0; shelf->registry && shelf->registry->entries[i]; i++)
     g_strv_builder_add(names, shelf->registry->entries[i]->name);
   g_auto(GStrv) documents = shelf->document ? orr_library_names(library, shelf->document) : NULL;
-  for (char **name = documents; name && *name; name++)
-    g_strv_builder_add(names, *name);
+  for (char **name = documents; name && *name; name++) g_strv_builder_add(names, *name);
   return g_strv_builder_end(names);
 }
 
@@ -69,8 +64,7 @@ static char *document_fact(const char *kind, OrrLibrary *library, const char *na
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
-  if (!data)
-    return g_strdup_printf("(cannot be read: orrery describe %s %s says why)", kind, name);
+  if (!data) return g_strdup_printf("(cannot be read: orrery describe %s %s says why)", kind, name);
   char *fact = code->fact(data);
   orr_documents_free(code, data);
   return fact;
@@ -81,19 +75,15 @@ static char *validation_fact(OrrLibrary *library, const char *name) {
   g_autofree char *path = orr_validation_path(library, name);
   g_autoptr(OrrNode) tree = path ? orr_scenario_tree(library, path, diags) : NULL;
   const char *text = tree ? orr_node_get_text(tree, "question") : NULL;
-  if (!text && tree)
-    text = orr_node_get_text(tree, "name");
+  if (!text && tree) text = orr_node_get_text(tree, "name");
   return g_strdup(text ? text : "(cannot be read: orrery check says why)");
 }
 
 char *orr_shelf_fact(const OrrShelf *shelf, OrrLibrary *library, const char *name) {
   const OrrEntry *entry = shelf->registry ? orr_registry_find(shelf->registry, name) : NULL;
   const OrrView *view = is(shelf, "views") ? orr_view_find(name) : NULL;
-  if (entry)
-    return g_strdup(entry->sentence);
-  if (view)
-    return g_strdup(view->question);
-  if (is(shelf, "validation-sets"))
-    return validation_fact(library, name);
+  if (entry) return g_strdup(entry->sentence);
+  if (view) return g_strdup(view->question);
+  if (is(shelf, "validation-sets")) return validation_fact(library, name);
   return document_fact(shelf->document, library, name);
 }

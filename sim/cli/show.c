@@ -18,8 +18,7 @@ static void print_lines(const char *text) {
     end = newline ? newline + 1 : end + strlen(end);
   }
   fwrite(text, 1, (size_t)(end - text), stderr);
-  for (const char *c = end; *c; c++)
-    n_left += *c == '\n' || !c[1];
+  for (const char *c = end; *c; c++) n_left += *c == '\n' || !c[1];
   if (n_left > 0)
     fprintf(stderr, "orrery: and %u more\n", n_left);
   else if (end > text && end[-1] != '\n')
@@ -28,8 +27,7 @@ static void print_lines(const char *text) {
 
 void orr_show_error(const GError *error) {
   gboolean has_place = strstr(error->message, ": error: ") != NULL; /* diagnostics say where they are from */
-  if (!has_place)
-    fputs("orrery: ", stderr);
+  if (!has_place) fputs("orrery: ", stderr);
   print_lines(error->message);
 }
 
@@ -71,8 +69,7 @@ void orr_show_json_number(GString *out, double value) {
     return;
   }
   g_ascii_formatd(digits, sizeof digits, "%.15g", value);
-  if (g_ascii_strtod(digits, NULL) != value)
-    g_ascii_formatd(digits, sizeof digits, "%.17g", value);
+  if (g_ascii_strtod(digits, NULL) != value) g_ascii_formatd(digits, sizeof digits, "%.17g", value);
   g_string_append(out, digits);
 }
 
@@ -113,8 +110,7 @@ char *orr_show_count(gint64 count) {
   gsize n = strlen(digits);
   for (gsize i = 0; i < n; i++) {
     g_string_append_c(out, digits[i]);
-    if ((n - i - 1) % 3 == 0 && i + 1 < n && digits[i] != '-')
-      g_string_append_c(out, ',');
+    if ((n - i - 1) % 3 == 0 && i + 1 < n && digits[i] != '-') g_string_append_c(out, ',');
   }
   return g_string_free(out, FALSE);
 }

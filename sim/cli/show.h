@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-void orr_show_error(const GError *error); /* to stderr, "orrery: MESSAGE" */
+void orr_show_error(const GError *error);   /* to stderr, "orrery: MESSAGE" */
 void orr_show_diags(const OrrDiags *diags); /* to stderr: the first hundred, and how many more there are */
 
 /* "NAME  SENTENCE" to stdout; a NULL sentence is left out. */

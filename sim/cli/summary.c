@@ -41,15 +41,12 @@ static void add_bounds(GString *out, const OrrOutcome *outcome) {
   g_autoptr(GString) text = g_string_new(NULL);
   gboolean taken[ORR_N_TIMES] = {FALSE};
   double sum = 0;
-  for (guint i = 0; i < ORR_N_TIMES; i++)
-    sum += outcome->time_by_kind[i];
+  for (guint i = 0; i < ORR_N_TIMES; i++) sum += outcome->time_by_kind[i];
   for (guint rank = 0; rank < 3; rank++) {
     int best = -1;
     for (int i = 0; i < ORR_N_TIMES; i++)
-      if (!taken[i] && outcome->time_by_kind[i] > (best < 0 ? 0 : outcome->time_by_kind[best]))
-        best = i;
-    if (best < 0)
-      break;
+      if (!taken[i] && outcome->time_by_kind[i] > (best < 0 ? 0 : outcome->time_by_kind[best])) best = i;
+    if (best < 0) break;
     taken[best] = TRUE;
     g_autofree char *share = orr_show_percent(outcome->time_by_kind[best] / sum);
     g_string_append_printf(text, "%s%s %s", rank > 0 ? ", " : "", orr_time_words[best], share);
@@ -75,15 +72,13 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->operators->len; i++) {
     const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
     for (guint how = 0; how <= ORR_HOW_OUTSIDE; how++)
-      if (g_strcmp0(row->how, orr_how_words[how]) == 0)
-        seconds[how] += row->seconds_total;
+      if (g_strcmp0(row->how, orr_how_words[how]) == 0) seconds[how] += row->seconds_total;
     sum += row->seconds_total;
   }
   for (guint how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++)
     if (seconds[how] > 0)
       g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "", orr_how_words[how], 100 * seconds[how] / sum);
-  if (text->len)
-    add(out, "costs", "%s of the kernels' time", text->str);
+  if (text->len) add(out, "costs", "%s of the kernels' time", text->str);
 }
 
 static void add_replay(GString *out, const OrrOutcome *outcome) {
@@ -101,8 +96,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   add_bounds(out, outcome);
   add_memory(out, outcome);
   add_costs(out, outcome);
-  for (guint i = 0; i < outcome->warnings->len; i++)
-    add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
+  for (guint i = 0; i < outcome->warnings->len; i++) add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
   add_replay(out, outcome);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);

@@ -8,14 +8,12 @@
 #include "sim/cli/show.h"
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 1, G_MAXUINT, "check wants files", error))
-    return 2;
+  if (!orr_cli_check_args(args, 1, G_MAXUINT, "check wants files", error)) return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   for (char **path = args; *path; path++) {
     guint n_before = orr_diags_n_errors(diags);
     orr_documents_check(library, *path, diags);
-    if (orr_diags_n_errors(diags) == n_before)
-      printf("%s: fine\n", *path);
+    if (orr_diags_n_errors(diags) == n_before) printf("%s: fine\n", *path);
   }
   orr_show_diags(diags);
   return orr_diags_n_errors(diags) > 0 ? 2 : 0;

@@ -1,5 +1,6 @@
 /*
- * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: what one kernel or collective costs, and how that is known.
+ * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: what one kernel or collective costs, and how that is
+ * known.
  */
 #include <stdio.h>
 
@@ -39,27 +40,23 @@ static gboolean load_machine(OrrLibrary *library, const char *name, Machine *mac
   const OrrPlace place = {NULL, 0, 0};
   g_autofree char *profile_path = orr_library_path(library, "profile", name);
   g_autofree char *device_path = orr_library_path(library, "device", name);
-  if (!profile_path && device_path)
-    return (machine->device = load_device(library, name, diags)) != NULL;
+  if (!profile_path && device_path) return (machine->device = load_device(library, name, diags)) != NULL;
   g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
   machine->profile = tree ? orr_profile_read(tree, library, diags) : NULL;
-  if (machine->profile)
-    machine->device = load_device(library, orr_profile_device(machine->profile), diags);
+  if (machine->profile) machine->device = load_device(library, orr_profile_device(machine->profile), diags);
   return machine->device != NULL;
 }
 
 static int answer_rows(const OrrCostModel *model, const char *op, GError **error) {
   g_autofree char *text = NULL;
-  if (!orr_ask_rows(model, op, rows, &text, error))
-    return 2;
+  if (!orr_ask_rows(model, op, rows, &text, error)) return 2;
   fputs(text, stdout);
   return 0;
 }
 
 static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   OrrCost cost;
-  if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error))
-    return 2;
+  if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
   if (as_json) {
     g_autoptr(GString) out = g_string_new("{\"time_s\": ");
     orr_show_json_number(out, cost.time_s);
@@ -79,8 +76,7 @@ static int print_operators(void) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost wants a profile and an operator", error))
-    return 2;
+  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost wants a profile and an operator", error)) return 2;
   if (rows && !args[1]) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows wants the operator that the table is of");
     return 2;
@@ -89,13 +85,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_auto(Machine) machine = {NULL, NULL};
   gboolean is_loaded = load_machine(library, args[0], &machine, diags);
   orr_show_diags(diags);
-  if (!is_loaded)
-    return 2;
-  if (!args[1])
-    return print_operators();
+  if (!is_loaded) return 2;
+  if (!args[1]) return print_operators();
   g_autoptr(OrrCostModel) model = orr_cost_model_new(machine.profile, machine.device, error);
-  if (!model)
-    return 1;
+  if (!model) return 1;
   return rows ? answer_rows(model, args[1], error) : answer_one(model, args + 1, error);
 }
 

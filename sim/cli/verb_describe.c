@@ -38,8 +38,7 @@ static void shorten(OrrNode *node) {
 
 static int describe_data(const OrrDocumentCode *code, gconstpointer data, GError **error) {
   g_autofree char *head = code->describe ? code->describe(data, error) : code->fact(data);
-  if (!head)
-    return 2;
+  if (!head) return 2;
   g_autoptr(OrrNode) tree = orr_fields_dump(code->table, data);
   shorten(tree);
   g_autofree char *text = orr_yaml_text(tree);
@@ -53,8 +52,7 @@ static int describe_document(const char *kind, OrrLibrary *library, const char *
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
   orr_show_diags(diags);
-  if (!data)
-    return 2;
+  if (!data) return 2;
   int status = describe_data(code, data, error);
   orr_documents_free(code, data);
   return status;
@@ -67,8 +65,7 @@ static int describe_set(OrrLibrary *library, const char *name, GError **error) {
   g_autofree char *path = orr_library_path(library, "validation", name);
   g_autofree char *text = NULL;
   g_autoptr(GError) reason = NULL;
-  if (!path)
-    return orr_cli_unknown(shelf->singular, name, (const char *const *)names, error);
+  if (!path) return orr_cli_unknown(shelf->singular, name, (const char *const *)names, error);
   if (!g_file_get_contents(path, &text, NULL, &reason)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
     return 1;
@@ -81,18 +78,15 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 2, 2, "describe wants a kind and a name, e.g. cluster dgx-h100-superpod", error))
     return 2;
   const OrrShelf *shelf = orr_shelf_find(args[0], error);
-  if (!shelf)
-    return 2;
+  if (!shelf) return 2;
   const OrrEntry *entry = shelf->registry ? orr_registry_find(shelf->registry, args[1]) : NULL;
   const OrrView *view = strcmp(shelf->singular, "view") == 0 ? orr_view_find(args[1]) : NULL;
-  if (entry)
-    return describe_entry(shelf, entry);
+  if (entry) return describe_entry(shelf, entry);
   if (view) {
     printf("%s", view->sql);
     return 0;
   }
-  if (strcmp(shelf->singular, "validation-set") == 0)
-    return describe_set(library, args[1], error);
+  if (strcmp(shelf->singular, "validation-set") == 0) return describe_set(library, args[1], error);
   g_auto(GStrv) names = orr_shelf_names(shelf, library);
   if (!g_strv_contains((const char *const *)names, args[1]))
     return orr_cli_unknown(shelf->singular, args[1], (const char *const *)names, error);
@@ -103,8 +97,9 @@ const OrrCommand orr_verb_describe = {
     .verb = "describe",
     .sentence = "Show one device, cluster, model, schedule, view ... in full.",
     .usage = "KIND NAME",
-    .more = "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level; a document ends\n"
-            "with its YAML, every default filled in.",
+    .more =
+        "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level; a document ends\n"
+        "with its YAML, every default filled in.",
     .options = NULL,
     .run = run,
 };

@@ -31,22 +31,17 @@ static gboolean check_options(GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   static const char *const formats[] = {"measured", NULL};
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "import wants a format (measured) and a folder", error))
-    return 2;
-  if (strcmp(args[0], formats[0]) != 0)
-    return orr_cli_unknown("format", args[0], formats, error);
-  if (!check_options(error))
-    return 2;
+  if (!orr_cli_check_args(args, 2, 2, "import wants a format (measured) and a folder", error)) return 2;
+  if (strcmp(args[0], formats[0]) != 0) return orr_cli_unknown("format", args[0], formats, error);
+  if (!check_options(error)) return 2;
   g_autofree char *text = orr_measured_import(args[1], collectives, machine, device, error);
-  if (!text)
-    return 1;
+  if (!text) return 1;
   if (!output) {
     fputs(text, stdout);
     return 0;
   }
   g_autoptr(GError) reason = NULL;
-  if (g_file_set_contents(output, text, -1, &reason))
-    return 0;
+  if (g_file_set_contents(output, text, -1, &reason)) return 0;
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
   return 1;
 }
@@ -56,7 +51,8 @@ const OrrCommand orr_verb_import = {
     .sentence = "Make a profile from a folder of measured kernels.",
     .usage = "measured DIR --device NAME [--collectives FILE.csv --system NAME] [-o FILE]",
     .more = "DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of them is enough. The\n"
-            "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as its base.",
+            "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as "
+            "its base.",
     .options = options,
     .run = run,
 };

@@ -2,6 +2,7 @@
  * verb_query.c - orrery query DB SQL-or-VIEW: asks the results database.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "results/store.h"
 #include "sim/base/fault.h"
@@ -21,29 +22,26 @@ static const GOptionEntry options[] = {
 static gboolean check_view(const char *question, GError **error) {
   guint n = 0;
   const OrrView *views = orr_views(&n);
-  if (orr_view_find(question) || g_strstr_len(question, -1, " ") || g_strstr_len(question, -1, "\n"))
-    return TRUE;
+  if (orr_view_find(question) || strpbrk(question, " \n(;")) return TRUE;
   g_autofree const char **names = g_new0(const char *, n + 1);
-  for (guint i = 0; i < n; i++)
-    names[i] = views[i].name;
+  for (guint i = 0; i < n; i++) names[i] = views[i].name;
   orr_cli_unknown("view", question, names, error);
   return FALSE;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "query wants a database and a question: SQL, or a name of 'orrery list views'", error))
+  if (!orr_cli_check_args(args, 2, 2, "query wants a database and a question: SQL, or a name of 'orrery list views'",
+                          error))
     return 2;
   if (as_csv && as_json) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--csv or --json, not both");
     return 2;
   }
-  if (!check_view(args[1], error))
-    return 2;
+  if (!check_view(args[1], error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   g_autoptr(OrrAnswer) answer = store ? orr_store_query(store, args[1], run_id, error) : NULL;
-  if (!answer)
-    return 1;
+  if (!answer) return 1;
   g_autofree char *text = as_csv    ? orr_answer_csv(answer)
                           : as_json ? orr_answer_json(answer)
                                     : orr_answer_table(answer);

@@ -11,13 +11,15 @@
 #include "sim/cli/summary.h"
 
 static char **settings, *database, *trace, *fidelity;
-static gboolean as_json;
+static gboolean as_json, without_spans;
 
 static const GOptionEntry options[] = {
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings, "Change the scenario, e.g. workload.parallel.tp=4; may be repeated",
-     "PATH=VALUE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the run there (default orrery.db); 'none' stores nothing", "FILE"},
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
+     "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the run there (default orrery.db); 'none' stores nothing",
+     "FILE"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the result as one JSON object", NULL},
+    {"no-spans", 0, 0, G_OPTION_ARG_NONE, &without_spans, "Store no spans: a smaller database, no critical path", NULL},
     {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the time line for Perfetto (Trace Event format)", "FILE"},
     {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity, "auto, folded or full", "F"},
     {NULL},
@@ -31,8 +33,7 @@ static gboolean apply_setting(OrrNode *tree, const char *setting, GError **error
     return FALSE;
   }
   g_autofree char *path = g_strndup(setting, (gsize)(equals - setting));
-  if (orr_fields_set(&orr_scenario_table, tree, path, equals + 1, error))
-    return TRUE;
+  if (orr_fields_set(&orr_scenario_table, tree, path, equals + 1, error)) return TRUE;
   g_prefix_error(error, "--set %s: ", setting);
   return FALSE;
 }
@@ -40,13 +41,10 @@ static gboolean apply_setting(OrrNode *tree, const char *setting, GError **error
 /* The scenario with what the command line changes; NULL with @error, or with @diags. */
 static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrDiags *diags, GError **error) {
   g_autoptr(OrrNode) tree = orr_scenario_tree(library, file, diags);
-  if (!tree)
-    return NULL;
+  if (!tree) return NULL;
   for (char **setting = settings; setting && *setting; setting++)
-    if (!apply_setting(tree, *setting, error))
-      return NULL;
-  if (fidelity && !orr_fields_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
-    return NULL;
+    if (!apply_setting(tree, *setting, error)) return NULL;
+  if (fidelity && !orr_fields_set(&orr_scenario_table, tree, "fidelity", fidelity, error)) return NULL;
   return orr_scenario_read(library, tree, diags);
 }
 
@@ -59,23 +57,23 @@ static void print_json(const OrrOutcome *outcome) {
 /* All that can fail comes before the first word of the answer. */
 static gboolean keep(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
                      gint64 *ret_run_id, GError **error) {
-  if (trace && !orr_outcome_trace(outcome, trace, error))
-    return FALSE;
+  if (trace && !orr_outcome_trace(outcome, trace, error)) return FALSE;
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
 
 /* A trace that cannot be written is told before the work, like a database. */
 static gboolean check_trace(GError **error) {
   g_autofree char *folder = trace ? g_path_get_dirname(trace) : NULL;
-  if (!folder || g_file_test(folder, G_FILE_TEST_IS_DIR))
-    return TRUE;
+  if (!folder || g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace, folder);
   return FALSE;
 }
 
-static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, GError **error) {
-  g_autoptr(OrrProgress) progress = orr_progress_new("simulating", TRUE);
-  return orr_simulate(library, scenario, trace != NULL, error);
+static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
+  OrrProgress *progress = orr_progress_new("simulating", TRUE);
+  OrrOutcome *outcome = orr_simulate(library, scenario, keep_spans, error);
+  orr_progress_free(progress);
+  return outcome;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -87,15 +85,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], diags, error);
   orr_show_diags(diags);
-  if (!scenario)
-    return 2;
+  if (!scenario) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
-  if (is_stored && !store)
-    return 1;
-  g_autoptr(OrrOutcome) outcome = simulate(library, scenario, error);
+  if (is_stored && !store) return 1;
+  g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !without_spans), error);
   gint64 run_id = 0;
-  if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error))
-    return 1;
+  if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
     print_json(outcome);
     return 0;
@@ -108,9 +103,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and sum it up.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--json] [--trace FILE] [--fidelity F]",
-    .more = "FILE is a scenario's file, or its name in the library. The database is made where there is none; each run\n"
-            "is added to it whole or not at all.",
+    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--no-spans] [--json] [--trace FILE] [--fidelity F]",
+    .more =
+        "FILE is a scenario's file, or its name in the library. The database is made where there is none; each run\n"
+        "is added to it whole or not at all.",
     .options = options,
     .run = run,
 };

@@ -8,6 +8,7 @@
 #include "sim/cli/documents.h"
 #include "sim/run/rows.h"
 #include "sim/run/validate.h"
+#include "workloads/workload.h"
 
 static gboolean as_markdown;
 
@@ -16,17 +17,31 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
+/* A workload document is a choice at its top: `kind`, and the parameters of that kind beside it. */
+static const OrrFieldTable *workload_table(void) {
+  static OrrFieldTable table = {.name = "workload", .sentence = "What runs on a cluster: a kind, and its parameters."};
+  static OrrField *fields;
+  const OrrFieldTable *params = orr_workload_registry.entries[0]->params;
+  if (fields) return &table;
+  fields = g_new0(OrrField, params->n_fields + 1);
+  fields[0] = (OrrField){.name = "kind",
+                         .kind = ORR_FIELD_WORD,
+                         .sentence = "The kind of workload.",
+                         .words = orr_registry_names(&orr_workload_registry)};
+  memcpy(fields + 1, params->fields, params->n_fields * sizeof *fields);
+  table.fields = fields;
+  table.n_fields = params->n_fields + 1;
+  return &table;
+}
+
 static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
   for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++) {
     const OrrDocumentCode *code = orr_documents_find(kind->kind);
-    if (code && strcmp(name, kind->kind) == 0)
-      return code->table;
-    if (code)
-      g_ptr_array_add(names, (char *)kind->kind);
+    if (code && strcmp(name, kind->kind) == 0) return strcmp(name, "workload") == 0 ? workload_table() : code->table;
+    if (code) g_ptr_array_add(names, (char *)kind->kind);
   }
   for (const OrrFieldTable *const *table = orr_row_tables; *table; table++) {
-    if (strcmp(name, (*table)->name) == 0)
-      return *table;
+    if (strcmp(name, (*table)->name) == 0) return *table;
     g_ptr_array_add(names, (char *)(*table)->name);
   }
   g_ptr_array_add(names, (char *)orr_validation_row_table.name);
@@ -35,13 +50,11 @@ static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results", error))
-    return 2;
+  if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results", error)) return 2;
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   const OrrFieldTable *table = find_table(args[0], names);
   g_ptr_array_add(names, NULL);
-  if (!table)
-    return orr_cli_unknown("kind", args[0], (const char *const *)names->pdata, error);
+  if (!table) return orr_cli_unknown("kind", args[0], (const char *const *)names->pdata, error);
   g_autofree char *text = as_markdown ? orr_fields_markdown(table) : orr_fields_json_schema(table);
   printf("%s%s", text, g_str_has_suffix(text, "\n") ? "" : "\n");
   return 0;
@@ -51,7 +64,8 @@ const OrrCommand orr_verb_schema = {
     .verb = "schema",
     .sentence = "Print what a document or a table of results holds, as JSON Schema or Markdown.",
     .usage = "KIND [--markdown]",
-    .more = "Kinds: device, cluster, model, profile, workload, scenario; and the tables of results (training_result ...).",
+    .more =
+        "Kinds: device, cluster, model, profile, workload, scenario; and the tables of results (training_result ...).",
     .options = options,
     .run = run,
 };

@@ -18,8 +18,8 @@ static gint n_jobs;
 static const GOptionEntry options[] = {
     {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv, "Replay these rows instead of the set's own", "FILE.csv"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the comparison there (default orrery.db); 'none' stores nothing",
-     "FILE"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
+     "Store the comparison there (default orrery.db); 'none' stores nothing", "FILE"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Rows at once (default: one a core)", "N"},
     {NULL},
 };
@@ -40,15 +40,15 @@ static const OrrValidationRefusal *refusal_at(const OrrValidation *validation, g
 static char *value_text(const OrrValidationRow *row, double value) {
   if (g_str_has_suffix(row->metric, "_s") && !g_str_has_suffix(row->metric, "per_s"))
     return orr_quantity_format(value, ORR_UNIT_SECONDS);
-  if (g_str_has_suffix(row->metric, "_bytes"))
-    return orr_quantity_format(value, ORR_UNIT_BYTES);
+  if (g_str_has_suffix(row->metric, "_bytes")) return orr_quantity_format(value, ORR_UNIT_BYTES);
   return g_strdup_printf("%.4g", value);
 }
 
 static void print_row(const OrrValidationRow *row, int label_width, int metric_width) {
   g_autofree char *measured = value_text(row, row->measured), *simulated = value_text(row, row->simulated);
   g_autofree char *error = orr_show_signed_percent(row->error);
-  printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, row->label, metric_width, row->metric, measured, simulated, error);
+  printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, row->label, metric_width, row->metric, measured, simulated,
+         error);
 }
 
 static void print_rows(const OrrValidation *validation) {
@@ -58,9 +58,9 @@ static void print_rows(const OrrValidation *validation) {
     metric_width = MAX(metric_width, (int)strlen(row_at(validation, i)->metric));
   }
   if (validation->rows->len > 0)
-    printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, "row", metric_width, "metric", "measured", "simulated", "error");
-  for (guint i = 0; i < validation->rows->len; i++)
-    print_row(row_at(validation, i), label_width, metric_width);
+    printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, "row", metric_width, "metric", "measured", "simulated",
+           "error");
+  for (guint i = 0; i < validation->rows->len; i++) print_row(row_at(validation, i), label_width, metric_width);
   for (guint i = 0; i < validation->refusals->len; i++) {
     const OrrValidationRefusal *refusal = refusal_at(validation, i);
     printf("  %s (line %" G_GINT64_FORMAT "): %s: %s\n", refusal->label, refusal->row,
@@ -75,8 +75,7 @@ static int compare_worst(gconstpointer a, gconstpointer b) {
 
 static void print_worst(const OrrValidation *validation, gboolean with_set) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
-  for (guint i = 0; i < validation->rows->len; i++)
-    g_ptr_array_add(rows, (gpointer)row_at(validation, i));
+  for (guint i = 0; i < validation->rows->len; i++) g_ptr_array_add(rows, (gpointer)row_at(validation, i));
   g_ptr_array_sort(rows, compare_worst); /* stable: equal errors stay in the table's order */
   for (guint i = 0; i < MIN(rows->len, N_WORST); i++) {
     const OrrValidationRow *row = rows->pdata[i];
@@ -114,7 +113,8 @@ static void add_statistics(GString *out, const OrrValidation *validation) {
                     {"median", validation->median},
                     {"p90", validation->p90},
                     {"worst", validation->worst}};
-  g_string_append_printf(out, "\"n_compared\": %u, \"n_refused\": %u", validation->rows->len, validation->refusals->len);
+  g_string_append_printf(out, "\"n_compared\": %u, \"n_refused\": %u", validation->rows->len,
+                         validation->refusals->len);
   for (guint i = 0; i < G_N_ELEMENTS(statistics); i++) {
     g_string_append_printf(out, ", \"%s\": ", statistics[i].name);
     orr_show_json_number(out, statistics[i].value);
@@ -188,8 +188,7 @@ static void print_all(const OrrValidation *all, guint n_sets) {
 /* 1 when a row failed for no fault of its own. */
 static int status_of(const OrrValidation *all) {
   for (guint i = 0; i < all->refusals->len; i++)
-    if (refusal_at(all, i)->failed)
-      return 1;
+    if (refusal_at(all, i)->failed) return 1;
   return 0;
 }
 
@@ -198,11 +197,9 @@ static int validate_sets(OrrLibrary *library, char **sets, OrrStore *store, GErr
   OrrValidation all;
   for (char **set = sets; *set; set++) {
     OrrValidation *validation = validate_one(library, *set, store, error);
-    if (!validation)
-      return 2;
+    if (!validation) return 2;
     g_ptr_array_add(validations, validation);
-    if (!as_json)
-      print_set(validation);
+    if (!as_json) print_set(validation);
     fflush(stdout);
   }
   merge(validations, &all);
@@ -242,12 +239,10 @@ static gboolean check_options(char **args, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
-  if (!check_options(args, error) || !check_sets(library, args, error))
-    return 2;
+  if (!check_options(args, error) || !check_sets(library, args, error)) return 2;
   g_auto(GStrv) shipped = args[0] ? NULL : orr_validation_sets(library);
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
-  if (is_stored && !store)
-    return 1;
+  if (is_stored && !store) return 1;
   return validate_sets(library, args[0] ? args : shipped, store, error);
 }
 
@@ -255,7 +250,8 @@ const OrrCommand orr_verb_validate = {
     .verb = "validate",
     .sentence = "Replay published measurements and say how far the simulation is from them.",
     .usage = "[SET...] [--rows FILE.csv] [--json] [--db FILE] [-j N]",
-    .more = "Without a set: all of 'orrery list validation-sets'. A row that the checks refuse is told with its reason.",
+    .more =
+        "Without a set: all of 'orrery list validation-sets'. A row that the checks refuse is told with its reason.",
     .options = options,
     .run = run,
 };

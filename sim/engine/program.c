@@ -224,3 +224,20 @@ gboolean orr_program_uncontended(const OrrProgram *program) { return program->un
 const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path, guint *ret_n) {
   return orr_use_rows_get(&program->paths, path, ret_n);
 }
+
+double orr_program_comm_alone(const OrrProgram *program, guint32 comm) {
+  guint n_phases = 0;
+  const OrrPhase *phases = orr_program_phases(program, comm, &n_phases);
+  double seconds = 0;
+  for (guint k = 0; k < n_phases; k++) {
+    seconds += phases[k].latency_s;
+    if (phases[k].path == ORR_NO_PATH) continue;
+    guint n_uses = 0;
+    const OrrLinkUse *uses = orr_use_rows_get(&program->kept, phases[k].path, &n_uses);
+    double slowest = 0; /* seconds a byte */
+    for (guint u = 0; u < n_uses; u++)
+      slowest = MAX(slowest, uses[u].weight / g_array_index(program->links, OrrProgramLink, uses[u].link).bandwidth);
+    seconds += phases[k].bytes * slowest;
+  }
+  return seconds;
+}

@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
   gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
   gboolean is_step; /* the mark at a step's end */
-  double seconds;
+  double seconds, alone_s;
   guint64 n;
 } Label;
 
@@ -113,6 +113,7 @@ void orr_ledger_span(const OrrSpan *span, void *user) {
   Label *label = label_of(ledger, span->label);
   label->seconds += span->end_s - span->started_s;
   label->n++;
+  if (span->comm != G_MAXUINT32) label->alone_s += orr_program_comm_alone(ledger->work->program, span->comm);
   if (span->stream != ledger->compute[lane]) {
     const Interval flight = {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind};
     g_array_append_val(account->flights, flight);
@@ -149,13 +150,14 @@ void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]) {
 
 const GArray *orr_ledger_step_ends(const OrrLedger *ledger) { return ledger->step_ends; }
 
-double orr_ledger_label_seconds(const OrrLedger *ledger, const char *label, guint64 *ret_n) {
-  double seconds = 0;
-  *ret_n = 0;
+OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name) {
+  OrrLabelTimes times = {0};
   for (guint i = 0; i < ledger->labels->len; i++) {
-    if (!g_str_equal(orr_program_label_name(ledger->work->program, i), label)) continue;
-    seconds += g_array_index(ledger->labels, Label, i).seconds;
-    *ret_n += g_array_index(ledger->labels, Label, i).n;
+    if (!g_str_equal(orr_program_label_name(ledger->work->program, i), name)) continue;
+    const Label *label = &g_array_index(ledger->labels, Label, i);
+    times.n += label->n;
+    times.seconds += label->seconds;
+    times.alone_s += label->alone_s;
   }
-  return seconds;
+  return times;
 }

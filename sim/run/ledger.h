@@ -29,8 +29,13 @@ double orr_ledger_lane_end(const OrrLedger *ledger, guint lane);
 /* Seconds by kind, mean over GPUs (lanes weighted by multiplicity). */
 void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]);
 const GArray *orr_ledger_step_ends(const OrrLedger *ledger); /* of double: when the last lane ended step i */
-/* How long communications of that label took from their start, in all, and how many spans of them there were. */
-double orr_ledger_label_seconds(const OrrLedger *ledger, const char *label, guint64 *ret_n);
+/* Communications of one label: how many spans, how long from their start, and how long if each had been alone. */
+typedef struct {
+  guint64 n;
+  double seconds, alone_s;
+} OrrLabelTimes;
+
+OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name);
 
 G_END_DECLS
 

@@ -60,7 +60,7 @@ const OrrFieldTable orr_scenario_table =
 
 OrrNode *orr_scenario_tree(OrrLibrary *library, const char *path, OrrDiags *diags) {
   const OrrPlace place = {g_intern_string(path), 0, 0};
-  if (g_file_test(path, G_FILE_TEST_EXISTS) || strpbrk(path, "/."))
+  if (g_file_test(path, G_FILE_TEST_EXISTS) || strchr(path, '/') || g_str_has_suffix(path, ".yaml"))
     return orr_library_read_file(library, "scenario", path, diags);
   return orr_library_load(library, "scenario", path, place, diags);
 }

@@ -92,8 +92,8 @@ static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
 static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
   for (guint i = 0; i < work->collectives->len; i++) {
     const OrrPlannedCollective *planned = &g_array_index(work->collectives, OrrPlannedCollective, i);
-    guint64 n = 0;
-    const double seconds = orr_ledger_label_seconds(replayed->ledger, planned->name, &n);
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, planned->name);
+    const double predicted_s = times.n > 0 ? times.alone_s / times.n : planned->predicted_s;
     int op = 0;
     while (!g_str_equal(orr_collective_words[op], planned->op)) op++;
     const double factor = orr_collective_bus_factor(op, planned->n_ranks);
@@ -105,8 +105,8 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
         .bytes = planned->bytes,
         .count = planned->count,
         .latency_s = planned->latency_s,
-        .predicted_s = planned->predicted_s,
-        .mean_s = n > 0 ? seconds / n : planned->predicted_s,
+        .predicted_s = predicted_s,
+        .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
         .busbw_bytes_per_s = planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
         .how = interned(orr_how_words[planned->how]),
     };

@@ -37,8 +37,7 @@ const OrrFieldTable orr_validation_row_table =
 char **orr_validation_sets(OrrLibrary *library) { return orr_library_names(library, "validation"); }
 
 char *orr_validation_path(OrrLibrary *library, const char *set) {
-  if (g_str_has_suffix(set, ".yaml") && g_file_test(set, G_FILE_TEST_IS_REGULAR))
-    return g_strdup(set);
+  if (g_str_has_suffix(set, ".yaml") && g_file_test(set, G_FILE_TEST_IS_REGULAR)) return g_strdup(set);
   return orr_library_path(library, "validation", set);
 }
 
@@ -64,8 +63,7 @@ static OrrValidation *validation_new(const char *set_name) {
 }
 
 void orr_validation_free(OrrValidation *validation) {
-  if (!validation)
-    return;
+  if (!validation) return;
   g_array_unref(validation->rows);
   g_array_unref(validation->refusals);
   g_free(validation->set_name);
@@ -168,7 +166,8 @@ static gboolean store_refused(OrrStore *store, const char *set_name, const OrrVa
 static gboolean store_rows(OrrStore *store, const OrrValidation *validation, GPtrArray *cases, GPtrArray *answers,
                            GError **error) {
   for (guint i = 0; i < validation->rows->len; i++)
-    if (!orr_store_add_row(store, &orr_validation_row_table, &g_array_index(validation->rows, OrrValidationRow, i), error))
+    if (!orr_store_add_row(store, &orr_validation_row_table, &g_array_index(validation->rows, OrrValidationRow, i),
+                           error))
       return FALSE;
   for (guint i = 0; i < cases->len; i++) {
     const OrrValidateAnswer *answer = answers->pdata[i];
@@ -197,10 +196,8 @@ static gboolean store(OrrStore *database, const OrrValidateSet *set, const OrrVa
     facts.engine = answer->ok ? answer->engine : facts.engine;
     facts.fidelity = answer->ok ? answer->fidelity : facts.fidelity;
   }
-  if (!orr_store_begin_run(database, &facts, &run_id, error))
-    return FALSE;
-  if (store_rows(database, validation, cases, answers, error))
-    return orr_store_end_run(database, wall_time_s, error);
+  if (!orr_store_begin_run(database, &facts, &run_id, error)) return FALSE;
+  if (store_rows(database, validation, cases, answers, error)) return orr_store_end_run(database, wall_time_s, error);
   orr_store_abandon_run(database);
   return FALSE;
 }
@@ -211,26 +208,22 @@ static GPtrArray *make_cases(const OrrValidateSet *set) {
   GPtrArray *cases = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_case_free);
   for (guint i = 0; i < set->csv->lines->len; i++) {
     const OrrCsvLine *line = set->csv->lines->pdata[i];
-    if (line->cells)
-      g_ptr_array_add(cases, orr_validate_case_new(set, line));
+    if (line->cells) g_ptr_array_add(cases, orr_validate_case_new(set, line));
   }
   return cases;
 }
 
-OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const char *rows_csv, guint jobs, OrrStore *store_to,
-                            OrrValidationProgress progress, void *user, GError **error) {
+OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const char *rows_csv, guint jobs,
+                            OrrStore *store_to, OrrValidationProgress progress, void *user, GError **error) {
   gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, set_name, rows_csv, error);
-  if (!set)
-    return NULL;
+  if (!set) return NULL;
   g_autoptr(OrrValidation) validation = validation_new(set->name);
   g_autoptr(GPtrArray) cases = make_cases(set);
   g_autoptr(GPtrArray) answers = orr_validate_pool_run(library, cases, jobs, progress, user);
-  for (guint i = 0; i < cases->len; i++)
-    compare(validation, cases->pdata[i], answers->pdata[i]);
+  for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);
   orr_validation_summarise(validation);
   double wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
-  if (store_to && !store(store_to, set, validation, cases, answers, wall_time_s, error))
-    return NULL;
+  if (store_to && !store(store_to, set, validation, cases, answers, wall_time_s, error)) return NULL;
   return g_steal_pointer(&validation);
 }

@@ -1,10 +1,10 @@
 /*
  * validate.h - measured rows against simulated ones.
  *
- * A validation set is a scenario (scenarios/validation/NAME.yaml) and a CSV beside it (NAME.csv). A column whose name is
- * a scenario path is set for each row (`model.layers`, `workload.parallel.tp`); `measured.METRIC` is compared with the
- * result of that name; `source` and `note` pass through; `label` names the row. Lines that begin with '#' carry source,
- * units and trust.
+ * A validation set is a scenario (scenarios/validation/NAME.yaml) and a CSV beside it (NAME.csv). A column whose name
+ * is a scenario path is set for each row (`model.layers`, `workload.parallel.tp`); `measured.METRIC` is compared with
+ * the result of that name; `source` and `note` pass through; `label` names the row. Lines that begin with '#' carry
+ * source, units and trust.
  *
  * The scenario's `validation:` section may say what other columns mean, so that a published table replays as it is:
  *
@@ -48,8 +48,8 @@ typedef struct {
 
 typedef struct {
   char *set_name;
-  GArray *rows;     /* OrrValidationRow */
-  GArray *refusals; /* OrrValidationRefusal: rows that the checks refuse, with the diagnostics */
+  GArray *rows;                          /* OrrValidationRow */
+  GArray *refusals;                      /* OrrValidationRefusal: rows that the checks refuse, with the diagnostics */
   double mape, bias, median, p90, worst; /* of |error|; bias: mean of error; shares, not per cent; NAN without rows */
 } OrrValidation;
 
@@ -67,7 +67,8 @@ typedef void (*OrrValidationProgress)(guint done, guint total, void *user);
 /* Replays one set, each row in a process of its own, @jobs at once (0: as many as there are cores). @rows_csv (may be
  * NULL): other rows than the set's. @store (may be NULL): the comparison lands there as one run whose resolved scenario
  * is the set's, with a validation_row for each row, refused ones (error NULL) too. Errors are the set's own (no such
- * set, a bad CSV: file:line and column); a row that cannot run is a refusal. Order and numbers do not depend on @jobs. */
+ * set, a bad CSV: file:line and column); a row that cannot run is a refusal. Order and numbers do not depend on @jobs.
+ */
 OrrValidation *orr_validate(OrrLibrary *library, const char *set, const char *rows_csv, guint jobs, OrrStore *store,
                             OrrValidationProgress progress, void *user, GError **error);
 void orr_validation_free(OrrValidation *validation);

@@ -6,11 +6,9 @@
 #include "sim/run/validate_private.h"
 
 void orr_validate_case_free(OrrValidateCase *one) {
-  if (!one)
-    return;
+  if (!one) return;
   orr_node_free(one->tree);
-  for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++)
-    g_free(one->texts[i]);
+  for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++) g_free(one->texts[i]);
   g_array_unref(one->metrics);
   g_array_unref(one->measured);
   g_free(one->refused);
@@ -19,8 +17,7 @@ void orr_validate_case_free(OrrValidateCase *one) {
 
 /* The first reason stays: what follows is often its consequence. */
 static void refuse(OrrValidateCase *one, const char *column, const char *cell, const char *why) {
-  if (!one->refused)
-    one->refused = g_strdup_printf("column %s, '%s': %s", column, cell, why);
+  if (!one->refused) one->refused = g_strdup_printf("column %s, '%s': %s", column, cell, why);
 }
 
 static void add_text(OrrValidateCase *one, int which, const char *cell) {
@@ -31,8 +28,7 @@ static void add_text(OrrValidateCase *one, int which, const char *cell) {
 
 static gboolean read_number(const char *text, double scale, double *ret_value) {
   g_autoptr(GError) error = NULL;
-  if (!orr_quantity_parse(text, ORR_UNIT_NONE, ret_value, &error))
-    return FALSE;
+  if (!orr_quantity_parse(text, ORR_UNIT_NONE, ret_value, &error)) return FALSE;
   *ret_value *= scale;
   return TRUE;
 }
@@ -90,8 +86,7 @@ static void apply(OrrValidateCase *one, const OrrValidateColumn *column, const c
     else if (!is_settings)
       set_path(one, name, target->name, text, column->scale);
   }
-  if (is_settings)
-    set_paths(one, name, value);
+  if (is_settings) set_paths(one, name, value);
 }
 
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line) {
@@ -105,7 +100,6 @@ OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLi
       apply(one, &g_array_index(set->columns, OrrValidateColumn, i), set->csv->header[i], line->cells[i]);
   if (!one->texts[ORR_VALIDATE_LABEL])
     one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
-  if (!one->refused && one->metrics->len == 0)
-    one->refused = g_strdup("nothing was measured");
+  if (!one->refused && one->metrics->len == 0) one->refused = g_strdup("nothing was measured");
   return one;
 }

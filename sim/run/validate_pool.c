@@ -46,8 +46,7 @@ static char *largest_parts(Part *parts, guint n) {
   double sum = 0;
   g_array_append_vals(sorted, parts, n);
   g_array_sort(sorted, compare_parts); /* merge sort: stable */
-  for (guint i = 0; i < n; i++)
-    sum += parts[i].amount;
+  for (guint i = 0; i < n; i++) sum += parts[i].amount;
   for (guint i = 0; i < MIN(n, 3); i++) {
     const Part *part = &g_array_index(sorted, Part, i);
     if (part->amount > 0)
@@ -58,8 +57,7 @@ static char *largest_parts(Part *parts, guint n) {
 
 static char *time_parts(const OrrOutcome *outcome) {
   Part parts[ORR_N_TIMES];
-  for (guint i = 0; i < ORR_N_TIMES; i++)
-    parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
+  for (guint i = 0; i < ORR_N_TIMES; i++) parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
   return largest_parts(parts, ORR_N_TIMES);
 }
 
@@ -68,11 +66,9 @@ static char *memory_parts(const OrrOutcome *outcome) {
   const OrrMemoryRow *peak = NULL;
   for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {
     const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
-    if (!peak || row->total_bytes > peak->total_bytes)
-      peak = row;
+    if (!peak || row->total_bytes > peak->total_bytes) peak = row;
   }
-  if (!peak)
-    return g_strdup("");
+  if (!peak) return g_strdup("");
   Part parts[] = {{"weights", peak->weights_bytes},
                   {"gradients", peak->gradients_bytes},
                   {"optimizer", peak->optimizer_bytes},
@@ -89,8 +85,7 @@ static GVariant *pack(gboolean ok, gboolean failed, const char *reason, const Or
   const char *engine = outcome && outcome->engine ? outcome->engine : "";
   const char *fidelity = outcome && outcome->fidelity ? outcome->fidelity : "";
   GVariant *bytes = g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, result, sizeof *result, 1);
-  return g_variant_ref_sink(
-      g_variant_new("(bbs@ayssss)", ok, failed, valid, bytes, times, memory, engine, fidelity));
+  return g_variant_ref_sink(g_variant_new("(bbs@ayssss)", ok, failed, valid, bytes, times, memory, engine, fidelity));
 }
 
 static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
@@ -102,16 +97,14 @@ static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
     return pack(FALSE, FALSE, text, NULL);
   }
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
-  if (!outcome)
-    return pack(FALSE, orr_fault_exit_status(error) != 2, error->message, NULL);
+  if (!outcome) return pack(FALSE, orr_fault_exit_status(error) != 2, error->message, NULL);
   return pack(TRUE, FALSE, "", outcome);
 }
 
 static void write_all(int fd, const char *data, gsize size) {
   while (size > 0) {
     gssize n = write(fd, data, size);
-    if (n < 0 && errno != EINTR)
-      return; /* nobody listens */
+    if (n < 0 && errno != EINTR) return; /* nobody listens */
     data += MAX(n, 0);
     size -= (gsize)MAX(n, 0);
   }
@@ -126,8 +119,7 @@ static void child_main(OrrLibrary *library, const OrrValidateCase *one, int fd) 
 /* --- In the parent --- */
 
 void orr_validate_answer_free(OrrValidateAnswer *answer) {
-  if (!answer)
-    return;
+  if (!answer) return;
   g_free(answer->reason);
   g_free(answer->time_parts);
   g_free(answer->memory_parts);
@@ -147,8 +139,7 @@ static OrrValidateAnswer *unpack(GBytes *bytes) {
   g_autoptr(GVariant) said = g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(ANSWER), bytes, FALSE));
   g_autoptr(GVariant) result = NULL;
   gsize n = 0;
-  if (!g_variant_is_normal_form(said))
-    return answer_failed(g_strdup("the simulation gave half an answer"));
+  if (!g_variant_is_normal_form(said)) return answer_failed(g_strdup("the simulation gave half an answer"));
   OrrValidateAnswer *answer = g_new0(OrrValidateAnswer, 1);
   g_variant_get(said, "(bbs@ayssss)", &answer->ok, &answer->failed, &answer->reason, &result, &answer->time_parts,
                 &answer->memory_parts, &answer->engine, &answer->fidelity);
@@ -159,8 +150,7 @@ static OrrValidateAnswer *unpack(GBytes *bytes) {
 
 static gboolean start_child(OrrLibrary *library, const OrrValidateCase *one, guint index, Child *child) {
   int ends[2];
-  if (pipe(ends) != 0)
-    return FALSE;
+  if (pipe(ends) != 0) return FALSE;
   fflush(NULL); /* or the child would hold the parent's unwritten text */
   pid_t pid = fork();
   if (pid == 0) {
@@ -179,12 +169,11 @@ static gboolean start_child(OrrLibrary *library, const OrrValidateCase *one, gui
 static OrrValidateAnswer *end_child(Child *child) {
   int status = 0;
   close(child->fd);
-  while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-    continue;
+  while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
   g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->said);
   if (WIFSIGNALED(status))
-    return answer_failed(g_strdup_printf("the simulation was ended by signal %d (%s)", WTERMSIG(status),
-                                         g_strsignal(WTERMSIG(status))));
+    return answer_failed(
+        g_strdup_printf("the simulation was ended by signal %d (%s)", WTERMSIG(status), g_strsignal(WTERMSIG(status))));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return answer_failed(g_strdup_printf("the simulation left with status %d", WEXITSTATUS(status)));
   return unpack(bytes);
@@ -194,23 +183,21 @@ static OrrValidateAnswer *end_child(Child *child) {
 static gboolean listen_to(Child *child) {
   guint8 buffer[4096];
   gssize n = read(child->fd, buffer, sizeof buffer);
-  if (n > 0)
-    g_byte_array_append(child->said, buffer, (guint)n);
+  if (n > 0) g_byte_array_append(child->said, buffer, (guint)n);
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Waits until some child has said something; those that have ended leave @children and their answer goes to @answers. */
+/* Waits until some child has said something; those that have ended leave @children and their answer goes to @answers.
+ */
 static guint wait_for_some(GArray *children, GPtrArray *answers) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, children->len);
   guint n_ended = 0;
   for (guint i = 0; i < children->len; i++)
     polled[i] = (struct pollfd){.fd = g_array_index(children, Child, i).fd, .events = POLLIN};
-  if (poll(polled, children->len, -1) < 0)
-    return 0;
+  if (poll(polled, children->len, -1) < 0) return 0;
   for (guint i = children->len; i-- > 0;) {
     Child *child = &g_array_index(children, Child, i);
-    if (!polled[i].revents || listen_to(child))
-      continue;
+    if (!polled[i].revents || listen_to(child)) continue;
     answers->pdata[child->index] = end_child(child);
     g_array_remove_index_fast(children, i);
     n_ended++;
@@ -218,10 +205,9 @@ static guint wait_for_some(GArray *children, GPtrArray *answers) {
   return n_ended;
 }
 
-/* Answers @index without running it, where it cannot run. */
+/* Answers without running it, where it cannot run. */
 static gboolean answer_at_once(OrrValidateCase *one, OrrValidateAnswer **ret_answer) {
-  if (!one->refused)
-    return FALSE;
+  if (!one->refused) return FALSE;
   *ret_answer = answer_failed(g_strdup(one->refused));
   (*ret_answer)->failed = FALSE;
   return TRUE;
@@ -250,8 +236,7 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
       next++;
     }
     n_done += children->len > 0 ? wait_for_some(children, answers) : 0;
-    if (progress)
-      progress(n_done, cases->len, user);
+    if (progress) progress(n_done, cases->len, user);
   }
   return answers;
 }

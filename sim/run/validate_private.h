@@ -4,7 +4,7 @@
 #ifndef ORR_VALIDATE_PRIVATE_H
 #define ORR_VALIDATE_PRIVATE_H
 
-#include "calibration/csv.h"
+#include "sim/base/csv.h"
 #include "sim/run/validate.h"
 
 G_BEGIN_DECLS
@@ -70,7 +70,8 @@ typedef struct {
 
 void orr_validate_answer_free(OrrValidateAnswer *answer);
 
-/* Runs all cases (of OrrValidateCase *), each in a process of its own; of OrrValidateAnswer *, in the order of @cases. */
+/* Runs all cases (of OrrValidateCase *), each in a process of its own; of OrrValidateAnswer *, in the order of @cases.
+ */
 GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs, OrrValidationProgress progress,
                                  void *user);
 

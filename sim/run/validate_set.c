@@ -25,15 +25,13 @@ static void clear_target(gpointer data) { g_free(((OrrValidateTarget *)data)->na
 static void clear_column(gpointer data) { g_array_unref(((OrrValidateColumn *)data)->targets); }
 
 void orr_validate_set_free(OrrValidateSet *set) {
-  if (!set)
-    return;
+  if (!set) return;
   g_free(set->name);
   g_free(set->path);
   orr_node_free(set->tree);
   orr_node_free(set->meaning);
   orr_csv_free(set->csv);
-  if (set->columns)
-    g_array_unref(set->columns);
+  if (set->columns) g_array_unref(set->columns);
   g_free(set);
 }
 
@@ -41,11 +39,10 @@ void orr_validate_set_free(OrrValidateSet *set) {
 
 static void report_metric(const char *name, OrrPlace place, OrrDiags *diags) {
   g_autofree const char **names = g_new0(const char *, orr_training_result_table.n_fields + 1);
-  for (size_t i = 0; i < orr_training_result_table.n_fields; i++)
-    names[i] = orr_training_result_table.fields[i].name;
+  for (size_t i = 0; i < orr_training_result_table.n_fields; i++) names[i] = orr_training_result_table.fields[i].name;
   g_autofree char *nearest = g_strdelimit(g_strdup(orr_nearest_word(name, names)), "-", '_');
-  orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name, nearest ? ": did you mean '" : "",
-                  nearest ? nearest : "", nearest ? "'?" : "");
+  orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name,
+                  nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /* A path is right when the scenario can be set there; what it is set to is each row's business. */
@@ -53,21 +50,19 @@ static gboolean check_path(const OrrValidateSet *set, const char *path, const ch
                            OrrDiags *diags) {
   g_autoptr(OrrNode) copy = orr_node_copy(set->tree);
   g_autoptr(GError) error = NULL;
-  if (orr_fields_set(&orr_scenario_table, copy, path, "1", &error))
-    return TRUE;
-  orr_diags_error(diags, place, "column '%s' means nothing: %s; say what it means in validation: columns:, or ignore it",
-                  column, error->message);
+  if (orr_fields_set(&orr_scenario_table, copy, path, "1", &error)) return TRUE;
+  orr_diags_error(diags, place,
+                  "column '%s' means nothing: %s; say what it means in validation: columns:, or ignore it", column,
+                  error->message);
   return FALSE;
 }
 
 static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, const char *meaning, const char *name,
                        OrrPlace place, OrrDiags *diags) {
   OrrValidateTarget target = {.kind = ORR_VALIDATE_PATH};
-  if (strcmp(meaning, "ignore") == 0)
-    return;
+  if (strcmp(meaning, "ignore") == 0) return;
   for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++)
-    if (strcmp(meaning, text_words[i]) == 0)
-      target.kind = (OrrValidateTargetKind)i;
+    if (strcmp(meaning, text_words[i]) == 0) target.kind = (OrrValidateTargetKind)i;
   if (g_str_has_prefix(meaning, measured_prefix)) {
     target.kind = ORR_VALIDATE_MEASURED;
     if (!orr_validate_metric(meaning + strlen(measured_prefix))) {
@@ -75,8 +70,7 @@ static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, con
       return;
     }
   }
-  if (target.kind == ORR_VALIDATE_PATH && !check_path(set, meaning, name, place, diags))
-    return;
+  if (target.kind == ORR_VALIDATE_PATH && !check_path(set, meaning, name, place, diags)) return;
   target.name = g_strdup(target.kind == ORR_VALIDATE_MEASURED ? meaning + strlen(measured_prefix) : meaning);
   g_array_append_val(column->targets, target);
 }
@@ -105,8 +99,7 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
     add_target(set, &column, meaning->text, name, meaning->place, diags);
   for (guint i = 0; meaning && meaning->kind == ORR_NODE_LIST && i < orr_node_length(meaning); i++) {
     const OrrNode *item = meaning->items->pdata[i];
-    if (item->kind == ORR_NODE_SCALAR)
-      add_target(set, &column, item->text, name, item->place, diags);
+    if (item->kind == ORR_NODE_SCALAR) add_target(set, &column, item->text, name, item->place, diags);
   }
   if (meaning && meaning->kind == ORR_NODE_MAP)
     orr_diags_error(diags, meaning->place, "column '%s' wants a path, a list of paths, or ignore", name);
@@ -142,16 +135,14 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
   for (guint i = 0; i < set->columns->len; i++) {
     const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i);
     for (guint k = 0; k < column->targets->len; k++)
-      if (g_array_index(column->targets, OrrValidateTarget, k).kind == ORR_VALIDATE_MEASURED)
-        return;
+      if (g_array_index(column->targets, OrrValidateTarget, k).kind == ORR_VALIDATE_MEASURED) return;
   }
   orr_diags_error(diags, line->place, "no column is measured.METRIC: there is nothing to compare with");
 }
 
 static gboolean read_tree(OrrValidateSet *set, OrrLibrary *library, OrrDiags *diags) {
   set->tree = orr_scenario_tree(library, set->path, diags);
-  if (!set->tree)
-    return FALSE;
+  if (!set->tree) return FALSE;
   const OrrNode *meaning = orr_node_get(set->tree, "validation");
   if (meaning) {
     check_keys(meaning, diags);
@@ -189,8 +180,7 @@ OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, con
   if (read_tree(set, library, diags)) {
     g_autofree char *own = table_path(set->path);
     set->csv = orr_csv_read(rows_csv ? rows_csv : own, diags, error);
-    if (!set->csv)
-      return NULL;
+    if (!set->csv) return NULL;
     read_columns(set, diags);
   }
   return orr_diags_check(diags, error) ? g_steal_pointer(&set) : NULL;

@@ -1,5 +1,5 @@
 /* test_measured.c - a folder of tables becomes a profile; each bad line is named, and then nothing is returned. */
-#include "calibration/csv.h"
+#include "sim/base/csv.h"
 #include "calibration/measured.h"
 #include "tests/calibration/calibration_sample.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_readme.sh ORRERY FILE... - what README and docs show is what happens: runs the commands of their ```console blocks
-# (lines that begin with "$ ") in a folder of its own and holds their output against the lines that follow. "..." stands
-# for any text within a line; a line of "..." alone for any lines. TAP, a line a command.
+# test_readme.sh ORRERY FILE... - what README and docs show is what happens: runs the commands of their ```console
+# blocks (lines that begin with "$ ") in a folder of its own and holds their output against the lines that follow. "..."
+# stands for any text within a line; a line of "..." alone for any lines. TAP, a line a command.
 #
 # Commands that set the machine up (make, git, apt-get, sudo, cd) are not run. Output is stdout and stderr together.
 set -u

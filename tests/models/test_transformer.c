@@ -16,7 +16,7 @@ static OrrModel gpt(gint64 layers, gint64 hidden, gint64 heads) {
 
 static OrrShard megatron(gint64 micro_batch, gint64 tp, gboolean sequence_parallel) {
   return (OrrShard){.micro_batch = micro_batch, .sequence = 2048, .tp = tp, .sequence_parallel = sequence_parallel,
-                    .attention = ORR_ATTENTION_UNFUSED, .dropout = TRUE, .dtype = ORR_FP16};
+                    .attention = ORR_ATTENTION_UNFUSED, .kernels = ORR_KERNELS_EAGER, .dropout = TRUE, .dtype = ORR_FP16};
 }
 
 typedef void (*Build)(const OrrModel *model, const OrrShard *shard, GArray *operators);
@@ -109,6 +109,7 @@ static void test_order_sequence_parallel(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, TRUE);
   shard.attention = ORR_ATTENTION_FUSED;
+  shard.kernels = ORR_KERNELS_MODERN;
   assert_names(orr_transformer_layer_forward, &model, &shard,
                "layer-norm tp-all-gather qkv attention projection tp-reduce-scatter bias-dropout-add "
                "layer-norm tp-all-gather fc1 gelu fc2 tp-reduce-scatter bias-dropout-add");
@@ -166,6 +167,7 @@ static void test_flops_of_llama(void) {
   for (gint64 tp = 1; tp <= 8; tp *= 2) {
     OrrShard shard = {.micro_batch = 1, .sequence = 2048, .tp = tp, .dtype = ORR_BF16};
     shard.attention = ORR_ATTENTION_FUSED;
+    shard.kernels = ORR_KERNELS_MODERN;
     assert_near(tp * step_flops(&llama_8b, &shard, recompute_none),
                 orr_model_flops(&llama_8b, 1, 2048) - 1.25 * core);
     shard.attention = ORR_ATTENTION_UNFUSED;

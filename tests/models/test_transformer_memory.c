@@ -24,7 +24,7 @@ static OrrModel gpt(gint64 layers, gint64 hidden, gint64 heads) {
 
 static OrrShard megatron(gint64 micro_batch, gint64 tp, gboolean sequence_parallel) {
   return (OrrShard){.micro_batch = micro_batch, .sequence = 2048, .tp = tp, .sequence_parallel = sequence_parallel,
-                    .attention = ORR_ATTENTION_UNFUSED, .dropout = TRUE, .dtype = ORR_FP16};
+                    .attention = ORR_ATTENTION_UNFUSED, .kernels = ORR_KERNELS_EAGER, .dropout = TRUE, .dtype = ORR_FP16};
 }
 
 static void assert_near(double value, double expected) {

@@ -1,7 +1,7 @@
 /*
  * csv.c - see csv.h. Quoted cells may hold commas and doubled quotes, but no line ends.
  */
-#include "calibration/csv.h"
+#include "sim/base/csv.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,97 @@
+#!/bin/sh
+# test_reference.sh ORRERY - the documentation says what the program says. TAP, a line a file:
+#   docs/reference/*.md      equals what docs/reference/generate.sh writes with this program
+#   README.md, docs/*.md     their ```yaml blocks that begin with "schema:" are documents that `orrery check` finds fine
+#   README.md, docs/*.md     their relative links lead to files
+#   README.md                its table of accuracy says what `orrery validate` says ("..." stands for any number)
+# A block with a `name:` joins a library, so that documents may name each other.
+set -u
+orrery=$(realpath "$1") || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+n=0
+status=0
+
+# report WHAT FILE: ok where FILE, which says what is wrong, is empty.
+report() {
+  n=$((n + 1))
+  if [ ! -s "$2" ]; then
+    echo "ok $n - $1"
+    return
+  fi
+  echo "not ok $n - $1"
+  sed 's/^/# /' "$2"
+  status=1
+}
+
+mkdir "$work/reference" "$work/library"
+ORRERY_SHIPPED=$root "$root/docs/reference/generate.sh" "$orrery" "$work/reference" > "$work/said" 2>&1 ||
+  echo "generate.sh failed" >> "$work/said"
+report "the reference can be generated" "$work/said"
+for name in $(cd "$root/docs/reference" && ls ./*.md; cd "$work/reference" && ls ./*.md); do echo "$name"; done |
+  sort -u > "$work/names"
+while read -r name; do
+  diff -u "$root/docs/reference/$name" "$work/reference/$name" > "$work/said" 2>&1
+  report "reference: ${name#./} is what docs/reference/generate.sh writes" "$work/said"
+done < "$work/names"
+
+# Cuts the documents out of FILE into $work/library, laid out as a user's own is, and lists them.
+cut_documents() {
+  awk -v work="$work" '
+    /^```yaml/ { inside = 1; text = kind = name = ""; next }
+    /^```/ {
+      if (inside && kind) {
+        folder = work "/library/" (kind == "model" ? "zoo" : kind "s")
+        system("mkdir -p " folder)
+        path = folder "/" (name ? name : "unnamed-" ++unnamed) ".yaml"
+        printf "%s", text > path
+        close(path)
+        print path
+      }
+      inside = 0
+      next
+    }
+    !inside { next }
+    text == "" && /^schema: [a-z]+\/1/ { kind = $2; sub("/1", "", kind) }
+    /^name: [a-z0-9.-]+$/ { name = $2 }
+    { text = text $0 "\n" }' "$1"
+}
+
+links_of() {
+  grep -o '](\([^)#]*\)' "$1" | sed 's/^](//' | grep -v '^[a-z]*:' | grep -v '^$'
+}
+
+for file in "$root"/README.md "$root"/docs/*.md; do
+  cut_documents "$file" > "$work/documents"
+  : > "$work/said"
+  while read -r document; do
+    ORRERY_SHIPPED=$root "$orrery" --library "$work/library" check "$document" > "$work/answer" 2>&1 ||
+      cat "$work/answer" >> "$work/said"
+  done < "$work/documents"
+  report "$(basename "$file"): its $(grep -c . "$work/documents") documents are fine" "$work/said"
+  links_of "$file" > "$work/links"
+  while read -r link; do
+    [ -e "$(dirname "$file")/$link" ] || echo "no such file: $link"
+  done < "$work/links" > "$work/said"
+  report "$(basename "$file"): its links lead to files" "$work/said"
+done
+# accuracy SET: "10 | 11.3 % | -11.3 % | 15.0 %", as `orrery validate` says it.
+accuracy() {
+  ORRERY_SHIPPED=$root "$orrery" validate "$1" --db none 2> /dev/null | sed -n \
+    's/^  \([0-9]*\) compared, .*mean absolute error \([^,]*\), bias \([^,]*\),.*, worst \(.*\)$/\1 | \2 | \3 | \4/p'
+}
+
+: > "$work/said"
+sed -n '/^<!-- accuracy -->/,/^$/s/^| `\([a-z0-9-]*\)`[^|]* | \(.*\) |$/\1 \2/p' "$root/README.md" > "$work/rows"
+[ -s "$work/rows" ] || echo "there is no row below <!-- accuracy -->" > "$work/said"
+while read -r set cells; do
+  found=$(accuracy "$set")
+  printf '%s\n%s\n' "$cells" "$found" | awk -F ' [|] ' '
+    NR == 1 { n = split($0, want, " [|] "); next }
+    { for (i = 1; i <= n; i++) if (NF != n || (want[i] != "..." && want[i] != $i)) exit 1 }' ||
+    echo "$set: README has $cells, validate says $found" >> "$work/said"
+done < "$work/rows"
+report "README.md: its table of accuracy is what validate says" "$work/said"
+echo "1..$n"
+exit $status
