@@ -299,9 +299,9 @@ char *orr_measured_import(const char *folder, const char *collectives_csv, const
   guint n_tables = 0;
   g_string_append_printf(text,
                          "name: %s-kernels\ndevice: %s\n"
-                         "source: \"made by orrery import measured from %s; collectives: NCCL "
-                         "in half precision\"\n",
-                         device, device, system);
+                         "source: \"made by orrery import measured from %s%s\"\n",
+                         device, device, system ? system : folder,
+                         collectives_csv ? "; collectives: NCCL in half precision" : "");
   if (!import_table(text, folder, &gemm_layout, write_gemm, NULL, diags, &n_tables, error) ||
       !import_attention(text, folder, diags, &n_tables, error))
     return NULL;

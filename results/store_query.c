@@ -95,9 +95,14 @@ static sqlite3_stmt *prepare_query(OrrStore *store, const char *sql, GError **er
 
 /* --- :run --- */
 
-/* @run_id, where there is such a run; for 0 the newest, or 0 again where there is none. */
-static gboolean resolve_run(const OrrStore *store, gint64 run_id, gint64 *ret_run_id, GError **error) {
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, "SELECT max(id), max(id = ?1) FROM run", error);
+/* @run_id, where there is such a run; for 0 the newest, or 0 again where there is none. A comparison with measured rows
+ * is a run too, but only a question about such rows means it. */
+static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *sql, gint64 *ret_run_id, GError **error) {
+  const char *newest_of =
+      strstr(sql, "validation_row")
+          ? "SELECT max(id), max(id = ?1) FROM run"
+          : "SELECT coalesce(max(id) FILTER (WHERE kind <> 'validation'), max(id)), max(id = ?1) FROM run";
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, newest_of, error);
   if (!stmt) return FALSE;
   sqlite3_bind_int64(stmt, 1, run_id);
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
@@ -120,7 +125,7 @@ static gboolean bind_run(const OrrStore *store, sqlite3_stmt *stmt, gint64 run_i
       g_autofree char *why = g_strdup_printf("parameter %s has no value (:run is the only one)", name ? name : "?");
       return refuse(sql, why, error);
     }
-    if (!resolve_run(store, run_id, &resolved, error)) return FALSE;
+    if (!resolve_run(store, run_id, sql, &resolved, error)) return FALSE;
     if (resolved) sqlite3_bind_int64(stmt, i, resolved); /* else it stays NULL, which equals no run_id */
   }
   return TRUE;

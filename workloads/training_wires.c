@@ -5,7 +5,6 @@
  * handing over activations) are one communication: their plans have the same phases, and a link that several of them
  * cross is loaded by the sum of their weights. Exact where the groups are in lock-step, which is what a lane means.
  */
-#include "sim/base/fault.h"
 #include "sim/base/random.h"
 #include "workloads/training_private.h"
 
@@ -106,27 +105,63 @@ static void note(OrrWires *wires, const char *name, gint64 count, const OrrColle
   g_array_append_val(wires->collectives, row);
 }
 
-static gboolean same_phases(const GPtrArray *plans, GError **error) {
+static gboolean plan_all(const OrrWires *wires, const OrrCollectiveCall *calls, guint n_calls,
+                         const OrrCollectiveAlgorithm *algorithm, GPtrArray *plans, GError **error) {
+  g_ptr_array_set_size(plans, 0);
+  for (guint i = 0; i < n_calls; i++) {
+    OrrCollectivePlan *plan = orr_collective_plan(&wires->context, &calls[i], algorithm, error);
+    if (!plan) return FALSE;
+    g_ptr_array_add(plans, plan);
+  }
+  return TRUE;
+}
+
+static gboolean are_alike(const GPtrArray *plans) {
   const OrrCollectivePlan *first = g_ptr_array_index(plans, 0);
   for (guint i = 1; i < plans->len; i++) {
     const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
-    if (plan->algorithm == first->algorithm && plan->phases->len == first->phases->len) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "groups that should be alike choose %s and %s",
-                first->algorithm->entry.name, plan->algorithm->entry.name);
-    return FALSE;
+    if (plan->algorithm != first->algorithm || plan->phases->len != first->phases->len) return FALSE;
+    for (guint k = 0; k < plan->phases->len; k++)
+      if (g_array_index(plan->phases, OrrCollectivePhase, k).bytes !=
+          g_array_index(first->phases, OrrCollectivePhase, k).bytes)
+        return FALSE;
   }
   return TRUE;
+}
+
+/* Rings over groups that lie differently in their nodes move different unit flows (one ring, or one a NIC): brought to
+ * the smallest unit, the others' weights are multiples of it. */
+static void level_rings(GPtrArray *plans) {
+  double unit = G_MAXDOUBLE;
+  for (guint i = 0; i < plans->len; i++) {
+    const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
+    unit = MIN(unit, g_array_index(plan->phases, OrrCollectivePhase, 0).bytes);
+  }
+  for (guint i = 0; i < plans->len; i++) {
+    const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
+    OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, 0);
+    const guint32 multiple = (guint32)(phase->bytes / unit + 0.5);
+    for (guint u = 0; u < phase->n_uses; u++) phase->uses[u].weight *= multiple;
+    phase->bytes = unit;
+  }
+}
+
+/* The slowest group first: it is what a joint wire is told by. */
+static gint slower_first(gconstpointer a, gconstpointer b) {
+  const OrrCollectivePlan *x = *(const OrrCollectivePlan *const *)a, *y = *(const OrrCollectivePlan *const *)b;
+  return (x->predicted_s < y->predicted_s) - (x->predicted_s > y->predicted_s);
 }
 
 gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCollectiveCall *calls, guint n_calls,
                         OrrWire *ret_wire, GError **error) {
   g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
-  for (guint i = 0; i < n_calls; i++) {
-    OrrCollectivePlan *plan = orr_collective_plan(&wires->context, &calls[i], NULL, error);
-    if (!plan) return FALSE;
-    g_ptr_array_add(plans, plan);
+  if (!plan_all(wires, calls, n_calls, NULL, plans, error)) return FALSE;
+  if (!are_alike(plans)) {
+    const OrrEntry *ring = orr_registry_find(&orr_collective_registry, "ring");
+    if (!plan_all(wires, calls, n_calls, (const OrrCollectiveAlgorithm *)ring, plans, error)) return FALSE;
+    level_rings(plans);
+    g_ptr_array_sort(plans, slower_first);
   }
-  if (!same_phases(plans, error)) return FALSE;
   fill_wire(wires, plans, ret_wire);
   note(wires, name, count, &calls[0], g_ptr_array_index(plans, 0));
   return TRUE;

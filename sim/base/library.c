@@ -87,9 +87,8 @@ const char *orr_library_shipped(OrrLibrary *library) { return library->folders->
 
 /* The two sub-folders in which a folder may hold @kind: ours, and the flat one of a user's own library. */
 static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *ret_folders[2]) {
-  const char *slash = strrchr(kind->subfolder, '/');
   ret_folders[0] = g_build_filename(folder, kind->subfolder, NULL);
-  ret_folders[1] = slash ? g_build_filename(folder, slash + 1, NULL) : NULL;
+  ret_folders[1] = strcmp(kind->plural, kind->subfolder) ? g_build_filename(folder, kind->plural, NULL) : NULL;
 }
 
 /* Names are names, not paths: nothing outside the library's folders is ever read by name. */

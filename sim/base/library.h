@@ -3,8 +3,8 @@
  *
  * A library is a list of folders, searched in order: those of --library, of ORRERY_PATH (colon-separated), then the one
  * that Orrery shipped with (the source tree, or PREFIX/share/orrery). In each, a document of kind KIND and name NAME is
- * the file SUBFOLDER/NAME.yaml, with SUBFOLDER as the kind's row says (devices: topologies/devices), or NAME.yaml
- * in a folder named as the last part of it (devices/), so that a user's own library can be flat.
+ * the file SUBFOLDER/NAME.yaml, with SUBFOLDER as the kind's row says (devices: topologies/devices), or PLURAL/NAME.yaml
+ * (devices/), so that a user's own library can be flat.
  *
  * Every document begins with `schema: KIND/1`. `base: NAME` lays the rest of the document on another one of its kind;
  * a cycle of bases is an error that shows the cycle.

@@ -42,7 +42,7 @@ cut_documents() {
     /^```yaml/ { inside = 1; text = kind = name = ""; next }
     /^```/ {
       if (inside && kind) {
-        folder = work "/library/" (kind == "model" ? "zoo" : kind "s")
+        folder = work "/library/" kind "s"
         system("mkdir -p " folder)
         path = folder "/" (name ? name : "unnamed-" ++unnamed) ".yaml"
         printf "%s", text > path

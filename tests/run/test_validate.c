@@ -27,7 +27,7 @@ static OrrLibrary *library;
 
 /* The path of the file; the caller frees it. */
 static char *put(const char *name, const char *text) {
-  char *path = g_build_filename(folder, "validation", name, NULL);
+  char *path = g_build_filename(folder, "validation-sets", name, NULL);
   g_assert_true(g_file_set_contents(path, text, -1, NULL));
   return path;
 }
@@ -290,7 +290,7 @@ static void remove_folder(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   folder = g_dir_make_tmp("orrery-validate-XXXXXX", NULL);
-  g_autofree char *sets = g_build_filename(folder, "validation", NULL);
+  g_autofree char *sets = g_build_filename(folder, "validation-sets", NULL);
   g_assert_cmpint(g_mkdir(sets, 0700), ==, 0);
   library = orr_library_new((const char *[]){folder, NULL});
   g_test_add_func("/validate/summary-odd", test_summary_odd);

@@ -99,6 +99,8 @@ static void test_folded_is_full(void) {
       "workload.parallel={tp: 8, pp: 2, dp: 4};workload.parallel.sequence-parallel=true",
       "workload.parallel={tp: 2, pp: 8, dp: 4}",
       "workload.parallel={tp: 1, pp: 1, dp: 64}",
+      /* groups that straddle nodes in different ways */
+      "cluster.nodes=3;model.heads=24;model.hidden=3072;workload.parallel={tp: 3, pp: 2, dp: 4}",
       "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, oversubscription: 4}",
       "cluster.max-nodes=0;cluster.fabric={kind: rail-optimized, levels: 2, nodes-per-group: 3, oversubscription: 2}",
   };
