@@ -68,6 +68,7 @@ typedef struct {
   int recompute; /* OrrRecompute */
   OrrOptimizer optimizer;
   OrrDataParallel data_parallel;
+  char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
   gint64 steps;
 } OrrTraining;
 

@@ -97,6 +97,14 @@ static OrrShard shard_of(const OrrTraining *params, const OrrModel *model) {
   };
 }
 
+static void check_collectives(const Check *check) {
+  const char *name = check->params->collectives;
+  if (g_str_equal(name, "auto") || orr_registry_find(&orr_collective_registry, name)) return;
+  g_autofree const char **names = orr_registry_names(&orr_collective_registry);
+  g_autofree char *known = g_strjoinv(", ", (char **)names);
+  orr_diags_error(check->diags, check->place, "collectives: unknown algorithm '%s' (allowed: auto, %s)", name, known);
+}
+
 void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const Check check = {params, model, cluster, place, diags};
@@ -106,6 +114,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   const OrrShard shard = shard_of(params, model);
   orr_transformer_check(model, &shard, place, diags);
   check_schedule(&check);
+  check_collectives(&check);
 }
 
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {

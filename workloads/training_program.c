@@ -83,7 +83,8 @@ void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint 
     if (segment->comm < 0) continue;
     const double comm_s = orr_training_tp_wire(plan, lane, segment->comm, segment->comm_bytes)->predicted_s;
     double slowdown_s = 0;
-    seconds[ORR_TIME_TP_COMM] += times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
+    seconds[ORR_TIME_TP_COMM] +=
+        times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
   }
 }
 

@@ -146,6 +146,13 @@ static void level_rings(GPtrArray *plans) {
   }
 }
 
+/* What the job forces, where that supports the call; NULL: whatever is fastest. */
+static const OrrCollectiveAlgorithm *forced(const OrrWires *wires, const OrrCollectiveCall *call) {
+  const OrrEntry *entry = orr_registry_find(&orr_collective_registry, wires->job->params->collectives);
+  const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entry;
+  return algorithm && algorithm->supports(&wires->context, call) ? algorithm : NULL;
+}
+
 /* The slowest group first: it is what a joint wire is told by. */
 static gint slower_first(gconstpointer a, gconstpointer b) {
   const OrrCollectivePlan *x = *(const OrrCollectivePlan *const *)a, *y = *(const OrrCollectivePlan *const *)b;
@@ -155,7 +162,7 @@ static gint slower_first(gconstpointer a, gconstpointer b) {
 gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCollectiveCall *calls, guint n_calls,
                         OrrWire *ret_wire, GError **error) {
   g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
-  if (!plan_all(wires, calls, n_calls, NULL, plans, error)) return FALSE;
+  if (!plan_all(wires, calls, n_calls, forced(wires, &calls[0]), plans, error)) return FALSE;
   if (!are_alike(plans)) {
     const OrrEntry *ring = orr_registry_find(&orr_collective_registry, "ring");
     if (!plan_all(wires, calls, n_calls, (const OrrCollectiveAlgorithm *)ring, plans, error)) return FALSE;

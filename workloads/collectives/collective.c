@@ -162,11 +162,10 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, cons
   }
   if (call->n < 2)
     return plan_new(algorithm ? algorithm : &orr_ring);
-  if (algorithm)
-    return plan_by(context, call, algorithm);
-  OrrCollectivePlan *plan = plan_best(context, call);
-  apply_measured(context, call, plan);
-  return plan;
+  g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
+  if (algorithm && algorithm != best->algorithm) return plan_by(context, call, algorithm);
+  apply_measured(context, call, best);
+  return g_steal_pointer(&best);
 }
 
 double orr_collective_bus_factor(OrrCollectiveOp op, guint n) {

@@ -79,7 +79,7 @@ extern const OrrRegistry orr_collective_registry;
 /* Plans @call by @algorithm, or where NULL by the one with the least predicted time. A group of one rank, or zero bytes
  * of one rank, takes no time and has no phases. ORR_FAULT_DOCUMENT when the forced algorithm does not support the call.
  * Inside one scale-up domain, where the profile has measured rows, the latency part is set so that the isolated call
- * takes its measured time. */
+ * takes its measured time; not where an algorithm is forced that would not be chosen: the rows are of NCCL's choice. */
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error);
 void orr_collective_plan_free(OrrCollectivePlan *plan);
