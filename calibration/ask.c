@@ -95,12 +95,15 @@ static const Question questions[] = {
 };
 
 static const Question *find_question(const char *name, GError **error) {
-  g_autoptr(GString) allowed = g_string_new(NULL);
+  const char *names[G_N_ELEMENTS(questions) + 1] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
     if (strcmp(questions[i].name, name) == 0) return &questions[i];
-    g_string_append_printf(allowed, "%s%s", i ? ", " : "", questions[i].name);
+    names[i] = questions[i].name;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s' (allowed: %s)", name, allowed->str);
+  const char *nearest = orr_nearest_word(name, names);
+  g_autofree char *allowed = g_strjoinv(", ", (char **)names);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", name,
+              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", allowed);
   return NULL;
 }
 
@@ -167,6 +170,7 @@ static int find_key(const Question *question, const char *name, gsize length, GE
 }
 
 static gboolean read_pairs(const Question *question, const char *const *key_values, double *values, GError **error) {
+  gboolean is_given[MAX_KEYS] = {FALSE};
   set_fallbacks(question, values);
   for (guint i = 0; key_values && key_values[i]; i++) {
     const char *equals = strchr(key_values[i], '=');
@@ -176,6 +180,11 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
     }
     int key = find_key(question, key_values[i], (gsize)(equals - key_values[i]), error);
     if (key < 0 || !parse_value(&question->keys[key], equals + 1, &values[key], error)) return FALSE;
+    if (is_given[key]) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is given twice", question->keys[key].name);
+      return FALSE;
+    }
+    is_given[key] = TRUE;
   }
   for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++)
     if (isnan(values[i])) {

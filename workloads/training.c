@@ -7,10 +7,11 @@ static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const sharding_words[] = {"none", "distributed-optimizer", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 
-#define SIZE(name_, member_, sentence_, fallback_)                                                                     \
+/* Products of three sizes stay within 64 bits. */
+#define SIZE(name_, member_, least_, sentence_, fallback_)                                                             \
   {                                                                                                                    \
     .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(OrrParallel, member_), .sentence = sentence_,             \
-    .fallback = fallback_, .flags = ORR_FIELD_UNSIGNED                                                                 \
+    .fallback = fallback_, .min = least_, .max = 1e6                                                                   \
   }
 #define FLAG(type_, name_, member_, sentence_, fallback_)                                                              \
   {                                                                                                                    \
@@ -29,11 +30,11 @@ static const char *const gradient_words[] = {"fp32", "same", NULL};
   }
 
 static const OrrField parallel_fields[] = {
-    SIZE("tp", tp, "Tensor-parallel size: GPUs that share every layer.", "1"),
-    SIZE("pp", pp, "Pipeline-parallel size: stages that share the layers.", "1"),
-    SIZE("dp", dp, "Data-parallel size: replicas of the model; 0 is as many as the GPUs hold.", "0"),
-    SIZE("cp", cp, "Context-parallel size; only 1 in this version.", "1"),
-    SIZE("ep", ep, "Expert-parallel size; only 1 in this version.", "1"),
+    SIZE("tp", tp, 1, "Tensor-parallel size: GPUs that share every layer.", "1"),
+    SIZE("pp", pp, 1, "Pipeline-parallel size: stages that share the layers.", "1"),
+    SIZE("dp", dp, 0, "Data-parallel size: replicas of the model; 0 is as many as the GPUs hold.", "0"),
+    SIZE("cp", cp, 1, "Context-parallel size; only 1 in this version.", "1"),
+    SIZE("ep", ep, 1, "Expert-parallel size; only 1 in this version.", "1"),
     FLAG(OrrParallel, "sequence-parallel", sequence_parallel,
          "Shard norms, dropouts and residuals over the tensor-parallel group by sequence.", "false"),
     FLAG(OrrParallel, "async-tp-all-reduce", async_tp_all_reduce,
@@ -52,13 +53,15 @@ static const OrrField batch_fields[] = {
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrBatch, global_size),
      .sentence = "Sequences in one optimizer step, over all replicas.",
-     .flags = ORR_FIELD_POSITIVE},
+     .min = 1,
+     .max = 1e9},
     {.name = "micro",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrBatch, micro),
      .sentence = "Sequences in one micro-batch of one replica.",
      .fallback = "1",
-     .flags = ORR_FIELD_POSITIVE},
+     .min = 1,
+     .max = 1e9},
 };
 static const OrrFieldTable batch_table = ORR_FIELD_TABLE("batch", "Batch sizes in sequences.", OrrBatch, batch_fields);
 
@@ -110,7 +113,8 @@ static const OrrField training_fields[] = {
      .offset = offsetof(OrrTraining, sequence),
      .sentence = "Tokens a sequence; 0 is the model's context.",
      .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED},
+     .min = 0,
+     .max = 1e8},
     WORD(OrrTraining, "precision", precision, precision_words,
          "The format of weights and activations; master weights and Adam's moments are fp32.", "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
@@ -135,7 +139,8 @@ static const OrrField training_fields[] = {
      .offset = offsetof(OrrTraining, steps),
      .sentence = "Optimizer steps to simulate; the iteration time is their mean.",
      .fallback = "1",
-     .flags = ORR_FIELD_POSITIVE},
+     .min = 1,
+     .max = 1e6},
 };
 const OrrFieldTable orr_training_table = ORR_FIELD_TABLE(
     "training", "A training job: parallelism, schedule, batch, precision.", OrrTraining, training_fields);

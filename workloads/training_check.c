@@ -16,28 +16,20 @@ typedef struct {
 
 static gint64 replicas(const OrrTraining *params, gint64 n_gpus) {
   const OrrParallel *p = &params->parallel;
-  const gint64 model_gpus = MAX(p->tp, 1) * MAX(p->pp, 1);
+  const gint64 model_gpus = p->tp * p->pp;
   return p->dp ? p->dp : MAX(n_gpus / model_gpus, 1);
 }
 
-static gboolean check_sizes(const Check *check) {
+static void check_axes(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
-  const struct {
-    const char *name;
-    gint64 size;
-  } sizes[] = {{"tp", p->tp}, {"pp", p->pp}};
-  gboolean fine = TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
-    if (sizes[i].size > 0) continue;
-    orr_diags_error(check->diags, check->place, "parallel.%s is 0: it must be 1 or more", sizes[i].name);
-    fine = FALSE;
-  }
   if (p->cp != 1)
     orr_diags_error(check->diags, check->place, "parallel.cp is " D ": only 1 is simulated in this version", p->cp);
   if (p->ep != 1)
     orr_diags_error(check->diags, check->place, "parallel.ep is " D ": only 1 is simulated in this version", p->ep);
-  return fine;
 }
+
+/* Classes of replicas are found by looking at every route of every replica: seconds and some GB here. */
+#define MOST_GPUS 1048576
 
 static void check_gpus(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
@@ -48,6 +40,8 @@ static void check_gpus(const Check *check) {
                     "tp * pp * dp = " D " * " D " * " D " = " D " GPUs, but the cluster has " D
                     " in use: change parallel, cluster.nodes or cluster.gpus",
                     p->tp, p->pp, dp, p->tp * p->pp * dp, n_gpus);
+  else if (n_gpus > MOST_GPUS)
+    orr_diags_error(check->diags, check->place, "the job has " D " GPUs, and the most is %d", n_gpus, MOST_GPUS);
 }
 
 static void check_schedule(const Check *check) {
@@ -105,11 +99,20 @@ static void check_collectives(const Check *check) {
   orr_diags_error(check->diags, check->place, "collectives: unknown algorithm '%s' (allowed: auto, %s)", name, known);
 }
 
+static void check_precision(const Check *check) {
+  const OrrDevice *device = &check->cluster->device;
+  const OrrDtype dtype = check->params->precision == 0 ? ORR_FP16 : ORR_BF16;
+  if (orr_device_peak_flops(device, dtype) > 0) return;
+  orr_diags_error(check->diags, check->place, "precision is %s, but device %s gives no peak rate for it",
+                  dtype == ORR_FP16 ? "fp16" : "bf16", device->name);
+}
+
 void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const Check check = {params, model, cluster, place, diags};
   check_order(&check);
-  if (!check_sizes(&check)) return;
+  check_precision(&check);
+  check_axes(&check);
   check_gpus(&check);
   const OrrShard shard = shard_of(params, model);
   orr_transformer_check(model, &shard, place, diags);

@@ -1,6 +1,7 @@
 /*
  * training_compile - a training job from parameters to a sealed program with its facts.
  */
+#include "sim/base/fault.h"
 #include "workloads/training_private.h"
 
 static OrrTrainingWork *work_new(const OrrJob *job) {
@@ -52,12 +53,27 @@ static double layer_seconds(const OrrJob *job, const OrrTrainingPlan *plan, cons
   return sum;
 }
 
+/* An op with what its replay and its span need is some 300 bytes, 600 where spans are stored. */
+#define MOST_OPS 1e7
+
+static gboolean check_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
+                          GError **error) {
+  const double n_ops = orr_training_n_ops(job, costs, plan);
+  if (n_ops <= MOST_OPS) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "the job is about %.3g operations to replay, and the most is %.0f million (some 3 GB of memory): take "
+              "fewer steps, fewer micro-batches (a larger batch.micro, a smaller batch.global), or fidelity folded",
+              n_ops, MOST_OPS / 1e6);
+  return FALSE;
+}
+
 static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
   OrrTrainingPlan plan;
   g_autofree double *optimizer_s = g_new(double, job->pp);
   for (gint64 stage = 0; stage < job->pp; stage++)
     optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
-  const gboolean planned = orr_training_plan_init(&plan, job, costs, job->world->fidelity, work->work.program, error);
+  const gboolean planned = orr_training_plan_init(&plan, job, costs, job->world->fidelity, work->work.program, error) &&
+                           check_ops(job, costs, &plan, error);
   if (planned) {
     orr_training_emit(job, costs, &plan, optimizer_s, work);
     work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
@@ -84,7 +100,7 @@ OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError 
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
   note_flops(training, &job);
-  orr_training_memory(&job, training->memory);
+  if (compiled) orr_training_memory(&job, training->memory); /* as long as the schedule, which may be too long */
   orr_training_costs_clear(&costs);
   return compiled ? g_steal_pointer(&work) : NULL;
 }

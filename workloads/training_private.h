@@ -164,6 +164,9 @@ const OrrWire *orr_training_tp_wire(const OrrTrainingPlan *plan, guint lane, int
 void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
                           double seconds[ORR_N_TIMES]);
 
+/* About how many ops orr_training_emit will emit; rather too many. */
+double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan);
+
 /* Emits the whole job into @work->work.program and notes its labels' seconds. */
 void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
                        const double *optimizer_s /* by stage */, OrrTrainingWork *work);

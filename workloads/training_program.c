@@ -329,6 +329,17 @@ static void add_lanes(Emitter *e) {
     }
 }
 
+/* A pass of a block: receive and send are 3 and 5 ops; a segment with its collective is 3 on average at most. */
+double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan) {
+  const double segments = costs->layer_forward.segments->len + costs->layer_backward.segments->len;
+  const double handover = job->pp * job->shape.chunks > 1 ? 8 : 0;
+  const double block = 2 * (handover + 1) + (plan->tp_alone ? 0 : 3 * segments * job->chunk_layers);
+  double ops = 0;
+  for (gint64 stage = 0; stage < job->pp; stage++)
+    ops += block * job->shape.chunks * job->shape.micro_batches + 4.0 * plan->buckets[stage]->len + 8;
+  return ops * plan->fold.n * job->params->steps;
+}
+
 static void forget(guint32 *slots, gsize n) {
   for (gsize i = 0; i < n; i++) slots[i] = NONE;
 }

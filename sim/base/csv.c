@@ -90,7 +90,8 @@ OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
     return NULL;
   }
-  g_autoptr(OrrCsv) csv = parse(text, path, diags);
+  const gboolean has_mark = g_str_has_prefix(text, "\xef\xbb\xbf"); /* spreadsheets begin UTF-8 with one */
+  g_autoptr(OrrCsv) csv = parse(text + (has_mark ? 3 : 0), path, diags);
   if (csv->header) return g_steal_pointer(&csv);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: no header line", path);
   return NULL;

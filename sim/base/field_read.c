@@ -96,6 +96,9 @@ static void read_int(Reader *reader, const OrrField *field, const OrrNode *node,
     *member = value;
 }
 
+/* Beyond any machine; inside, no product of a few of them leaves the doubles. */
+static gboolean is_absurd(double value) { return value != 0 && (fabs(value) > 1e30 || fabs(value) < 1e-30); }
+
 static void read_real(Reader *reader, const OrrField *field, const OrrNode *node, double *member) {
   g_autoptr(GError) error = NULL;
   double value = 0;
@@ -103,6 +106,8 @@ static void read_real(Reader *reader, const OrrField *field, const OrrNode *node
     report_found(reader, field->name, field->unit == ORR_UNIT_NONE ? "a number" : "a number with a unit", node);
   else if (!orr_quantity_parse(node->text, field->unit, &value, &error))
     orr_diags_error(reader->diags, node->place, "'%s': %s", field->name, error->message);
+  else if (is_absurd(value))
+    report_found(reader, field->name, "0, or between 1e-30 and 1e30 of its base unit", node);
   else if (check_range(reader, field, node, value))
     *member = value;
 }

@@ -117,9 +117,11 @@ char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *n
 static void add_names(const char *folder, GPtrArray *names) {
   g_autoptr(GDir) dir = folder ? g_dir_open(folder, 0, NULL) : NULL;
   const char *file;
-  while (dir && (file = g_dir_read_name(dir)))
-    if (*file != '.' && g_str_has_suffix(file, ".yaml"))
+  while (dir && (file = g_dir_read_name(dir))) {
+    g_autofree char *path = g_build_filename(folder, file, NULL);
+    if (*file != '.' && g_str_has_suffix(file, ".yaml") && g_file_test(path, G_FILE_TEST_IS_REGULAR))
       g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
+  }
 }
 
 static int compare_texts(gconstpointer a, gconstpointer b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -184,8 +186,11 @@ static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, G
 
 static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path, GPtrArray *chain,
                               OrrDiags *diags) {
+  const guint n_before = orr_diags_n_errors(diags);
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
   if (!root || !check_schema(root, kind, diags))
+    return NULL;
+  if (orr_diags_n_errors(diags) > n_before) /* a key twice, an alias: what the tree says is not what was written */
     return NULL;
   return lay_bases(library, kind, g_steal_pointer(&root), chain, diags);
 }

@@ -155,9 +155,10 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
 }
 
 void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags) {
+  const guint n_before = orr_diags_n_errors(diags); /* of the files before this one */
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
   const OrrDocumentCode *code = root ? code_of(root, diags) : NULL;
-  if (!code || orr_diags_n_errors(diags) > 0) return;
+  if (!code || orr_diags_n_errors(diags) > n_before) return;
   g_autoptr(OrrNode) tree = orr_library_read_file(library, code->kind, path, diags);
   if (tree) orr_documents_free(code, orr_documents_read(code, library, tree, diags));
 }

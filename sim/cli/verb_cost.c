@@ -35,16 +35,24 @@ static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrDiags *d
   return tree ? orr_documents_read(orr_documents_find("device"), library, tree, diags) : NULL;
 }
 
-/* @name: a profile; or a device that has none, which is answered from its datasheet. */
+static OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrDiags *diags) {
+  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, (OrrPlace){NULL, 0, 0}, diags);
+  return tree ? orr_profile_read(tree, library, diags) : NULL;
+}
+
+/* @name: a profile; or a device that names one; or one that has none, which is answered from its datasheet. */
 static gboolean load_machine(OrrLibrary *library, const char *name, Machine *machine, OrrDiags *diags) {
-  const OrrPlace place = {NULL, 0, 0};
   g_autofree char *profile_path = orr_library_path(library, "profile", name);
   g_autofree char *device_path = orr_library_path(library, "device", name);
-  if (!profile_path && device_path) return (machine->device = load_device(library, name, diags)) != NULL;
-  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
-  machine->profile = tree ? orr_profile_read(tree, library, diags) : NULL;
-  if (machine->profile) machine->device = load_device(library, orr_profile_device(machine->profile), diags);
-  return machine->device != NULL;
+  if (profile_path || !device_path) {
+    machine->profile = load_profile(library, name, diags);
+    if (machine->profile) machine->device = load_device(library, orr_profile_device(machine->profile), diags);
+    return machine->device != NULL;
+  }
+  machine->device = load_device(library, name, diags);
+  if (!machine->device || !machine->device->profile) return machine->device != NULL;
+  machine->profile = load_profile(library, machine->device->profile, diags);
+  return machine->profile != NULL;
 }
 
 static int answer_rows(const OrrCostModel *model, const char *op, GError **error) {

@@ -1,8 +1,10 @@
 /*
  * verb_run.c - orrery run FILE: a scenario, simulated, stored and summed up.
  */
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
@@ -11,7 +13,11 @@
 #include "sim/cli/summary.h"
 
 static char **settings, *database, *trace, *fidelity;
-static gboolean as_json, without_spans;
+static char *spans;
+static gboolean as_json;
+
+/* A longer time line is not stored unless asked for: about 100 bytes a span. */
+#define MANY_SPANS 250000
 
 static const GOptionEntry options[] = {
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
@@ -19,7 +25,8 @@ static const GOptionEntry options[] = {
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the run there (default orrery.db); 'none' stores nothing",
      "FILE"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the result as one JSON object", NULL},
-    {"no-spans", 0, 0, G_OPTION_ARG_NONE, &without_spans, "Store no spans: a smaller database, no critical path", NULL},
+    {"spans", 0, 0, G_OPTION_ARG_FILENAME, &spans,
+     "Store the time line: all, none, or auto (the default: where it has at most 250,000 spans)", "WHICH"},
     {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the time line for Perfetto (Trace Event format)", "FILE"},
     {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity, "auto, folded or full", "F"},
     {NULL},
@@ -54,18 +61,45 @@ static void print_json(const OrrOutcome *outcome) {
   printf("%s}\n", out->str);
 }
 
+static void drop_many_spans(OrrOutcome *outcome) {
+  if (!g_str_equal(spans, "auto") || outcome->spans->len <= MANY_SPANS) return;
+  g_autofree char *count = orr_show_count(outcome->spans->len);
+  g_ptr_array_add(outcome->warnings,
+                  g_strdup_printf("the time line of %s spans is not stored: --spans all stores it", count));
+  g_array_set_size(outcome->spans, 0);
+}
+
 /* All that can fail comes before the first word of the answer. */
-static gboolean keep(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
+static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
                      gint64 *ret_run_id, GError **error) {
   if (trace && !orr_outcome_trace(outcome, trace, error)) return FALSE;
+  drop_many_spans(outcome);
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
 
-/* A trace that cannot be written is told before the work, like a database. */
+/* A trace that cannot be written is told before the work, like a database. It is written beside its place and renamed,
+ * which would replace a device (/dev/stdout) by a file. */
 static gboolean check_trace(GError **error) {
   g_autofree char *folder = trace ? g_path_get_dirname(trace) : NULL;
-  if (!folder || g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace, folder);
+  if (!folder) return TRUE;
+  if (!*trace)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace wants the name of a file");
+  else if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace, folder);
+  else if (g_file_test(trace, G_FILE_TEST_EXISTS) && !g_file_test(trace, G_FILE_TEST_IS_REGULAR))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: is not a regular file", trace);
+  else if (g_access(folder, W_OK) != 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: the folder %s cannot be written to", trace, folder);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean check_spans(GError **error) {
+  static const char *const words[] = {"all", "auto", "none", NULL};
+  if (!spans) spans = g_strdup("auto");
+  if (g_strv_contains(words, spans)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--spans %s: allowed are all, auto and none", spans);
   return FALSE;
 }
 
@@ -80,7 +114,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
   if (!orr_cli_check_args(args, 1, 1, "run wants one scenario: a file, or a name of 'orrery list scenarios'", error) ||
-      !check_trace(error))
+      !check_trace(error) || !check_spans(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], diags, error);
@@ -88,7 +122,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!scenario) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
-  g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !without_spans), error);
+  g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
@@ -103,7 +137,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and sum it up.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--no-spans] [--json] [--trace FILE] [--fidelity F]",
+    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] [--fidelity F]",
     .more =
         "FILE is a scenario's file, or its name in the library. The database is made where there is none; each run\n"
         "is added to it whole or not at all.",

@@ -32,6 +32,7 @@
 #include <string_view>
 #include <vector>
 
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <simgrid/kernel/Timer.hpp>
@@ -121,6 +122,20 @@ void allow_deep_stack() {
   setrlimit(RLIMIT_STACK, &limit); /* where it is refused, only the deepest networks suffer */
 }
 
+/* SimGrid handles SIGINT and SIGSEGV itself: Ctrl-C in a run would crash it. What a signal does is the program's. */
+void open_world(OrrEngine *engine) {
+  static char name[] = "orrery";
+  static char quiet[] = "--log=root.thresh:critical";
+  static char *arguments[] = {name, quiet, nullptr};
+  int count = 2;
+  struct sigaction interrupt, crash;
+  sigaction(SIGINT, nullptr, &interrupt);
+  sigaction(SIGSEGV, nullptr, &crash);
+  engine->state = new World(&count, arguments);
+  sigaction(SIGINT, &interrupt, nullptr);
+  sigaction(SIGSEGV, &crash, nullptr);
+}
+
 gboolean simgrid_open(OrrEngine *engine, GError **error) {
   static bool taken = false;
   if (taken) {
@@ -129,13 +144,7 @@ gboolean simgrid_open(OrrEngine *engine, GError **error) {
   }
   taken = true;
   allow_deep_stack();
-  return guard(error, [engine] {
-    static char name[] = "orrery";
-    static char quiet[] = "--log=root.thresh:critical";
-    static char *arguments[] = {name, quiet, nullptr};
-    int count = 2;
-    engine->state = new World(&count, arguments);
-  });
+  return guard(error, [engine] { open_world(engine); });
 }
 
 void simgrid_close(OrrEngine *engine) {

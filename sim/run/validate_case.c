@@ -38,8 +38,8 @@ static void add_measured(OrrValidateCase *one, const char *column, const char *m
   double value;
   if (!read_number(text, scale, &value))
     refuse(one, column, text, "no number");
-  else if (value == 0)
-    refuse(one, column, text, "nothing can be compared with 0");
+  else if (!(value > 0))
+    refuse(one, column, text, "an error is a share of the measurement, which must be above 0");
   else {
     g_array_append_val(one->metrics, field);
     g_array_append_val(one->measured, value);

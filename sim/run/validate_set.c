@@ -39,7 +39,9 @@ void orr_validate_set_free(OrrValidateSet *set) {
 
 static void report_metric(const char *name, OrrPlace place, OrrDiags *diags) {
   g_autofree const char **names = g_new0(const char *, orr_training_result_table.n_fields + 1);
-  for (size_t i = 0; i < orr_training_result_table.n_fields; i++) names[i] = orr_training_result_table.fields[i].name;
+  for (size_t i = 0, n = 0; i < orr_training_result_table.n_fields; i++)
+    if (orr_validate_metric(orr_training_result_table.fields[i].name))
+      names[n++] = orr_training_result_table.fields[i].name;
   g_autofree char *nearest = g_strdelimit(g_strdup(orr_nearest_word(name, names)), "-", '_');
   orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");

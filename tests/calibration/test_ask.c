@@ -46,7 +46,7 @@ static void test_answers(void) {
 
 static void test_refusals(void) {
   assert_refused("gem", "m=1",
-                 "unknown operator 'gem' (allowed: all_gather, all_reduce, alltoall, attention_decode, "
+                 "unknown operator 'gem': did you mean 'gemm'? (allowed: all_gather, all_reduce, alltoall, attention_decode, "
                  "attention_prefill, broadcast, gemm, memory, reduce, reduce_scatter, sendrecv)");
   assert_refused("gemm", "mm=1", "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch)");
   assert_refused("gemm", "m=1 n=2", "gemm needs k=...");

@@ -161,7 +161,7 @@ static void test_refusals(void) {
     const char *sets, *says;
   } cases[] = {
       {"workload.parallel.dp=3", "tp * pp * dp = 4 * 4 * 3 = 48 GPUs"},
-      {"workload.parallel.tp=0", "parallel.tp is 0"},
+      {"workload.parallel.tp=0", "'tp' must be between 1 and 1000000"},
       {"workload.parallel={tp: 64, pp: 1, dp: 1}", "attention heads"},
       {"model.layers=18", "layers (18) cannot be divided by pp * chunks (4 * 1)"},
       {"workload.batch.global=30", "batch.global (30) cannot be divided"},

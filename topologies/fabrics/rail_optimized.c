@@ -45,13 +45,15 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, nodes_per_group),
      .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED,
+     .min = 0,
+     .max = 1e7,
      .sentence = "Nodes whose NICs of one rail share a leaf (a scalable unit); 0: as many as a leaf's ports allow."},
     {.name = "groups-per-pod",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, groups_per_pod),
      .fallback = "0",
-     .flags = ORR_FIELD_UNSIGNED,
+     .min = 0,
+     .max = 1e7,
      .sentence = "With three levels, groups whose leaves of one rail share spines; 0: as many as the radix allows."},
 };
 

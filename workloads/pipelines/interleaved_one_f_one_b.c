@@ -28,7 +28,8 @@ static const OrrField fields[] = {
      .offset = offsetof(Params, chunks),
      .sentence = "Model chunks a stage (Megatron's virtual pipeline size).",
      .fallback = "2",
-     .flags = ORR_FIELD_POSITIVE},
+     .min = 1,
+     .max = 1e6},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params, fields);

@@ -1,0 +1,67 @@
+/*
+ * bench.h - what the benchmarks share: a clock, medians, children, and the line that is printed.
+ *
+ * A figure is the median of a few tries, each in a process of its own where it needs a SimGrid engine (engine.h, rule
+ * 5) or would find the heap of the one before. Nothing here asserts on time: benchmarks report, tests judge.
+ */
+#ifndef ORR_BENCH_H
+#define ORR_BENCH_H
+
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BENCH_TRIES 5
+
+typedef double (*BenchBody)(gconstpointer data); /* returns the figure of one try */
+
+static inline void bench_row(const char *what, double figure, const char *unit) {
+  const int digits = figure >= 100 ? 0 : figure >= 10 ? 1 : figure >= 1 ? 2 : 3;
+  printf("%-70s %12.*f  %s\n", what, digits, figure, unit);
+  fflush(stdout);
+}
+
+static inline void bench_check(const GError *error) {
+  if (error) g_error("%s", error->message);
+}
+
+static inline double bench_since(gint64 begin_us) { return (double)(g_get_monotonic_time() - begin_us) * 1e-6; }
+
+static inline int bench_compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static inline double bench_median(double *values, guint n) {
+  qsort(values, n, sizeof *values, bench_compare);
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+/* @body in a child; its figure comes back over a pipe. */
+static inline double bench_in_child(BenchBody body, gconstpointer data) {
+  int ends[2], status = 0;
+  double figure = 0;
+  fflush(NULL);
+  if (pipe(ends) != 0) g_error("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    figure = body(data);
+    _exit(write(ends[1], &figure, sizeof figure) == sizeof figure ? 0 : 1);
+  }
+  close(ends[1]);
+  const gssize got = read(ends[0], &figure, sizeof figure);
+  close(ends[0]);
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || got != sizeof figure)
+    g_error("a try of a benchmark failed");
+  return figure;
+}
+
+static inline double bench_figure(BenchBody body, gconstpointer data) {
+  double figures[BENCH_TRIES];
+  for (guint i = 0; i < BENCH_TRIES; i++) figures[i] = bench_in_child(body, data);
+  return bench_median(figures, BENCH_TRIES);
+}
+
+#endif

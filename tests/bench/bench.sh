@@ -1,0 +1,34 @@
+#!/bin/sh
+# bench.sh BUILD - measures a build and prints one table: what, figure, unit; the machine first. A figure is the median
+# of five. docs/performance.md explains the rows. Compare figures of one run with each other, or of one machine over
+# time; nothing here passes or fails.
+set -eu
+build=$(cd "${1:-build}" && pwd)
+cd "$(dirname "$0")/../.."
+ninja -C "$build" --quiet orrery bench
+
+ORRERY_SHIPPED=$PWD
+export ORRERY_SHIPPED
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The rows of a validation set ten times over, so that a hundred configurations weigh more than starting up.
+grow() {
+  grep -v '^#' "$1" | head -n 1
+  for _ in 1 2 3 4 5 6 7 8 9 10; do grep -v '^#' "$1" | tail -n +2; done
+}
+
+processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
+memory=$(awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo)
+echo "machine: ${processor:-$(uname -m)}, $(nproc) cores, $memory GiB, $(uname -sr)"
+echo "build:   $("$build/orrery" --version), $(date +%Y-%m-%d), load $(cut -d' ' -f1 /proc/loadavg)"
+echo
+
+scenario=scenarios/gpt3-175b-1024-a100.yaml
+grow scenarios/validation/megatron-sc21.csv > "$scratch/rows.csv"
+"$build/tests/bench_process" "$build/orrery" "$scenario" "$scratch/results.db" megatron-sc21 "$scratch/rows.csv"
+"$build/tests/bench_scenario" "$scenario"
+"$build/tests/bench_engine"
+"$build/tests/bench_executor"
+"$build/tests/bench_cost"
+"$build/tests/bench_fabric"
