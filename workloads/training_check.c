@@ -96,7 +96,9 @@ static void check_collectives(const Check *check) {
   if (g_str_equal(name, "auto") || orr_registry_find(&orr_collective_registry, name)) return;
   g_autofree const char **names = orr_registry_names(&orr_collective_registry);
   g_autofree char *known = g_strjoinv(", ", (char **)names);
-  orr_diags_error(check->diags, check->place, "collectives: unknown algorithm '%s' (allowed: auto, %s)", name, known);
+  const char *nearest = orr_nearest_word(name, names);
+  orr_diags_error(check->diags, check->place, "collectives: unknown algorithm '%s'%s%s%s (allowed: auto, %s)", name,
+                  nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", known);
 }
 
 static void check_precision(const Check *check) {

@@ -70,12 +70,22 @@ static OrrPlace place_of(const OrrNode *tree, const char *key) {
   return node ? node->place : tree->place;
 }
 
+/* A profile that a device names must be there; one of the device's own name need not. */
+static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace place, OrrDiags *diags) {
+  g_autofree char *path = device->profile ? orr_library_path(library, "profile", device->profile) : NULL;
+  if (!device->profile || path) return;
+  g_auto(GStrv) known = orr_library_names(library, "profile");
+  g_autofree char *names = g_strjoinv(", ", known);
+  orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name, device->profile, names);
+}
+
 OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
   if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
   const guint before = orr_diags_n_errors(diags);
   orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
+  check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
   if (orr_diags_n_errors(diags) > before) return NULL;
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   kind->check(scenario->workload.params, &scenario->model, &scenario->cluster, place_of(tree, "workload"), diags);

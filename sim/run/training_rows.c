@@ -188,7 +188,7 @@ static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,
-        g_strdup_printf("%d operators lie outside the measured range of the profile: see the view operators",
+        g_strdup_printf("operators outside the measured range of the profile: %d, see the view operators",
                         (int)r->costs_outside));
   if (!r->fits) {
     g_autofree char *peak = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);

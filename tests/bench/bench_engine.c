@@ -1,8 +1,8 @@
 /*
  * The engines alone: transfers over three links each, so many in flight, and calls at a time.
  *
- * The links of a transfer are drawn from as many as keep some 10 transfers from meeting: 16 in flight over 48 links are
- * one crowded corner, 1,000 over 300,000 a large fabric where few flows meet.
+ * Each transfer draws three neighbours out of all links: 16 in flight over 48 links meet all the time, 1,000 over
+ * 300,000 hardly ever. The first is the price of solving the sharing, the second that of the engine's own lists.
  */
 #include "sim/base/random.h"
 #include "sim/engine/engine.h"

@@ -1,8 +1,8 @@
 /*
- * bench_process ORRERY SCENARIO DB SET ROWS.csv - whole processes, as a user runs them: wall time, start to exit, and peak
- * memory (the largest resident set). SET is a validation set's name; ROWS.csv are its rows, many times over.
+ * bench_process ORRERY SCENARIO DB SET ROWS.csv - whole processes, as a user runs them: wall time from start to exit,
+ * and peak memory (the largest resident set). SET is a validation set's name; ROWS.csv are its rows, a few times over.
  */
-#include <string.h>
+#include <stdarg.h>
 #include <sys/resource.h>
 
 #include "tests/bench/bench.h"
@@ -35,13 +35,20 @@ static Process median_of_tries(char **command) {
   return (Process){bench_median(wall_s, BENCH_TRIES), bench_median(memory_mb, BENCH_TRIES)};
 }
 
-/* @words: the command line; each try of `run` adds to a database of its own folder, as a user's does. */
-static Process measure(const char *what, const char *orrery, const char *words) {
+/* Runs the command line; prints and returns its medians. */
+static Process measure(const char *orrery, const char *what, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+static Process measure(const char *orrery, const char *what, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *words = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
   g_autofree char *line = g_strdup_printf("%s %s", orrery, words);
   g_auto(GStrv) command = g_strsplit(line, " ", -1);
   const Process found = median_of_tries(command);
-  g_autofree char *memory = g_strdup_printf("%s, peak memory", what);
-  bench_row(what, found.wall_s, "s");
+  g_autofree char *wall = g_strdup_printf("process: %s", what);
+  g_autofree char *memory = g_strdup_printf("process: %s, peak memory", what);
+  bench_row(wall, found.wall_s, "s");
   bench_row(memory, found.memory_mb, "MB");
   return found;
 }
@@ -58,29 +65,25 @@ static guint n_rows(const char *csv) {
 }
 
 static void measure_runs(const char *orrery, const char *scenario, const char *db) {
-  g_autofree char *folded = g_strdup_printf("run %s --fidelity folded --db %s", scenario, db);
-  g_autofree char *full = g_strdup_printf("run %s --fidelity full --db %s", scenario, db);
-  g_autofree char *bare = g_strdup_printf("run %s --fidelity folded --db none", scenario);
-  g_autofree char *bare_full = g_strdup_printf("run %s --fidelity full --db none", scenario);
-  measure("process: orrery --version", orrery, "--version");
-  const Process a = measure("process: run, folded (default)", orrery, folded);
-  const Process b = measure("process: run, full", orrery, full);
-  bench_row("process: run, full over folded", b.wall_s / a.wall_s, "times");
-  const Process c = measure("process: run, folded, nothing stored", orrery, bare);
-  const Process d = measure("process: run, full, nothing stored", orrery, bare_full);
-  bench_row("process: run, full over folded, nothing stored", d.wall_s / c.wall_s, "times");
+  measure(orrery, "orrery --version", "--version");
+  const Process folded = measure(orrery, "run, folded", "run %s --fidelity folded --db %s", scenario, db);
+  const Process full = measure(orrery, "run, full", "run %s --fidelity full --db %s", scenario, db);
+  bench_row("process: run, full over folded", full.wall_s / folded.wall_s, "times");
+  measure(orrery, "run, full, its whole time line stored", "run %s --fidelity full --spans all --db %s", scenario, db);
+  const Process bare = measure(orrery, "run, folded, nothing stored", "run %s --fidelity folded --db none", scenario);
+  const Process bare_full = measure(orrery, "run, full, nothing stored", "run %s --fidelity full --db none", scenario);
+  bench_row("process: run, full over folded, nothing stored", bare_full.wall_s / bare.wall_s, "times");
 }
 
 static void measure_sets(const char *orrery, const char *set, const char *csv) {
-  g_autofree char *once = g_strdup_printf("validate %s --db none", set);
-  g_autofree char *one = g_strdup_printf("validate %s --rows %s --db none -j 1", set, csv);
-  g_autofree char *two = g_strdup_printf("validate %s --rows %s --db none -j 2", set, csv);
-  g_autofree char *what = g_strdup_printf("process: validate %s, %u rows", set, n_rows(csv));
-  g_autofree char *what_two = g_strdup_printf("%s, -j 2", what);
-  measure("process: validate, the ten SC21 rows", orrery, once);
-  const Process a = measure(what, orrery, one), b = measure(what_two, orrery, two);
-  bench_row("process: configurations a second, -j 1", n_rows(csv) / a.wall_s, "rows/s");
-  bench_row("process: configurations a second, -j 2", n_rows(csv) / b.wall_s, "rows/s");
+  const guint n = n_rows(csv);
+  g_autofree char *what = g_strdup_printf("validate, %u rows", n);
+  g_autofree char *what_two = g_strdup_printf("validate, %u rows, two at once", n);
+  measure(orrery, "validate, its own rows", "validate %s --db none", set);
+  const Process one = measure(orrery, what, "validate %s --rows %s --db none -j 1", set, csv);
+  const Process two = measure(orrery, what_two, "validate %s --rows %s --db none -j 2", set, csv);
+  bench_row("process: configurations a second", n / one.wall_s, "rows/s");
+  bench_row("process: configurations a second, two at once", n / two.wall_s, "rows/s");
 }
 
 int main(int argc, char **argv) {

@@ -145,6 +145,7 @@ static void test_names(void) {
       {"kind: training", "kind: trainign", "did you mean 'training'?"},
       {"kind: 1f1b", "kind: 1f1bb", "did you mean '1f1b'?"},
       {"bf16\n", "bf61\n", "did you mean 'bf16'?"},
+      {"bf16\n", "bf16\n  collectives: hierachical\n", "did you mean 'hierarchical'?"},
       {NULL, NULL, NULL},
   });
 }
