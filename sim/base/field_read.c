@@ -188,9 +188,15 @@ static void read_sections(Reader *reader, const OrrField *field, const OrrNode *
   }
 }
 
+/* `base: ENTRY` in the map of a choice: an entry's name that `base:` of the whole document laid under the map. */
+static const OrrNode *base_entry(const OrrField *field, const OrrNode *node) {
+  const OrrNode *base = node->kind == ORR_NODE_MAP ? orr_node_get(node, "base") : NULL;
+  return base && base->kind == ORR_NODE_SCALAR && orr_registry_find(field->registry, base->text) ? base : NULL;
+}
+
 /* Where a choice may also be a document: a scalar that is no entry is asked from the library if that has it. */
 static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const OrrNode *node, OrrNode **ret_owned) {
-  if (!field->document || node->kind == ORR_NODE_LIST)
+  if (!field->document || node->kind == ORR_NODE_LIST || base_entry(field, node))
     return node;
   if (node->kind == ORR_NODE_MAP)
     return expand(reader, field, node, ret_owned);
@@ -204,6 +210,8 @@ static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const
 static const OrrEntry *pick_entry(Reader *reader, const OrrField *field, const OrrNode *node) {
   g_autofree const char **names = orr_registry_names(field->registry);
   const OrrNode *kind = node->kind == ORR_NODE_MAP ? orr_node_get(node, "kind") : node;
+  if (!kind)
+    kind = base_entry(field, node);
   if (!kind) {
     const OrrEntry *entry = orr_field_fallback_entry(field);
     g_autofree char *allowed = g_strjoinv(", ", (char **)names);
@@ -241,7 +249,7 @@ static void read_choice(Reader *reader, const OrrField *field, const OrrNode *no
     return;
   g_autoptr(OrrNode) bare = orr_node_new_map(found->place);
   const OrrNode *map = found->kind == ORR_NODE_MAP ? found : bare;
-  int extra_keys = KEYS_OF_CHOICE | (field->document ? KEYS_OF_DOCUMENT : 0);
+  int extra_keys = KEYS_OF_CHOICE | (field->document || base_entry(field, map) ? KEYS_OF_DOCUMENT : 0);
   member->entry = entry;
   if (entry->params) {
     member->params = g_malloc0(entry->params->size);

@@ -136,9 +136,19 @@ static gboolean chosen_otherwise(const OrrNode *base, const OrrNode *over, const
   return was && is && !g_str_equal(was, is);
 }
 
+/* A name under a map that picks nothing itself: the map changes what the name stands for. */
+static OrrNode *merge_name(const OrrNode *name, const OrrNode *over) {
+  OrrNode *merged = orr_node_copy(over);
+  orr_node_set(merged, "base", orr_node_copy(name));
+  return merged;
+}
+
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
   if (!over)
     return orr_node_copy(base);
+  if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP && find(over, "base") == G_MAXUINT &&
+      find(over, "kind") == G_MAXUINT)
+    return merge_name(base, over);
   if (!base || base->kind != ORR_NODE_MAP || over->kind != ORR_NODE_MAP || chosen_otherwise(base, over, "kind") ||
       chosen_otherwise(base, over, "base"))
     return orr_node_copy(over);

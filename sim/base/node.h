@@ -39,7 +39,8 @@ gboolean orr_node_remove(OrrNode *map, const char *key);            /* TRUE when
 gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);        /* places and quotes aside; map order counts */
 
 /* @base with @over laid on it: maps merge key by key and in depth, anything else is replaced. A map whose `kind` (or
- * `base`) differs from the base's replaces it whole: the parameters of one choice mean nothing to another. New tree. */
+ * `base`) differs from the base's replaces it whole: the parameters of one choice mean nothing to another. A map that
+ * picks nothing (neither key) on a name becomes {base: name, ...}. New tree. */
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over);
 
 G_END_DECLS

@@ -76,7 +76,9 @@ static void test_merge(void) {
   assert_merge("{a: 1, m: {x: 1, y: 2}}", "{m: {y: 3, z: 4}, b: 5}", "{a: 1, m: {x: 1, y: 3, z: 4}, b: 5}");
   assert_merge("{a: [1, 2, 3]}", "{a: [4]}", "{a: [4]}");
   assert_merge("{a: {x: 1}}", "{a: name}", "{a: name}");
-  assert_merge("{a: name}", "{a: {x: 1}}", "{a: {x: 1}}");
+  assert_merge("{a: name}", "{a: {x: 1}}", "{a: {x: 1, base: name}}"); /* what the name stands for, with x changed */
+  assert_merge("{a: name}", "{a: {base: other, x: 1}}", "{a: {base: other, x: 1}}");
+  assert_merge("{a: name}", "{a: {kind: other, x: 1}}", "{a: {kind: other, x: 1}}");
   assert_merge("{}", "{a: 1}", "{a: 1}");
   assert_merge("{a: 1}", "{}", "{a: 1}");
 }

@@ -5,12 +5,11 @@
 set -eu
 build=$(cd "${1:-build}" && pwd)
 cd "$(dirname "$0")/../.."
-ninja -C "$build" --quiet orrery bench
-
 ORRERY_SHIPPED=$PWD
 export ORRERY_SHIPPED
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+ninja -C "$build" orrery bench > "$scratch/log" || { cat "$scratch/log"; exit 1; }
 
 # The rows of a validation set three times over, so that the slowest row does not decide how well two at once fill two cores.
 grow() {

@@ -59,7 +59,8 @@ static double profile_ms(gconstpointer name) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrProfile) profile = bench_profile(library, name);
-  return bench_since(begin_us) * 1e3;
+  const double ms = bench_since(begin_us) * 1e3;
+  return profile ? ms : 0;
 }
 
 static double model_ms(gconstpointer data) {
@@ -69,8 +70,9 @@ static double model_ms(gconstpointer data) {
   g_autoptr(OrrProfile) profile = bench_profile(library, device->name);
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrCostModel) model = orr_cost_model_new(profile, device, &error);
+  const double ms = bench_since(begin_us) * 1e3;
   bench_check(error);
-  return bench_since(begin_us) * 1e3;
+  return model ? ms : 0;
 }
 
 static double yaml_mb_per_second(gconstpointer path) {
@@ -84,7 +86,7 @@ static double yaml_mb_per_second(gconstpointer path) {
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, length, path, diags);
   const double rate = (double)length * 1e-6 / bench_since(begin_us);
   bench_check_diags(diags);
-  return rate;
+  return tree ? rate : 0;
 }
 
 static void measure_lookups(OrrLibrary *library, const OrrDevice *device) {

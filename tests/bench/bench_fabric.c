@@ -14,8 +14,9 @@ static double build_us(gconstpointer cluster) {
   g_autoptr(GError) error = NULL;
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 1, &error);
+  const double us = bench_since(begin_us) * 1e6;
   bench_check(error);
-  return bench_since(begin_us) * 1e6;
+  return fabric ? us : 0;
 }
 
 static double route_ns(gconstpointer cluster) {
@@ -56,8 +57,9 @@ static double plan_ms(gconstpointer data) {
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrCollectivePlan) plan =
       orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)entry, &error);
+  const double ms = bench_since(begin_us) * 1e3;
   bench_check(error);
-  return bench_since(begin_us) * 1e3;
+  return plan ? ms : 0;
 }
 
 int main(void) {

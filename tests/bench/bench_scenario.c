@@ -14,7 +14,8 @@ static double read_ms(gconstpointer data) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrScenario) scenario = bench_scenario(library, file);
-  return bench_since(begin_us) * 1e3;
+  const double ms = bench_since(begin_us) * 1e3;
+  return scenario ? ms : 0;
 }
 
 typedef struct {

@@ -146,6 +146,16 @@ static void test_steps(void) {
   assert_close(one.result.iteration_time_s, two.result.iteration_time_s, 1e-6);
 }
 
+/* A part of what the cluster's base names by name can be changed alone: the device, the fabric. */
+static void test_overrides(void) {
+  const Answer plain = simulate(""), small = simulate("cluster.device.memory=4 GiB");
+  g_assert_cmpfloat(plain.result.iteration_time_s, ==, small.result.iteration_time_s);
+  g_assert_true(plain.result.fits);
+  g_assert_false(small.result.fits);
+  const Answer slow = simulate("cluster.fabric.switch-latency=100 us");
+  g_assert_cmpfloat(slow.result.iteration_time_s, >, plain.result.iteration_time_s);
+}
+
 /* Oversubscribing the spine cannot make a step faster, and 16:1 must slow the gradient reduction down. */
 static void test_oversubscription(void) {
   const char *const fabric =
@@ -200,6 +210,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/engines-agree", test_engines_agree);
   g_test_add_func("/training/bubble", test_bubble);
   g_test_add_func("/training/steps", test_steps);
+  g_test_add_func("/training/overrides", test_overrides);
   g_test_add_func("/training/oversubscription", test_oversubscription);
   g_test_add_func("/training/refusals", test_refusals);
   g_test_add_func("/training/tables", test_tables);
