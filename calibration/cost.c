@@ -5,6 +5,7 @@
  * 1. A model is read-only after orr_cost_model_new: it may be asked from several threads.
  * 2. What tables hold is log(measured / roofline), with the same roofline that is asked for elsewhere: at a row the
  *    answer is the row, and away from all rows the roofline carries the trend.
+ *    A device that differs from the measured one so scales every answer by its own roofline.
  * 3. An answer is above 0 and finite for any shape above 0; a shape with a 0 in it costs 0.
  */
 #include "calibration/cost.h"
@@ -24,8 +25,11 @@ static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
     [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
 };
 
-static gboolean find_peaks(OrrCostModel *model, GError **error) {
+/* From here on the model's rooflines are @device's. */
+static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError **error) {
+  model->device = device;
   for (int d = 0; d < ORR_N_DTYPES; d++) {
+    model->peak_flops[d] = 0;
     for (int i = 0; i < 4 && model->peak_flops[d] <= 0; i++)
       model->peak_flops[d] = orr_device_peak_flops(model->device, stand_ins[d][i]);
     model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
@@ -62,19 +66,34 @@ static void collective_free(OrrCostCollective *collective) {
   g_free(collective);
 }
 
+static gboolean is_another_device(const OrrCostModel *model) {
+  const OrrDevice *a = model->device, *b = model->measured_on;
+  gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
+  for (int d = 0; d < ORR_N_DTYPES && !differs; d++)
+    differs = orr_device_peak_flops(a, (OrrDtype)d) != orr_device_peak_flops(b, (OrrDtype)d);
+  return differs;
+}
+
 OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device, GError **error) {
+  return orr_cost_model_new_scaled(profile, device, device, error);
+}
+
+OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
+                                        const OrrDevice *device, GError **error) {
   g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
-  model->device = device;
+  model->measured_on = measured_on;
   model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)attention_free);
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
-  if (!find_peaks(model, error)) return NULL;
+  if (!take_device(model, measured_on, error)) return NULL;
   if (profile && !build_tables(model, profile, error)) {
     g_prefix_error(error, "profile %s: ", profile->name);
     return NULL;
   }
+  if (!take_device(model, device, error)) return NULL;
+  model->is_scaled = is_another_device(model);
   return g_steal_pointer(&model);
 }
 
@@ -92,7 +111,7 @@ double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double b
   return model->constants->kernel_overhead_s + sqrt(compute_s * compute_s + memory_s * memory_s);
 }
 
-OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
+static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
   switch ((OrrOperatorKind)op->kind) {
   case ORR_OPERATOR_GEMM:
     return orr_cost_gemm(model, op);
@@ -104,6 +123,12 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
     break;
   }
   return (OrrCost){0, ORR_HOW_MODELLED};
+}
+
+OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
+  OrrCost cost = ask_table(model, op);
+  if (model->is_scaled && cost.how < ORR_HOW_MODELLED) cost.how = ORR_HOW_MODELLED;
+  return cost;
 }
 
 OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model) {

@@ -31,6 +31,10 @@ typedef struct OrrCostModel OrrCostModel;
 
 /* @profile may be NULL: then everything is modelled from the datasheet. Both must outlive the model. */
 OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device, GError **error);
+/* The same for a @device that differs from the one that the rows were @measured_on (a what-if: more bandwidth, another
+ * clock): what a table holds is how far a kernel is from its device's roofline, and that is kept. */
+OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
+                                        const OrrDevice *device, GError **error);
 void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 

@@ -45,14 +45,6 @@ static OrrCost interpolate(const GArray *bytes_axis, const GArray *us, double by
   return (OrrCost){t[i - 1] * pow(t[i] / t[i - 1], share) * 1e-6, ORR_HOW_INTERPOLATED};
 }
 
-gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
-                             OrrCost *ret_cost) {
-  const OrrCostCollective *rows = find_rows(model, op, n_ranks);
-  if (!rows) return FALSE;
-  *ret_cost = bytes > 0 ? interpolate(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
-  return TRUE;
-}
-
 /* Steps of a ring, and the share of the bytes that crosses each link in all; ranks count from 2. */
 static double ring_steps(const char *op, double n, double *ret_share) {
   double through = (n - 1) / n;
@@ -62,12 +54,35 @@ static double ring_steps(const char *op, double n, double *ret_share) {
   return strcmp(op, "all_reduce") == 0 ? 2 * (n - 1) : strcmp(op, "sendrecv") == 0 ? 1 : n - 1;
 }
 
-OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes) {
-  if (n_ranks < 2) return (OrrCost){0, ORR_HOW_MODELLED};
+static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, const char *op, gint64 n_ranks,
+                           double bytes) {
   const OrrProfileConstants *constants = model->constants;
   double share, steps = ring_steps(op, (double)n_ranks, &share);
-  double efficiency = model->device->scale_up_efficiency > 0 ? model->device->scale_up_efficiency : 1;
-  double bandwidth = model->device->scale_up_bytes_per_s * efficiency;
+  double efficiency = device->scale_up_efficiency > 0 ? device->scale_up_efficiency : 1;
+  double bandwidth = device->scale_up_bytes_per_s * efficiency;
   double time_s = constants->collective_launch_s + steps * constants->scale_up_step_s;
-  return (OrrCost){bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY, ORR_HOW_MODELLED};
+  return bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY;
+}
+
+OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes) {
+  if (n_ranks < 2) return (OrrCost){0, ORR_HOW_MODELLED};
+  return (OrrCost){ring_seconds(model, model->device, op, n_ranks, bytes), ORR_HOW_MODELLED};
+}
+
+/* A device that differs from the measured one takes the time in the ratio of their rings. */
+static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, OrrCost *cost) {
+  const double here_s = ring_seconds(model, model->device, op, n_ranks, bytes);
+  const double there_s = ring_seconds(model, model->measured_on, op, n_ranks, bytes);
+  if (here_s == there_s) return;
+  cost->time_s *= here_s / there_s;
+  cost->how = ORR_HOW_MODELLED;
+}
+
+gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                             OrrCost *ret_cost) {
+  const OrrCostCollective *rows = find_rows(model, op, n_ranks);
+  if (!rows) return FALSE;
+  *ret_cost = bytes > 0 ? interpolate(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
+  if (bytes > 0) scale_to_device(model, op, n_ranks, bytes, ret_cost);
+  return TRUE;
 }

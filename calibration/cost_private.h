@@ -25,7 +25,9 @@ typedef struct {
 } OrrCostCollective;
 
 struct OrrCostModel {
-  const OrrDevice *device;
+  const OrrDevice *device;      /* asked about */
+  const OrrDevice *measured_on; /* the rows are from; differs from `device` in a what-if */
+  gboolean is_scaled;           /* they differ in what kernels depend on: no answer is a measured one */
   OrrProfileConstants defaults; /* holds constants where there is no profile */
   const OrrProfileConstants *constants;
   const GPtrArray *kernels;     /* OrrProfileKernel*, the profile's; NULL: none */

@@ -20,6 +20,31 @@ static OrrProfile *load_profile(OrrLibrary *library, const OrrDevice *device, Or
   return g_steal_pointer(&profile);
 }
 
+/* The device that @profile's rows were measured on, from the library: a scenario may have changed its own. FALSE, and
+ * @ret_device untouched, where the library does not know it. */
+static gboolean load_measured_device(OrrLibrary *library, const OrrProfile *profile, OrrDevice *ret_device) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const char *name = orr_profile_device(profile);
+  const OrrPlace place = {g_intern_string(orr_profile_name(profile)), 0, 0};
+  g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, place, diags);
+  OrrDevice device;
+  if (!tree) return FALSE;
+  const gboolean is_read = orr_fields_read(&orr_device_table, tree, library, diags, &device);
+  if (is_read) *ret_device = device;
+  else orr_fields_clear(&orr_device_table, &device);
+  return is_read;
+}
+
+typedef struct {
+  OrrDevice device;
+  gboolean is_known;
+} MeasuredDevice;
+
+static void measured_device_clear(MeasuredDevice *measured) {
+  if (measured->is_known) orr_fields_clear(&orr_device_table, &measured->device);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MeasuredDevice, measured_device_clear)
+
 static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, GError **error) {
   const gboolean ideal = scenario->engine == ORR_REPLAY_IDEAL ||
                          (scenario->engine == ORR_REPLAY_AUTO && orr_program_uncontended(work->program));
@@ -72,7 +97,11 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
     g_propagate_error(error, g_steal_pointer(&failure));
     return NULL;
   }
-  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &scenario->cluster.device, error);
+  const OrrDevice *device = &scenario->cluster.device;
+  g_auto(MeasuredDevice) measured = {0};
+  measured.is_known = profile && load_measured_device(library, profile, &measured.device);
+  g_autoptr(OrrCostModel) cost =
+      orr_cost_model_new_scaled(profile, measured.is_known ? &measured.device : device, device, error);
   if (!cost) return NULL;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, scenario->seed, error);
   if (!fabric) return NULL;

@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 ninja -C "$build" orrery bench > "$scratch/log" || { cat "$scratch/log"; exit 1; }
 
-# The rows of a validation set three times over, so that the slowest row does not decide how well two at once fill two cores.
+# The rows of a validation set three times over: the slowest one alone would decide how well two at once fill two cores.
 grow() {
   grep -v '^#' "$1" | head -n 1
   for _ in 1 2 3; do grep -v '^#' "$1" | tail -n +2; done

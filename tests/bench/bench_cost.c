@@ -89,15 +89,30 @@ static double yaml_mb_per_second(gconstpointer path) {
   return tree ? rate : 0;
 }
 
-static void measure_lookups(OrrLibrary *library, const OrrDevice *device) {
+static OrrCostModel *cost_model(const OrrProfile *profile, const OrrDevice *device) {
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrProfile) profile = bench_profile(library, device->name);
-  g_autoptr(OrrCostModel) model = orr_cost_model_new(profile, device, &error);
+  OrrCostModel *model = orr_cost_model_new(profile, device, &error);
   bench_check(error);
-  bench_row("cost: GEMM lookup, warm", bench_figure(lookup_ns, &(Ask){gemm, model}), "ns");
+  return model;
+}
+
+static void measure_lookups(OrrLibrary *library, const OrrDevice *device) {
+  g_autoptr(OrrProfile) profile = bench_profile(library, device->name);
+  g_autoptr(OrrCostModel) model = cost_model(profile, device);
+  bench_row("cost: GEMM lookup, warm, h100-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}), "ns");
   bench_row("cost: attention lookup, warm", bench_figure(lookup_ns, &(Ask){attention, model}), "ns");
   bench_row("cost: memory-bound lookup, warm", bench_figure(lookup_ns, &(Ask){memory, model}), "ns");
   bench_row("cost: measured collective lookup, warm", bench_figure(collective_ns, model), "ns");
+}
+
+/* A profile with wave quantisation, which the H100's has not. */
+static void measure_waves(OrrLibrary *library) {
+  OrrCluster cluster;
+  bench_cluster(library, "base: dgx-a100-superpod", &cluster);
+  g_autoptr(OrrProfile) profile = bench_profile(library, cluster.device.name);
+  g_autoptr(OrrCostModel) model = cost_model(profile, &cluster.device);
+  bench_row("cost: GEMM lookup, warm, a100-80gb-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}), "ns");
+  orr_fields_clear(&orr_cluster_table, &cluster);
 }
 
 int main(void) {
@@ -106,6 +121,7 @@ int main(void) {
   OrrCluster cluster;
   bench_cluster(library, "base: dgx-h100-superpod", &cluster);
   measure_lookups(library, &cluster.device);
+  measure_waves(library);
   bench_row("cost: h100-sxm profile read from YAML", bench_figure(profile_ms, "h100-sxm"), "ms");
   bench_row("cost: a100-80gb-sxm profile read from YAML", bench_figure(profile_ms, "a100-80gb-sxm"), "ms");
   bench_row("cost: h100-sxm cost model made from the profile", bench_figure(model_ms, &cluster.device), "ms");

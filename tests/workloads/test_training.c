@@ -152,6 +152,12 @@ static void test_overrides(void) {
   g_assert_cmpfloat(plain.result.iteration_time_s, ==, small.result.iteration_time_s);
   g_assert_true(plain.result.fits);
   g_assert_false(small.result.fits);
+  /* What is measured scales with the device: twice the rate, all but twice the GEMMs; twice the NVLink, less tp-comm. */
+  const Answer fast = simulate("cluster.device.bf16=624 TFLOP/s");
+  g_assert_cmpfloat(fast.times[ORR_TIME_GEMM], <, 0.6 * plain.times[ORR_TIME_GEMM]);
+  g_assert_cmpfloat(fast.times[ORR_TIME_GEMM], >, 0.49 * plain.times[ORR_TIME_GEMM]);
+  const Answer wide = simulate("cluster.device.scale-up-bandwidth=600 GB/s");
+  g_assert_cmpfloat(wide.times[ORR_TIME_TP_COMM], <, 0.8 * plain.times[ORR_TIME_TP_COMM]);
   const Answer slow = simulate("cluster.fabric.switch-latency=100 us");
   g_assert_cmpfloat(slow.result.iteration_time_s, >, plain.result.iteration_time_s);
 }
