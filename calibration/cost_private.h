@@ -10,14 +10,21 @@
 
 G_BEGIN_DECLS
 
-/* Attention of one head size: queries' heads x batch x length. */
+/* Attention with so many query heads for each key head: key heads x batch x length. */
+typedef struct {
+  double group;
+  OrrGrid *grid;
+} OrrCostAttentionGroup;
+
+/* Attention of one head size. */
 typedef struct {
   OrrProfilePhase phase;
   OrrDtype kv_dtype;
   gint64 head_dim;
-  gint64 kv_heads; /* 0: as many as there are heads */
-  OrrGrid *grid;
+  GArray *groups; /* OrrCostAttentionGroup, the group rising */
 } OrrCostAttention;
+
+void orr_cost_attention_free(OrrCostAttention *attention);
 
 typedef struct {
   const OrrProfileCollective *row;
@@ -30,7 +37,7 @@ struct OrrCostModel {
   gboolean is_scaled;           /* they differ in what kernels depend on: no answer is a measured one */
   OrrProfileConstants defaults; /* holds constants where there is no profile */
   const OrrProfileConstants *constants;
-  const GPtrArray *kernels;     /* OrrProfileKernel*, the profile's; NULL: none */
+  const GPtrArray *kernels;        /* OrrProfileKernel*, the profile's; NULL: none */
   double peak_flops[ORR_N_DTYPES]; /* of the nearest format that the device has */
   gboolean has_peak[ORR_N_DTYPES]; /* FALSE: it stands in for a format that the device lacks */
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
