@@ -48,6 +48,30 @@ OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtyp
   };
 }
 
+/* Activations stay in 16 bits where the weights have fewer. */
+OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gint64 tokens, gint64 hidden, gint64 inter,
+                             gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, double imbalance) {
+  double pairs = (double)tokens * (double)topk / (double)expert_ep; /* of a token and an expert */
+  double local = (double)experts / (double)expert_ep, width = (double)inter / (double)expert_tp;
+  double weights = 3.0 * hidden * width * MIN(local, pairs), activations = pairs * (2.0 * hidden + 3.0 * width);
+  return (OrrOperator){
+      .name = name,
+      .kind = ORR_OPERATOR_MOE,
+      .pass = pass,
+      .dtype = dtype,
+      .m = tokens,
+      .n = inter,
+      .k = hidden,
+      .topk = topk,
+      .experts = experts,
+      .expert_tp = expert_tp,
+      .expert_ep = expert_ep,
+      .imbalance = imbalance,
+      .flops = 2 * 3 * pairs * hidden * width,
+      .bytes = orr_dtype_bytes(dtype) * weights + MAX(orr_dtype_bytes(dtype), 2) * activations,
+  };
+}
+
 OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops) {
   return (OrrOperator){
       .name = name, .kind = ORR_OPERATOR_MEMORY, .pass = pass, .dtype = dtype, .flops = flops, .bytes = bytes};

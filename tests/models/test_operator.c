@@ -32,6 +32,19 @@ static void test_attention(void) {
   g_assert_cmpfloat(backward.bytes, ==, 2 * (2 * 2 * (2560 + 1280) + 4 * 80));
 }
 
+/* 10 tokens to 2 of 8 experts, those on 4 ranks: 5 pairs a rank, 2 experts there, half as wide (32 / 2 = 16). FLOPs
+ * 2 3 5 64 16 = 30,720. Weights of both experts 3 64 16 2 = 6,144 elements of 1 byte; activations 5 (2 64 + 3 16) = 880
+ * of 2. With 1 token, half an expert is read. */
+static void test_moe(void) {
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_FP8, 10, 64, 32, 2, 8, 2, 4, 1.2);
+  g_assert_cmpint(op.kind, ==, ORR_OPERATOR_MOE);
+  g_assert_cmpfloat(op.flops, ==, 30720);
+  g_assert_cmpfloat(op.bytes, ==, 6144 + 2 * 880);
+  g_assert_cmpfloat(op.imbalance, ==, 1.2);
+  op = orr_operator_moe("x", ORR_PASS_WGRAD, ORR_FP8, 1, 64, 32, 2, 8, 2, 4, 0);
+  g_assert_cmpfloat(op.bytes, ==, 6144 / 4 + 2 * 88);
+}
+
 static void test_memory_and_comm(void) {
   OrrOperator memory = orr_operator_memory("x", ORR_PASS_OPTIMIZER, ORR_FP32, 12, 3);
   g_assert_cmpint(memory.kind, ==, ORR_OPERATOR_MEMORY);
@@ -49,6 +62,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/operator/gemm", test_gemm);
   g_test_add_func("/operator/gemm-beyond-32-bits", test_gemm_beyond_32_bits);
   g_test_add_func("/operator/attention", test_attention);
+  g_test_add_func("/operator/moe", test_moe);
   g_test_add_func("/operator/memory-and-comm", test_memory_and_comm);
   return g_test_run();
 }
