@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "calibration/cost_private.h"
+#include "calibration/profile_moe.h"
 #include "sim/base/csv.h"
 #include "calibration/measured.h"
 #include "sim/base/fault.h"
 
 /* --- operators --- */
 
-typedef enum { COUNT, SIZE, FORMAT, NO_WINDOW } KeyKind; /* whole and above 0; above 0; a number format; only 0 */
+/* Whole and above 0; above 0; a number format; only 0; balanced or power_law_A. */
+typedef enum { COUNT, SIZE, FORMAT, NO_WINDOW, DISTRIBUTION } KeyKind;
 
 typedef struct {
   const char *name;
@@ -41,7 +43,7 @@ static OrrCost answer_attention(const OrrCostModel *cost, const double *values, 
   OrrOperator op =
       orr_operator_attention("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[2], (gint64)queries,
                              (gint64)length, (gint64)values[3], (gint64)values[4], (gint64)values[5], TRUE);
-  return orr_cost_attention(cost, &op, (OrrDtype)values[1]);
+  return orr_cost_scaled(cost, orr_cost_attention(cost, &op, (OrrDtype)values[1]));
 }
 
 static OrrCost answer_prefill(const OrrCostModel *cost, const char *name, const double *values) {
@@ -57,6 +59,14 @@ static OrrCost answer_decode(const OrrCostModel *cost, const char *name, const d
 static OrrCost answer_memory(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
   OrrOperator op = orr_operator_memory("asked", ORR_PASS_FORWARD, ORR_BF16, values[0], 0);
+  return orr_cost_operator(cost, &op);
+}
+
+static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const double *values) {
+  (void)name;
+  OrrOperator op = orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[1],
+                                    (gint64)values[2], (gint64)values[3], (gint64)values[4], (gint64)values[5],
+                                    (gint64)values[6], (gint64)values[7], values[8]);
   return orr_cost_operator(cost, &op);
 }
 
@@ -89,6 +99,17 @@ static const Question questions[] = {
       {"batch", COUNT, "1"}},
      answer_gemm},
     {"memory", {{"bytes", SIZE, NULL}}, answer_memory},
+    {"moe_ffn",
+     {{"moe_dtype", FORMAT, "bfloat16"},
+      {"num_tokens", COUNT, NULL},
+      {"hidden_size", COUNT, NULL},
+      {"inter_size", COUNT, NULL},
+      {"topk", COUNT, NULL},
+      {"num_experts", COUNT, NULL},
+      {"moe_tp_size", COUNT, "1"},
+      {"moe_ep_size", COUNT, "1"},
+      {"distribution", DISTRIBUTION, "balanced"}},
+     answer_moe},
     COLLECTIVE("reduce"),
     COLLECTIVE("reduce_scatter"),
     COLLECTIVE("sendrecv"),
@@ -123,7 +144,7 @@ char *orr_ask_help(void) {
 
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
   static const char *const wants[] = {"a whole number above 0", "a number above 0", "a number format such as bfloat16",
-                                      "0: windowed attention is not known"};
+                                      "0: windowed attention is not known", "balanced or power_law_A"};
   OrrDtype dtype;
   char *end;
   double value = g_ascii_strtod(text, &end);
@@ -131,6 +152,8 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
   if (key->kind == FORMAT) {
     good = orr_measured_dtype(text, &dtype);
     value = good ? dtype : 0;
+  } else if (key->kind == DISTRIBUTION) {
+    good = orr_profile_moe_imbalance(text, &value);
   } else if (key->kind == NO_WINDOW) {
     good = good && value == 0;
   } else {
@@ -151,7 +174,18 @@ static void set_fallbacks(const Question *question, double *values) {
   }
 }
 
-static gboolean check_heads(const Question *question, const double *values, GError **error) {
+static gboolean check_moe(const double *values, GError **error) {
+  const char *wrong = fmod(values[5], values[7]) != 0   ? "moe_ep_size must divide num_experts"
+                      : fmod(values[3], values[6]) != 0 ? "moe_tp_size must divide inter_size"
+                      : values[4] > values[5]           ? "topk must not be above num_experts"
+                                                        : NULL;
+  if (wrong) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_USAGE, wrong);
+  return !wrong;
+}
+
+/* What one value says of another. */
+static gboolean check_values(const Question *question, const double *values, GError **error) {
+  if (question->answer == answer_moe) return check_moe(values, error);
   if (question->answer != answer_prefill && question->answer != answer_decode) return TRUE;
   if (fmod(values[3], values[4]) == 0) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "num_key_value_heads must divide num_heads");
@@ -191,7 +225,7 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
       g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs %s=...", question->name, question->keys[i].name);
       return FALSE;
     }
-  return check_heads(question, values, error);
+  return check_values(question, values, error);
 }
 
 gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, const char *const *key_values,
@@ -237,7 +271,7 @@ static gboolean read_row(const Rows *rows, const OrrCsvLine *line, double *value
       good = FALSE;
     }
   }
-  if (good && !check_heads(rows->question, values, &error)) {
+  if (good && !check_values(rows->question, values, &error)) {
     orr_diags_error(rows->diags, line->place, "%s", error->message);
     return FALSE;
   }

@@ -52,6 +52,8 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
     if (!orr_cost_attention_build(model, profile->attention->pdata[i], error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->moe); i++)
+    if (!orr_cost_moe_build(model, profile->moe->pdata[i], error)) return FALSE;
   return TRUE;
 }
 
@@ -79,6 +81,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   model->measured_on = measured_on;
   model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
+  model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
@@ -97,6 +100,7 @@ void orr_cost_model_free(OrrCostModel *model) {
   for (int d = 0; d < ORR_N_DTYPES; d++) orr_grid_free(model->gemm[d]);
   g_ptr_array_unref(model->attention);
   g_ptr_array_unref(model->collectives);
+  g_ptr_array_unref(model->moe);
   orr_fields_clear(&orr_profile_constants_table, &model->defaults);
   g_free(model);
 }
@@ -114,6 +118,8 @@ static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
     return orr_cost_attention(model, op, (OrrDtype)op->dtype);
   case ORR_OPERATOR_MEMORY:
     return orr_cost_memory(model, op);
+  case ORR_OPERATOR_MOE:
+    return orr_cost_moe(model, op);
   case ORR_OPERATOR_COMM:
     break;
   }
@@ -121,9 +127,7 @@ static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
 }
 
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
-  OrrCost cost = ask_table(model, op);
-  if (model->is_scaled && cost.how < ORR_HOW_MODELLED) cost.how = ORR_HOW_MODELLED;
-  return cost;
+  return orr_cost_scaled(model, ask_table(model, op));
 }
 
 OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model) {

@@ -38,7 +38,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
 void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 
-/* GEMM, ATTENTION, MEMORY. A COMM operator is not its business (0 s). */
+/* GEMM, ATTENTION, MEMORY, MOE. A COMM operator is not its business (0 s). */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
 /* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op as nccl-tests names it

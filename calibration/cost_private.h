@@ -6,6 +6,7 @@
 
 #include "calibration/cost.h"
 #include "calibration/grid.h"
+#include "calibration/profile_moe.h"
 #include "calibration/profile_private.h"
 
 G_BEGIN_DECLS
@@ -31,6 +32,8 @@ typedef struct {
   GArray *bytes, *us; /* of double */
 } OrrCostCollective;
 
+typedef struct OrrCostMoe OrrCostMoe; /* one table of routed experts; cost_moe.c */
+
 struct OrrCostModel {
   const OrrDevice *device;      /* asked about */
   const OrrDevice *measured_on; /* the rows are from; differs from `device` in a what-if */
@@ -43,6 +46,7 @@ struct OrrCostModel {
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
   GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */
+  GPtrArray *moe;                  /* OrrCostMoe* */
 };
 
 gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
@@ -51,6 +55,10 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op);
 gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table, GError **error);
 /* A decode step may read keys and values in another format than it computes in. */
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
+
+gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GError **error);
+void orr_cost_moe_free(OrrCostMoe *moe);
+OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
 
@@ -61,6 +69,12 @@ OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint
 
 /* Compute and memory traffic overlap, but not wholly where they are alike: the square root of the sum of squares. */
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes);
+
+/* Rows of another device say how far a kernel is from its roofline, no more. */
+static inline OrrCost orr_cost_scaled(const OrrCostModel *model, OrrCost cost) {
+  if (model->is_scaled && cost.how < ORR_HOW_MODELLED) cost.how = ORR_HOW_MODELLED;
+  return cost;
+}
 
 static inline OrrHow orr_cost_how(OrrGridTrust trust) {
   return trust == ORR_GRID_ROW ? ORR_HOW_MEASURED : trust == ORR_GRID_BETWEEN ? ORR_HOW_INTERPOLATED : ORR_HOW_OUTSIDE;

@@ -18,8 +18,8 @@ gboolean orr_measured_dtype(const char *word, OrrDtype *ret_dtype) {
   static const struct {
     const char *word;
     OrrDtype dtype;
-  } words[] = {{"bfloat16", ORR_BF16}, {"float16", ORR_FP16}, {"half", ORR_FP16},
-               {"float", ORR_FP32},    {"float32", ORR_FP32}, {"fp8_block", ORR_FP8}};
+  } words[] = {{"bfloat16", ORR_BF16}, {"float16", ORR_FP16},  {"half", ORR_FP16}, {"float", ORR_FP32},
+               {"float32", ORR_FP32},  {"fp8_block", ORR_FP8}, {"nvfp4", ORR_FP4}, {"mxfp4", ORR_FP4}};
   for (int d = 0; d < ORR_N_DTYPES; d++)
     if (strcmp(word, orr_dtype_names[d]) == 0) {
       *ret_dtype = (OrrDtype)d;
@@ -140,6 +140,33 @@ static void refuse_repeats(const GArray *points, OrrDiags *diags) {
   }
 }
 
+double orr_measured_round(double us) {
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_ascii_strtod(g_ascii_formatd(buffer, sizeof buffer, "%.3g", us), NULL);
+}
+
+/* What thinning passes over: neighbours say it to within a repeat's spread (2 to 3 % where they do). A product of up to
+ * 16 rows streams its weights, whatever m: 1, 2, 4, 8 and 16 stay. A decode step over fewer than 64 keys is launch and
+ * little else: 2 and 64 stay. */
+static gboolean is_spare(const Layout *layout, const Point *point) {
+  const double *keys = point->keys;
+  if (layout == &decode_layout) return keys[5] > 2 && keys[5] < 64;
+  if (layout != &gemm_layout || keys[3] > 16) return FALSE;
+  guint m = (guint)keys[3];
+  return (m & (m - 1)) != 0;
+}
+
+static void thin_points(const Layout *layout, GArray *points) {
+  guint n_kept = 0;
+  for (guint i = 0; i < points->len; i++) {
+    Point point = g_array_index(points, Point, i);
+    if (is_spare(layout, &point)) continue;
+    point.us = orr_measured_round(point.us);
+    g_array_index(points, Point, n_kept++) = point;
+  }
+  g_array_set_size(points, n_kept);
+}
+
 /* --- writing --- */
 
 void orr_measured_append(GString *text, double value) {
@@ -163,8 +190,8 @@ static GArray *axis_of(const GArray *points, guint begin, guint end, int key) {
   return axis;
 }
 
-/* The first '#' line of a file says device, kernels and licence; it becomes the table's source. */
-static char *source_of(const OrrCsv *csv) {
+/* It says device, kernels and licence. */
+char *orr_measured_source(const OrrCsv *csv) {
   const OrrCsvLine *first = csv->lines->pdata[0];
   if (*first->text != '#') return g_strdup("not stated");
   g_autofree char *text = g_strdup(first->text + 1);
@@ -250,67 +277,87 @@ static void write_attention(GString *text, const GArray *points, const char *pha
 
 /* --- tables --- */
 
+typedef struct {
+  const char *folder;
+  gboolean thin;
+  OrrDiags *diags;
+  guint n_tables; /* that were there */
+} Import;
+
 /* The table's points, sorted, and its source; NULL where the file is not there, or with @error set. */
-static GArray *load(const char *folder, const Layout *layout, OrrDiags *diags, char **ret_source, GError **error) {
-  g_autofree char *path = g_build_filename(folder, layout->file, NULL);
+static GArray *load(const Import *import, const Layout *layout, char **ret_source, GError **error) {
+  g_autofree char *path = g_build_filename(import->folder, layout->file, NULL);
   if (!g_file_test(path, G_FILE_TEST_EXISTS)) return NULL;
-  g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
+  g_autoptr(OrrCsv) csv = orr_csv_read(path, import->diags, error);
   if (!csv) return NULL;
   GArray *points = g_array_new(FALSE, FALSE, sizeof(Point));
-  read_points(csv, layout, points, diags);
-  refuse_repeats(points, diags);
-  *ret_source = source_of(csv);
+  read_points(csv, layout, points, import->diags);
+  refuse_repeats(points, import->diags);
+  if (import->thin) thin_points(layout, points);
+  *ret_source = orr_measured_source(csv);
   return points;
 }
 
 typedef void (*Writer)(GString *text, const GArray *points, const char *what, const char *source);
 
-/* FALSE with @error set. Counts the tables that are there in @n_tables. */
-static gboolean import_table(GString *text, const char *folder, const Layout *layout, Writer write, const char *what,
-                             OrrDiags *diags, guint *n_tables, GError **error) {
+/* FALSE with @error set. */
+static gboolean import_table(GString *text, Import *import, const Layout *layout, Writer write, const char *what,
+                             GError **error) {
   g_autofree char *source = NULL;
   GError *failed = NULL;
-  g_autoptr(GArray) points = load(folder, layout, diags, &source, &failed);
+  g_autoptr(GArray) points = load(import, layout, &source, &failed);
   if (failed) {
     g_propagate_error(error, failed);
     return FALSE;
   }
   if (!points) return TRUE;
-  (*n_tables)++;
+  import->n_tables++;
   write(text, points, what, source);
   return TRUE;
 }
 
 /* --- the document --- */
 
-static gboolean import_attention(GString *text, const char *folder, OrrDiags *diags, guint *n_tables, GError **error) {
+static gboolean import_attention(GString *text, Import *import, GError **error) {
   g_autoptr(GString) part = g_string_new(NULL);
-  if (!import_table(part, folder, &prefill_layout, write_attention, "prefill", diags, n_tables, error) ||
-      !import_table(part, folder, &decode_layout, write_attention, "decode", diags, n_tables, error))
+  if (!import_table(part, import, &prefill_layout, write_attention, "prefill", error) ||
+      !import_table(part, import, &decode_layout, write_attention, "decode", error))
     return FALSE;
   if (part->len) g_string_append_printf(text, "attention:\n%s", part->str);
   return TRUE;
 }
 
-char *orr_measured_import(const char *folder, const char *collectives_csv, const char *system, const char *device,
-                          GError **error) {
+/* The comment is the command that makes the document again. */
+static void write_head(GString *text, const char *folder, const OrrMeasuredOptions *options) {
+  const char *system = options->system ? options->system : folder, *csv = options->collectives_csv;
+  g_autofree char *file = csv ? g_path_get_basename(csv) : NULL, *tables = g_path_get_basename(folder);
+  g_string_append_printf(text, "# orrery import measured %s --device %s", tables, options->device);
+  if (csv) g_string_append_printf(text, " --collectives %s", file);
+  if (options->system) g_string_append_printf(text, " --system %s", options->system);
+  if (options->base) g_string_append_printf(text, " --base %s", options->base);
+  g_string_append_printf(text, "%s -o %s-kernels.yaml\n", options->thin ? " --thin" : "", options->device);
+  g_string_append_printf(text, "schema: profile/1\nname: %s-kernels\n", options->device);
+  if (options->base) g_string_append_printf(text, "base: %s\n", options->base);
+  g_string_append_printf(text, "device: %s\nsource: \"made by orrery import measured from %s%s\"\n", options->device,
+                         system, csv ? "; collectives: NCCL in half precision" : "");
+}
+
+char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(GString) text = g_string_new("schema: profile/1\n");
-  guint n_tables = 0;
-  g_string_append_printf(text,
-                         "name: %s-kernels\ndevice: %s\n"
-                         "source: \"made by orrery import measured from %s%s\"\n",
-                         device, device, system ? system : folder,
-                         collectives_csv ? "; collectives: NCCL in half precision" : "");
-  if (!import_table(text, folder, &gemm_layout, write_gemm, NULL, diags, &n_tables, error) ||
-      !import_attention(text, folder, diags, &n_tables, error))
+  g_autoptr(GString) text = g_string_new(NULL);
+  Import import = {.folder = folder, .thin = options->thin, .diags = diags};
+  write_head(text, folder, options);
+  if (!import_table(text, &import, &gemm_layout, write_gemm, NULL, error) || !import_attention(text, &import, error) ||
+      !orr_measured_moe(text, folder, options->thin, diags, &import.n_tables, error))
     return NULL;
-  if (n_tables == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s", folder, gemm_layout.file,
-                prefill_layout.file, decode_layout.file);
+  if (import.n_tables == 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder, gemm_layout.file,
+                prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
     return NULL;
   }
-  if (collectives_csv && !orr_measured_collectives(text, collectives_csv, system, diags, error)) return NULL;
+  if (options->collectives_csv &&
+      !orr_measured_collectives(text, options->collectives_csv, options->system, diags, error))
+    return NULL;
   if (!orr_diags_check(diags, error)) return NULL;
   return g_string_free(g_steal_pointer(&text), FALSE);
 }

@@ -1,10 +1,10 @@
 /*
  * measured.h - makes a profile from a folder of measured kernels.
  *
- * The folder holds gemm.csv, attention_prefill.csv and attention_decode.csv with the columns of NVIDIA aiconfigurator's
- * collector (gemm_dtype,m,n,k,latency_us ...); any of the three may be missing, not all. Collectives are the rows of
- * table nccl_perf, dtype half, of one system in a file of system,table,dtype,version,op,n_gpus,bytes,latency_us. What
- * `orrery import measured` calls.
+ * The folder holds gemm.csv, attention_prefill.csv, attention_decode.csv and moe_ffn.csv with the columns of NVIDIA
+ * aiconfigurator's collector (gemm_dtype,m,n,k,latency_us ...); any of the four may be missing, not all. Collectives are
+ * the rows of table nccl_perf, dtype half, of one system in a file of
+ * system,table,dtype,version,op,n_gpus,bytes,latency_us. What `orrery import measured` calls.
  */
 #ifndef ORR_MEASURED_H
 #define ORR_MEASURED_H
@@ -13,11 +13,18 @@
 
 G_BEGIN_DECLS
 
+typedef struct {
+  const char *device;          /* that was measured */
+  const char *collectives_csv; /* NULL: none */
+  const char *system;          /* picks rows of @collectives_csv, and is named in the source; NULL: the folder is named */
+  const char *base;            /* profile that the new one is laid on; NULL: none */
+  gboolean thin; /* three digits a latency; of GEMM's m <= 16 the powers of two; of decode's keys < 64 only 2 */
+} OrrMeasuredOptions;
+
 /* The YAML text of the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as its
- * base. Newly allocated. @collectives_csv may be NULL; @system picks its rows, and is named in the source. NULL with
- * ORR_FAULT_DOCUMENT that names every bad line (and nothing is returned), or ORR_FAULT_RESOURCE. */
-char *orr_measured_import(const char *folder, const char *collectives_csv, const char *system, const char *device,
-                          GError **error);
+ * base. Newly allocated. NULL with ORR_FAULT_DOCUMENT that names every bad line (and nothing is returned), or
+ * ORR_FAULT_RESOURCE. */
+char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error);
 
 /* The format that a collector calls @word ("bfloat16", "half", "fp8" ..., or one of orr_dtype_names). */
 gboolean orr_measured_dtype(const char *word, OrrDtype *ret_dtype);

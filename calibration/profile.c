@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibration/profile_moe.h"
 #include "calibration/profile_private.h"
 #include "sim/base/fault.h"
 
@@ -56,6 +57,10 @@ static const OrrField constants_fields[] = {
      .sentence = "FLOPs of the fused attention's backward pass, in those of its forward pass."},
     SHARE("attention-backward-efficiency", attention_backward_efficiency, "86 %", 0.01,
           "Rate of the fused attention's backward pass, in that of its forward pass."),
+    SHARE("moe-efficiency", moe_efficiency, "60 %", 0.01,
+          "Share of the peak rate that the grouped products of routed experts reach."),
+    SECONDS("moe-overhead", moe_overhead_s, "10 us",
+            "What routed experts take beside their work: sorting tokens, several kernels, the sum over experts."),
     SECONDS("collective-launch", collective_launch_s, "8 us", "A collective's launch and first synchronisation."),
     SECONDS("scale-up-step", scale_up_step_s, "1 us", "One step between neighbours of a collective in a domain."),
     SECONDS("scale-out-step", scale_out_step_s, "4 us",
@@ -176,6 +181,8 @@ static const OrrField profile_fields[] = {
     LIST(OrrProfile, "attention", attention, &attention_table, ORR_FIELD_OPTIONAL, "Fused attention."),
     LIST(OrrProfile, "collectives", collectives, &collective_table, ORR_FIELD_OPTIONAL,
          "Collectives inside a scale-up domain."),
+    LIST(OrrProfile, "moe", moe, &orr_profile_moe_table, ORR_FIELD_OPTIONAL,
+         "Grouped products of a rank's routed experts, a table for each number format and distribution of tokens."),
 };
 const OrrFieldTable orr_profile_table =
     ORR_FIELD_TABLE("profile", "What was measured on one kind of device.", OrrProfile, profile_fields);
@@ -252,7 +259,7 @@ static guint check_numbers(const OrrNode *map, const char *key, const char *text
   return numbers ? numbers->len : 0;
 }
 
-static guint check_axis(const OrrNode *map, const char *key, const char *text, OrrDiags *diags) {
+guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text, OrrDiags *diags) {
   guint n = check_numbers(map, key, text, FALSE, diags);
   g_autoptr(GArray) axis = n ? orr_profile_numbers(text, FALSE, NULL) : NULL;
   for (guint i = 1; i < n; i++)
@@ -264,52 +271,55 @@ static guint check_axis(const OrrNode *map, const char *key, const char *text, O
 }
 
 /* @wanted 0: the axis was wrong, and that was told. */
-static void check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes, OrrDiags *diags) {
+void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes, OrrDiags *diags) {
   guint n = check_numbers(map, "us", text, holes, diags);
   if (n && wanted && n != wanted)
     orr_diags_error(diags, place_of(map, "us"), "us: %u values, but the axes want %u", n, wanted);
 }
 
 /* @key is the row's identity, taken over. */
-static void check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags) {
+void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags) {
   if (g_hash_table_contains(seen, key)) orr_diags_error(diags, map->place, "%s is there twice", key);
   g_hash_table_add(seen, key);
 }
 
 static void check_gemm(const OrrProfileGemm *gemm, const OrrNode *map, GHashTable *seen, OrrDiags *diags) {
-  guint n_m = check_axis(map, "m", gemm->m, diags);
+  guint n_m = orr_profile_check_axis(map, "m", gemm->m, diags);
   const char *dtype = orr_dtype_names[gemm->dtype];
   for (guint i = 0; i < gemm->rows->len; i++) {
     const OrrProfileGemmRow *row = gemm->rows->pdata[i];
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
-    check_row(row_map, row->us, n_m, TRUE, diags);
-    check_unique(seen, g_strdup_printf("gemm %s n %" G_GINT64_FORMAT " k %" G_GINT64_FORMAT, dtype, row->n, row->k),
-                 row_map, diags);
+    orr_profile_check_row(row_map, row->us, n_m, TRUE, diags);
+    orr_profile_check_unique(
+        seen, g_strdup_printf("gemm %s n %" G_GINT64_FORMAT " k %" G_GINT64_FORMAT, dtype, row->n, row->k), row_map,
+        diags);
   }
 }
 
 static void check_attention(const OrrProfileAttention *attention, const OrrNode *map, GHashTable *seen,
                             OrrDiags *diags) {
-  guint n_batches = check_axis(map, "batch", attention->batch, diags);
-  guint n_lengths = check_axis(map, "length", attention->length, diags);
+  guint n_batches = orr_profile_check_axis(map, "batch", attention->batch, diags);
+  guint n_lengths = orr_profile_check_axis(map, "length", attention->length, diags);
   for (guint i = 0; i < attention->rows->len; i++) {
     const OrrProfileAttentionRow *row = attention->rows->pdata[i];
     const OrrNode *row_map = orr_node_get(map, "rows")->items->pdata[i];
-    check_row(row_map, row->us, n_batches * n_lengths, TRUE, diags);
+    orr_profile_check_row(row_map, row->us, n_batches * n_lengths, TRUE, diags);
     if (row->kv_heads > row->heads || row->heads % row->kv_heads != 0)
       orr_diags_error(diags, place_of(row_map, "kv-heads"), "kv-heads must divide heads");
-    check_unique(seen,
-                 g_strdup_printf("attention %s %s/%s head-dim %" G_GINT64_FORMAT " heads %" G_GINT64_FORMAT
-                                 " kv-heads %" G_GINT64_FORMAT,
-                                 phase_words[attention->phase], orr_dtype_names[attention->dtype],
-                                 orr_dtype_names[attention->kv_dtype], row->head_dim, row->heads, row->kv_heads),
-                 row_map, diags);
+    orr_profile_check_unique(seen,
+                             g_strdup_printf("attention %s %s/%s head-dim %" G_GINT64_FORMAT " heads %" G_GINT64_FORMAT
+                                             " kv-heads %" G_GINT64_FORMAT,
+                                             phase_words[attention->phase], orr_dtype_names[attention->dtype],
+                                             orr_dtype_names[attention->kv_dtype], row->head_dim, row->heads,
+                                             row->kv_heads),
+                             row_map, diags);
   }
 }
 
 static void check_collective(const OrrProfileCollective *row, const OrrNode *map, GHashTable *seen, OrrDiags *diags) {
-  check_row(map, row->us, check_axis(map, "bytes", row->bytes, diags), FALSE, diags);
-  check_unique(seen, g_strdup_printf("%s over %" G_GINT64_FORMAT " ranks", row->op, row->ranks), map, diags);
+  orr_profile_check_row(map, row->us, orr_profile_check_axis(map, "bytes", row->bytes, diags), FALSE, diags);
+  orr_profile_check_unique(seen, g_strdup_printf("%s over %" G_GINT64_FORMAT " ranks", row->op, row->ranks), map,
+                           diags);
 }
 
 static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDiags *diags) {
@@ -320,6 +330,8 @@ static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDia
     check_attention(profile->attention->pdata[i], orr_node_get(node, "attention")->items->pdata[i], seen, diags);
   for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
     check_collective(profile->collectives->pdata[i], orr_node_get(node, "collectives")->items->pdata[i], seen, diags);
+  for (guint i = 0; i < orr_profile_length(profile->moe); i++)
+    orr_profile_moe_check(profile->moe->pdata[i], orr_node_get(node, "moe")->items->pdata[i], seen, diags);
 }
 
 /* --- life --- */
@@ -341,3 +353,8 @@ void orr_profile_free(OrrProfile *profile) {
 const char *orr_profile_name(const OrrProfile *profile) { return profile->name; }
 
 const char *orr_profile_device(const OrrProfile *profile) { return profile->device; }
+
+gboolean orr_profile_has_kernels(const OrrProfile *profile) {
+  return orr_profile_length(profile->gemm) + orr_profile_length(profile->attention) + orr_profile_length(profile->moe) >
+         0;
+}

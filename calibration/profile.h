@@ -21,7 +21,8 @@ void orr_profile_free(OrrProfile *profile);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProfile, orr_profile_free)
 
 const char *orr_profile_name(const OrrProfile *profile);
-const char *orr_profile_device(const OrrProfile *profile);
+const char *orr_profile_device(const OrrProfile *profile); /* that its rows were measured on */
+gboolean orr_profile_has_kernels(const OrrProfile *profile); /* any rows of GEMM, attention or experts */
 
 G_END_DECLS
 

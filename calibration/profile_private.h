@@ -23,6 +23,8 @@ typedef struct {
   double attention_efficiency;
   double attention_backward_flops;
   double attention_backward_efficiency;
+  double moe_efficiency;
+  double moe_overhead_s;
   double collective_launch_s;
   double scale_up_step_s;
   double scale_out_step_s;
@@ -81,11 +83,19 @@ struct OrrProfile {
   GPtrArray *gemm;        /* OrrProfileGemm*; NULL: none */
   GPtrArray *attention;   /* OrrProfileAttention* */
   GPtrArray *collectives; /* OrrProfileCollective* */
+  GPtrArray *moe;         /* OrrProfileMoe* (profile_moe.h); NULL: none */
 };
 
 /* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL
  * with ORR_FAULT_DOCUMENT naming the first that is not. Array of double, owned by the caller. */
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
+
+/* What the files of a profile's parts check alike. @map is the part's node; findings are told to @diags. An axis: how
+ * many numbers it holds, rising; 0 when it is none. A row: as many numbers as @wanted (0: the axis was wrong already). A
+ * key: taken over, told when @seen holds it. */
+guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text, OrrDiags *diags);
+void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes, OrrDiags *diags);
+void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags);
 
 static inline guint orr_profile_length(const GPtrArray *array) { return array ? array->len : 0; }
 

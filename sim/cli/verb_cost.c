@@ -54,12 +54,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   }
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_auto(OrrMachine) machine = {NULL, NULL};
+  g_auto(OrrMachine) machine = {NULL};
   gboolean is_loaded = orr_machine_load(library, args[0], &machine, diags);
   orr_show_diags(diags);
   if (!is_loaded) return 2;
   if (!args[1]) return print_operators();
-  g_autoptr(OrrCostModel) model = orr_cost_model_new(machine.profile, machine.device, error);
+  g_autoptr(OrrCostModel) model = orr_machine_costs(&machine, error);
   if (!model) return 1;
   return rows ? answer_rows(model, args[1], error) : answer_one(model, args + 1, error);
 }

@@ -8,12 +8,15 @@
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 
-static char *collectives, *machine, *device, *output;
+static char *collectives, *machine, *device, *base, *output;
+static gboolean thin;
 
 static const GOptionEntry options[] = {
     {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that the kernels were measured on", "NAME"},
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "Measured collectives beside the kernels", "FILE.csv"},
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine, "Which system's rows of the collectives to take", "NAME"},
+    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "The profile that the new one is laid on", "NAME"},
+    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "Three digits a latency, and fewer rows of few tokens", NULL},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the profile there instead of to stdout", "FILE"},
     {NULL},
 };
@@ -34,7 +37,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 2, 2, "import wants a format (measured) and a folder", error)) return 2;
   if (strcmp(args[0], formats[0]) != 0) return orr_cli_unknown("format", args[0], formats, error);
   if (!check_options(error)) return 2;
-  g_autofree char *text = orr_measured_import(args[1], collectives, machine, device, error);
+  const OrrMeasuredOptions wanted = {
+      .device = device, .collectives_csv = collectives, .system = machine, .base = base, .thin = thin};
+  g_autofree char *text = orr_measured_import(args[1], &wanted, error);
   if (!text) return 1;
   if (!output) {
     fputs(text, stdout);
@@ -49,10 +54,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_import = {
     .verb = "import",
     .sentence = "Make a profile from a folder of measured kernels.",
-    .usage = "measured DIR --device NAME [--collectives FILE.csv --system NAME] [-o FILE]",
-    .more = "DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of them is enough. The\n"
-            "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as "
-            "its base.",
+    .usage = "measured DIR --device NAME [--collectives FILE.csv --system NAME] [--base NAME] [--thin] [-o FILE]",
+    .more =
+        "DIR holds gemm.csv, attention_prefill.csv, attention_decode.csv and moe_ffn.csv; one of them is\n"
+        "enough. The answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants\n"
+        "takes as its base.",
     .options = options,
     .run = run,
 };

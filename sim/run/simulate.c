@@ -1,7 +1,20 @@
 #include "sim/run/simulate.h"
 
+#include <string.h>
+
 #include "sim/base/fault.h"
 #include "sim/run/training_rows.h"
+
+/* What a profile does not hold of its own is told, not hidden. */
+static void warn_of_rows(const OrrProfile *profile, const OrrDevice *device, GPtrArray *warnings) {
+  const char *rows_of = orr_profile_device(profile);
+  if (!orr_profile_has_kernels(profile))
+    g_ptr_array_add(warnings,
+                    g_strdup_printf("no kernel of %s was measured: all are modelled from its datasheet", device->name));
+  else if (!device->profile && strcmp(rows_of, device->name) != 0)
+    g_ptr_array_add(warnings, g_strdup_printf("no kernel of %s was measured: those of %s are carried to its datasheet",
+                                              device->name, rows_of));
+}
 
 static OrrProfile *load_profile(OrrLibrary *library, const OrrDevice *device, OrrOutcome *outcome, GError **error) {
   const char *name = device->profile ? device->profile : device->name;
@@ -17,6 +30,7 @@ static OrrProfile *load_profile(OrrLibrary *library, const OrrDevice *device, Or
   g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
   g_autoptr(OrrProfile) profile = tree ? orr_profile_read(tree, library, diags) : NULL;
   if (!orr_diags_check(diags, error)) return NULL;
+  warn_of_rows(profile, device, outcome->warnings);
   return g_steal_pointer(&profile);
 }
 
@@ -30,8 +44,10 @@ static gboolean load_measured_device(OrrLibrary *library, const OrrProfile *prof
   OrrDevice device;
   if (!tree) return FALSE;
   const gboolean is_read = orr_fields_read(&orr_device_table, tree, library, diags, &device);
-  if (is_read) *ret_device = device;
-  else orr_fields_clear(&orr_device_table, &device);
+  if (is_read)
+    *ret_device = device;
+  else
+    orr_fields_clear(&orr_device_table, &device);
   return is_read;
 }
 

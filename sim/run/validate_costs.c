@@ -143,7 +143,7 @@ static void add_table(Comparison *comparison, const char *profile, const OrrCros
 }
 
 static gboolean add_machine(Comparison *comparison, const OrrMachine *machine, GError **error) {
-  if (!machine->profile) return TRUE;
+  if (!machine->profile || machine->measured_on) return TRUE; /* rows of another device are compared there */
   g_autoptr(GPtrArray) tables = orr_crossval_run(machine->profile, machine->device, comparison->set->family, error);
   for (guint t = 0; tables && t < tables->len; t++)
     add_table(comparison, orr_profile_name(machine->profile), tables->pdata[t]);
@@ -152,7 +152,7 @@ static gboolean add_machine(Comparison *comparison, const OrrMachine *machine, G
 
 static gboolean compare_profile(OrrLibrary *library, const char *name, Comparison *comparison, OrrDiags *diags,
                                 GError **error) {
-  g_auto(OrrMachine) machine = {NULL, NULL};
+  g_auto(OrrMachine) machine = {NULL};
   return orr_machine_load(library, name, &machine, diags) && add_machine(comparison, &machine, error);
 }
 
@@ -225,14 +225,14 @@ static gboolean compare_table(const OrrCostModel *model, const char *profile, co
 
 static gboolean compare_rows_of(OrrLibrary *library, const char *profile, const char *rows_csv, Comparison *comparison,
                                 OrrDiags *diags, GError **error) {
-  g_auto(OrrMachine) machine = {NULL, NULL};
+  g_auto(OrrMachine) machine = {NULL};
   if (!profile) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows of %s wants --profile NAME: which profile answers",
                 comparison->set->name);
     return FALSE;
   }
   if (!orr_machine_load(library, profile, &machine, diags)) return FALSE;
-  g_autoptr(OrrCostModel) model = orr_cost_model_new(machine.profile, machine.device, error);
+  g_autoptr(OrrCostModel) model = orr_machine_costs(&machine, error);
   return model && compare_table(model, profile, rows_csv, comparison, diags, error);
 }
 

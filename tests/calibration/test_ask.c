@@ -39,15 +39,20 @@ static void test_answers(void) {
               97.96, 1e-9);
   assert_near(ask("all_reduce", "n_gpus=8 bytes=536870912").time_s * 1e6, 4225.9, 1e-9);
   assert_near(ask("memory", "bytes=1e9").time_s * 1e6, 2.5 + 1e15 / (0.85 * 2.039e12), 1e-9);
+  OrrCost moe = ask("moe_ffn", "num_tokens=64 hidden_size=4096 inter_size=1536 topk=8 num_experts=128 moe_ep_size=2 "
+                               "distribution=power_law_1.2");
+  assert_near(moe.time_s * 1e6, 1315.0, 1e-9);
+  g_assert_cmpint(moe.how, ==, ORR_HOW_MEASURED);
   OrrCost ring = ask("all_reduce", "n_gpus=16 bytes=1e9");
   assert_near(ring.time_s * 1e6, 8.1 + 30 * 0.93 + 2 * 15.0 / 16 * 1e15 / 240e9, 1e-9);
   g_assert_cmpint(ring.how, ==, ORR_HOW_MODELLED);
 }
 
 static void test_refusals(void) {
-  assert_refused("gem", "m=1",
-                 "unknown operator 'gem': did you mean 'gemm'? (allowed: all_gather, all_reduce, alltoall, attention_decode, "
-                 "attention_prefill, broadcast, gemm, memory, reduce, reduce_scatter, sendrecv)");
+  assert_refused(
+      "gem", "m=1",
+      "unknown operator 'gem': did you mean 'gemm'? (allowed: all_gather, all_reduce, alltoall, attention_decode, "
+      "attention_prefill, broadcast, gemm, memory, moe_ffn, reduce, reduce_scatter, sendrecv)");
   assert_refused("gemm", "mm=1", "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch)");
   assert_refused("gemm", "m=1 n=2", "gemm needs k=...");
   assert_refused("gemm", "m", "'m': want key=value");
@@ -56,6 +61,13 @@ static void test_refusals(void) {
   assert_refused("gemm", "m=nan", "m is 'nan': want a whole number above 0");
   assert_refused("gemm", "gemm_dtype=bf17", "gemm_dtype is 'bf17': want a number format such as bfloat16");
   assert_refused("memory", "bytes=0", "bytes is '0': want a number above 0");
+  assert_refused("moe_ffn", "num_tokens=1 hidden_size=64 inter_size=64 topk=2 num_experts=8 moe_ep_size=3",
+                 "moe_ep_size must divide num_experts");
+  assert_refused("moe_ffn", "num_tokens=1 hidden_size=64 inter_size=64 topk=2 num_experts=8 moe_tp_size=3",
+                 "moe_tp_size must divide inter_size");
+  assert_refused("moe_ffn", "num_tokens=1 hidden_size=64 inter_size=64 topk=9 num_experts=8",
+                 "topk must not be above num_experts");
+  assert_refused("moe_ffn", "distribution=skewed", "distribution is 'skewed': want balanced or power_law_A");
   assert_refused("attention_prefill", "batch_size=1 isl=16 num_heads=4 num_key_value_heads=3 head_dim=64",
                  "num_key_value_heads must divide num_heads");
 }

@@ -20,7 +20,8 @@ static void write_file(const char *folder, const char *name, const char *text) {
 }
 
 static void remove_folder(const char *folder) {
-  static const char *const names[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv", "coll.csv"};
+  static const char *const names[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv", "moe_ffn.csv",
+                                      "coll.csv"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = g_build_filename(folder, names[i], NULL);
     g_remove(path);
@@ -53,7 +54,8 @@ static void test_import(void) {
   write_file(folder, "attention_decode.csv", good_decode);
   write_file(folder, "coll.csv", good_collectives);
   g_autoptr(GError) error = NULL;
-  g_autofree char *text = orr_measured_import(folder, path, "x", "round", &error);
+  const OrrMeasuredOptions options = {.device = "round", .collectives_csv = path, .system = "x"};
+  g_autofree char *text = orr_measured_import(folder, &options, &error);
   g_assert_no_error(error);
   g_assert_nonnull(strstr(text, "{n: 32, k: 32, us: \"2 -\"}"));
   g_assert_nonnull(strstr(text, "{n: 64, k: 32, us: \"3.5 4\"}"));
@@ -68,11 +70,87 @@ static void test_import(void) {
   remove_folder(folder);
 }
 
+static const char good_moe[] =
+    "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,latency_us\n"
+    "bfloat16,4,64,32,2,8,1,2,power_law_1.2,12.34\nbfloat16,1,64,32,2,8,1,2,power_law_1.2,10\n"
+    "fp8,1,64,32,2,8,1,2,balanced,9\nbfloat16,2,64,32,2,8,2,2,power_law_1.2,11\n";
+
+/* Of the two layers in 16 bits one has 1 and 4 tokens, the other 2; the head says how it was made. */
+static void test_moe(void) {
+  g_autofree char *folder = new_folder();
+  write_file(folder, "moe_ffn.csv", good_moe);
+  g_autoptr(GError) error = NULL;
+  const OrrMeasuredOptions options = {.device = "round", .system = "x", .base = "b"};
+  g_autofree char *text = orr_measured_import(folder, &options, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, " --device round --system x --base b -o round-kernels.yaml\nschema: profile/1\n"));
+  g_assert_nonnull(strstr(text, "name: round-kernels\nbase: b\ndevice: round\n"));
+  g_assert_nonnull(strstr(text, "distribution: balanced\n"));
+  g_assert_nonnull(strstr(text, "distribution: power_law_1.2\n"));
+  g_assert_nonnull(strstr(text, "tokens: \"1 2 4\""));
+  g_assert_nonnull(strstr(text, "{hidden: 64, inter: 32, topk: 2, experts: 8, tp: 1, ep: 2, us: \"10 - 12.34\"}"));
+  g_assert_nonnull(strstr(text, "tp: 2, ep: 2, us: \"- 11 -\"}"));
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_BF16, 4, 64, 32, 2, 8, 1, 2, 1.2);
+  assert_near(orr_cost_operator(model, &op).time_s * 1e6, 12.34, 1e-12);
+  remove_folder(folder);
+}
+
+static void test_bad_moe(void) {
+  g_autofree char *folder = new_folder();
+  write_file(folder, "moe_ffn.csv",
+             "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,"
+             "latency_us\n"
+             "bfloat16,4,64,32,2,8,1,2,skewed,1\n"     /* 2 */
+             "bfloat16,4,64,32,2,8,1,3,balanced,1\n"   /* 3 */
+             "bfloat16,4,64,32,2,8,3,1,balanced,1\n"   /* 4 */
+             "bfloat16,4,64,32,9,8,1,1,balanced,1\n"   /* 5 */
+             "bfloat16,4,64,32,2,8,1,1,balanced,nan\n" /* 6 */
+             "bfloat16,4,64,32,2,8,1,1,balanced,1\n"
+             "bfloat16,4,64,32,2,8,1,1,balanced,2\n" /* 8 */);
+  g_autoptr(GError) error = NULL;
+  const OrrMeasuredOptions options = {.device = "d"};
+  g_assert_null(orr_measured_import(folder, &options, &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  static const char *const expected[] = {"moe_ffn.csv:2:1: error: distribution is 'skewed'",
+                                         "moe_ffn.csv:3:1: error: moe_ep_size must divide num_experts",
+                                         "moe_ffn.csv:4:1: error: moe_tp_size must divide inter_size",
+                                         "moe_ffn.csv:5:1: error: topk must not be above num_experts",
+                                         "moe_ffn.csv:6:1: error: latency_us is 'nan'",
+                                         "moe_ffn.csv:8:1: error: the same row as line 7"};
+  for (guint i = 0; i < G_N_ELEMENTS(expected); i++)
+    if (!strstr(error->message, expected[i])) g_error("no '%s' in:\n%s", expected[i], error->message);
+  remove_folder(folder);
+}
+
+/* Three digits; of m up to 16 the powers of two, of decode's keys below 64 only 2. */
+static void test_thin(void) {
+  g_autofree char *folder = new_folder();
+  write_file(folder, "gemm.csv",
+             "gemm_dtype,m,n,k,latency_us\nbfloat16,2,64,32,1.2345\nbfloat16,3,64,32,2\nbfloat16,16,64,32,1234.5\n"
+             "bfloat16,15,64,32,9\nbfloat16,17,64,32,10\n");
+  write_file(folder, "attention_decode.csv",
+             "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,latency_us\n"
+             "bfloat16,bfloat16,1,1,1,4,1,128,5\nbfloat16,bfloat16,1,1,31,4,1,128,6\nbfloat16,bfloat16,1,1,63,4,1,128,"
+             "7\n");
+  g_autoptr(GError) error = NULL;
+  const OrrMeasuredOptions options = {.device = "d", .thin = TRUE};
+  g_autofree char *text = orr_measured_import(folder, &options, &error);
+  g_assert_no_error(error);
+  g_assert_nonnull(strstr(text, "m: \"2 16 17\""));
+  g_assert_nonnull(strstr(text, "us: \"1.23 1230 10\""));
+  g_assert_nonnull(strstr(text, "length: \"2 64\""));
+  remove_folder(folder);
+}
+
+static const OrrMeasuredOptions plain = {.device = "d", .system = "x"};
+
 static char *import_gemm(const char *text, int expected_code) {
   g_autofree char *folder = new_folder();
   write_file(folder, "gemm.csv", text);
   g_autoptr(GError) error = NULL;
-  g_autofree char *yaml = orr_measured_import(folder, NULL, "x", "d", &error);
+  g_autofree char *yaml = orr_measured_import(folder, &plain, &error);
   g_assert_null(yaml);
   g_assert_error(error, ORR_FAULT, expected_code);
   remove_folder(folder);
@@ -108,7 +186,7 @@ static void test_bad_files(void) {
   g_assert_nonnull(strstr(binary, "not a text file"));
   g_autofree char *folder = new_folder();
   g_autoptr(GError) error = NULL;
-  g_assert_null(orr_measured_import(folder, NULL, "x", "d", &error));
+  g_assert_null(orr_measured_import(folder, &plain, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
   remove_folder(folder);
 }
@@ -136,6 +214,9 @@ static void test_csv(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measured/import", test_import);
+  g_test_add_func("/measured/moe", test_moe);
+  g_test_add_func("/measured/bad-moe", test_bad_moe);
+  g_test_add_func("/measured/thin", test_thin);
   g_test_add_func("/measured/bad-lines", test_each_bad_line_is_named);
   g_test_add_func("/measured/bad-files", test_bad_files);
   g_test_add_func("/measured/csv", test_csv);

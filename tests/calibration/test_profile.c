@@ -82,16 +82,32 @@ static void test_bad_profiles(void) {
   assert_findings(HEAD "collectives:\n- {op: all_reduce, ranks: 2, bytes: \"1 2\", us: \"1 -\"}\n", "value 2 is '-'");
 }
 
+#define MOE HEAD "moe:\n- dtype: bf16\n  source: s\n  tokens: \"1 2\"\n  distribution: "
+
+static void test_bad_moe(void) {
+  assert_findings(MOE "skewed\n  rows: []\n", "distribution is 'skewed': want balanced or power_law_A");
+  assert_findings(MOE "power_law_1\n  rows: []\n", "distribution is 'power_law_1'");
+  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 3, us: \"1 2\"}\n",
+                  "ep must divide experts");
+  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 5, experts: 4, tp: 3, ep: 1, us: \"1\"}\n",
+                  "us: 1 values, but the axes want 2");
+  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 1, us: \"1 -\"}\n"
+                      "  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 1, us: \"1 -\"}\n",
+                  "ep 1 is there twice");
+}
+
 /* What is shipped reads without a finding, and quickly: a run has a second in all. */
 static void test_shipped(void) {
-  static const char *const names[] = {"a100-80gb-sxm", "h100-sxm"};
+  static const char *const names[] = {"a100-80gb-sxm", "h100-sxm", "h200-sxm", "b200", "gb200"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autoptr(OrrProfile) profile = shipped_profile(names[i]);
     g_assert_cmpstr(orr_profile_name(profile), ==, names[i]);
     g_assert_cmpstr(orr_profile_device(profile), ==, names[i]);
     g_assert_cmpuint(orr_profile_length(profile->gemm), >, 0);
     g_assert_cmpuint(orr_profile_length(profile->attention), >, 1);
-    g_assert_cmpuint(orr_profile_length(profile->collectives), >, 8);
+    g_assert_cmpuint(orr_profile_length(profile->collectives), >=, 8);
+    g_assert_cmpuint(orr_profile_length(profile->moe), >, 0);
+    g_assert_cmpuint(orr_profile_length(profile->kernels), >, 8);
   }
 }
 
@@ -102,6 +118,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/profile/numbers", test_numbers);
   g_test_add_func("/profile/not-numbers", test_not_numbers);
   g_test_add_func("/profile/bad", test_bad_profiles);
+  g_test_add_func("/profile/bad-moe", test_bad_moe);
   g_test_add_func("/profile/shipped", test_shipped);
   return g_test_run();
 }
