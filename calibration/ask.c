@@ -14,8 +14,8 @@
 
 /* --- operators --- */
 
-/* Whole and above 0; above 0; a number format; only 0; balanced or power_law_A. */
-typedef enum { COUNT, SIZE, FORMAT, NO_WINDOW, DISTRIBUTION } KeyKind;
+/* Whole and above 0; above 0; a number format; only 0; balanced or power_law_A; 2, 3 or known. */
+typedef enum { COUNT, SIZE, FORMAT, NO_WINDOW, DISTRIBUTION, PROJECTIONS } KeyKind;
 
 typedef struct {
   const char *name;
@@ -23,7 +23,7 @@ typedef struct {
   const char *fallback; /* NULL: required */
 } Key;
 
-enum { MAX_KEYS = 10 };
+enum { MAX_KEYS = 12 };
 
 typedef struct {
   const char *name;
@@ -66,7 +66,7 @@ static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const doub
   (void)name;
   OrrOperator op = orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[1],
                                     (gint64)values[2], (gint64)values[3], (gint64)values[4], (gint64)values[5],
-                                    (gint64)values[6], (gint64)values[7], values[8]);
+                                    (gint64)values[6], (gint64)values[7], (gint64)values[9], values[8]);
   return orr_cost_operator(cost, &op);
 }
 
@@ -108,7 +108,8 @@ static const Question questions[] = {
       {"num_experts", COUNT, NULL},
       {"moe_tp_size", COUNT, "1"},
       {"moe_ep_size", COUNT, "1"},
-      {"distribution", DISTRIBUTION, "balanced"}},
+      {"distribution", DISTRIBUTION, "balanced"},
+      {"projections", PROJECTIONS, "known"}},
      answer_moe},
     COLLECTIVE("reduce"),
     COLLECTIVE("reduce_scatter"),
@@ -143,8 +144,10 @@ char *orr_ask_help(void) {
 /* --- values --- */
 
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
-  static const char *const wants[] = {"a whole number above 0", "a number above 0", "a number format such as bfloat16",
-                                      "0: windowed attention is not known", "balanced or power_law_A"};
+  static const char *const wants[] = {
+      "a whole number above 0",           "a number above 0",
+      "a number format such as bfloat16", "0: windowed attention is not known",
+      "balanced or power_law_A",          "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)"};
   OrrDtype dtype;
   char *end;
   double value = g_ascii_strtod(text, &end);
@@ -152,6 +155,10 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
   if (key->kind == FORMAT) {
     good = orr_measured_dtype(text, &dtype);
     value = good ? dtype : 0;
+  } else if (key->kind == PROJECTIONS) {
+    gboolean known = strcmp(text, "known") == 0;
+    good = known || (good && (value == 2 || value == 3));
+    value = known ? 0 : value;
   } else if (key->kind == DISTRIBUTION) {
     good = orr_profile_moe_imbalance(text, &value);
   } else if (key->kind == NO_WINDOW) {

@@ -4,7 +4,7 @@
  * Operators: gemm, attention_prefill, attention_decode, moe_ffn, memory, and the collectives all_reduce, all_gather,
  * reduce_scatter, alltoall, broadcast, reduce, sendrecv. Keys are named as the columns of the tables that profiles are
  * made from: gemm_dtype, m, n, k; batch_size, isl, step, num_heads, num_key_value_heads, head_dim; num_tokens,
- * hidden_size, inter_size, topk, num_experts, moe_tp_size, moe_ep_size, distribution; n_gpus, bytes.
+ * hidden_size, inter_size, topk, num_experts, moe_tp_size, moe_ep_size, distribution, projections; n_gpus, bytes.
  */
 #ifndef ORR_ASK_H
 #define ORR_ASK_H

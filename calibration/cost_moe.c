@@ -7,19 +7,20 @@
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs)
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to T k in all (NVIDIA
  *                aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k > E, else 0.01 and 2). With the quantiles
- *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q
- * over the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its share of the rest, and
- * experts with x tokens expected are active with 1 - exp(-x).
+ *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q over
+ *                the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its share of the
+ *                rest, and experts with x tokens expected are active with 1 - exp(-x).
  *
- * Roofline. t = overhead + sqrt((6 pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2), the bytes being the
- * weights of the active experts and the pairs' activations; e is moe-efficiency.
+ * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2), p products an expert
+ * (3, or 2 without a gate), the bytes being the weights of the active experts and the pairs' activations; e is
+ * moe-efficiency.
  *
  * A measured layer (hidden, inter, topk, experts, tp, ep) is a curve of log(measured / roofline) over tokens. A layer
  * that was measured is answered by its curve. Another one is answered by the NEAREST of them, read at as many tokens an
  * expert, weighted by 1/(distance + NEAR)^2 (Shepard 1968). The distance counts differences of logarithms; what it
  * weighs most is what tells one layer from another (hidden, topk: other tiles and kernels were tuned for it), least the
  * split; and the largest power of two, up to 256, in a rank's width of an expert, for which kernels are written. The
- * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 9 % mean error, against 9 to 13
+ * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean error, against 9 to 13
  * % with a rank's sizes alone, all alike, and no power of two.
  */
 #include <math.h>
@@ -33,7 +34,7 @@ enum { FEATURES = 8, NEAREST = 3, QUANTILES = 8 };
 static const double NEAR = 0.05;
 
 typedef struct {
-  gint64 hidden, inter, topk, experts, tp, ep;
+  gint64 hidden, inter, topk, experts, tp, ep, projections;
 } Layer;
 
 typedef struct {
@@ -111,9 +112,12 @@ static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double i
   Load load = imbalance > 0 ? power_law_load(layer, tokens, imbalance)
                             : balanced_load(local, tokens * (double)layer->topk / (double)layer->ep);
   double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
+  double products = (double)layer->projections;
   double weight = orr_dtype_bytes(dtype), activation = fmax(weight, 2);
-  double bytes = weight * load.active * 3 * hidden * width + activation * load.pairs * (2 * hidden + 3 * width);
-  double compute_s = 6 * load.pairs * hidden * width / (model->peak_flops[dtype] * model->constants->moe_efficiency);
+  double bytes =
+      weight * load.active * products * hidden * width + activation * load.pairs * (2 * hidden + products * width);
+  double compute_s =
+      2 * products * load.pairs * hidden * width / (model->peak_flops[dtype] * model->constants->moe_efficiency);
   double work_s = orr_cost_roofline_s(model, compute_s, bytes) - model->constants->kernel_overhead_s;
   return model->constants->moe_overhead_s + work_s;
 }
@@ -127,7 +131,7 @@ static double power_of_two_in(double width) {
 }
 
 static void find_features(const Layer *layer, double *ret_features) {
-  static const double weights[FEATURES] = {4, 4, 2, 1, 0.25, 1, 1, 0.05};
+  static const double weights[FEATURES] = {4, 4, 2, 1, 0.25, 1, 1, 0.2};
   double tp = (double)layer->tp, ep = (double)layer->ep, inter = (double)layer->inter, experts = (double)layer->experts;
   const double plain[FEATURES] = {
       log((double)layer->hidden), log((double)layer->topk),   log(inter), log(experts), log(ep), log(inter / tp),
@@ -159,7 +163,7 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   guint n = moe->tokens->len;
-  Curve curve = {.layer = {row->hidden, row->inter, row->topk, row->experts, row->tp, row->ep},
+  Curve curve = {.layer = {row->hidden, row->inter, row->topk, row->experts, row->tp, row->ep, row->projections},
                  .ratios = g_new0(double, n),
                  .is_row = g_new0(gboolean, n)};
   find_features(&curve.layer, curve.features);
@@ -224,7 +228,7 @@ static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens,
 
 static gboolean is_same(const Layer *a, const Layer *b) {
   return a->hidden == b->hidden && a->inter == b->inter && a->topk == b->topk && a->experts == b->experts &&
-         a->tp == b->tp && a->ep == b->ep;
+         a->tp == b->tp && a->ep == b->ep && a->projections == b->projections;
 }
 
 static const Curve *find_curve(const OrrCostMoe *moe, const Layer *layer) {
@@ -299,15 +303,26 @@ static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, d
   return best;
 }
 
+/* What a measured layer of these sizes has, whatever its split; else 3. */
+static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
+  for (guint i = 0; moe && i < moe->curves->len; i++) {
+    const Layer *other = &g_array_index(moe->curves, Curve, i).layer;
+    if (other->hidden == layer->hidden && other->inter == layer->inter && other->topk == layer->topk &&
+        other->experts == layer->experts)
+      return other->projections;
+  }
+  return 3;
+}
+
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
-  Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep};
+  Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
   if (op->m <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 || layer.experts <= 0 || layer.tp <= 0 ||
       layer.ep <= 0)
     return (OrrCost){0, ORR_HOW_MODELLED};
   OrrDtype dtype = op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
-  double tokens = (double)op->m;
-  double roofline_s = moe_roofline_s(model, dtype, op->imbalance, &layer, tokens);
   const OrrCostMoe *moe = find_table(model, dtype, op->imbalance);
+  if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
+  double tokens = (double)op->m, roofline_s = moe_roofline_s(model, dtype, op->imbalance, &layer, tokens);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust = ORR_GRID_ROW;
   const Curve *own = find_curve(moe, &layer);

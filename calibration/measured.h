@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 typedef struct {
   const char *device;          /* that was measured */
   const char *collectives_csv; /* NULL: none */
-  const char *system;          /* picks rows of @collectives_csv, and is named in the source; NULL: the folder is named */
+  const char *system;          /* picks rows of @collectives_csv, and is named in the source; NULL: the folder is */
   const char *base;            /* profile that the new one is laid on; NULL: none */
   gboolean thin; /* three digits a latency; of GEMM's m <= 16 the powers of two; of decode's keys < 64 only 2 */
 } OrrMeasuredOptions;

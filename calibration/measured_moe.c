@@ -88,11 +88,20 @@ static GArray *tokens_axis(const GArray *samples, guint begin, guint end) {
   return axis;
 }
 
+/* Measured models whose experts have no gate (squared ReLU); the tables do not say it. Nemotron 3 Nano (hidden 2688,
+ * inner size 1856, 6 of 128) and Ultra (latent size 2048, inner size 5120, 22 of 512), as their model cards say. */
+static gboolean has_gate(const double *keys) {
+  static const double without[][4] = {{2688, 1856, 6, 128}, {2048, 5120, 22, 512}};
+  for (guint i = 0; i < G_N_ELEMENTS(without); i++)
+    if (memcmp(keys + 2, without[i], sizeof without[i]) == 0) return FALSE;
+  return TRUE;
+}
+
 static void write_row(GString *text, const GArray *samples, guint begin, guint end, const GArray *tokens) {
   const double *keys = g_array_index(samples, Sample, begin).keys;
-  g_string_append_printf(text,
-                         "      - {hidden: %.0f, inter: %.0f, topk: %.0f, experts: %.0f, tp: %.0f, ep: %.0f, us: \"",
-                         keys[2], keys[3], keys[4], keys[5], keys[6], keys[7]);
+  g_string_append_printf(
+      text, "      - {hidden: %.0f, inter: %.0f, topk: %.0f, experts: %.0f, tp: %.0f, ep: %.0f, %sus: \"", keys[2],
+      keys[3], keys[4], keys[5], keys[6], keys[7], has_gate(keys) ? "" : "projections: 2, ");
   for (guint t = 0; t < tokens->len; t++) {
     gboolean is_there =
         begin < end && g_array_index(samples, Sample, begin).keys[KEYS - 1] == g_array_index(tokens, double, t);

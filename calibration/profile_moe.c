@@ -22,6 +22,13 @@ static const OrrField row_fields[] = {
     COUNT("experts", experts, "Experts of the layer."),
     COUNT("tp", tp, "Ranks that each expert is split over."),
     COUNT("ep", ep, "Ranks that the experts are split over."),
+    {.name = "projections",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrProfileMoeRow, projections),
+     .min = 2,
+     .max = 3,
+     .fallback = "3",
+     .sentence = "Products of an expert: 3 with a gate (SwiGLU), 2 without (squared ReLU)."},
     TEXT(OrrProfileMoeRow, "us", us, "Microseconds, one for each number of tokens; '-': not measured."),
 };
 static const OrrFieldTable row_table =

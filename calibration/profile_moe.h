@@ -18,6 +18,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 hidden, inter, topk, experts, tp, ep; /* of the whole layer: inter and experts before they are split */
+  gint64 projections;                          /* 3: gate, up, down; 2: up, down */
   char *us;                                    /* one latency for each number of tokens, '-' where there is no row */
 } OrrProfileMoeRow;
 

@@ -50,10 +50,13 @@ OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtyp
 
 /* Activations stay in 16 bits where the weights have fewer. */
 OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gint64 tokens, gint64 hidden, gint64 inter,
-                             gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, double imbalance) {
+                             gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, gint64 projections,
+                             double imbalance) {
   double pairs = (double)tokens * (double)topk / (double)expert_ep; /* of a token and an expert */
   double local = (double)experts / (double)expert_ep, width = (double)inter / (double)expert_tp;
-  double weights = 3.0 * hidden * width * MIN(local, pairs), activations = pairs * (2.0 * hidden + 3.0 * width);
+  double products = projections ? (double)projections : 3;
+  double weights = products * hidden * width * MIN(local, pairs),
+         activations = pairs * (2.0 * hidden + products * width);
   return (OrrOperator){
       .name = name,
       .kind = ORR_OPERATOR_MOE,
@@ -66,8 +69,9 @@ OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gin
       .experts = experts,
       .expert_tp = expert_tp,
       .expert_ep = expert_ep,
+      .projections = projections,
       .imbalance = imbalance,
-      .flops = 2 * 3 * pairs * hidden * width,
+      .flops = 2 * products * pairs * hidden * width,
       .bytes = orr_dtype_bytes(dtype) * weights + MAX(orr_dtype_bytes(dtype), 2) * activations,
   };
 }

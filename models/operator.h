@@ -8,9 +8,9 @@
  *              head_dim; causal halves the flops
  *   MEMORY     bound by HBM bandwidth: layer norm, softmax, GELU, dropout, residual add, embedding, optimizer
  *   COMM       a collective of the tensor-parallel group in the middle of a layer; `bytes` is NCCL's size
- *   MOE        the routed experts of one rank (gate, up and down projection, SwiGLU): m tokens of the whole expert-parallel
- *              group, hidden size k, inner size n of a whole expert, each token to `topk` of `experts`; experts are split
- *              over expert_ep ranks and each of them over expert_tp
+ *   MOE        the routed experts of one rank: m tokens of the whole expert-parallel group, hidden size k, inner size n
+ *              of a whole expert, each token to `topk` of `experts`; experts are split over expert_ep ranks and each of
+ *              them over expert_tp. 3 projections: gate, up, down (SwiGLU); 2: up, down (squared ReLU)
  */
 #ifndef ORR_OPERATOR_H
 #define ORR_OPERATOR_H
@@ -47,6 +47,7 @@ typedef struct {
   gint64 batch, m, n, k;                                  /* GEMM */
   gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */
   gint64 experts, topk, expert_tp, expert_ep;             /* MOE, with m, n, k */
+  gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
   double imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
   double flops;
   double bytes;
@@ -59,11 +60,12 @@ OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gi
 OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 q_length,
                                    gint64 kv_length, gint64 heads, gint64 kv_heads, gint64 head_dim, gboolean causal);
 
-/* The mean rank's share: topk / expert_ep experts a token, each with three products of hidden x inter / expert_tp. Reads
- * the weights of the experts that balanced routing wakes and the tokens, writes the inner activations and the result.
- * A backward pass by data or by weight has the forward's FLOPs. */
+/* The mean rank's share: topk / expert_ep experts a token, each with @projections products (0: counted as 3) of
+ * hidden x inter / expert_tp. Reads the weights of the experts that balanced routing wakes and the tokens, writes the
+ * inner activations and the result. A backward pass by data or by weight has the forward's FLOPs. */
 OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gint64 tokens, gint64 hidden, gint64 inter,
-                             gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, double imbalance);
+                             gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, gint64 projections,
+                             double imbalance);
 OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops);
 OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorComm comm, double bytes);
 

@@ -67,6 +67,8 @@ static void test_refusals(void) {
                  "moe_tp_size must divide inter_size");
   assert_refused("moe_ffn", "num_tokens=1 hidden_size=64 inter_size=64 topk=9 num_experts=8",
                  "topk must not be above num_experts");
+  assert_refused("moe_ffn", "projections=4",
+                 "projections is '4': want 3 (gate, up, down), 2 (no gate) or known (as measured, else 3)");
   assert_refused("moe_ffn", "distribution=skewed", "distribution is 'skewed': want balanced or power_law_A");
   assert_refused("attention_prefill", "batch_size=1 isl=16 num_heads=4 num_key_value_heads=3 head_dim=64",
                  "num_key_value_heads must divide num_heads");

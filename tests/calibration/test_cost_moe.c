@@ -16,7 +16,7 @@ static const OrrDevice b200_device = {.name = (char *)"b200",
 static OrrCost moe_cost(const OrrCostModel *model, OrrDtype dtype, double imbalance, gint64 tokens,
                         const OrrProfileMoeRow *row) {
   OrrOperator op = orr_operator_moe("test", ORR_PASS_FORWARD, dtype, tokens, row->hidden, row->inter, row->topk,
-                                    row->experts, row->tp, row->ep, imbalance);
+                                    row->experts, row->tp, row->ep, row->projections, imbalance);
   return orr_cost_operator(model, &op);
 }
 
@@ -54,6 +54,26 @@ static void test_power_law(void) {
   row.ep = 1;
   assert_near(moe_cost(model, ORR_BF16, 1.2, 10000000, &row).time_s,
               moe_cost(model, ORR_BF16, 0, 10000000, &row).time_s, 1e-3);
+}
+
+/* Without a gate, two thirds of the FLOPs. A question that does not say takes what the measured layer of these sizes
+ * has, whatever its split. */
+static void test_gate(void) {
+  g_autoptr(OrrCostModel) plain = model_of(NULL, &round_device);
+  OrrProfileMoeRow row = {.hidden = 16384, .inter = 32768, .topk = 1, .experts = 2, .tp = 1, .ep = 1};
+  OrrProfileMoeRow gateless = row;
+  gateless.projections = 2;
+  double gated_s = moe_cost(plain, ORR_BF16, 0, 10000000, &row).time_s;
+  assert_near(moe_cost(plain, ORR_BF16, 0, 10000000, &gateless).time_s / gated_s, 2.0 / 3, 1e-4);
+  g_autoptr(OrrProfile) profile = sample_profile(
+      "schema: profile/1\nname: p\ndevice: d\nmoe:\n"
+      "- dtype: bf16\n  distribution: balanced\n  source: s\n  tokens: \"1000\"\n  rows:\n"
+      "  - {hidden: 16384, inter: 32768, topk: 1, experts: 2, tp: 1, ep: 1, projections: 2, us: \"50000\"}\n");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 1000, &row).how, ==, ORR_HOW_MEASURED);
+  row.tp = gateless.tp = 2;
+  g_assert_cmpfloat(moe_cost(model, ORR_BF16, 0, 1000, &row).time_s, ==,
+                    moe_cost(model, ORR_BF16, 0, 1000, &gateless).time_s);
 }
 
 static void test_nothing(void) {
@@ -109,7 +129,7 @@ static void test_how(void) {
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 32, &row).how, ==, ORR_HOW_OUTSIDE);
   g_assert_cmpint(moe_cost(model, ORR_FP8, 0, 4, &row).how, ==, ORR_HOW_MODELLED);
   g_assert_cmpint(moe_cost(model, ORR_BF16, 1.2, 4, &row).how, ==, ORR_HOW_MODELLED);
-  OrrOperator op = orr_operator_moe("x", ORR_PASS_DGRAD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 1, 0);
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_DGRAD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 1, 3, 0);
   g_assert_cmpint(orr_cost_operator(model, &op).how, ==, ORR_HOW_MODELLED);
   row.inter = 2048;
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 4, &row).how, ==, ORR_HOW_INTERPOLATED); /* the hole */
@@ -188,6 +208,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-moe/balanced", test_balanced);
   g_test_add_func("/cost-moe/power-law", test_power_law);
+  g_test_add_func("/cost-moe/gate", test_gate);
   g_test_add_func("/cost-moe/nothing", test_nothing);
   g_test_add_func("/cost-moe/rows-are-answered", test_rows_are_answered);
   g_test_add_func("/cost-moe/how", test_how);

@@ -36,13 +36,16 @@ static void test_attention(void) {
  * 2 3 5 64 16 = 30,720. Weights of both experts 3 64 16 2 = 6,144 elements of 1 byte; activations 5 (2 64 + 3 16) = 880
  * of 2. With 1 token, half an expert is read. */
 static void test_moe(void) {
-  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_FP8, 10, 64, 32, 2, 8, 2, 4, 1.2);
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_FP8, 10, 64, 32, 2, 8, 2, 4, 0, 1.2);
   g_assert_cmpint(op.kind, ==, ORR_OPERATOR_MOE);
   g_assert_cmpfloat(op.flops, ==, 30720);
   g_assert_cmpfloat(op.bytes, ==, 6144 + 2 * 880);
   g_assert_cmpfloat(op.imbalance, ==, 1.2);
-  op = orr_operator_moe("x", ORR_PASS_WGRAD, ORR_FP8, 1, 64, 32, 2, 8, 2, 4, 0);
+  op = orr_operator_moe("x", ORR_PASS_WGRAD, ORR_FP8, 1, 64, 32, 2, 8, 2, 4, 3, 0);
   g_assert_cmpfloat(op.bytes, ==, 6144 / 4 + 2 * 88);
+  op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_FP8, 10, 64, 32, 2, 8, 2, 4, 2, 0); /* no gate */
+  g_assert_cmpfloat(op.flops, ==, 30720 * 2 / 3);
+  g_assert_cmpfloat(op.bytes, ==, 6144 * 2 / 3 + 2 * 5 * (2 * 64 + 2 * 16));
 }
 
 static void test_memory_and_comm(void) {
