@@ -23,6 +23,12 @@ static OrrOperator memory(guint i) {
   return orr_operator_memory("layer-norm", ORR_PASS_FORWARD, ORR_BF16, (double)between(i, 1000000, 100000), 0);
 }
 
+/* Layers that nobody measured: the nearest three answer. */
+static OrrOperator moe(guint i) {
+  return orr_operator_moe("moe", ORR_PASS_FORWARD, ORR_BF16, between(i, 100, 77), 4096, between(i, 1024, 64), 8, 128, 1,
+                          1 + 7 * (i % 2), 3, 1.2 * (i % 2));
+}
+
 typedef struct {
   Shape shape;
   const OrrCostModel *model;
@@ -101,6 +107,7 @@ static void measure_lookups(OrrLibrary *library, const OrrDevice *device) {
   g_autoptr(OrrCostModel) model = cost_model(profile, device);
   bench_row("cost: GEMM lookup, warm, h100-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}), "ns");
   bench_row("cost: attention lookup, warm", bench_figure(lookup_ns, &(Ask){attention, model}), "ns");
+  bench_row("cost: lookup of routed experts, warm", bench_figure(lookup_ns, &(Ask){moe, model}), "ns");
   bench_row("cost: memory-bound lookup, warm", bench_figure(lookup_ns, &(Ask){memory, model}), "ns");
   bench_row("cost: measured collective lookup, warm", bench_figure(collective_ns, model), "ns");
 }
@@ -123,6 +130,7 @@ int main(void) {
   measure_lookups(library, &cluster.device);
   measure_waves(library);
   bench_row("cost: h100-sxm profile read from YAML", bench_figure(profile_ms, "h100-sxm"), "ms");
+  bench_row("cost: b200 profile read from YAML", bench_figure(profile_ms, "b200"), "ms");
   bench_row("cost: a100-80gb-sxm profile read from YAML", bench_figure(profile_ms, "a100-80gb-sxm"), "ms");
   bench_row("cost: h100-sxm cost model made from the profile", bench_figure(model_ms, &cluster.device), "ms");
   bench_row("yaml: h100-sxm's kernel rows parsed", bench_figure(yaml_mb_per_second, rows), "MB/s");
