@@ -87,6 +87,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
+  model->nccl = profile ? profile->nccl : NULL;
   if (!take_device(model, measured_on, error)) return NULL;
   if (profile && !build_tables(model, profile, error)) {
     g_prefix_error(error, "profile %s: ", profile->name);
@@ -129,11 +130,6 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
   OrrCost cost = ask_table(model, op);
   if (model->is_scaled && cost.how < ORR_HOW_MODELLED) cost.how = ORR_HOW_MODELLED;
   return cost;
-}
-
-OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model) {
-  const OrrProfileConstants *constants = model->constants;
-  return (OrrCollectiveCosts){constants->collective_launch_s, constants->scale_up_step_s, constants->scale_out_step_s};
 }
 
 double orr_cost_host_launch_s(const OrrCostModel *model) { return model->constants->host_launch_s; }

@@ -31,6 +31,7 @@ struct OrrCostModel {
   OrrProfileConstants defaults; /* holds constants where there is no profile */
   const OrrProfileConstants *constants;
   const GPtrArray *kernels;     /* OrrProfileKernel*, the profile's; NULL: none */
+  const GPtrArray *nccl;        /* OrrProfileNccl*, the profile's; NULL: none */
   double peak_flops[ORR_N_DTYPES]; /* of the nearest format that the device has */
   gboolean has_peak[ORR_N_DTYPES]; /* FALSE: it stands in for a format that the device lacks */
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibration/profile_nccl.h"
 #include "calibration/profile_private.h"
 #include "sim/base/fault.h"
 
@@ -176,6 +177,8 @@ static const OrrField profile_fields[] = {
     LIST(OrrProfile, "attention", attention, &attention_table, ORR_FIELD_OPTIONAL, "Fused attention."),
     LIST(OrrProfile, "collectives", collectives, &collective_table, ORR_FIELD_OPTIONAL,
          "Collectives inside a scale-up domain."),
+    LIST(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, ORR_FIELD_OPTIONAL,
+         "NCCL's algorithms and protocols, for calls that nobody measured."),
 };
 const OrrFieldTable orr_profile_table =
     ORR_FIELD_TABLE("profile", "What was measured on one kind of device.", OrrProfile, profile_fields);

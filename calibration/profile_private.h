@@ -81,6 +81,7 @@ struct OrrProfile {
   GPtrArray *gemm;        /* OrrProfileGemm*; NULL: none */
   GPtrArray *attention;   /* OrrProfileAttention* */
   GPtrArray *collectives; /* OrrProfileCollective* */
+  GPtrArray *nccl;        /* OrrProfileNccl* */
 };
 
 /* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL
