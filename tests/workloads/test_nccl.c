@@ -80,7 +80,8 @@ static void test_protocol(void) {
 }
 
 /* 2 nodes of 8, Simple ring: a pass has 14 steps inside of max(2, 4) + 1 us, and 2 across of 10 + 2.5 us less the
- * cheapest hop, 5 us: 70 + 25 - 5 = 90. All-reduce: (20 + 2 * 90) * 1.5 = 300 us; reduce-scatter has no plateau: 110. */
+ * cheapest hop, 5 us: 70 + 25 - 5 = 90. All-reduce: (20 + 2 * 90) * 1.5 = 300 us; reduce-scatter has no plateau: 110.
+ */
 static void test_network(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 2);
@@ -91,8 +92,8 @@ static void test_network(void) {
   assert_close(scatter->predicted_s, 110e-6 + nic_s, 1e-12);
 }
 
-/* 4 nodes of 8, tree: a NIC's share is s = S/8 = 8 MB, so a level is filled with 1 MB * 8 / (8 + 2) = 0.8 MB, 33.3 us at
- * 24 GB/s. D = 2: 20 + 2 (2 (12.5 + 33.3) + 7 * 3) us, and 2 S/8 at half the NIC's rate. */
+/* 4 nodes of 8, tree: a NIC's share is s = S/8 = 8 MB, so a level is filled with 1 MB * 8 / (8 + 2) = 0.8 MB, 33.3 us
+ * at 24 GB/s. D = 2: 20 + 2 (2 (12.5 + 33.3) + 7 * 3) us, and 2 S/8 at half the NIC's rate. */
 static void test_chunks(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 4);
