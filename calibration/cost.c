@@ -52,7 +52,7 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
     if (!orr_cost_attention_build(model, profile->attention->pdata[i], error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
-  return TRUE;
+  return orr_cost_library_build(model, profile->libraries, error);
 }
 
 static void attention_free(OrrCostAttention *attention) {
@@ -103,6 +103,7 @@ void orr_cost_model_free(OrrCostModel *model) {
   for (int d = 0; d < ORR_N_DTYPES; d++) orr_grid_free(model->gemm[d]);
   g_ptr_array_unref(model->attention);
   g_ptr_array_unref(model->collectives);
+  if (model->libraries) g_ptr_array_unref(model->libraries);
   orr_fields_clear(&orr_profile_constants_table, &model->defaults);
   g_free(model);
 }

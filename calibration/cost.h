@@ -68,6 +68,19 @@ typedef struct {
 gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol, OrrNcclCosts *ret_costs);
 gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile has any such row */
 
+/* A kernel of a library beside NCCL, as measured. */
+typedef struct {
+  const char *library; /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency": experts */
+  const char *op;      /* "all_reduce", "dispatch", "combine" */
+  gint64 n_ranks;
+  double size;                  /* bytes; dispatch and combine: tokens of a rank */
+  gint64 hidden, topk, experts; /* 0: not of experts */
+} OrrLibraryCall;
+
+/* FALSE where the profile has no rows of that library, operation and number of ranks. Of experts whose shape has no rows
+ * the nearest one answers (hidden * topk, then experts), with its tokens scaled to the same bytes: ORR_HOW_OUTSIDE. */
+gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call, OrrCost *ret_cost);
+
 /* What collectives without such rows are modelled by: the profile's constants, as one protocol. */
 OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);
 

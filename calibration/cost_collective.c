@@ -42,7 +42,7 @@ static double slope_above(const double *x, const double *t, guint last) {
   return last == 0 ? t[0] / x[0] : MAX((t[last] - t[last - 1]) / (x[last] - x[last - 1]), 0);
 }
 
-static OrrCost interpolate(const GArray *bytes_axis, const GArray *us, double bytes) {
+OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, double bytes) {
   const double *x = (double *)(void *)bytes_axis->data, *t = (double *)(void *)us->data;
   guint last = us->len - 1, i = 0;
   if (bytes < x[0]) return (OrrCost){t[0] * 1e-6, ORR_HOW_OUTSIDE};
@@ -91,7 +91,7 @@ gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n
                              OrrCost *ret_cost) {
   const OrrCostCollective *rows = find_rows(model, op, n_ranks);
   if (!rows) return FALSE;
-  *ret_cost = bytes > 0 ? interpolate(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
+  *ret_cost = bytes > 0 ? orr_cost_collective_between(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
   if (bytes > 0) scale_to_device(model, op, n_ranks, bytes, ret_cost);
   return TRUE;
 }

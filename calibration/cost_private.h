@@ -37,6 +37,7 @@ struct OrrCostModel {
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
   GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */
+  GPtrArray *libraries;            /* OrrCostLibrary*, see cost_library.c; NULL: none */
 };
 
 gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
@@ -47,6 +48,11 @@ gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
+
+/* Time over a rising axis: a power law over the floor and the asymptote of the rows. */
+OrrCost orr_cost_collective_between(const GArray *axis, const GArray *us, double size);
+
+gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error);
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error);
 

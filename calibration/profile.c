@@ -179,6 +179,8 @@ static const OrrField profile_fields[] = {
          "Collectives inside a scale-up domain."),
     LIST(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, ORR_FIELD_OPTIONAL,
          "NCCL's algorithms and protocols, for calls that nobody measured."),
+    LIST(OrrProfile, "libraries", libraries, &orr_profile_library_table, ORR_FIELD_OPTIONAL,
+         "Collectives of other libraries: custom all-reduces, DeepEP."),
 };
 const OrrFieldTable orr_profile_table =
     ORR_FIELD_TABLE("profile", "What was measured on one kind of device.", OrrProfile, profile_fields);

@@ -61,3 +61,28 @@ static const OrrField fields[] = {
 };
 const OrrFieldTable orr_profile_nccl_table =
     ORR_FIELD_TABLE("profile-nccl", "What one algorithm of NCCL costs under one protocol.", OrrProfileNccl, fields);
+
+#define TEXT(name_, member_, flags_, sentence_)                                                                        \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_TEXT, .offset = offsetof(OrrProfileLibrary, member_), .sentence = (sentence_),  \
+    .flags = (flags_)                                                                                                  \
+  }
+#define COUNT(name_, member_, fallback_, sentence_)                                                                    \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(OrrProfileLibrary, member_), .sentence = (sentence_),   \
+    .fallback = (fallback_), .flags = ORR_FIELD_UNSIGNED                                                               \
+  }
+
+static const OrrField library_fields[] = {
+    TEXT("library", library, 0, "Whose kernel: vllm, trtllm, deepep, deepep-low-latency."),
+    TEXT("op", op, 0, "What it does: all_reduce, dispatch, combine."),
+    COUNT("ranks", ranks, NULL, "How many GPUs take part."),
+    COUNT("hidden", hidden, "0", "Elements of a token; 0: it does not move tokens."),
+    COUNT("topk", topk, "0", "Experts that a token goes to."),
+    COUNT("experts", experts, "0", "Experts in all."),
+    TEXT("size", size, 0, "The axis, rising: bytes of an all-reduce, tokens of a rank."),
+    TEXT("us", us, 0, "Microseconds, one for each size."),
+    TEXT("source", source, ORR_FIELD_OPTIONAL, "Who measured it, with what."),
+};
+const OrrFieldTable orr_profile_library_table =
+    ORR_FIELD_TABLE("profile-library", "Measured kernels of a library beside NCCL.", OrrProfileLibrary, library_fields);

@@ -21,6 +21,18 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_nccl_table;
 
+/* What a library's own kernels take, measured: custom all-reduces by bytes, DeepEP's by tokens of a rank. */
+typedef struct {
+  char *library; /* "vllm", "trtllm", "deepep", "deepep-low-latency" */
+  char *op;      /* "all_reduce", "dispatch", "combine" */
+  gint64 ranks;
+  gint64 hidden, topk, experts; /* 0: not of experts */
+  char *size, *us;
+  char *source;
+} OrrProfileLibrary;
+
+extern const OrrFieldTable orr_profile_library_table;
+
 extern const char *const orr_nccl_algorithm_words[]; /* "ring", "tree", "nvls", ... as the collectives' registry */
 
 G_END_DECLS

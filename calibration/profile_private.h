@@ -82,6 +82,7 @@ struct OrrProfile {
   GPtrArray *attention;   /* OrrProfileAttention* */
   GPtrArray *collectives; /* OrrProfileCollective* */
   GPtrArray *nccl;        /* OrrProfileNccl* */
+  GPtrArray *libraries;   /* OrrProfileLibrary* */
 };
 
 /* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL

@@ -29,8 +29,9 @@ const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "re
 /* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
  * add it below and to meson.build. tests/workloads/test_collective_oracle.c takes it from here. */
 static const OrrEntry *const entries[] = {
-    &orr_collnet.entry,  &orr_direct.entry, &orr_hierarchical.entry, &orr_nvls.entry,        &orr_nvls_tree.entry,
-    &orr_pairwise.entry, &orr_pat.entry,    &orr_ring.entry,         &orr_double_tree.entry, NULL,
+    &orr_collnet.entry,      &orr_custom_trtllm.entry, &orr_custom_vllm.entry, &orr_direct.entry, &orr_hierarchical.entry,
+    &orr_nvls.entry,         &orr_nvls_tree.entry,     &orr_pairwise.entry,    &orr_pat.entry,    &orr_ring.entry,
+    &orr_double_tree.entry,  NULL,
 };
 
 const OrrRegistry orr_collective_registry = {.family = "collective algorithm", .entries = entries};
@@ -188,6 +189,19 @@ static void apply_measured(const OrrCollectiveContext *context, const OrrCollect
   plan->how = measured.how;
 }
 
+/* The same for what a library measured of its own kernels. */
+static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectivePlan *plan) {
+  const OrrLibraryCall asked = {.library = plan->algorithm->library,
+                                .op = orr_collective_nccl_words[call->op],
+                                .n_ranks = call->n,
+                                .size = call->bytes};
+  OrrCost measured;
+  if (!context->cost || call->bytes <= 0 || !orr_cost_library(context->cost, &asked, &measured))
+    return;
+  stretch_to(context->fabric, plan, measured.time_s);
+  plan->how = measured.how;
+}
+
 /* "all-reduce, broadcast": what @algorithm supports over this group. */
 static char *supported_words(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                              const OrrCollectiveAlgorithm *algorithm) {
@@ -213,8 +227,12 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, cons
   if (call->n < 2)
     return plan_new(algorithm ? algorithm : &orr_ring);
   g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
-  if (algorithm && algorithm != best->algorithm)
-    return plan_by(context, call, algorithm);
+  if (algorithm && algorithm != best->algorithm) {
+    OrrCollectivePlan *forced = plan_by(context, call, algorithm);
+    if (algorithm->library)
+      apply_library(context, call, forced);
+    return forced;
+  }
   if (call->protocol == ORR_PROTOCOL_AUTO)
     apply_measured(context, call, best);
   return g_steal_pointer(&best);

@@ -78,6 +78,7 @@ typedef enum {
 struct OrrCollectiveAlgorithm {
   OrrEntry entry;
   OrrCollectiveChosen chosen;
+  const char *library; /* of the profile's `libraries`, whose rows it is measured by; NULL: NCCL */
   guint least_ranks; /* of a group for which it is chosen by itself; 0: any */
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);
   void (*plan)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases);

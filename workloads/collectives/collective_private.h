@@ -10,6 +10,8 @@
 G_BEGIN_DECLS
 
 extern const OrrCollectiveAlgorithm orr_collnet;
+extern const OrrCollectiveAlgorithm orr_custom_trtllm;
+extern const OrrCollectiveAlgorithm orr_custom_vllm;
 extern const OrrCollectiveAlgorithm orr_direct;
 extern const OrrCollectiveAlgorithm orr_double_tree;
 extern const OrrCollectiveAlgorithm orr_hierarchical;
