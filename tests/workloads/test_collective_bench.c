@@ -11,7 +11,7 @@
 static const char scenario_text[] = "schema: scenario/1\n"
                                     "name: bench\n"
                                     "cluster: {base: dgx-h100-superpod, nodes: 4}\n"
-                                    "engine: ideal\n" /* one engine a process: this one has no SimGrid behind it */
+                                    "engine: ideal\n" /* one SimGrid engine a process: test_crowded has it */
                                     "workload: {kind: collectives, begin: 1 MiB, end: 16 MiB, factor: 4}\n";
 
 /* @sets: "path=value;..." */
@@ -91,6 +91,17 @@ static void test_groups(void) {
     g_assert_cmpfloat_with_epsilon(row_at(all, i)->time_s / row_at(one, i)->time_s, 1, 1e-9);
 }
 
+/* Two nodes a leaf, oversubscribed by 4: 16 ports below, 4 links above. Each of 8 rings leaves each leaf once, at half
+ * its NIC's rate: what is transfer doubles, what is latency stays. */
+static void test_crowded(void) {
+  g_autoptr(OrrOutcome) outcome =
+      run("workload.stride=8;workload.groups=8;workload.algorithm=ring;workload.end=1 MiB;engine=simgrid;"
+          "cluster.max-nodes=0;"
+          "cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, oversubscription: 4}");
+  const OrrCollectiveRow *row = &g_array_index(outcome->collectives, OrrCollectiveRow, 0);
+  g_assert_cmpfloat_with_epsilon((row->mean_s - row->latency_s) / (row->predicted_s - row->latency_s), 2, 1e-6);
+}
+
 /* Where an algorithm or a protocol is forced, it is what the rows name. */
 static void test_forced(void) {
   g_autoptr(OrrOutcome) ring = run("workload.algorithm=ring;workload.protocol=simple");
@@ -126,6 +137,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collectives/rows", test_rows);
   g_test_add_func("/collectives/conventions", test_conventions);
   g_test_add_func("/collectives/groups", test_groups);
+  g_test_add_func("/collectives/crowded", test_crowded);
   g_test_add_func("/collectives/forced", test_forced);
   g_test_add_func("/collectives/refused", test_refused);
   return g_test_run();
