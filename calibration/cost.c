@@ -55,11 +55,6 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
   return orr_cost_library_build(model, profile->libraries, error);
 }
 
-static void attention_free(OrrCostAttention *attention) {
-  orr_grid_free(attention->grid);
-  g_free(attention);
-}
-
 static void collective_free(OrrCostCollective *collective) {
   g_clear_pointer(&collective->bytes, g_array_unref);
   g_clear_pointer(&collective->us, g_array_unref);
@@ -82,7 +77,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
                                         const OrrDevice *device, GError **error) {
   g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
   model->measured_on = measured_on;
-  model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)attention_free);
+  model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;

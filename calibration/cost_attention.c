@@ -8,10 +8,15 @@
  *   flops = 4 batch heads pairs head_dim;   bytes = q, k, v and the result once
  *   t     = overhead + sqrt((flops / (peak e))^2 + (bytes / bandwidth)^2)
  *
- * Two measured phases: prefill (q = L, causal) and decode (q = 1). A grid holds, for one head size and one number of
- * key heads (or: as many as query heads), heads x batch x length; between two numbers of key heads, and between two
- * head sizes, the answers are blended in the logarithm. Anything else (a chunk of a prefill, not causal) borrows the
- * distance from the roofline of the prefill with as many pairs: how = modelled.
+ * Two measured phases: prefill (q = L, causal) and decode (q = 1). A grid holds, for one head size and one group (query
+ * heads for each key head, which is what kernels are chosen by), key heads x batch x length; between two groups, and
+ * between two head sizes, the answers are blended in the logarithm. Anything else (a chunk of a prefill, not causal)
+ * borrows the distance from the roofline of the prefill with as many pairs: how = modelled.
+ *
+ * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over one: rows of equal
+ * group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to 3.5 % (H100, H200) on average. Holes
+ * take the mean of such rows as one more neighbour; and a number of key heads beyond the table is looked up at the
+ * nearest one with the batch that gives equal work.
  *
  * The backward pass was not measured: attention-backward-flops (2.5: five products for two, FlashAttention-2, Dao 2023,
  * section 3.1.2) at attention-backward-efficiency of the forward rate.
@@ -43,36 +48,54 @@ static double attention_roofline_s(const OrrCostModel *model, const Shape *shape
 
 /* --- building --- */
 
-static gint64 key_heads_of(const OrrProfileAttentionRow *row) {
-  return row->heads == row->kv_heads ? 0 : row->kv_heads;
+enum { KEY_HEADS, BATCH, LENGTH }; /* axes of a grid */
+
+static double group_of(const OrrProfileAttentionRow *row) { return (double)(row->heads / row->kv_heads); }
+
+static gboolean belongs(const OrrProfileAttentionRow *row, gint64 head_dim, double group) {
+  return row->head_dim == head_dim && group_of(row) == group;
 }
 
-/* Does @row belong to the grid (@head_dim, @kv_heads)? Rows with as many key heads as heads belong to two. */
-static gboolean belongs(const OrrProfileAttentionRow *row, gint64 head_dim, gint64 kv_heads) {
-  return row->head_dim == head_dim && (kv_heads ? row->kv_heads == kv_heads : row->heads == row->kv_heads);
-}
+typedef struct {
+  GArray *key_heads, *batch, *length;
+} Axes;
 
-static GArray *heads_axis(const OrrProfileAttention *table, gint64 head_dim, gint64 kv_heads) {
+/* The sum of ln(ratio) over rows of equal work and length, and how many. */
+typedef struct {
+  double sum;
+  guint n;
+} Mean;
+
+static GArray *axis_of_rows(const OrrProfileAttention *table, gint64 head_dim, double group) {
   GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
-    double heads = (double)row->heads;
-    if (belongs(row, head_dim, kv_heads)) g_array_append_val(axis, heads);
+    double key_heads = (double)row->kv_heads;
+    if (belongs(row, head_dim, group)) g_array_append_val(axis, key_heads);
   }
   orr_grid_sort_axis(axis);
   return axis;
 }
 
-typedef struct {
-  GArray *heads, *batch, *length;
-} Axes;
+/* Key heads times batch and the index of a length, as a key. */
+static gint64 work_key(const Axes *axes, guint i_key_heads, guint i_batch, guint i_length) {
+  double work = g_array_index(axes->key_heads, double, i_key_heads) * g_array_index(axes->batch, double, i_batch);
+  return (gint64)work * (gint64)axes->length->len + i_length;
+}
+
+static void add_to_mean(GHashTable *means, gint64 key, double ratio) {
+  Mean *mean = g_hash_table_lookup(means, &key);
+  if (!mean) g_hash_table_insert(means, g_memdup2(&key, sizeof key), mean = g_new0(Mean, 1));
+  mean->sum += ratio;
+  mean->n++;
+}
 
 static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table, const OrrProfileAttentionRow *row,
-                        const Axes *axes, OrrGrid *grid, GError **error) {
+                        const Axes *axes, OrrGrid *grid, GHashTable *means, GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   guint i_heads = 0;
-  while (g_array_index(axes->heads, double, i_heads) < (double)row->heads) i_heads++;
+  while (g_array_index(axes->key_heads, double, i_heads) < (double)row->kv_heads) i_heads++;
   Shape shape = {.phase = (OrrProfilePhase)table->phase,
                  .dtype = (OrrDtype)table->dtype,
                  .kv_dtype = (OrrDtype)table->kv_dtype,
@@ -83,39 +106,81 @@ static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *ta
   for (guint i = 0; i < MIN(us->len, axes->batch->len * axes->length->len); i++) {
     guint i_batch = i / axes->length->len, i_length = i % axes->length->len;
     double time_s = g_array_index(us, double, i) * 1e-6;
+    if (isnan(time_s)) continue;
     shape.batch = g_array_index(axes->batch, double, i_batch);
     shape.length = g_array_index(axes->length, double, i_length);
     shape.queries = table->phase == ORR_PHASE_PREFILL ? shape.length : 1;
-    if (!isnan(time_s))
-      orr_grid_set(grid, (guint[]){i_heads, i_batch, i_length}, log(time_s / attention_roofline_s(model, &shape)));
+    double ratio = log(time_s / attention_roofline_s(model, &shape));
+    orr_grid_set(grid, (guint[]){i_heads, i_batch, i_length}, ratio);
+    add_to_mean(means, work_key(axes, i_heads, i_batch, i_length), ratio);
   }
   return TRUE;
 }
 
-static OrrGrid *build_grid(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim,
-                           gint64 kv_heads, Axes *axes, GError **error) {
-  g_autoptr(GArray) heads = heads_axis(table, head_dim, kv_heads);
-  axes->heads = heads;
-  const double *const values[] = {(double *)(void *)heads->data, (double *)(void *)axes->batch->data,
+/* What the other rows of equal work say of each cell. */
+static void hint_equal_work(OrrGrid *grid, const Axes *axes, GHashTable *means) {
+  for (guint h = 0; h < axes->key_heads->len; h++)
+    for (guint b = 0; b < axes->batch->len; b++)
+      for (guint l = 0; l < axes->length->len; l++) {
+        gint64 key = work_key(axes, h, b, l);
+        const Mean *mean = g_hash_table_lookup(means, &key);
+        double own;
+        if (!mean) continue;
+        guint has_own = orr_grid_get(grid, (guint[]){h, b, l}, &own);
+        if (mean->n > has_own)
+          orr_grid_hint(grid, (guint[]){h, b, l}, (mean->sum - (has_own ? own : 0)) / (mean->n - has_own));
+      }
+}
+
+static OrrGrid *build_grid(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim, double group,
+                           Axes *axes, GError **error) {
+  g_autoptr(GArray) key_heads = axis_of_rows(table, head_dim, group);
+  g_autoptr(GHashTable) means = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+  axes->key_heads = key_heads;
+  const double *const values[] = {(double *)(void *)key_heads->data, (double *)(void *)axes->batch->data,
                                   (double *)(void *)axes->length->data};
-  g_autoptr(OrrGrid) grid = orr_grid_new(values, (guint[]){heads->len, axes->batch->len, axes->length->len});
+  g_autoptr(OrrGrid) grid = orr_grid_new(values, (guint[]){key_heads->len, axes->batch->len, axes->length->len});
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
-    if (belongs(row, head_dim, kv_heads) && !set_row(model, table, row, axes, grid, error)) return NULL;
+    if (belongs(row, head_dim, group) && !set_row(model, table, row, axes, grid, means, error)) return NULL;
   }
+  hint_equal_work(grid, axes, means);
   if (orr_grid_fill(grid)) return g_steal_pointer(&grid);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
   return NULL;
 }
 
-static gboolean is_built(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim,
-                         gint64 kv_heads) {
+static void group_clear(gpointer group) { orr_grid_free(((OrrCostAttentionGroup *)group)->grid); }
+
+static int compare_groups(gconstpointer a, gconstpointer b) {
+  double x = ((const OrrCostAttentionGroup *)a)->group, y = ((const OrrCostAttentionGroup *)b)->group;
+  return (x > y) - (x < y);
+}
+
+void orr_cost_attention_free(OrrCostAttention *attention) {
+  g_array_unref(attention->groups);
+  g_free(attention);
+}
+
+/* The place for grids of that head size; made where it is not there. */
+static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim) {
   for (guint i = 0; i < model->attention->len; i++) {
-    const OrrCostAttention *built = model->attention->pdata[i];
+    OrrCostAttention *built = model->attention->pdata[i];
     if (built->phase == (OrrProfilePhase)table->phase && built->kv_dtype == (OrrDtype)table->kv_dtype &&
-        built->head_dim == head_dim && built->kv_heads == kv_heads)
-      return TRUE;
+        built->head_dim == head_dim)
+      return built;
   }
+  OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
+  *attention = (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype, head_dim,
+                                  g_array_new(FALSE, FALSE, sizeof(OrrCostAttentionGroup))};
+  g_array_set_clear_func(attention->groups, group_clear);
+  g_ptr_array_add(model->attention, attention);
+  return attention;
+}
+
+static gboolean has_group(const OrrCostAttention *attention, double group) {
+  for (guint i = 0; i < attention->groups->len; i++)
+    if (g_array_index(attention->groups, OrrCostAttentionGroup, i).group == group) return TRUE;
   return FALSE;
 }
 
@@ -126,77 +191,81 @@ gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention
   Axes axes = {.batch = batch, .length = length};
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
-    gint64 kv_heads = key_heads_of(row);
-    if (is_built(model, table, row->head_dim, kv_heads)) continue;
-    OrrGrid *grid = build_grid(model, table, row->head_dim, kv_heads, &axes, error);
-    if (!grid) return FALSE;
-    OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
-    *attention =
-        (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype, row->head_dim, kv_heads, grid};
-    g_ptr_array_add(model->attention, attention);
+    OrrCostAttention *attention = find_head_dim(model, table, row->head_dim);
+    OrrCostAttentionGroup group = {group_of(row), NULL};
+    if (has_group(attention, group.group)) continue;
+    group.grid = build_grid(model, table, row->head_dim, group.group, &axes, error);
+    if (!group.grid) return FALSE;
+    g_array_append_val(attention->groups, group);
+    g_array_sort(attention->groups, compare_groups);
   }
   return TRUE;
 }
 
 /* --- asking --- */
 
-/* A grid that stands at @at on the axis that is blended over. */
-typedef struct {
-  const OrrCostAttention *grid;
-  double at;
-} Stand;
-
-static void keep_nearest(Stand *below, Stand *above, Stand found, double wanted) {
-  if (found.at <= wanted && (!below->grid || found.at > below->at)) *below = found;
-  if (found.at >= wanted && (!above->grid || found.at < above->at)) *above = found;
-}
-
-static gboolean is_asked(const OrrCostAttention *grid, const Shape *shape) {
-  return grid->phase == shape->phase && grid->kv_dtype == shape->kv_dtype;
-}
-
-/* Weight of the upper of two stands; one that is missing is the other, and then @wanted is beyond the table. */
-static double blend(Stand *below, Stand *above, double wanted, OrrGridTrust *trust) {
-  if (!below->grid || !above->grid) *trust = ORR_GRID_BEYOND;
-  if (!below->grid) *below = *above;
-  if (!above->grid) *above = *below;
-  if (below->at >= above->at) return 0;
-  *trust = MAX(*trust, ORR_GRID_BETWEEN);
-  return log(wanted / below->at) / log(above->at / below->at);
-}
-
-/* Distance from the roofline at the head size @head_dim, which has a grid. */
-static double at_head_dim(const OrrCostModel *model, const Shape *shape, gint64 head_dim, OrrGridTrust *trust) {
-  Stand below = {0}, above = {0};
-  for (guint i = 0; i < model->attention->len; i++) {
-    const OrrCostAttention *grid = model->attention->pdata[i];
-    Stand stand = {grid, grid->kv_heads ? (double)grid->kv_heads : shape->heads};
-    if (is_asked(grid, shape) && grid->head_dim == head_dim) keep_nearest(&below, &above, stand, shape->kv_heads);
+/* Weight of the upper of two places on an axis; where they are one, @wanted is there or beyond the table. */
+static double blend(double below, double above, double wanted, OrrGridTrust *trust) {
+  if (below >= above) {
+    if (below != wanted) *trust = ORR_GRID_BEYOND;
+    return 0;
   }
-  double share = blend(&below, &above, shape->kv_heads, trust);
-  const double point[] = {shape->heads, shape->batch, shape->length};
+  *trust = MAX(*trust, ORR_GRID_BETWEEN);
+  return log(wanted / below) / log(above / below);
+}
+
+/* Goes along equal work towards the box: @moved is brought into its range, as far as @other stays in its own. */
+static void slide(const OrrGrid *grid, double *point, int moved, int other) {
+  double low, high, other_low, other_high;
+  orr_grid_range(grid, moved, &low, &high);
+  orr_grid_range(grid, other, &other_low, &other_high);
+  double factor = CLAMP(point[moved], low, high) / point[moved]; /* of moved; other goes the other way */
+  if (factor == 1) return;
+  factor = CLAMP(factor, fmin(1, point[other] / other_high), fmax(1, point[other] / other_low));
+  point[moved] *= factor;
+  point[other] /= factor;
+}
+
+static double in_group(const OrrCostAttentionGroup *group, const Shape *shape, OrrGridTrust *trust) {
+  double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length};
   OrrGridTrust own;
-  double value = orr_grid_at(below.grid->grid, point, &own);
-  *trust = MAX(*trust, own);
-  if (share <= 0) return value;
-  double upper = orr_grid_at(above.grid->grid, point, &own);
-  *trust = MAX(*trust, own);
-  return value * (1 - share) + upper * share;
+  slide(group->grid, point, KEY_HEADS, BATCH);
+  slide(group->grid, point, BATCH, KEY_HEADS);
+  gboolean is_moved = point[BATCH] != shape->batch;
+  double value = orr_grid_at(group->grid, point, &own);
+  *trust = MAX(*trust, is_moved ? MAX(own, ORR_GRID_BETWEEN) : own);
+  return value;
+}
+
+/* Distance from the roofline at the head size of @attention. */
+static double at_head_dim(const OrrCostAttention *attention, const Shape *shape, OrrGridTrust *trust) {
+  const OrrCostAttentionGroup *groups = (const OrrCostAttentionGroup *)(void *)attention->groups->data;
+  double wanted = shape->heads / shape->kv_heads;
+  guint above = 0, last = attention->groups->len - 1;
+  while (above < last && groups[above].group < wanted) above++;
+  guint below = above > 0 && groups[above].group > wanted ? above - 1 : above;
+  double share = blend(groups[below].group, groups[above].group, wanted, trust);
+  double value = in_group(&groups[below], shape, trust);
+  return share > 0 ? value * (1 - share) + share * in_group(&groups[above], shape, trust) : value;
 }
 
 /* Distance from the roofline; FALSE where no table is of that kind. */
 static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, double *ret_ratio,
                                OrrGridTrust *ret_trust) {
-  Stand below = {0}, above = {0};
+  const OrrCostAttention *below = NULL, *above = NULL; /* the nearest head sizes */
   for (guint i = 0; i < model->attention->len; i++) {
-    const OrrCostAttention *grid = model->attention->pdata[i];
-    if (is_asked(grid, shape)) keep_nearest(&below, &above, (Stand){grid, (double)grid->head_dim}, shape->head_dim);
+    const OrrCostAttention *at = model->attention->pdata[i];
+    if (at->phase != shape->phase || at->kv_dtype != shape->kv_dtype) continue;
+    if ((double)at->head_dim <= shape->head_dim && (!below || at->head_dim > below->head_dim)) below = at;
+    if ((double)at->head_dim >= shape->head_dim && (!above || at->head_dim < above->head_dim)) above = at;
   }
-  if (!below.grid && !above.grid) return FALSE;
+  if (!below && !above) return FALSE;
+  below = below ? below : above;
+  above = above ? above : below;
   OrrGridTrust trust = ORR_GRID_ROW;
-  double share = blend(&below, &above, shape->head_dim, &trust);
-  double value = at_head_dim(model, shape, below.grid->head_dim, &trust);
-  if (share > 0) value = value * (1 - share) + share * at_head_dim(model, shape, above.grid->head_dim, &trust);
+  double share = blend((double)below->head_dim, (double)above->head_dim, shape->head_dim, &trust);
+  double value = at_head_dim(below, shape, &trust);
+  if (share > 0) value = value * (1 - share) + share * at_head_dim(above, shape, &trust);
   *ret_ratio = exp(value);
   *ret_trust = trust;
   return TRUE;

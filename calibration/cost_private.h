@@ -10,14 +10,21 @@
 
 G_BEGIN_DECLS
 
-/* Attention of one head size: queries' heads x batch x length. */
+/* Attention with so many query heads for each key head: key heads x batch x length. */
+typedef struct {
+  double group;
+  OrrGrid *grid;
+} OrrCostAttentionGroup;
+
+/* Attention of one head size. */
 typedef struct {
   OrrProfilePhase phase;
   OrrDtype kv_dtype;
   gint64 head_dim;
-  gint64 kv_heads; /* 0: as many as there are heads */
-  OrrGrid *grid;
+  GArray *groups; /* OrrCostAttentionGroup, the group rising */
 } OrrCostAttention;
+
+void orr_cost_attention_free(OrrCostAttention *attention);
 
 typedef struct {
   const OrrProfileCollective *row;

@@ -30,8 +30,19 @@ void orr_grid_sort_axis(GArray *axis);
 /* The cell at those indices. */
 void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
 
-/* Gives every hole a value: between rows of the same line along any axis the mean of the straight lines, weighted by
- * how near the ends are; elsewhere the nearest values. FALSE when the grid has no value at all. */
+/* The value that was set there; FALSE where there is none. */
+gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value);
+
+/* What another row says of the cell, itself not among it: one more neighbour, as good as hints of rows turn out to be.
+ */
+void orr_grid_hint(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
+
+/* The ends of an axis. */
+void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_high);
+
+/* Gives every hole a value: between rows of the same line along any axis, and where there is a hint, the mean of them,
+ * weighted by how near the ends are and by how well the rows themselves are told that way; elsewhere the nearest
+ * values. FALSE when the grid has no value at all. */
 gboolean orr_grid_fill(OrrGrid *grid);
 
 /* The value at a point, multilinear in the logarithms; outside the box, that of the nearest face. */

@@ -45,17 +45,18 @@ table() {
     WHERE table_name = '$1' ORDER BY rowid"
 }
 
-# A table is made when its first row is stored: one run with a trace and one validation set make them all.
+# A table is made when its first row is stored: one run with a trace and one validation set of each kind make them all.
 tables() {
   "$orrery" run gpt3-175b-1024-a100 --db "$work/runs.db" --trace "$work/trace.json" > "$work/log" 2>&1
   "$orrery" validate korthikanti-layers --db "$work/runs.db" > "$work/log" 2>&1
+  "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
   heading
   cat << 'END'
 # Tables of results
 
 A results database is one SQLite file: `run` has a row a run, every other table a `run_id`. Units are SI base units
 (seconds, bytes, bytes a second). A table is made when its first row is stored: `span` only by `run --trace`,
-`validation_row` only by `validate`. The same sentences are in every database, in `metric_def`.
+`validation_row` and `cost_error` only by `validate`. The same sentences are in every database, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"
   while read -r name; do table "$name"; done < "$work/tables"

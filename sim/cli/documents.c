@@ -9,6 +9,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
+#include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
 
 /* --- Facts --- */
@@ -67,6 +68,11 @@ static char *scenario_fact(const void *data) {
   return g_strdup(scenario->question ? scenario->question : scenario->name);
 }
 
+static char *cost_validation_fact(const void *data) {
+  const OrrCostValidation *set = data;
+  return g_strdup_printf("%s on shapes that a profile has not seen", set->family);
+}
+
 /* --- A workload document: the choice as it stands in a scenario --- */
 
 typedef struct {
@@ -101,6 +107,7 @@ static const OrrDocumentCode codes[] = {
     {"profile", &orr_profile_table, NULL, profile_fact, NULL},
     {"workload", &workload_table, NULL, workload_fact, NULL},
     {"scenario", &orr_scenario_table, NULL, scenario_fact, NULL},
+    {"cost-validation", &orr_cost_validation_table, NULL, cost_validation_fact, NULL},
 };
 
 const OrrDocumentCode *orr_documents_find(const char *kind) {

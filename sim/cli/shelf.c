@@ -8,7 +8,7 @@
 #include "results/store.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/run/validate.h"
+#include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
@@ -71,6 +71,8 @@ static char *document_fact(const char *kind, OrrLibrary *library, const char *na
 }
 
 static char *validation_fact(OrrLibrary *library, const char *name) {
+  if (orr_validation_is_costs(library, name))
+    return g_strdup("Kernels on shapes that a profile has not seen: how far are they told from measurements?");
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autofree char *path = orr_validation_path(library, name);
   g_autoptr(OrrNode) tree = path ? orr_scenario_tree(library, path, diags) : NULL;

@@ -7,8 +7,8 @@
 #include "calibration/ask.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/documents.h"
 #include "sim/cli/show.h"
+#include "sim/run/machine.h"
 
 static char *rows;
 static gboolean as_json;
@@ -18,42 +18,6 @@ static const GOptionEntry options[] = {
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {NULL},
 };
-
-typedef struct {
-  OrrProfile *profile; /* NULL: the datasheet alone */
-  OrrDevice *device;
-} Machine;
-
-static void machine_clear(Machine *machine) {
-  orr_profile_free(machine->profile);
-  orr_documents_free(orr_documents_find("device"), machine->device);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Machine, machine_clear)
-
-static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrDiags *diags) {
-  g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, (OrrPlace){NULL, 0, 0}, diags);
-  return tree ? orr_documents_read(orr_documents_find("device"), library, tree, diags) : NULL;
-}
-
-static OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrDiags *diags) {
-  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, (OrrPlace){NULL, 0, 0}, diags);
-  return tree ? orr_profile_read(tree, library, diags) : NULL;
-}
-
-/* @name: a profile; or a device that names one; or one that has none, which is answered from its datasheet. */
-static gboolean load_machine(OrrLibrary *library, const char *name, Machine *machine, OrrDiags *diags) {
-  g_autofree char *profile_path = orr_library_path(library, "profile", name);
-  g_autofree char *device_path = orr_library_path(library, "device", name);
-  if (profile_path || !device_path) {
-    machine->profile = load_profile(library, name, diags);
-    if (machine->profile) machine->device = load_device(library, orr_profile_device(machine->profile), diags);
-    return machine->device != NULL;
-  }
-  machine->device = load_device(library, name, diags);
-  if (!machine->device || !machine->device->profile) return machine->device != NULL;
-  machine->profile = load_profile(library, machine->device->profile, diags);
-  return machine->profile != NULL;
-}
 
 static int answer_rows(const OrrCostModel *model, const char *op, GError **error) {
   g_autofree char *text = NULL;
@@ -90,8 +54,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   }
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_auto(Machine) machine = {NULL, NULL};
-  gboolean is_loaded = load_machine(library, args[0], &machine, diags);
+  g_auto(OrrMachine) machine = {NULL, NULL};
+  gboolean is_loaded = orr_machine_load(library, args[0], &machine, diags);
   orr_show_diags(diags);
   if (!is_loaded) return 2;
   if (!args[1]) return print_operators();

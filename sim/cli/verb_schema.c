@@ -7,7 +7,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
 #include "sim/run/rows.h"
-#include "sim/run/validate.h"
+#include "sim/run/validate_costs.h"
 #include "workloads/workload.h"
 
 static gboolean as_markdown;
@@ -34,6 +34,10 @@ static const OrrFieldTable *workload_table(void) {
   return &table;
 }
 
+/* Documents and tables of `orrery validate`. */
+static const OrrFieldTable *const others[] = {&orr_cost_validation_table, &orr_cost_error_table,
+                                              &orr_validation_row_table};
+
 static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
   for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++) {
     const OrrDocumentCode *code = orr_documents_find(kind->kind);
@@ -44,8 +48,11 @@ static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
     if (strcmp(name, (*table)->name) == 0) return *table;
     g_ptr_array_add(names, (char *)(*table)->name);
   }
-  g_ptr_array_add(names, (char *)orr_validation_row_table.name);
-  return strcmp(name, orr_validation_row_table.name) == 0 ? &orr_validation_row_table : NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+    if (strcmp(name, others[i]->name) == 0) return others[i];
+    g_ptr_array_add(names, (char *)others[i]->name);
+  }
+  return NULL;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -65,7 +72,7 @@ const OrrCommand orr_verb_schema = {
     .sentence = "Print what a document or a table of results holds, as JSON Schema or Markdown.",
     .usage = "KIND [--markdown]",
     .more =
-        "Kinds: device, cluster, model, profile, workload, scenario; and the tables of results (training_result ...).",
+        "Kinds: device, cluster, model, profile, workload, scenario, cost-validation; and the tables of results (training_result ...).",
     .options = options,
     .run = run,
 };

@@ -9,14 +9,15 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
-#include "sim/run/validate.h"
+#include "sim/run/validate_costs.h"
 
-static char *rows_csv, *database;
+static char *rows_csv, *database, *profile;
 static gboolean as_json;
 static gint n_jobs;
 
 static const GOptionEntry options[] = {
     {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv, "Replay these rows instead of the set's own", "FILE.csv"},
+    {"profile", 0, 0, G_OPTION_ARG_FILENAME, &profile, "Of a set of costs: ask this profile alone", "NAME"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
      "Store the comparison there (default orrery.db); 'none' stores nothing", "FILE"},
@@ -68,6 +69,29 @@ static void print_rows(const OrrValidation *validation) {
   }
 }
 
+static const OrrCostError *cost_at(const OrrValidation *validation, guint i) {
+  return &g_array_index(validation->costs, OrrCostError, i);
+}
+
+/* The table of a set of costs: a line a table of a profile, its regions below it. */
+static void print_costs(const OrrValidation *validation) {
+  int profile_width = 7, kernels_width = 7;
+  for (guint i = 0; i < validation->costs->len; i++) {
+    profile_width = MAX(profile_width, (int)strlen(cost_at(validation, i)->profile));
+    kernels_width = MAX(kernels_width, (int)strlen(cost_at(validation, i)->kernels));
+  }
+  printf("  %-*s  %-*s  %-11s  %8s  %7s  %7s  %7s  %7s  %8s\n", profile_width, "profile", kernels_width, "kernels",
+         "region", "shapes", "mape", "bias", "median", "p90", "worst");
+  for (guint i = 0; i < validation->costs->len; i++) {
+    const OrrCostError *row = cost_at(validation, i);
+    gboolean is_all = strcmp(row->region, "all") == 0;
+    printf("  %-*s  %-*s  %-11s  %8" G_GINT64_FORMAT "  %5.1f %%  %+5.1f %%  %5.1f %%  %5.1f %%  %6.1f %%%s\n",
+           profile_width, is_all ? row->profile : "", kernels_width, is_all ? row->kernels : "", row->region, row->n,
+           100 * row->mape, 100 * row->bias, 100 * row->median, 100 * row->p90, 100 * row->worst,
+           is_all && !row->met ? "  misses the target" : "");
+  }
+}
+
 static int compare_worst(gconstpointer a, gconstpointer b) {
   double x = fabs((*(const OrrValidationRow *const *)a)->error), y = fabs((*(const OrrValidationRow *const *)b)->error);
   return x > y ? -1 : x < y;
@@ -87,8 +111,8 @@ static void print_worst(const OrrValidation *validation, gboolean with_set) {
 
 static void print_statistics(const OrrValidation *validation) {
   guint n_refused = validation->refusals->len;
-  printf("  %u compared, %u row%s refused", validation->rows->len, n_refused, n_refused == 1 ? "" : "s");
-  if (validation->rows->len > 0)
+  printf("  %u compared, %u row%s refused", validation->n_compared, n_refused, n_refused == 1 ? "" : "s");
+  if (validation->n_compared > 0)
     printf("; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%, 90th percentile %.1f %%, worst %.1f %%",
            100 * validation->mape, 100 * validation->bias, 100 * validation->median, 100 * validation->p90,
            100 * validation->worst);
@@ -97,7 +121,10 @@ static void print_statistics(const OrrValidation *validation) {
 
 static void print_set(const OrrValidation *validation) {
   printf("%s\n", validation->set_name);
-  print_rows(validation);
+  if (validation->costs->len > 0)
+    print_costs(validation);
+  else
+    print_rows(validation);
   print_statistics(validation);
   print_worst(validation, FALSE);
 }
@@ -113,7 +140,7 @@ static void add_statistics(GString *out, const OrrValidation *validation) {
                     {"median", validation->median},
                     {"p90", validation->p90},
                     {"worst", validation->worst}};
-  g_string_append_printf(out, "\"n_compared\": %u, \"n_refused\": %u", validation->rows->len,
+  g_string_append_printf(out, "\"n_compared\": %u, \"n_refused\": %u", validation->n_compared,
                          validation->refusals->len);
   for (guint i = 0; i < G_N_ELEMENTS(statistics); i++) {
     g_string_append_printf(out, ", \"%s\": ", statistics[i].name);
@@ -130,6 +157,12 @@ static void add_set(GString *out, const OrrValidation *validation) {
   for (guint i = 0; i < validation->rows->len; i++) {
     g_string_append(out, i > 0 ? ",\n    {" : "\n    {");
     orr_show_json_members(out, &orr_validation_row_table, row_at(validation, i));
+    g_string_append_c(out, '}');
+  }
+  if (validation->costs->len > 0) g_string_append(out, "],\n   \"costs\": [");
+  for (guint i = 0; i < validation->costs->len; i++) {
+    g_string_append(out, i > 0 ? ",\n    {" : "\n    {");
+    orr_show_json_members(out, &orr_cost_error_table, cost_at(validation, i));
     g_string_append_c(out, '}');
   }
   g_string_append(out, "],\n   \"refused\": [");
@@ -163,24 +196,34 @@ static void show_progress(guint done, guint total, void *user) { orr_progress_up
 
 static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store, GError **error) {
   g_autoptr(OrrProgress) progress = orr_progress_new(set, FALSE);
+  if (orr_validation_is_costs(library, set)) return orr_validate_costs(library, set, profile, rows_csv, store, error);
   return orr_validate(library, set, rows_csv, (guint)n_jobs, store, show_progress, progress, error);
 }
 
-/* All sets as one. The rows stay theirs: they are copied flat and never cleared. */
+/* All sets of scenarios as one; kernels, of which there are a thousand times more, are told by set. The rows stay
+ * theirs: they are copied flat and never cleared. */
 static void merge(GPtrArray *validations, OrrValidation *ret_all) {
   *ret_all = (OrrValidation){.set_name = (char *)"all",
                              .rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow)),
                              .refusals = g_array_new(FALSE, FALSE, sizeof(OrrValidationRefusal))};
   for (guint i = 0; i < validations->len; i++) {
     const OrrValidation *one = validations->pdata[i];
+    if (one->costs->len > 0) continue;
     g_array_append_vals(ret_all->rows, one->rows->data, one->rows->len);
     g_array_append_vals(ret_all->refusals, one->refusals->data, one->refusals->len);
   }
   orr_validation_summarise(ret_all);
 }
 
+/* How many of them are of scenarios. */
+static guint count_replayed(const GPtrArray *validations) {
+  guint n = 0;
+  for (guint i = 0; i < validations->len; i++) n += ((const OrrValidation *)validations->pdata[i])->costs->len == 0;
+  return n;
+}
+
 static void print_all(const OrrValidation *all, guint n_sets) {
-  printf("all %u sets\n", n_sets);
+  printf("all %u sets of scenarios\n", n_sets);
   print_statistics(all);
   print_worst(all, TRUE);
 }
@@ -205,8 +248,8 @@ static int validate_sets(OrrLibrary *library, char **sets, OrrStore *store, GErr
   merge(validations, &all);
   if (as_json)
     print_json(validations, &all);
-  else if (validations->len > 1)
-    print_all(&all, validations->len);
+  else if (count_replayed(validations) > 1)
+    print_all(&all, count_replayed(validations));
   int status = status_of(&all);
   g_array_unref(all.rows);
   g_array_unref(all.refusals);
@@ -249,9 +292,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_validate = {
     .verb = "validate",
     .sentence = "Replay published measurements and say how far the simulation is from them.",
-    .usage = "[SET...] [--rows FILE.csv] [--json] [--db FILE] [-j N]",
+    .usage = "[SET...] [--rows FILE.csv] [--profile NAME] [--json] [--db FILE] [-j N]",
     .more =
-        "Without a set: all of 'orrery list validation-sets'. A row that the checks refuse is told with its reason.",
+        "Without a set: all of 'orrery list validation-sets'. A row that the checks refuse is told with its reason.\n"
+        "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and ask the rest for them; "
+        "with\n--rows the profile answers for the rows' kernels, beside their latency_us.",
     .options = options,
     .run = run,
 };

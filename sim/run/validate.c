@@ -34,6 +34,58 @@ static const OrrField fields[] = {
 const OrrFieldTable orr_validation_row_table =
     ORR_FIELD_TABLE("validation_row", "One row a measurement, compared with the simulation.", OrrValidationRow, fields);
 
+static const OrrField cost_fields[] = {
+    {.name = "set-name",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrCostError, set_name),
+     .sentence = "The validation set."},
+    {.name = "profile",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrCostError, profile),
+     .sentence = "The profile that was asked."},
+    {.name = "kernels",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrCostError, kernels),
+     .sentence = "The table: operator and number formats."},
+    {.name = "region",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrCostError, region),
+     .sentence = "What bounds the shape, or outside: beyond what the rest of the table reaches; all: any."},
+    {.name = "n", .kind = ORR_FIELD_INT, .offset = offsetof(OrrCostError, n), .sentence = "How many shapes."},
+    {.name = "mape",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrCostError, mape),
+     .unit = ORR_UNIT_FRACTION,
+     .sentence = "Mean of the errors' sizes; error: modelled over measured, less one."},
+    {.name = "bias",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrCostError, bias),
+     .unit = ORR_UNIT_FRACTION,
+     .sentence = "Mean of the errors."},
+    {.name = "median",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrCostError, median),
+     .unit = ORR_UNIT_FRACTION,
+     .sentence = "Median of the errors' sizes."},
+    {.name = "p90",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrCostError, p90),
+     .unit = ORR_UNIT_FRACTION,
+     .sentence = "90th percentile of the errors' sizes."},
+    {.name = "worst",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrCostError, worst),
+     .unit = ORR_UNIT_FRACTION,
+     .sentence = "The largest of the errors' sizes."},
+    {.name = "met",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(OrrCostError, met),
+     .sentence = "Whether mape and p90 are within the set's targets."},
+};
+const OrrFieldTable orr_cost_error_table = ORR_FIELD_TABLE(
+    "cost_error", "Errors of one table of one profile in one region, on shapes that it had not seen.", OrrCostError,
+    cost_fields);
+
 char **orr_validation_sets(OrrLibrary *library) { return orr_library_names(library, "validation"); }
 
 char *orr_validation_path(OrrLibrary *library, const char *set) {
@@ -52,11 +104,15 @@ static void clear_refusal(gpointer data) {
   g_free(refusal->reason);
 }
 
-static OrrValidation *validation_new(const char *set_name) {
+static void clear_cost(gpointer data) { orr_fields_clear(&orr_cost_error_table, data); }
+
+OrrValidation *orr_validation_new(const char *set_name) {
   OrrValidation *validation = g_new0(OrrValidation, 1);
   validation->set_name = g_strdup(set_name);
   validation->rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow));
   validation->refusals = g_array_new(FALSE, FALSE, sizeof(OrrValidationRefusal));
+  validation->costs = g_array_new(FALSE, FALSE, sizeof(OrrCostError));
+  g_array_set_clear_func(validation->costs, clear_cost);
   g_array_set_clear_func(validation->rows, clear_row);
   g_array_set_clear_func(validation->refusals, clear_refusal);
   return validation;
@@ -66,36 +122,27 @@ void orr_validation_free(OrrValidation *validation) {
   if (!validation) return;
   g_array_unref(validation->rows);
   g_array_unref(validation->refusals);
+  g_array_unref(validation->costs);
   g_free(validation->set_name);
   g_free(validation);
 }
 
 /* --- Summary --- */
 
-static int compare_doubles(gconstpointer a, gconstpointer b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
+void orr_validation_summarise(OrrValidation *validation) {
+  g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < validation->rows->len; i++)
+    g_array_append_val(errors, g_array_index(validation->rows, OrrValidationRow, i).error);
+  orr_validation_set_errors(validation, orr_errors_of(errors));
 }
 
-void orr_validation_summarise(OrrValidation *validation) {
-  guint n = validation->rows->len;
-  g_autoptr(GArray) sizes = g_array_sized_new(FALSE, FALSE, sizeof(double), n);
-  validation->mape = validation->bias = 0;
-  for (guint i = 0; i < n; i++) {
-    double error = g_array_index(validation->rows, OrrValidationRow, i).error, size = fabs(error);
-    g_array_append_val(sizes, size);
-    validation->mape += size / n;
-    validation->bias += error / n;
-  }
-  if (n == 0) {
-    validation->mape = validation->bias = validation->median = validation->p90 = validation->worst = NAN;
-    return;
-  }
-  g_array_sort(sizes, compare_doubles);
-  const double *size = (const double *)sizes->data;
-  validation->median = (size[(n - 1) / 2] + size[n / 2]) / 2;
-  validation->p90 = size[(9 * n + 9) / 10 - 1]; /* nearest rank: the ceil(0.9 n)-th */
-  validation->worst = size[n - 1];
+void orr_validation_set_errors(OrrValidation *validation, OrrErrors errors) {
+  validation->n_compared = errors.n;
+  validation->mape = errors.mape;
+  validation->bias = errors.bias;
+  validation->median = errors.median;
+  validation->p90 = errors.p90;
+  validation->worst = errors.worst;
 }
 
 /* --- Comparison --- */
@@ -218,7 +265,7 @@ OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const cha
   gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, set_name, rows_csv, error);
   if (!set) return NULL;
-  g_autoptr(OrrValidation) validation = validation_new(set->name);
+  g_autoptr(OrrValidation) validation = orr_validation_new(set->name);
   g_autoptr(GPtrArray) cases = make_cases(set);
   g_autoptr(GPtrArray) answers = orr_validate_pool_run(library, cases, jobs, progress, user);
   for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);

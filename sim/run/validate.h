@@ -19,6 +19,8 @@
  *       variant: {full recompute: {workload.recompute: full}}
  *     scale: {forward_ms: 0.001}     a column -> factor on its number
  *
+ * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by shape.
+ *
  * An unknown column is an error that names it, unless `columns` ignores it. An empty cell leaves the scenario's value.
  * Columns are set in the order of the table; two that mean `label` (`source`, `note`) are joined by a blank.
  */
@@ -46,14 +48,24 @@ typedef struct {
   gboolean failed; /* not the row's fault: the simulation crashed, was killed, or could not finish */
 } OrrValidationRefusal;
 
+/* Errors of one table of one profile, in one region. */
+typedef struct {
+  char *set_name, *profile, *kernels, *region;
+  gint64 n;
+  double mape, bias, median, p90, worst;
+  gboolean met; /* the set's target, by all regions together */
+} OrrCostError;
+
 typedef struct {
   char *set_name;
   GArray *rows;                          /* OrrValidationRow */
   GArray *refusals;                      /* OrrValidationRefusal: rows that the checks refuse, with the diagnostics */
   double mape, bias, median, p90, worst; /* of |error|; bias: mean of error; shares, not per cent; NAN without rows */
+  guint n_compared;                      /* as many as there are rows; of a set of costs, shapes */
+  GArray *costs;                         /* OrrCostError; of a set of costs, whose rows are its worst shapes */
 } OrrValidation;
 
-extern const OrrFieldTable orr_validation_row_table;
+extern const OrrFieldTable orr_validation_row_table, orr_cost_error_table;
 
 /* Names of the shipped sets (and of those in the library's folders), sorted; strv. */
 char **orr_validation_sets(OrrLibrary *library);

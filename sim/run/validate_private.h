@@ -4,6 +4,7 @@
 #ifndef ORR_VALIDATE_PRIVATE_H
 #define ORR_VALIDATE_PRIVATE_H
 
+#include "calibration/crossval.h"
 #include "sim/base/csv.h"
 #include "sim/run/validate.h"
 
@@ -59,6 +60,9 @@ typedef struct {
 
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line);
 void orr_validate_case_free(OrrValidateCase *one);
+
+OrrValidation *orr_validation_new(const char *set_name);
+void orr_validation_set_errors(OrrValidation *validation, OrrErrors errors);
 
 /* What came of one row. */
 typedef struct {

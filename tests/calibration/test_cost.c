@@ -223,6 +223,25 @@ static void test_decode(void) {
   g_assert_cmpfloat(between.time_s, <, 132.9e-6); /* the row at 8192 */
 }
 
+/* Batch 4 over 2 key heads is the work of batch 8 over 1 and of 2 over 4: what those rows say of one that is not there.
+ * All three are the same FLOPs and bytes, so the same multiple of the roofline is the same time. */
+static void test_equal_work(void) {
+  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\nattention:\n"
+                                                 "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
+                                                 "  batch: \"4 8\"\n  length: \"1000\"\n  rows:\n"
+                                                 "  - {head-dim: 128, heads: 8, kv-heads: 1, us: \"- 50\"}\n"
+                                                 "  - {head-dim: 128, heads: 16, kv-heads: 2, us: \"- 90\"}\n");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  static const gint64 asked[][2] = {{4, 2}, {2, 4}, {1, 8}}; /* batch, key heads: a hole, and two beyond the table */
+  for (guint i = 0; i < G_N_ELEMENTS(asked); i++) {
+    OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, asked[i][0], 1, 1000, 8 * asked[i][1],
+                                            asked[i][1], 128, TRUE);
+    OrrCost cost = orr_cost_operator(model, &op);
+    assert_near(cost.time_s * 1e6, 50, 1e-9);
+    g_assert_cmpint(cost.how, ==, ORR_HOW_INTERPOLATED);
+  }
+}
+
 /* Without rows: 4 batch heads s^2/2 d FLOPs at half of the peak, formula only. */
 static void test_attention_by_formula(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
@@ -278,6 +297,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost/left-out-h100", test_left_out_h100);
   g_test_add_func("/cost/attention", test_attention);
   g_test_add_func("/cost/decode", test_decode);
+  g_test_add_func("/cost/equal-work", test_equal_work);
   g_test_add_func("/cost/attention-by-formula", test_attention_by_formula);
   g_test_add_func("/cost/collectives", test_collectives);
   return g_test_run();

@@ -8,7 +8,7 @@
 #include "sim/run/rows.h"
 
 /* Written by `orrery validate`, not by a run. */
-static const char *const other_tables[] = {"validation_row", NULL};
+static const char *const other_tables[] = {"cost_error", "validation_row", NULL};
 
 static gboolean same_name(const char *field, const char *column) {
   g_autofree char *name = g_strdelimit(g_strdup(field), "-", '_');

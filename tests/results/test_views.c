@@ -242,6 +242,18 @@ static void test_validation(Fixture *fixture, gconstpointer data) {
   g_assert_cmpstr(((char **)all->rows->pdata[3])[2], ==, "a");
 }
 
+/* Shares become percent; of a comparison that was made again the last counts; `all` comes before the regions. */
+static void test_cost_errors(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_with(
+      fixture, "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, p90, worst);"
+               "INSERT INTO cost_error VALUES (0, 's', 'p', 'gemm', 'all', 9, 0.9, 0.9, 0.9, 0.9, 0.9),"
+               " (1, 's', 'p', 'gemm', 'all', 8, 0.25, -0.5, 0.125, 0.5, 0.75),"
+               " (1, 's', 'p', 'gemm', 'a-region', 3, 0.5, 0.5, 0.5, 0.5, 0.5)");
+  assert_csv(store, "cost-errors",
+             "s,p,gemm,all,8,25.0,-50.0,12.5,50.0,75.0\ns,p,gemm,a-region,3,50.0,50.0,50.0,50.0,50.0\n");
+}
+
 /* A table that another process makes while this store is open is seen. */
 static void test_late_table(Fixture *fixture, gconstpointer data) {
   (void)data;
@@ -260,6 +272,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   ADD("every-view-on-nothing", test_every_view_on_nothing);
   ADD("breakdown", test_breakdown);
+  ADD("cost-errors", test_cost_errors);
   ADD("critical-path", test_critical_path);
   ADD("critical-path-adds-up", test_critical_path_adds_up);
   ADD("hot-links", test_hot_links);
