@@ -54,7 +54,7 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->moe); i++)
     if (!orr_cost_moe_build(model, profile->moe->pdata[i], error)) return FALSE;
-  return TRUE;
+  return orr_cost_library_build(model, profile->libraries, error);
 }
 
 static void collective_free(OrrCostCollective *collective) {
@@ -85,6 +85,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
+  model->nccl = profile ? profile->nccl : NULL;
   if (!take_device(model, measured_on, error)) return NULL;
   if (profile && !build_tables(model, profile, error)) {
     g_prefix_error(error, "profile %s: ", profile->name);
@@ -101,6 +102,7 @@ void orr_cost_model_free(OrrCostModel *model) {
   g_ptr_array_unref(model->attention);
   g_ptr_array_unref(model->collectives);
   g_ptr_array_unref(model->moe);
+  if (model->libraries) g_ptr_array_unref(model->libraries);
   orr_fields_clear(&orr_profile_constants_table, &model->defaults);
   g_free(model);
 }
@@ -128,11 +130,6 @@ static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
 
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
   return orr_cost_scaled(model, ask_table(model, op));
-}
-
-OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model) {
-  const OrrProfileConstants *constants = model->constants;
-  return (OrrCollectiveCosts){constants->collective_launch_s, constants->scale_up_step_s, constants->scale_out_step_s};
 }
 
 double orr_cost_host_launch_s(const OrrCostModel *model) { return model->constants->host_launch_s; }

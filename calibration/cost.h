@@ -46,14 +46,43 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
  * counts them. FALSE where the profile has no such rows for @n_ranks; the caller then models it. */
 gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, OrrCost *ret_cost);
 
-/* Constants of the profile that collectives without rows are modelled by (seconds). */
-typedef struct {
-  double launch_s;          /* once a collective: kernel launch and the first synchronisation */
-  double scale_up_step_s;   /* a step between neighbours in a domain, protocol and all */
-  double scale_out_step_s;  /* a step over the network, on top of the route's own latency */
-} OrrCollectiveCosts;
+/* NCCL's protocols. AUTO is none of them: whichever is fastest. */
+typedef enum { ORR_PROTOCOL_AUTO, ORR_PROTOCOL_LL, ORR_PROTOCOL_LL128, ORR_PROTOCOL_SIMPLE, ORR_N_PROTOCOLS } OrrProtocol;
+extern const char *const orr_protocol_words[]; /* "auto", "ll", "ll128", "simple", NULL */
 
-OrrCollectiveCosts orr_cost_collective_constants(const OrrCostModel *model);
+/* What an algorithm costs under a protocol. Where s bytes go through a step of a link of bandwidth B, the step takes
+ *
+ *   step + c s / (s + c ramp) / B        c: the chunk; the pipeline fills with what is there, up to about a chunk
+ *
+ * and the call base + the steps on its longest way + bytes / (efficiency B) on its busiest link. */
+typedef struct {
+  double base_s;
+  double scale_up_step_s, host_step_s, scale_out_step_s;
+  double scale_up_efficiency, scale_out_efficiency;
+  double scale_up_chunk_bytes, scale_out_chunk_bytes, chunk_ramp;
+  double network_step_s; /* least step inside a domain where the call crosses the network (proxies post and poll) */
+  double plateau;        /* factor on the latency of an all-reduce that crosses the network */
+} OrrNcclCosts;
+
+/* The profile's row of @algorithm (as the collectives' registry names it) and @protocol; FALSE: there is none. */
+gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol, OrrNcclCosts *ret_costs);
+gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile has any such row */
+
+/* A kernel of a library beside NCCL, as measured. */
+typedef struct {
+  const char *library; /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency": experts */
+  const char *op;      /* "all_reduce", "dispatch", "combine" */
+  gint64 n_ranks;
+  double size;                  /* bytes; dispatch and combine: tokens of a rank */
+  gint64 hidden, topk, experts; /* 0: not of experts */
+} OrrLibraryCall;
+
+/* FALSE where the profile has no rows of that library, operation and number of ranks. Of experts whose shape has no rows
+ * the nearest one answers (hidden * topk, then experts), with its tokens scaled to the same bytes: ORR_HOW_OUTSIDE. */
+gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call, OrrCost *ret_cost);
+
+/* What collectives without such rows are modelled by: the profile's constants, as one protocol. */
+OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);
 
 /* How many times longer compute takes while a collective runs beside it (1 where the profile does not say). */
 double orr_cost_overlap_slowdown(const OrrCostModel *model);

@@ -1,8 +1,10 @@
 /*
  * cost_collective.c - collectives of one scale-up domain, as nccl-tests measured them.
  *
- * Between two sizes time is a power law of the bytes; below the smallest row it is that row's (latency bound); above
- * the largest it grows with the bytes, at that row's bandwidth.
+ * Between two sizes time over t0 + S/B is a power law of the bytes (t0: the smallest row's time, B: the largest row's
+ * bandwidth): a call has a floor and an asymptote, which a power law of the time alone overshoots between rows. Below
+ * the smallest row it is that row's (latency bound); above the largest it grows by what a byte more cost between the two
+ * largest rows.
  *
  * Without rows, a question about one alone is answered by a ring in the domain: launch + steps * scale-up-step + share
  * * bytes / (scale-up bandwidth * its efficiency); Thakur, Rabenseifner, Gropp 2005. Simulations replay collectives on
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #include "calibration/cost_private.h"
+#include "calibration/profile_nccl.h"
 #include "sim/base/fault.h"
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error) {
@@ -34,15 +37,21 @@ static const OrrCostCollective *find_rows(const OrrCostModel *model, const char 
   return NULL;
 }
 
-static OrrCost interpolate(const GArray *bytes_axis, const GArray *us, double bytes) {
+/* Microseconds a byte beyond the largest row; never less than nothing. */
+static double slope_above(const double *x, const double *t, guint last) {
+  return last == 0 ? t[0] / x[0] : MAX((t[last] - t[last - 1]) / (x[last] - x[last - 1]), 0);
+}
+
+OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, double bytes) {
   const double *x = (double *)(void *)bytes_axis->data, *t = (double *)(void *)us->data;
   guint last = us->len - 1, i = 0;
   if (bytes < x[0]) return (OrrCost){t[0] * 1e-6, ORR_HOW_OUTSIDE};
-  if (bytes > x[last]) return (OrrCost){t[last] * 1e-6 * bytes / x[last], ORR_HOW_OUTSIDE};
+  if (bytes > x[last]) return (OrrCost){(t[last] + (bytes - x[last]) * slope_above(x, t, last)) * 1e-6, ORR_HOW_OUTSIDE};
   while (x[i] < bytes) i++;
   if (x[i] == bytes) return (OrrCost){t[i] * 1e-6, ORR_HOW_MEASURED};
-  double share = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
-  return (OrrCost){t[i - 1] * pow(t[i] / t[i - 1], share) * 1e-6, ORR_HOW_INTERPOLATED};
+  double per_byte = t[last] / x[last], share = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
+  double low = t[i - 1] / (t[0] + x[i - 1] * per_byte), high = t[i] / (t[0] + x[i] * per_byte);
+  return (OrrCost){low * pow(high / low, share) * (t[0] + bytes * per_byte) * 1e-6, ORR_HOW_INTERPOLATED};
 }
 
 /* Steps of a ring, and the share of the bytes that crosses each link in all; ranks count from 2. */
@@ -82,7 +91,32 @@ gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n
                              OrrCost *ret_cost) {
   const OrrCostCollective *rows = find_rows(model, op, n_ranks);
   if (!rows) return FALSE;
-  *ret_cost = bytes > 0 ? interpolate(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
+  *ret_cost = bytes > 0 ? orr_cost_collective_between(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
   if (bytes > 0) scale_to_device(model, op, n_ranks, bytes, ret_cost);
   return TRUE;
+}
+
+const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};
+
+gboolean orr_cost_has_nccl(const OrrCostModel *model) { return model->nccl && model->nccl->len > 0; }
+
+gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol, OrrNcclCosts *ret_costs) {
+  for (guint i = 0; model->nccl && i < model->nccl->len; i++) {
+    const OrrProfileNccl *row = model->nccl->pdata[i];
+    if (row->protocol + 1 != (int)protocol || strcmp(orr_nccl_algorithm_words[row->algorithm], algorithm) != 0) continue;
+    *ret_costs = row->costs;
+    return TRUE;
+  }
+  return FALSE;
+}
+
+OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model) {
+  const OrrProfileConstants *constants = model->constants;
+  return (OrrNcclCosts){.base_s = constants->collective_launch_s,
+                        .scale_up_step_s = constants->scale_up_step_s,
+                        .host_step_s = constants->scale_up_step_s,
+                        .scale_out_step_s = constants->scale_out_step_s,
+                        .scale_up_efficiency = 1,
+                        .scale_out_efficiency = 1,
+                        .plateau = 1};
 }

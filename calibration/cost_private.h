@@ -40,13 +40,15 @@ struct OrrCostModel {
   gboolean is_scaled;           /* they differ in what kernels depend on: no answer is a measured one */
   OrrProfileConstants defaults; /* holds constants where there is no profile */
   const OrrProfileConstants *constants;
-  const GPtrArray *kernels;        /* OrrProfileKernel*, the profile's; NULL: none */
+  const GPtrArray *kernels;     /* OrrProfileKernel*, the profile's; NULL: none */
+  const GPtrArray *nccl;        /* OrrProfileNccl*, the profile's; NULL: none */
   double peak_flops[ORR_N_DTYPES]; /* of the nearest format that the device has */
   gboolean has_peak[ORR_N_DTYPES]; /* FALSE: it stands in for a format that the device lacks */
   OrrGrid *gemm[ORR_N_DTYPES];     /* log(measured / roofline) over m, n, k; NULL: no rows */
   GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */
   GPtrArray *moe;                  /* OrrCostMoe* */
+  GPtrArray *libraries;            /* OrrCostLibrary*, see cost_library.c; NULL: none */
 };
 
 gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
@@ -61,6 +63,11 @@ void orr_cost_moe_free(OrrCostMoe *moe);
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
+
+/* Time over a rising axis: a power law over the floor and the asymptote of the rows. */
+OrrCost orr_cost_collective_between(const GArray *axis, const GArray *us, double size);
+
+gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error);
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibration/profile_moe.h"
+#include "calibration/profile_nccl.h"
 #include "calibration/profile_private.h"
 #include "sim/base/fault.h"
 
@@ -183,6 +184,10 @@ static const OrrField profile_fields[] = {
          "Collectives inside a scale-up domain."),
     LIST(OrrProfile, "moe", moe, &orr_profile_moe_table, ORR_FIELD_OPTIONAL,
          "Grouped products of a rank's routed experts, a table for each number format and distribution of tokens."),
+    LIST(OrrProfile, "nccl", nccl, &orr_profile_nccl_table, ORR_FIELD_OPTIONAL,
+         "NCCL's algorithms and protocols, for calls that nobody measured."),
+    LIST(OrrProfile, "libraries", libraries, &orr_profile_library_table, ORR_FIELD_OPTIONAL,
+         "Collectives of other libraries: custom all-reduces, DeepEP."),
 };
 const OrrFieldTable orr_profile_table =
     ORR_FIELD_TABLE("profile", "What was measured on one kind of device.", OrrProfile, profile_fields);

@@ -84,6 +84,8 @@ struct OrrProfile {
   GPtrArray *attention;   /* OrrProfileAttention* */
   GPtrArray *collectives; /* OrrProfileCollective* */
   GPtrArray *moe;         /* OrrProfileMoe* (profile_moe.h); NULL: none */
+  GPtrArray *nccl;        /* OrrProfileNccl* */
+  GPtrArray *libraries;   /* OrrProfileLibrary* */
 };
 
 /* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL

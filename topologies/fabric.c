@@ -158,6 +158,10 @@ gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gp
   return orr_fabric_domain(fabric, gpu_a) == orr_fabric_domain(fabric, gpu_b);
 }
 
+gboolean orr_fabric_spans_nodes(const OrrFabric *fabric) {
+  return fabric->cluster->node.scale_up_domain > fabric->cluster->node.gpus;
+}
+
 static void append_ends(gint64 base, gint64 src, gint64 dst, GArray *links) {
   guint32 ends[] = {(guint32)(base + 2 * src), (guint32)(base + 2 * dst + 1)};
   g_array_append_vals(links, ends, 2);

@@ -119,7 +119,6 @@ typedef struct {
   GArray *memory;        /* of OrrStageMemory, by stage */
   GArray *lane_stage;    /* of gint64: the stage of each lane */
   GArray *lane_replica;  /* of gint64: the first replica of each lane's class */
-  GArray *links;         /* of guint32: the fabric link behind each program link */
 } OrrTrainingWork;
 
 G_END_DECLS

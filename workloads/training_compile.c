@@ -81,7 +81,7 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
                               : ORR_FIDELITY_FULL;
     work->layer_forward_s = layer_seconds(job, &plan, &costs->layer_forward);
     work->layer_backward_s = layer_seconds(job, &plan, &costs->layer_backward);
-    work->links = g_array_ref(plan.wires.links);
+    work->work.links = g_array_ref(plan.wires.links);
     work->collectives = g_array_ref(plan.wires.collectives);
   }
   orr_training_plan_clear(&plan);

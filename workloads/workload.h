@@ -1,7 +1,7 @@
 /*
  * workload.h - what runs on a cluster, compiled to a program.
  *
- * A workload kind is an entry (training; inference and collectives follow): it checks a scenario, and compiles it in a
+ * A workload kind is an entry (collectives, training; inference follows): it checks a scenario, and compiles it in a
  * world - model, machine, costs - to a program (sim/engine/program.h) with a few facts beside it. Nothing here runs
  * anything; tests print the program with no engine.
  *
@@ -55,10 +55,12 @@ struct OrrWork {
   GArray *label_seconds; /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
   OrrFidelity fidelity;  /* what was compiled: folded or full, never auto */
   gint64 n_gpus;
+  GArray *links; /* of guint32: the fabric link behind each program link */
 };
 
 struct OrrWorkloadKind {
   OrrEntry entry;
+  gboolean without_model; /* needs none: a scenario may leave it out */
   /* What single fields cannot check: divisibility, sizes against model and cluster. Findings at @place. */
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
   OrrWork *(*compile)(const void *params, const OrrWorld *world, GError **error);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "sim/cli/show.h"
+#include "sim/cli/summary_collectives.h"
+#include "sim/run/kinds.h"
 
 G_GNUC_PRINTF(3, 4)
 static void add(GString *out, const char *what, const char *format, ...) {
@@ -51,8 +53,8 @@ static void add_bounds(GString *out, const OrrOutcome *outcome) {
     g_autofree char *share = orr_show_percent(outcome->time_by_kind[best] / sum);
     g_string_append_printf(text, "%s%s %s", rank > 0 ? ", " : "", orr_time_words[best], share);
   }
-  g_autofree char *bubble = orr_show_percent(outcome->result.bubble_fraction);
-  g_autofree char *exposed = orr_show_percent(outcome->result.exposed_comm_fraction);
+  g_autofree char *bubble = orr_show_percent(outcome->result.training.bubble_fraction);
+  g_autofree char *exposed = orr_show_percent(outcome->result.training.exposed_comm_fraction);
   add(out, "bound by", "%s; exposed communication %s, bubble %s", text->str, exposed, bubble);
 }
 
@@ -60,9 +62,9 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
   double capacity = 0;
   for (guint i = 0; i < outcome->memory->len; i++)
     capacity = MAX(capacity, g_array_index(outcome->memory, OrrMemoryRow, i).capacity_bytes);
-  g_autofree char *peak = orr_quantity_format(outcome->result.memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *peak = orr_quantity_format(outcome->result.training.memory_peak_bytes, ORR_UNIT_BYTES);
   g_autofree char *of = orr_quantity_format(capacity, ORR_UNIT_BYTES);
-  add(out, "memory", "%s of %s at the peak: %s", peak, of, outcome->result.fits ? "it fits" : "it does NOT fit");
+  add(out, "memory", "%s of %s at the peak: %s", peak, of, outcome->result.training.fits ? "it fits" : "it does NOT fit");
 }
 
 /* By share of the kernels' time. */
@@ -81,27 +83,36 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   if (text->len) add(out, "costs", "%s of the kernels' time", text->str);
 }
 
-static void add_replay(GString *out, const OrrOutcome *outcome) {
-  g_autofree char *events = orr_show_count(outcome->result.events);
+static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events) {
+  g_autofree char *events = orr_show_count(n_events);
   add(out, "replay", "%s, %s: %s events in %.2f s of wall time", outcome->engine, outcome->fidelity, events,
-      outcome->result.wall_time_s);
+      outcome->wall_time_s);
+}
+
+/* What a training run says. */
+static void add_training(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  add_asked(out, scenario, &outcome->result.training);
+  add_speed(out, &outcome->result.training);
+  add_bounds(out, outcome);
+  add_memory(out, outcome);
+  add_costs(out, outcome);
 }
 
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file, const char *database,
                        gint64 run_id) {
   GString *out = g_string_new(NULL);
+  const gboolean is_training = outcome->kind->result == &orr_training_result_table;
   g_string_append_printf(out, "%s\n", scenario->name);
-  add_asked(out, scenario, &outcome->result);
-  add_speed(out, &outcome->result);
-  add_bounds(out, outcome);
-  add_memory(out, outcome);
-  add_costs(out, outcome);
+  if (is_training)
+    add_training(out, scenario, outcome);
+  else
+    orr_summary_collectives(out, scenario, outcome);
   for (guint i = 0; i < outcome->warnings->len; i++) add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
-  add_replay(out, outcome);
+  add_replay(out, outcome, is_training ? outcome->result.training.events : outcome->result.collectives.events);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
-    add(out, "more", "orrery query %s breakdown --run %" G_GINT64_FORMAT, quoted, run_id);
+    add(out, "more", "orrery query %s %s --run %" G_GINT64_FORMAT, quoted, outcome->kind->view, run_id);
   } else {
     add(out, "stored", "nowhere");
     add(out, "more", "orrery run %s --json", file);

@@ -11,6 +11,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
+#include "sim/run/kinds.h"
 
 static char **settings, *database, *trace, *fidelity;
 static char *spans;
@@ -55,9 +56,23 @@ static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrDiag
   return orr_scenario_read(library, tree, diags);
 }
 
+/* ", "nccl_test": [{...}, ...]": the rows that the answer is made of. */
+static void add_parts(GString *out, const OrrOutcome *outcome) {
+  const OrrFieldTable *table = outcome->kind->parts;
+  const GArray *rows = *(GArray *const *)((const char *)outcome + outcome->kind->parts_offset);
+  g_string_append_printf(out, ", \"%s\": [", table->name);
+  for (guint i = 0; i < rows->len; i++) {
+    g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
+    orr_show_json_members(out, table, rows->data + (gsize)i * table->size);
+    g_string_append_c(out, '}');
+  }
+  g_string_append_c(out, ']');
+}
+
 static void print_json(const OrrOutcome *outcome) {
   g_autoptr(GString) out = g_string_new("{");
-  orr_show_json_members(out, &orr_training_result_table, &outcome->result);
+  orr_show_json_members(out, outcome->kind->result, &outcome->result);
+  if (outcome->kind->parts) add_parts(out, outcome);
   printf("%s}\n", out->str);
 }
 

@@ -1,4 +1,4 @@
-#include "sim/run/simulate.h"
+#include "sim/run/kinds.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "unknown"
@@ -29,6 +29,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
     const OrrFieldTable *table;
     const GArray *rows;
   } sets[] = {
+      {&orr_nccl_test_table, outcome->nccl_tests},
       {&orr_step_table, outcome->steps},
       {&orr_lane_table, outcome->lanes},
       {&orr_span_table, outcome->spans},
@@ -38,7 +39,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
       {&orr_link_use_table, outcome->links},
       {&orr_memory_table, outcome->memory},
   };
-  if (!orr_store_add_row(store, &orr_training_result_table, &outcome->result, error)) return FALSE;
+  if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(sets); i++)
     if (!add_all(store, sets[i].table, sets[i].rows, error)) return FALSE;
   return TRUE;
@@ -57,7 +58,7 @@ gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenari
       .tool_version = ORR_VERSION,
       .engine = outcome->engine,
       .fidelity = outcome->fidelity,
-      .wall_time_s = outcome->result.wall_time_s,
+      .wall_time_s = outcome->wall_time_s,
   };
   gint64 run_id = 0;
   if (!orr_store_begin_run(store, &facts, &run_id, error)) return FALSE;
@@ -65,7 +66,7 @@ gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenari
     orr_store_abandon_run(store);
     return FALSE;
   }
-  if (!orr_store_end_run(store, outcome->result.wall_time_s, error)) return FALSE;
+  if (!orr_store_end_run(store, outcome->wall_time_s, error)) return FALSE;
   *ret_run_id = run_id;
   return TRUE;
 }

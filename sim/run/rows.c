@@ -48,6 +48,50 @@ static const OrrField training_result_fields[] = {
 const OrrFieldTable orr_training_result_table = ORR_FIELD_TABLE(
     "training_result", "One row a training run: the answer.", OrrTrainingResult, training_result_fields);
 
+static const OrrField collectives_result_fields[] = {
+    COLUMN(OrrCollectivesResult, "time-s", ORR_FIELD_REAL, time_s, ORR_UNIT_SECONDS,
+           "Time of one call of the last size, out of place, mean over the groups."),
+    COLUMN(OrrCollectivesResult, "algbw-bytes-per-s", ORR_FIELD_REAL, algbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Its size over its time."),
+    COLUMN(OrrCollectivesResult, "busbw-bytes-per-s", ORR_FIELD_REAL, busbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Its bus bandwidth, as nccl-tests define it."),
+    COLUMN(OrrCollectivesResult, "size-bytes", ORR_FIELD_REAL, size_bytes, ORR_UNIT_BYTES, "The last size."),
+    COLUMN(OrrCollectivesResult, "mean-busbw-bytes-per-s", ORR_FIELD_REAL, mean_busbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Bus bandwidth, mean over the sizes."),
+    COLUMN(OrrCollectivesResult, "n-gpus", ORR_FIELD_INT, n_gpus, ORR_UNIT_NONE, "GPUs that take part."),
+    COLUMN(OrrCollectivesResult, "n-ranks", ORR_FIELD_INT, n_ranks, ORR_UNIT_NONE, "Ranks of a group."),
+    COLUMN(OrrCollectivesResult, "n-groups", ORR_FIELD_INT, n_groups, ORR_UNIT_NONE, "Groups that run at once."),
+    COLUMN(OrrCollectivesResult, "n-sizes", ORR_FIELD_INT, n_sizes, ORR_UNIT_NONE, "Sizes: rows of nccl_test."),
+    COLUMN(OrrCollectivesResult, "events", ORR_FIELD_INT, events, ORR_UNIT_NONE, "Engine events of the replay."),
+    COLUMN(OrrCollectivesResult, "wall-time-s", ORR_FIELD_REAL, wall_time_s, ORR_UNIT_SECONDS,
+           "Wall time of the simulation."),
+};
+const OrrFieldTable orr_collectives_result_table = ORR_FIELD_TABLE(
+    "collectives_result", "One row a run of collectives: the answer.", OrrCollectivesResult, collectives_result_fields);
+
+static const OrrField nccl_test_fields[] = {
+    COLUMN(OrrNcclTestRow, "size-bytes", ORR_FIELD_INT, size_bytes, ORR_UNIT_BYTES, "Size, as nccl-tests counts it."),
+    COLUMN(OrrNcclTestRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE,
+           "Elements; of one rank's part where each rank has a part."),
+    COLUMN(OrrNcclTestRow, "type", ORR_FIELD_TEXT, type, ORR_UNIT_NONE, "Number format."),
+    COLUMN(OrrNcclTestRow, "redop", ORR_FIELD_TEXT, redop, ORR_UNIT_NONE, "Reduction, or none."),
+    COLUMN(OrrNcclTestRow, "root", ORR_FIELD_INT, root, ORR_UNIT_NONE, "Root rank; -1: none."),
+    COLUMN(OrrNcclTestRow, "time-s", ORR_FIELD_REAL, time_s, ORR_UNIT_SECONDS,
+           "Time of one call, out of place, mean over the groups."),
+    COLUMN(OrrNcclTestRow, "algbw-bytes-per-s", ORR_FIELD_REAL, algbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Size over time."),
+    COLUMN(OrrNcclTestRow, "busbw-bytes-per-s", ORR_FIELD_REAL, busbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Bus bandwidth: algbw times 2(n-1)/n, (n-1)/n or 1."),
+    COLUMN(OrrNcclTestRow, "collective", ORR_FIELD_TEXT, collective, ORR_UNIT_NONE, "The collective."),
+    COLUMN(OrrNcclTestRow, "algorithm", ORR_FIELD_TEXT, algorithm, ORR_UNIT_NONE, "Algorithm: what loads the links."),
+    COLUMN(OrrNcclTestRow, "protocol", ORR_FIELD_TEXT, protocol, ORR_UNIT_NONE,
+           "NCCL's protocol; auto: the profile knows none, or the time was measured."),
+    COLUMN(OrrNcclTestRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE, "How the time alone on the fabric is known."),
+    COLUMN(OrrNcclTestRow, "alone-s", ORR_FIELD_REAL, alone_s, ORR_UNIT_SECONDS, "Time alone on the fabric."),
+};
+const OrrFieldTable orr_nccl_test_table = ORR_FIELD_TABLE(
+    "nccl_test", "One row a size of a run of collectives: a line of nccl-tests.", OrrNcclTestRow, nccl_test_fields);
+
 static const OrrField step_fields[] = {
     COLUMN(OrrStepRow, "step", ORR_FIELD_INT, step, ORR_UNIT_NONE, "Number of the step, from 0."),
     COLUMN(OrrStepRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "When it began."),
@@ -98,10 +142,10 @@ static const OrrField operator_cost_fields[] = {
     COLUMN(OrrOperatorRow, "phase", ORR_FIELD_TEXT, phase, ORR_UNIT_NONE, "Phase it belongs to."),
     COLUMN(OrrOperatorRow, "name", ORR_FIELD_TEXT, name, ORR_UNIT_NONE, "Operator."),
     COLUMN(OrrOperatorRow, "kind", ORR_FIELD_TEXT, kind, ORR_UNIT_NONE, "gemm, attention or memory."),
-    COLUMN(OrrOperatorRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE, "How often it runs a step, on a rank that has the phase."),
+    COLUMN(OrrOperatorRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE,
+           "How often it runs a step, on a rank that has the phase."),
     COLUMN(OrrOperatorRow, "seconds-each", ORR_FIELD_REAL, seconds_each, ORR_UNIT_SECONDS, "One call."),
-    COLUMN(OrrOperatorRow, "seconds-total", ORR_FIELD_REAL, seconds_total, ORR_UNIT_SECONDS,
-           "All calls of a step."),
+    COLUMN(OrrOperatorRow, "seconds-total", ORR_FIELD_REAL, seconds_total, ORR_UNIT_SECONDS, "All calls of a step."),
     COLUMN(OrrOperatorRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE,
            "measured, interpolated, modelled or outside (the measured range)."),
     COLUMN(OrrOperatorRow, "flops", ORR_FIELD_REAL, flops, ORR_UNIT_NONE, "FLOPs of one call."),
@@ -119,7 +163,8 @@ static const OrrField collective_fields[] = {
     COLUMN(OrrCollectiveRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES, "Size, as NCCL counts it."),
     COLUMN(OrrCollectiveRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE, "How many a step and rank."),
     COLUMN(OrrCollectiveRow, "latency-s", ORR_FIELD_REAL, latency_s, ORR_UNIT_SECONDS, "Latency part."),
-    COLUMN(OrrCollectiveRow, "predicted-s", ORR_FIELD_REAL, predicted_s, ORR_UNIT_SECONDS, "Alone on the fabric; mean of those that were replayed."),
+    COLUMN(OrrCollectiveRow, "predicted-s", ORR_FIELD_REAL, predicted_s, ORR_UNIT_SECONDS,
+           "Alone on the fabric; mean of those that were replayed."),
     COLUMN(OrrCollectiveRow, "mean-s", ORR_FIELD_REAL, mean_s, ORR_UNIT_SECONDS,
            "As replayed, mean; of those that were replayed on their own."),
     COLUMN(OrrCollectiveRow, "busbw-bytes-per-s", ORR_FIELD_REAL, busbw_bytes_per_s, ORR_UNIT_BYTES_PER_S,
@@ -156,6 +201,15 @@ static const OrrField memory_fields[] = {
 const OrrFieldTable orr_memory_table = ORR_FIELD_TABLE(
     "memory", "One row a pipeline stage: bytes one GPU holds at the peak.", OrrMemoryRow, memory_fields);
 
-const OrrFieldTable *const orr_row_tables[] = {
-    &orr_training_result_table, &orr_step_table,       &orr_lane_table,     &orr_span_table,   &orr_time_kind_table,
-    &orr_operator_cost_table,   &orr_collective_table, &orr_link_use_table, &orr_memory_table, NULL};
+const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
+                                               &orr_collectives_result_table,
+                                               &orr_nccl_test_table,
+                                               &orr_step_table,
+                                               &orr_lane_table,
+                                               &orr_span_table,
+                                               &orr_time_kind_table,
+                                               &orr_operator_cost_table,
+                                               &orr_collective_table,
+                                               &orr_link_use_table,
+                                               &orr_memory_table,
+                                               NULL};

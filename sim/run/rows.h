@@ -1,5 +1,5 @@
 /*
- * rows.h - the facts of a training run as typed rows. Each table is a field table: the results database makes its SQL
+ * rows.h - the facts of a run as typed rows. Each table is a field table: the results database makes its SQL
  * table from it, `--json` prints it, the reference documents it.
  */
 #ifndef ORR_ROWS_H
@@ -21,6 +21,30 @@ typedef struct {
   double wall_time_s;
   gint64 costs_outside;
 } OrrTrainingResult;
+
+/* Of the last size, but for mean_busbw. */
+typedef struct {
+  double time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes;
+  double mean_busbw_bytes_per_s;
+  gint64 n_gpus, n_ranks, n_groups, n_sizes;
+  gint64 events;
+  double wall_time_s;
+} OrrCollectivesResult;
+
+/* A run's answer: the member of its kind (kinds.h). */
+typedef union {
+  OrrTrainingResult training;
+  OrrCollectivesResult collectives;
+} OrrResult;
+
+typedef struct {
+  gint64 size_bytes, count;
+  char *type, *redop;
+  gint64 root;
+  double time_s, algbw_bytes_per_s, busbw_bytes_per_s;
+  char *collective, *algorithm, *protocol, *how;
+  double alone_s;
+} OrrNcclTestRow;
 
 typedef struct {
   gint64 step;
@@ -75,8 +99,8 @@ typedef struct {
   double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, total_bytes, capacity_bytes;
 } OrrMemoryRow;
 
-extern const OrrFieldTable orr_training_result_table, orr_step_table, orr_lane_table, orr_span_table, orr_time_kind_table,
-    orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_memory_table;
+extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
+    orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_memory_table;
 
 /* All of them, NULL-terminated: for documentation and for views over a new database. */
 extern const OrrFieldTable *const orr_row_tables[];

@@ -22,9 +22,10 @@ static const OrrField fields[] = {
     {.name = "model",
      .kind = ORR_FIELD_SECTION,
      AT(model),
-     .sentence = "The model.",
+     .sentence = "The model; a workload of collectives has none.",
      .table = &orr_model_table,
-     .document = "model"},
+     .document = "model",
+     .flags = ORR_FIELD_OPTIONAL},
     {.name = "workload",
      .kind = ORR_FIELD_CHOICE,
      AT(workload),
@@ -79,11 +80,21 @@ static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace
   orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name, device->profile, names);
 }
 
+static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  const gboolean is_given = orr_node_get(tree, "model") != NULL;
+  if (is_given)
+    orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
+  else if (!kind->without_model)
+    orr_diags_error(diags, tree->place, "missing key 'model' in scenario: a workload of kind %s runs a model.",
+                    kind->entry.name);
+}
+
 OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
   if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
   const guint before = orr_diags_n_errors(diags);
-  orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
+  settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
   check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
   if (orr_diags_n_errors(diags) > before) return NULL;

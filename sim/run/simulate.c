@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/run/training_rows.h"
+#include "sim/run/kinds.h"
 
 /* What a profile does not hold of its own is told, not hidden. */
 static void warn_of_rows(const OrrProfile *profile, const OrrDevice *device, GPtrArray *warnings) {
@@ -79,6 +79,23 @@ static gboolean replay(const OrrScenario *scenario, const OrrWork *work, OrrRepl
   return TRUE;
 }
 
+/* Members that every kind's result has. */
+static void *result_member(OrrOutcome *outcome, const char *name) {
+  for (size_t i = 0; i < outcome->kind->result->n_fields; i++)
+    if (g_str_equal(outcome->kind->result->fields[i].name, name))
+      return (char *)&outcome->result + outcome->kind->result->fields[i].offset;
+  g_return_val_if_reached(NULL);
+}
+
+static void fill_integer(OrrOutcome *outcome, const char *name, gint64 value) {
+  *(gint64 *)result_member(outcome, name) = value;
+}
+
+static void fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
+  outcome->wall_time_s = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
+  *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
+}
+
 static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, const OrrWork *work,
                                    gboolean keep_spans, OrrOutcome *outcome, GError **error) {
   g_autoptr(GArray) spans = keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
@@ -86,12 +103,16 @@ static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric 
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
   OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
   if (!replay(scenario, work, &replayed, outcome, error)) return FALSE;
-  orr_training_rows(scenario, &replayed, outcome);
+  outcome->kind = orr_run_kind(work->kind);
+  fill_integer(outcome, "n-gpus", work->n_gpus);
+  fill_integer(outcome, "events", (gint64)replayed.replay.n_events);
+  outcome->kind->rows(scenario, &replayed, outcome);
   return TRUE;
 }
 
 static OrrOutcome *outcome_new(void) {
   OrrOutcome *outcome = g_new0(OrrOutcome, 1);
+  outcome->nccl_tests = g_array_new(FALSE, TRUE, sizeof(OrrNcclTestRow));
   outcome->steps = g_array_new(FALSE, TRUE, sizeof(OrrStepRow));
   outcome->lanes = g_array_new(FALSE, TRUE, sizeof(OrrLaneRow));
   outcome->spans = g_array_new(FALSE, TRUE, sizeof(OrrSpanRow));
@@ -126,14 +147,14 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
   if (!work || !replay_and_collect(scenario, fabric, work, keep_spans, outcome, error)) return NULL;
   outcome->fidelity = orr_fidelity_words[work->fidelity];
-  outcome->result.wall_time_s = (g_get_monotonic_time() - begin) * 1e-6;
+  fill_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);
 }
 
 void orr_outcome_free(OrrOutcome *outcome) {
   if (!outcome) return;
-  GArray *const arrays[] = {outcome->steps,     outcome->lanes,       outcome->spans, outcome->times,
-                            outcome->operators, outcome->collectives, outcome->links, outcome->memory};
+  GArray *const arrays[] = {outcome->nccl_tests, outcome->steps,       outcome->lanes, outcome->spans, outcome->times,
+                            outcome->operators,  outcome->collectives, outcome->links, outcome->memory};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

@@ -10,9 +10,14 @@
 
 G_BEGIN_DECLS
 
+typedef struct OrrRunKind OrrRunKind; /* kinds.h */
+
 /* What a run found; every GArray holds the row struct named. */
 typedef struct {
-  OrrTrainingResult result;
+  const OrrRunKind *kind;
+  OrrResult result;
+  double wall_time_s;
+  GArray *nccl_tests;  /* OrrNcclTestRow */
   GArray *steps;       /* OrrStepRow */
   GArray *lanes;       /* OrrLaneRow */
   GArray *spans;       /* OrrSpanRow; empty unless asked for */
@@ -24,7 +29,7 @@ typedef struct {
   char *engine;        /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */
   GPtrArray *warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
-  double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs */
+  double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs; training */
 } OrrOutcome;
 
 /* Runs @scenario. With the simgrid engine once a process (engine.h, rule 5): callers that run several fork. */

@@ -52,24 +52,6 @@ static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed, 
   }
 }
 
-static void add_spans(const OrrReplayed *replayed, OrrOutcome *outcome) {
-  const OrrProgram *program = replayed->work->program;
-  for (guint i = 0; replayed->spans && i < replayed->spans->len; i++) {
-    const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
-    const OrrSpanRow row = {
-        .lane = orr_program_stream_lane(program, span->stream),
-        .stream = interned(orr_program_stream_name(program, span->stream)),
-        .name = interned(orr_program_label_name(program, span->label)),
-        .category = interned(orr_program_label_category(program, span->label)),
-        .micro_batch = span->tag,
-        .begin_s = span->begin_s,
-        .started_s = span->started_s,
-        .end_s = span->end_s,
-    };
-    if (!g_str_equal(row.category, "step")) g_array_append_val(outcome->spans, row);
-  }
-}
-
 static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
   static const char *const kinds[] = {"gemm", "attention", "memory", "comm"};
   for (guint i = 0; i < work->operators->len; i++) {
@@ -114,25 +96,8 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
   }
 }
 
-static void add_links(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
-  const OrrProgram *program = work->work.program;
-  for (guint32 link = 0; link < orr_program_n_links(program); link++) {
-    const guint32 stands_for = orr_program_link_stands_for(program, link);
-    if (stands_for == 0) continue;
-    const double bandwidth = orr_program_link_bandwidth(program, link);
-    const OrrLinkRow row = {
-        .link = interned(orr_program_link_name(program, link)),
-        .kind = interned(orr_fabric_link_kind(replayed->fabric, g_array_index(work->links, guint32, link))),
-        .stands_for = stands_for,
-        .bandwidth_bytes_per_s = bandwidth,
-        .bytes = replayed->link_bytes[link],
-        .utilization = replayed->link_bytes[link] / (bandwidth * replayed->replay.end_s),
-    };
-    g_array_append_val(outcome->links, row);
-  }
-}
-
 static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario, OrrOutcome *outcome) {
+  OrrTrainingResult *r = &outcome->result.training;
   for (guint i = 0; i < work->memory->len; i++) {
     const OrrStageMemory *stage = &g_array_index(work->memory, OrrStageMemory, i);
     const OrrMemoryRow row = {
@@ -145,9 +110,9 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
         .capacity_bytes = scenario->cluster.device.memory_bytes,
     };
     g_array_append_val(outcome->memory, row);
-    outcome->result.memory_peak_bytes = MAX(outcome->result.memory_peak_bytes, row.total_bytes);
+    r->memory_peak_bytes = MAX(r->memory_peak_bytes, row.total_bytes);
   }
-  outcome->result.fits = outcome->result.memory_peak_bytes <= scenario->cluster.device.memory_bytes;
+  r->fits = r->memory_peak_bytes <= scenario->cluster.device.memory_bytes;
 }
 
 static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
@@ -161,7 +126,7 @@ static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
 }
 
 static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
-  OrrTrainingResult *r = &outcome->result;
+  OrrTrainingResult *r = &outcome->result.training;
   const double end_s = replayed->replay.end_s;
   orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
   for (int kind = 0; kind < ORR_N_TIMES; kind++) {
@@ -170,7 +135,6 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
     outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
   }
   r->iteration_time_s = end_s / MAX(outcome->steps->len, 1);
-  r->n_gpus = work->work.n_gpus;
   r->tp = work->tp;
   r->pp = work->pp;
   r->dp = work->dp;
@@ -178,13 +142,12 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   r->micro_batches = work->shape.micro_batches;
   r->layer_forward_s = work->layer_forward_s;
   r->layer_backward_s = work->layer_backward_s;
-  r->events = replayed->replay.n_events;
   r->costs_outside = work->costs_outside;
   fill_rates(r, work);
 }
 
 static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
-  const OrrTrainingResult *r = &outcome->result;
+  const OrrTrainingResult *r = &outcome->result.training;
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,
@@ -202,11 +165,60 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
   add_steps(replayed, outcome);
   add_lanes(work, replayed, outcome);
-  add_spans(replayed, outcome);
+  orr_replayed_add_spans(replayed, outcome);
   add_operators(work, outcome);
   add_collectives(work, replayed, outcome);
-  add_links(work, replayed, outcome);
+  orr_replayed_add_links(replayed, outcome);
   add_memory(work, scenario, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(scenario, outcome);
+}
+
+/* --- Explanations --- */
+
+typedef struct {
+  const char *name;
+  double amount;
+} Part;
+
+static int compare_parts(gconstpointer a, gconstpointer b) {
+  const Part *x = a, *y = b;
+  return x->amount > y->amount ? -1 : x->amount < y->amount;
+}
+
+/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest, as shares of the sum. Equal ones keep their order. */
+static char *largest_parts(Part *parts, guint n) {
+  g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(Part));
+  GString *text = g_string_new(NULL);
+  double sum = 0;
+  g_array_append_vals(sorted, parts, n);
+  g_array_sort(sorted, compare_parts); /* merge sort: stable */
+  for (guint i = 0; i < n; i++) sum += parts[i].amount;
+  for (guint i = 0; i < MIN(n, 3); i++) {
+    const Part *part = &g_array_index(sorted, Part, i);
+    if (part->amount > 0)
+      g_string_append_printf(text, "%s%s %.0f %%", i > 0 ? ", " : "", part->name, 100 * part->amount / sum);
+  }
+  return g_string_free(text, FALSE);
+}
+
+char *orr_training_explain(const OrrOutcome *outcome) {
+  Part parts[ORR_N_TIMES];
+  for (guint i = 0; i < ORR_N_TIMES; i++) parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
+  return largest_parts(parts, ORR_N_TIMES);
+}
+
+/* Of the stage that holds most. */
+char *orr_training_memory_parts(const OrrOutcome *outcome) {
+  const OrrMemoryRow *peak = NULL;
+  for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {
+    const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
+    if (!peak || row->total_bytes > peak->total_bytes) peak = row;
+  }
+  if (!peak) return g_strdup("");
+  Part parts[] = {{"weights", peak->weights_bytes},
+                  {"gradients", peak->gradients_bytes},
+                  {"optimizer", peak->optimizer_bytes},
+                  {"activations", peak->activations_bytes}};
+  return largest_parts(parts, G_N_ELEMENTS(parts));
 }

@@ -160,7 +160,7 @@ static void add_refusal(OrrValidation *validation, const OrrValidateCase *one, c
   g_array_append_val(validation->refusals, refusal);
 }
 
-static double metric_value(const OrrTrainingResult *result, const OrrField *field) {
+static double metric_value(const OrrResult *result, const OrrField *field) {
   const char *member = (const char *)result + field->offset;
   return field->kind == ORR_FIELD_INT ? (double)*(const gint64 *)member : *(const double *)member;
 }

@@ -33,8 +33,8 @@ static gboolean read_number(const char *text, double scale, double *ret_value) {
   return TRUE;
 }
 
-static void add_measured(OrrValidateCase *one, const char *column, const char *metric, const char *text, double scale) {
-  const OrrField *field = orr_validate_metric(metric);
+static void add_measured(OrrValidateCase *one, const char *column, const OrrField *field, const char *text,
+                         double scale) {
   double value;
   if (!read_number(text, scale, &value))
     refuse(one, column, text, "no number");
@@ -73,14 +73,15 @@ static void set_paths(OrrValidateCase *one, const char *column, const OrrNode *s
 }
 
 /* A text that `values` does not have stays as it is. */
-static void apply(OrrValidateCase *one, const OrrValidateColumn *column, const char *name, const char *cell) {
+static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrValidateColumn *column, const char *name,
+                  const char *cell) {
   const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
   const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
   gboolean is_settings = value && value->kind == ORR_NODE_MAP;
   for (guint i = 0; i < column->targets->len; i++) {
     const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
     if (target->kind == ORR_VALIDATE_MEASURED)
-      add_measured(one, name, target->name, text, column->scale);
+      add_measured(one, name, orr_validate_metric(set, target->name), text, column->scale);
     else if (target->kind != ORR_VALIDATE_PATH)
       add_text(one, target->kind, cell);
     else if (!is_settings)
@@ -97,7 +98,7 @@ OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLi
   one->measured = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < set->columns->len; i++)
     if (*line->cells[i])
-      apply(one, &g_array_index(set->columns, OrrValidateColumn, i), set->csv->header[i], line->cells[i]);
+      apply(set, one, &g_array_index(set->columns, OrrValidateColumn, i), set->csv->header[i], line->cells[i]);
   if (!one->texts[ORR_VALIDATE_LABEL])
     one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
   if (!one->refused && one->metrics->len == 0) one->refused = g_strdup("nothing was measured");

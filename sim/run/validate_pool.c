@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/run/training_rows.h"
 #include "sim/run/validate_private.h"
 
-/* ok, failed, reason, OrrTrainingResult as its bytes, time parts, memory parts, engine, fidelity. */
+/* ok, failed, reason, OrrResult as its bytes, time parts, memory parts, engine, fidelity. */
 #define ANSWER "(bbsayssss)"
 
 typedef struct {
@@ -29,58 +30,11 @@ typedef struct {
 
 /* --- In the child --- */
 
-typedef struct {
-  const char *name;
-  double amount;
-} Part;
-
-static int compare_parts(gconstpointer a, gconstpointer b) {
-  const Part *x = a, *y = b;
-  return x->amount > y->amount ? -1 : x->amount < y->amount;
-}
-
-/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest, as shares of the sum. Equal ones keep their order. */
-static char *largest_parts(Part *parts, guint n) {
-  g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(Part));
-  GString *text = g_string_new(NULL);
-  double sum = 0;
-  g_array_append_vals(sorted, parts, n);
-  g_array_sort(sorted, compare_parts); /* merge sort: stable */
-  for (guint i = 0; i < n; i++) sum += parts[i].amount;
-  for (guint i = 0; i < MIN(n, 3); i++) {
-    const Part *part = &g_array_index(sorted, Part, i);
-    if (part->amount > 0)
-      g_string_append_printf(text, "%s%s %.0f %%", i > 0 ? ", " : "", part->name, 100 * part->amount / sum);
-  }
-  return g_string_free(text, FALSE);
-}
-
-static char *time_parts(const OrrOutcome *outcome) {
-  Part parts[ORR_N_TIMES];
-  for (guint i = 0; i < ORR_N_TIMES; i++) parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
-  return largest_parts(parts, ORR_N_TIMES);
-}
-
-/* Of the stage that holds most. */
-static char *memory_parts(const OrrOutcome *outcome) {
-  const OrrMemoryRow *peak = NULL;
-  for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {
-    const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
-    if (!peak || row->total_bytes > peak->total_bytes) peak = row;
-  }
-  if (!peak) return g_strdup("");
-  Part parts[] = {{"weights", peak->weights_bytes},
-                  {"gradients", peak->gradients_bytes},
-                  {"optimizer", peak->optimizer_bytes},
-                  {"activations", peak->activations_bytes}};
-  return largest_parts(parts, G_N_ELEMENTS(parts));
-}
-
 static GVariant *pack(gboolean ok, gboolean failed, const char *reason, const OrrOutcome *outcome) {
-  static const OrrTrainingResult nothing;
-  const OrrTrainingResult *result = outcome ? &outcome->result : &nothing;
-  g_autofree char *times = outcome ? time_parts(outcome) : g_strdup("");
-  g_autofree char *memory = outcome ? memory_parts(outcome) : g_strdup("");
+  static const OrrResult nothing;
+  const OrrResult *result = outcome ? &outcome->result : &nothing;
+  g_autofree char *times = outcome ? outcome->kind->explain(outcome) : g_strdup("");
+  g_autofree char *memory = outcome ? orr_training_memory_parts(outcome) : g_strdup("");
   g_autofree char *valid = g_utf8_make_valid(reason, -1);
   const char *engine = outcome && outcome->engine ? outcome->engine : "";
   const char *fidelity = outcome && outcome->fidelity ? outcome->fidelity : "";

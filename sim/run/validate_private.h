@@ -37,6 +37,7 @@ typedef struct {
   OrrNode *meaning;  /* that section; NULL */
   OrrCsv *csv;
   GArray *columns; /* OrrValidateColumn, one a column of the table */
+  const OrrFieldTable *result; /* what the scenario's kind of workload answers with */
 } OrrValidateSet;
 
 /* The set with its table and what the columns mean. NULL with all findings. */
@@ -44,15 +45,15 @@ OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, con
 void orr_validate_set_free(OrrValidateSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidateSet, orr_validate_set_free)
 
-/* The result column of that name ('-' and '_' alike), or NULL. */
-const OrrField *orr_validate_metric(const char *name);
+/* The column of that name ('-' and '_' alike) of the result that the set's kind of workload has, or NULL. */
+const OrrField *orr_validate_metric(const OrrValidateSet *set, const char *name);
 
 /* One row of the table, ready to run. */
 typedef struct {
   gint64 line;
   OrrNode *tree;
   char *texts[ORR_VALIDATE_N_TEXTS]; /* NULL: none; the label is never NULL */
-  GArray *metrics;                   /* of const OrrField *, of orr_training_result_table */
+  GArray *metrics;                   /* of const OrrField *, of the kind's result table */
   GArray *measured;                  /* of double, parallel */
   char *refused;                     /* why it cannot run; NULL */
 } OrrValidateCase;
@@ -67,7 +68,7 @@ void orr_validation_set_errors(OrrValidation *validation, OrrErrors errors);
 typedef struct {
   gboolean ok, failed;
   char *reason; /* where not ok */
-  OrrTrainingResult result;
+  OrrResult result;
   char *time_parts, *memory_parts; /* explanations */
   char *engine, *fidelity;
 } OrrValidateAnswer;

@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/run/kinds.h"
 #include "sim/run/validate_private.h"
 
 static const char *const text_words[ORR_VALIDATE_N_TEXTS] = {"label", "source", "note"};
 static const char measured_prefix[] = "measured.";
 
-const OrrField *orr_validate_metric(const char *name) {
+const OrrField *orr_validate_metric(const OrrValidateSet *set, const char *name) {
   g_autofree char *kebab = g_strdelimit(g_strdup(name), "_", '-');
-  for (size_t i = 0; i < orr_training_result_table.n_fields; i++) {
-    const OrrField *field = &orr_training_result_table.fields[i];
+  for (size_t i = 0; i < set->result->n_fields; i++) {
+    const OrrField *field = &set->result->fields[i];
     if (strcmp(field->name, kebab) == 0)
       return field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_INT ? field : NULL;
   }
@@ -37,11 +38,10 @@ void orr_validate_set_free(OrrValidateSet *set) {
 
 /* --- What a column means --- */
 
-static void report_metric(const char *name, OrrPlace place, OrrDiags *diags) {
-  g_autofree const char **names = g_new0(const char *, orr_training_result_table.n_fields + 1);
-  for (size_t i = 0, n = 0; i < orr_training_result_table.n_fields; i++)
-    if (orr_validate_metric(orr_training_result_table.fields[i].name))
-      names[n++] = orr_training_result_table.fields[i].name;
+static void report_metric(const OrrValidateSet *set, const char *name, OrrPlace place, OrrDiags *diags) {
+  g_autofree const char **names = g_new0(const char *, set->result->n_fields + 1);
+  for (size_t i = 0, n = 0; i < set->result->n_fields; i++)
+    if (orr_validate_metric(set, set->result->fields[i].name)) names[n++] = set->result->fields[i].name;
   g_autofree char *nearest = g_strdelimit(g_strdup(orr_nearest_word(name, names)), "-", '_');
   orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
@@ -67,8 +67,8 @@ static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, con
     if (strcmp(meaning, text_words[i]) == 0) target.kind = (OrrValidateTargetKind)i;
   if (g_str_has_prefix(meaning, measured_prefix)) {
     target.kind = ORR_VALIDATE_MEASURED;
-    if (!orr_validate_metric(meaning + strlen(measured_prefix))) {
-      report_metric(meaning + strlen(measured_prefix), place, diags);
+    if (!orr_validate_metric(set, meaning + strlen(measured_prefix))) {
+      report_metric(set, meaning + strlen(measured_prefix), place, diags);
       return;
     }
   }
@@ -142,6 +142,14 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
   orr_diags_error(diags, line->place, "no column is measured.METRIC: there is nothing to compare with");
 }
 
+/* A workload that is no map, or names no kind, is told of when a row runs; till then its metrics are a training's. */
+static const OrrFieldTable *result_of(const OrrNode *tree) {
+  const OrrNode *workload = orr_node_get(tree, "workload");
+  const OrrNode *kind = workload && workload->kind == ORR_NODE_MAP ? orr_node_get(workload, "kind") : workload;
+  const OrrRunKind *known = kind && kind->kind == ORR_NODE_SCALAR ? orr_run_kind_named(kind->text) : NULL;
+  return known ? known->result : &orr_training_result_table;
+}
+
 static gboolean read_tree(OrrValidateSet *set, OrrLibrary *library, OrrDiags *diags) {
   set->tree = orr_scenario_tree(library, set->path, diags);
   if (!set->tree) return FALSE;
@@ -151,6 +159,7 @@ static gboolean read_tree(OrrValidateSet *set, OrrLibrary *library, OrrDiags *di
     set->meaning = orr_node_copy(meaning);
     orr_node_remove(set->tree, "validation");
   }
+  set->result = result_of(set->tree);
   return orr_diags_n_errors(diags) == 0;
 }
 

@@ -268,15 +268,16 @@ static void test_collectives(void) {
   g_autoptr(OrrProfile) profile = sample_profile(collectives);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   assert_collective(model, 100, 10, ORR_HOW_MEASURED);
-  assert_collective(model, 1000, 20, ORR_HOW_INTERPOLATED); /* half-way in the logarithm of both */
+  /* Over 10 us + 4 ns/B the rows are 10 / 10.4 and 40 / 50: half-way in logarithms sqrt(10 / 10.4 * 0.8), of 14 us. */
+  assert_collective(model, 1000, 14 * sqrt(10 / 10.4 * 0.8), ORR_HOW_INTERPOLATED);
   assert_collective(model, 10, 10, ORR_HOW_OUTSIDE);        /* bound by latency */
-  assert_collective(model, 30000, 120, ORR_HOW_OUTSIDE);    /* at the bandwidth of the last row */
+  assert_collective(model, 30000, 40 + 20000 * 30 / 9900.0, ORR_HOW_OUTSIDE); /* 30 us for 9,900 B between the rows */
   OrrCost cost = {7, ORR_HOW_MEASURED};
   g_assert_false(orr_cost_collective(model, "all_reduce", 8, 100, &cost));
   g_assert_false(orr_cost_collective(model, "alltoall", 4, 100, &cost));
   g_assert_cmpfloat(cost.time_s, ==, 7);
-  OrrCollectiveCosts constants = orr_cost_collective_constants(model);
-  g_assert_cmpfloat(constants.launch_s, ==, 10e-6);
+  OrrNcclCosts constants = orr_cost_collective_constants(model);
+  g_assert_cmpfloat(constants.base_s, ==, 10e-6);
   g_assert_cmpfloat(constants.scale_up_step_s, ==, 2e-6);
   g_assert_cmpfloat(constants.scale_out_step_s, ==, 3e-6);
   g_assert_cmpfloat(orr_cost_host_launch_s(model), ==, 6e-6);

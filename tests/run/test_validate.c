@@ -246,7 +246,7 @@ static void test_crash(void) {
   g_assert_true(crashed->failed && !crashed->ok);
   g_assert_nonnull(strstr(crashed->reason, "the simulation"));
   g_assert_true(fine->ok);
-  g_assert_cmpint(fine->result.n_gpus, ==, 4);
+  g_assert_cmpint(fine->result.training.n_gpus, ==, 4);
 }
 
 static void test_store(void) {

@@ -51,7 +51,7 @@ static Answer simulate_here(const char *sets) {
   g_assert_no_error(error);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
   g_assert_no_error(error);
-  Answer answer = {.result = outcome->result, .lanes = outcome->lanes->len};
+  Answer answer = {.result = outcome->result.training, .lanes = outcome->lanes->len};
   memcpy(answer.times, outcome->time_by_kind, sizeof answer.times);
   for (guint i = 0; i < outcome->spans->len; i++) {
     const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);

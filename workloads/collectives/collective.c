@@ -7,12 +7,15 @@
  *
  * which is what an engine takes for it where nothing else is on those links.
  *
- * 1. The choice is the least predicted_s; of equal ones the ring, then the first by name.
- * 2. The profile's launch time is paid once, before the first phase.
+ * 1. The choice is the least predicted_s of all algorithms and protocols, as in NCCL's tuning (ncclTopoGetAlgoTime);
+ *    of equal ones the ring, then the first by name, and the first protocol.
+ * 2. An algorithm is tried under the protocols that the profile has rows for (`nccl`); where it has none at all, once,
+ *    with the profile's constants.
  * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time (NCCL's own choice
  *    of algorithm and protocol, NVLS included) replaces the model: the latency is what the measured time leaves beyond
  *    the transfers; where it leaves less than nothing (NVLS sends fewer bytes than a ring), the transfers shrink to it.
- * 4. A forced algorithm is modelled, never measured: the rows do not say which algorithm they saw.
+ * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured: the rows do not say
+ *    which they saw.
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -26,7 +29,9 @@ const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "re
 /* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
  * add it below and to meson.build. tests/workloads/test_collective_oracle.c takes it from here. */
 static const OrrEntry *const entries[] = {
-    &orr_direct.entry, &orr_hierarchical.entry, &orr_pairwise.entry, &orr_ring.entry, &orr_double_tree.entry, NULL,
+    &orr_collnet.entry,      &orr_custom_trtllm.entry, &orr_custom_vllm.entry, &orr_direct.entry, &orr_hierarchical.entry,
+    &orr_nvls.entry,         &orr_nvls_tree.entry,     &orr_pairwise.entry,    &orr_pat.entry,    &orr_ring.entry,
+    &orr_double_tree.entry,  NULL,
 };
 
 const OrrRegistry orr_collective_registry = {.family = "collective algorithm", .entries = entries};
@@ -53,12 +58,7 @@ void orr_collective_plan_free(OrrCollectivePlan *plan) {
 }
 
 static double transfer_time(const OrrFabric *fabric, const OrrCollectivePhase *phase) {
-  double per_byte_s = 0;
-  for (guint i = 0; i < phase->n_uses; i++) {
-    double link_s = phase->uses[i].weight / orr_fabric_link_bandwidth(fabric, phase->uses[i].link);
-    per_byte_s = MAX(per_byte_s, link_s);
-  }
-  return phase->bytes * per_byte_s;
+  return phase->bytes * orr_collective_per_byte(fabric, phase->uses, phase->n_uses, NULL);
 }
 
 static double all_transfers(const OrrFabric *fabric, const OrrCollectivePlan *plan) {
@@ -75,15 +75,11 @@ static double all_latencies(const OrrCollectivePlan *plan) {
   return sum_s;
 }
 
-static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
-                                  const OrrCollectiveAlgorithm *algorithm) {
-  OrrCollectivePlan *plan = plan_new(algorithm);
-  algorithm->plan(context, call, plan->phases);
-  if (context->cost && plan->phases->len > 0)
-    g_array_index(plan->phases, OrrCollectivePhase, 0).latency_s +=
-        orr_cost_collective_constants(context->cost).launch_s;
-  plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
-  return plan;
+static gboolean in_one_domain(const OrrFabric *fabric, const OrrCollectiveCall *call) {
+  for (guint i = 1; i < call->n; i++)
+    if (!orr_fabric_same_domain(fabric, call->gpus[0], call->gpus[i]))
+      return FALSE;
+  return TRUE;
 }
 
 /* Equal up to rounding counts as equal, so that the order decides and not the last bit. */
@@ -91,28 +87,83 @@ static gboolean is_better(const OrrCollectivePlan *plan, const OrrCollectivePlan
   return !best || plan->predicted_s < best->predicted_s * (1 - 1e-12);
 }
 
-static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  g_autoptr(OrrCollectivePlan) best = NULL;
-  if (orr_ring.supports(context, call))
-    best = plan_by(context, call, &orr_ring);
-  for (guint i = 0; entries[i]; i++) {
-    const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entries[i];
-    if (algorithm == &orr_ring || !algorithm->supports(context, call))
-      continue;
-    g_autoptr(OrrCollectivePlan) plan = plan_by(context, call, algorithm);
-    if (is_better(plan, best)) {
-      orr_collective_plan_free(best);
-      best = g_steal_pointer(&plan);
-    }
+/* Replaces @best by @plan where that is better; takes @plan. */
+static void keep_better(OrrCollectivePlan **best, OrrCollectivePlan *plan) {
+  if (plan && is_better(plan, *best)) {
+    orr_collective_plan_free(*best);
+    *best = plan;
+  } else {
+    orr_collective_plan_free(plan);
   }
-  return g_steal_pointer(&best);
 }
 
-static gboolean in_one_domain(const OrrFabric *fabric, const OrrCollectiveCall *call) {
-  for (guint i = 1; i < call->n; i++)
-    if (!orr_fabric_same_domain(fabric, call->gpus[0], call->gpus[i]))
-      return FALSE;
-  return TRUE;
+/* What depends on where the group lies: see OrrNcclCosts. */
+static void settle_costs(OrrNcclCosts *costs, gboolean is_near, OrrCollectiveOp op) {
+  if (!is_near)
+    costs->scale_up_step_s = MAX(costs->scale_up_step_s, costs->network_step_s);
+  if (is_near || op != ORR_ALL_REDUCE)
+    costs->plateau = 1;
+}
+
+static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                     const OrrCollectiveAlgorithm *algorithm, OrrProtocol protocol,
+                                     OrrNcclCosts *costs) {
+  OrrCollectivePlan *plan = plan_new(algorithm);
+  OrrCollectiveContext inner = *context;
+  inner.costs = costs;
+  if (costs)
+    settle_costs(costs, in_one_domain(context->fabric, call), call->op);
+  plan->protocol = protocol;
+  algorithm->plan(&inner, call, plan->phases);
+  plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
+  return plan;
+}
+
+/* Under the best protocol that the profile has a row for, or the forced one; NULL where it has none. */
+static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                       const OrrCollectiveAlgorithm *algorithm) {
+  OrrCollectivePlan *best = NULL;
+  for (OrrProtocol protocol = ORR_PROTOCOL_LL; context->cost && protocol < ORR_N_PROTOCOLS; protocol++) {
+    OrrNcclCosts costs;
+    if (call->protocol != ORR_PROTOCOL_AUTO && call->protocol != protocol)
+      continue;
+    if (orr_cost_nccl(context->cost, algorithm->entry.name, protocol, &costs))
+      keep_better(&best, plan_under(context, call, algorithm, protocol, &costs));
+  }
+  return best;
+}
+
+static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                  const OrrCollectiveAlgorithm *algorithm) {
+  OrrCollectivePlan *plan = plan_by_rows(context, call, algorithm);
+  if (plan)
+    return plan;
+  OrrNcclCosts constants;
+  if (context->cost)
+    constants = orr_cost_collective_constants(context->cost);
+  return plan_under(context, call, algorithm, ORR_PROTOCOL_AUTO, context->cost ? &constants : NULL);
+}
+
+static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                      const OrrCollectiveAlgorithm *algorithm) {
+  gboolean by_rows = algorithm->chosen == ORR_CHOSEN_WITH_ROWS || (context->cost && orr_cost_has_nccl(context->cost));
+  if (algorithm->chosen == ORR_CHOSEN_NEVER || call->n < algorithm->least_ranks || !algorithm->supports(context, call))
+    return NULL;
+  return by_rows ? plan_by_rows(context, call, algorithm) : plan_by(context, call, algorithm);
+}
+
+/* The ring first, so that it is kept among equals; what has no rows of the forced protocol comes last. */
+static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  OrrCollectivePlan *best = plan_chosen(context, call, &orr_ring);
+  for (guint i = 0; entries[i]; i++)
+    if (entries[i] != &orr_ring.entry)
+      keep_better(&best, plan_chosen(context, call, (const OrrCollectiveAlgorithm *)entries[i]));
+  for (guint i = 0; entries[i] && !best; i++) {
+    const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entries[i];
+    if (algorithm->chosen == ORR_CHOSEN_ALWAYS && algorithm->supports(context, call))
+      best = plan_by(context, call, algorithm);
+  }
+  return best;
 }
 
 /* Makes the plan's phases take @time_s in all; see 3 above. */
@@ -133,6 +184,19 @@ static void apply_measured(const OrrCollectiveContext *context, const OrrCollect
   if (!context->cost || call->bytes <= 0 || !in_one_domain(context->fabric, call))
     return;
   if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes, &measured))
+    return;
+  stretch_to(context->fabric, plan, measured.time_s);
+  plan->how = measured.how;
+}
+
+/* The same for what a library measured of its own kernels. */
+static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectivePlan *plan) {
+  const OrrLibraryCall asked = {.library = plan->algorithm->library,
+                                .op = orr_collective_nccl_words[call->op],
+                                .n_ranks = call->n,
+                                .size = call->bytes};
+  OrrCost measured;
+  if (!context->cost || call->bytes <= 0 || !orr_cost_library(context->cost, &asked, &measured))
     return;
   stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;
@@ -163,8 +227,14 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, cons
   if (call->n < 2)
     return plan_new(algorithm ? algorithm : &orr_ring);
   g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
-  if (algorithm && algorithm != best->algorithm) return plan_by(context, call, algorithm);
-  apply_measured(context, call, best);
+  if (algorithm && algorithm != best->algorithm) {
+    OrrCollectivePlan *forced = plan_by(context, call, algorithm);
+    if (algorithm->library)
+      apply_library(context, call, forced);
+    return forced;
+  }
+  if (call->protocol == ORR_PROTOCOL_AUTO)
+    apply_measured(context, call, best);
   return g_steal_pointer(&best);
 }
 

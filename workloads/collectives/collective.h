@@ -8,9 +8,10 @@
  * `bytes` follows nccl-tests: all-reduce, broadcast, reduce, send-recv: the buffer; all-gather, reduce-scatter,
  * all-to-all: the whole buffer, of which each rank holds 1/n.
  *
- * Algorithms are entries: ring, tree (double binary), hierarchical, pairwise (all-to-all), direct (send-recv). To add
- * one: write workloads/collectives/NAME.c, add it to the array in collective.c and to meson.build; the family's test
- * holds simulation against its oracle.
+ * Algorithms are entries: NCCL's ring, tree (double binary), nvls, nvls-tree, collnet, pat, pairwise (all-to-all) and
+ * direct (send-recv), and hierarchical. Each has up to three protocols (LL, LL128, Simple), whose costs the profile
+ * holds (cost.h). To add one: write workloads/collectives/NAME.c, add it to the array in collective.c and to
+ * meson.build; the family's test holds simulation against its oracle.
  */
 #ifndef ORR_COLLECTIVE_H
 #define ORR_COLLECTIVE_H
@@ -40,6 +41,7 @@ typedef struct {
   double bytes;
   const gint64 *gpus; /* the group in rank order */
   guint n;
+  OrrProtocol protocol; /* forced, as NCCL_PROTO does; ORR_PROTOCOL_AUTO (0): the fastest */
 } OrrCollectiveCall;
 
 typedef struct {
@@ -53,7 +55,8 @@ typedef struct OrrCollectiveAlgorithm OrrCollectiveAlgorithm;
 
 typedef struct {
   const OrrCollectiveAlgorithm *algorithm;
-  GArray *phases;     /* of OrrCollectivePhase */
+  OrrProtocol protocol; /* AUTO: the algorithm has no protocols (nothing is known of them) */
+  GArray *phases;       /* of OrrCollectivePhase */
   double predicted_s; /* alone on the fabric: sum of latency + bytes * max(weight / bandwidth) */
   OrrHow how;         /* measured when a measured time replaced the modelled latency part */
 } OrrCollectivePlan;
@@ -62,10 +65,21 @@ typedef struct {
 typedef struct {
   const OrrFabric *fabric;
   const OrrCostModel *cost;
+  const OrrNcclCosts *costs; /* the planner's: of the algorithm and protocol that it plans; callers leave it NULL */
 } OrrCollectiveContext;
+
+/* When an algorithm is chosen by itself. */
+typedef enum {
+  ORR_CHOSEN_ALWAYS,
+  ORR_CHOSEN_WITH_ROWS, /* only where the profile has an `nccl` row of it: hardware that not every device has */
+  ORR_CHOSEN_NEVER      /* only forced: not NCCL's, or in need of what a cluster does not say that it has */
+} OrrCollectiveChosen;
 
 struct OrrCollectiveAlgorithm {
   OrrEntry entry;
+  OrrCollectiveChosen chosen;
+  const char *library; /* of the profile's `libraries`, whose rows it is measured by; NULL: NCCL */
+  guint least_ranks; /* of a group for which it is chosen by itself; 0: any */
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);
   void (*plan)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases);
   /* Closed form of the time on an idle fabric whose group members all reach each other at @bytes_per_s with step cost
@@ -76,7 +90,8 @@ struct OrrCollectiveAlgorithm {
 
 extern const OrrRegistry orr_collective_registry;
 
-/* Plans @call by @algorithm, or where NULL by the one with the least predicted time. A group of one rank, or zero bytes
+/* Plans @call by @algorithm, or where NULL by the one with the least predicted time, under the protocol that is fastest
+ * or forced. A group of one rank, or zero bytes
  * of one rank, takes no time and has no phases. ORR_FAULT_DOCUMENT when the forced algorithm does not support the call.
  * Inside one scale-up domain, where the profile has measured rows, the latency part is set so that the isolated call
  * takes its measured time; not where an algorithm is forced that would not be chosen: the rows are of NCCL's choice. */

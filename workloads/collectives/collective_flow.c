@@ -11,10 +11,11 @@
 
 enum { INITIAL_SLOTS = 64 };
 
+static const OrrNcclCosts no_costs = {.scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
+
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context) {
   *flow = (OrrCollectiveFlow){.fabric = context->fabric, .n_slots = INITIAL_SLOTS};
-  if (context->cost)
-    flow->costs = orr_cost_collective_constants(context->cost);
+  flow->costs = context->costs ? *context->costs : no_costs;
   flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   flow->route = g_array_new(FALSE, FALSE, sizeof(guint32));
   flow->slots = g_new0(guint32, flow->n_slots);
@@ -57,6 +58,34 @@ static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 weight) {
     index_uses(flow, flow->n_slots * 2);
 }
 
+/* Up to about a chunk of what there is: half of it where there are `ramp` chunks. */
+static double filling(double bytes, double chunk_bytes, double ramp) {
+  return bytes > 0 && chunk_bytes > 0 ? chunk_bytes * bytes / (bytes + chunk_bytes * ramp) : 0;
+}
+
+void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes, double scale_out_bytes) {
+  const OrrNcclCosts *costs = &flow->costs;
+  flow->scale_up_fill_bytes = filling(scale_up_bytes, costs->scale_up_chunk_bytes, costs->chunk_ramp);
+  flow->scale_out_fill_bytes = filling(scale_out_bytes, costs->scale_out_chunk_bytes, costs->chunk_ramp);
+}
+
+static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
+  double rate = INFINITY;
+  for (guint i = 0; bytes > 0 && i < flow->route->len; i++)
+    rate = MIN(rate, orr_fabric_link_bandwidth(flow->fabric, g_array_index(flow->route, guint32, i)));
+  return bytes / rate;
+}
+
+/* Of the route that was asked for last. */
+static double step_time(const OrrCollectiveFlow *flow, gboolean is_near) {
+  if (is_near)
+    return flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
+  guint32 first = flow->route->len ? g_array_index(flow->route, guint32, 0) : 0;
+  if (g_str_equal(orr_fabric_link_kind(flow->fabric, first), "host"))
+    return flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
+  return flow->costs.scale_out_step_s + fill_time(flow, flow->scale_out_fill_bytes);
+}
+
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {
   if (src == dst)
     return 0;
@@ -64,8 +93,16 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
   double route_s = orr_fabric_route(flow->fabric, src, dst, channel, flow->route);
   for (guint i = 0; weight > 0 && i < flow->route->len; i++)
     load_link(flow, g_array_index(flow->route, guint32, i), weight);
-  gboolean near = orr_fabric_same_domain(flow->fabric, src, dst);
-  return route_s + (near ? flow->costs.scale_up_step_s : flow->costs.scale_out_step_s);
+  return route_s + step_time(flow, orr_fabric_same_domain(flow->fabric, src, dst));
+}
+
+double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint32 weight) {
+  double dearest_s = 0;
+  for (guint i = 0; n > 1 && i < n; i++) { /* tx of one and rx of the next: each link once */
+    double hop_s = orr_collective_flow_edge(flow, gpus[i], gpus[(i + 1) % n], 0, weight);
+    dearest_s = MAX(dearest_s, hop_s);
+  }
+  return dearest_s;
 }
 
 double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride, guint64 channel,
@@ -100,10 +137,37 @@ static guint32 divide_weights(GArray *uses) {
   return MAX(divisor, 1);
 }
 
+static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link) {
+  const char *kind = orr_fabric_link_kind(fabric, link);
+  gboolean in_node = g_str_equal(kind, "scale-up") || g_str_equal(kind, "host");
+  return in_node ? costs->scale_up_efficiency : costs->scale_out_efficiency;
+}
+
+double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses, const OrrNcclCosts *costs) {
+  double per_byte_s = 0;
+  for (guint i = 0; i < n_uses; i++) {
+    double share = costs ? efficiency(costs, fabric, uses[i].link) : 1;
+    double link_s = uses[i].weight / (orr_fabric_link_bandwidth(fabric, uses[i].link) * share);
+    per_byte_s = MAX(per_byte_s, link_s);
+  }
+  return per_byte_s;
+}
+
+/* What the protocol takes beyond the bandwidth of the links. */
+static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase *phase) {
+  if (flow->costs.scale_up_efficiency == 1 && flow->costs.scale_out_efficiency == 1)
+    return 0;
+  return phase->bytes * (orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, &flow->costs) -
+                         orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, NULL));
+}
+
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes, GArray *phases) {
-  OrrCollectivePhase phase = {.latency_s = latency_s, .bytes = bytes * divide_weights(flow->uses)};
+  double base_s = phases->len == 0 ? flow->costs.base_s : 0;
+  OrrCollectivePhase phase = {.latency_s = (base_s + latency_s) * flow->costs.plateau,
+                              .bytes = bytes * divide_weights(flow->uses)};
   phase.n_uses = flow->uses->len;
   phase.uses = (OrrLinkUse *)(gpointer)g_array_free(flow->uses, FALSE);
+  phase.latency_s += shortfall(flow, &phase);
   g_array_append_val(phases, phase);
   flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   index_uses(flow, INITIAL_SLOTS);

@@ -9,10 +9,16 @@
 
 G_BEGIN_DECLS
 
+extern const OrrCollectiveAlgorithm orr_collnet;
+extern const OrrCollectiveAlgorithm orr_custom_trtllm;
+extern const OrrCollectiveAlgorithm orr_custom_vllm;
 extern const OrrCollectiveAlgorithm orr_direct;
 extern const OrrCollectiveAlgorithm orr_double_tree;
 extern const OrrCollectiveAlgorithm orr_hierarchical;
+extern const OrrCollectiveAlgorithm orr_nvls;
+extern const OrrCollectiveAlgorithm orr_nvls_tree;
 extern const OrrCollectiveAlgorithm orr_pairwise;
+extern const OrrCollectiveAlgorithm orr_pat;
 extern const OrrCollectiveAlgorithm orr_ring;
 
 /* A group as domains of equally many members: member i of domain d is gpus[d * per_domain + i]. Domains stand in the
@@ -31,7 +37,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clea
 /* One phase in the making: edges between GPUs pile up as weights on links. */
 typedef struct {
   const OrrFabric *fabric;
-  OrrCollectiveCosts costs;
+  OrrNcclCosts costs;
+  double scale_up_fill_bytes, scale_out_fill_bytes; /* what fills a step: see orr_collective_flow_fill */
   GArray *uses;  /* of OrrLinkUse, in the order in which links were first met */
   guint32 *slots; /* open addressing, link -> index into uses + 1; 0: empty */
   guint n_slots;  /* a power of two */
@@ -41,6 +48,10 @@ typedef struct {
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context);
 void orr_collective_flow_clear(OrrCollectiveFlow *flow);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveFlow, orr_collective_flow_clear)
+
+/* How many bytes a step moves, inside a domain (over all of a GPU's scale-up link) and over the network (a NIC): edges
+ * that are added afterwards cost what it takes to fill the pipeline with them (cost.h). */
+void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes, double scale_out_bytes);
 
 /* Lets @weight unit flows go from @src to @dst; returns what one hop costs in latency: the profile's step constant of
  * that kind of hop and the route's own latency. @channel tells parallel connections of one pair apart (ECMP). */
@@ -57,9 +68,21 @@ typedef enum {
 double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride, guint64 channel,
                                  OrrChain chain);
 
+/* Loads every scale-up link of the domain's @n members with @weight units, out and in: what members exchange with the
+ * switch that reduces and multicasts for them (NVLS). Returns what reaching it costs. */
+double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint32 weight);
+
 /* Appends the phase; one unit flow moves @bytes. Weights are divided by their common divisor, and bytes multiplied by
- * it. The flow is empty afterwards. */
+ * it. To @latency_s come the base, before the first phase, and the time by which the protocol falls short of the links'
+ * bandwidth: a delay, since the links are not in use for it. The flow is empty afterwards. */
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes, GArray *phases);
+
+/* Seconds a byte of a unit flow on the busiest link; with the protocol's efficiencies where @costs is not NULL. */
+double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses, const OrrNcclCosts *costs);
+
+/* double_tree.c's trees over the domains, data both ways, one pair a rail: returns the dearest hop. Units of S/(2m). */
+double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout);
+guint orr_double_tree_depth(guint n);
 
 G_END_DECLS
 

@@ -17,6 +17,7 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
+  orr_collective_flow_fill(&flow, call->bytes, call->bytes);
   double hop_s = orr_collective_flow_edge(&flow, call->gpus[0], call->gpus[1], 0, 1);
   orr_collective_flow_finish(&flow, hop_s, call->bytes, phases);
 }

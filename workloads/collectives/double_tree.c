@@ -25,11 +25,10 @@
  *
  * Broadcast and reduce are Sanders' own: the root domain stands outside, the two trees are over the N-1 others and the
  * root feeds both, so D' = 1 + depth of N-1. In the root's domain there is one chain from the root through all members.
- * Chunks follow one another down the tree; what filling it takes beyond the latency is left out.
  *
  * One domain only: a chain through it (as NCCL on one node), so an all-reduce is as long as the ring's.
- * Range: NCCL reaches some 92 % of this bandwidth at large sizes and prefers the ring there; profiles do not hold that
- * factor yet, so the choice by predicted time is the trees' as soon as latency counts at all.
+ * A tree's channels reach less than the links (perChMaxTreeBws of NCCL's tuning): the profile's efficiencies. Chunks
+ * follow one another; filling the tree with them costs about a chunk a level (cost.h).
  *
  * Example:   algorithm: tree
  */
@@ -121,6 +120,15 @@ static double add_root_chain(Trees *trees) {
   return dearest_s;
 }
 
+double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout) {
+  Trees trees = {.flow = *flow, .layout = *layout, .up = TRUE, .down = TRUE};
+  double dearest_s = add_trees(&trees, 0);
+  *flow = trees.flow; /* its arrays may have moved */
+  return dearest_s;
+}
+
+guint orr_double_tree_depth(guint n) { return depth_of(n); }
+
 static double add_all_reduce(Trees *trees) {
   double inside_s = 0;
   for (guint d = 0; d < trees->layout.n_domains; d++) {
@@ -152,6 +160,7 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   Trees trees = {.up = call->op != ORR_BROADCAST, .down = call->op != ORR_REDUCE};
   orr_collective_layout_init(&trees.layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&trees.flow, context);
+  orr_collective_flow_fill(&trees.flow, call->bytes, call->bytes / trees.layout.per_domain);
   double latency_s = call->op == ORR_ALL_REDUCE ? add_all_reduce(&trees) : add_rooted(&trees);
   double unit_bytes = call->bytes / (N_TREES * trees.layout.per_domain);
   orr_collective_flow_finish(&trees.flow, latency_s, unit_bytes, phases);

@@ -23,7 +23,8 @@
  *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
  *
  * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is not overlapped.
- * With one domain, or one member a domain, or unequal numbers of members, there is one level only: the ring.
+ * With one domain, or one member a domain, or unequal numbers of members, there is one level only: the ring. NCCL has
+ * no such algorithm (frameworks build it from several calls): it is used only where it is forced.
  *
  * Example:   algorithm: hierarchical
  */
@@ -128,6 +129,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 }
 
 const OrrCollectiveAlgorithm orr_hierarchical = {
+    .chosen = ORR_CHOSEN_NEVER,
     .entry = {.name = "hierarchical",
               .sentence = "Inside each scale-up domain, then across them on all rails, then inside."},
     .supports = supports,

@@ -62,6 +62,7 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
+  orr_collective_flow_fill(&flow, call->bytes / (call->n - 1), call->bytes / (call->n - 1));
   double alpha_s = add_inside(&flow, &layout);
   alpha_s += add_across(&flow, &layout);
   orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);

@@ -114,6 +114,7 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
+  orr_collective_flow_fill(&flow, call->bytes / call->n, call->bytes / call->n / layout.per_domain);
   gboolean single = layout.n_domains == 1 || layout.per_domain == 1;
   Rings rings = {.flow = &flow, .layout = &layout, .no_src = -1, .no_dst = -1};
   if (call->op == ORR_BROADCAST)

@@ -1,0 +1,30 @@
+-- What would nccl-tests print?
+-- reads: nccl_test(size_bytes, count, type, redop, root, time_s, algbw_bytes_per_s, busbw_bytes_per_s, algorithm, protocol, how, alone_s)
+-- size: size in bytes, as nccl-tests counts it
+-- count: elements; of one rank's part where each rank has a part
+-- type: number format
+-- redop: reduction, or none
+-- root: root rank; -1: none
+-- time_us: time of one call, out of place, microseconds
+-- algbw_gbytes_per_s: size over time, GB/s
+-- busbw_gbytes_per_s: bus bandwidth, GB/s
+-- algorithm: the algorithm
+-- protocol: NCCL's protocol; auto: not known
+-- how: how the time alone on the fabric is known
+-- slowdown: time over time alone; 1 where nothing crowds it
+SELECT
+  size_bytes AS size,
+  count,
+  type,
+  redop,
+  root,
+  1e6 * time_s AS time_us,
+  algbw_bytes_per_s / 1e9 AS algbw_gbytes_per_s,
+  busbw_bytes_per_s / 1e9 AS busbw_gbytes_per_s,
+  algorithm,
+  protocol,
+  how,
+  time_s / nullif(alone_s, 0) AS slowdown
+FROM nccl_test
+WHERE run_id = :run
+ORDER BY size_bytes;

@@ -1,0 +1,40 @@
+#include "sim/cli/summary_collectives.h"
+
+#include "sim/cli/show.h"
+
+/* As nccl-tests names number formats. */
+static const char *type_name(const char *dtype) {
+  static const char *const names[][2] = {{"fp32", "float"}, {"fp16", "half"}, {"bf16", "bfloat16"}, {"fp8", "f8e4m3"}};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+    if (g_str_equal(dtype, names[i][0])) return names[i][1];
+  return dtype;
+}
+
+/* Microseconds in nccl-tests' six places. */
+static char *time_text(double time_s) {
+  double us = time_s * 1e6;
+  return g_strdup_printf(us >= 10000 ? "%.0f" : us >= 1000 ? "%.1f" : "%.2f", us);
+}
+
+static void add_size(GString *out, const OrrNcclTestRow *row) {
+  g_autofree char *time = time_text(row->time_s);
+  g_string_append_printf(out, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
+                         row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
+  g_string_append_printf(out, "  %7s  %6.2f  %6.2f  %s %s, %s\n", time, row->algbw_bytes_per_s / 1e9,
+                         row->busbw_bytes_per_s / 1e9, row->algorithm, row->protocol, row->how);
+}
+
+void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrCollectivesResult *result = &outcome->result.collectives;
+  g_autofree char *gpus = orr_show_count(result->n_gpus);
+  g_string_append_printf(out, "  %-12s  %s GPUs (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT "\n",
+                         "machine", gpus, scenario->cluster.device.name, scenario->cluster.name, result->n_groups,
+                         result->n_groups == 1 ? "" : "s", result->n_ranks);
+  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  chosen, how known\n", "size", "count", "type",
+                         "redop", "root", "time", "algbw", "busbw");
+  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s\n", "(B)", "(elements)", "", "", "", "(us)",
+                         "(GB/s)", "(GB/s)");
+  for (guint i = 0; i < outcome->nccl_tests->len; i++)
+    add_size(out, &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i));
+  g_string_append_printf(out, "# Avg bus bandwidth    : %g\n", result->mean_busbw_bytes_per_s / 1e9);
+}

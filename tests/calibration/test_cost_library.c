@@ -1,0 +1,71 @@
+/* test_cost_library.c - kernels of libraries beside NCCL: custom all-reduces and DeepEP. */
+#include <math.h>
+
+#include "tests/calibration/calibration_sample.h"
+
+static const char rows[] =
+    "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+    "- {library: vllm, op: all_reduce, ranks: 4, size: \"100 10000\", us: \"10 40\"}\n"
+    "- {library: deepep, op: dispatch, ranks: 8, hidden: 1000, topk: 8, experts: 64, size: \"1 100\", us: \"20 220\"}\n"
+    "- {library: deepep, op: dispatch, ranks: 8, hidden: 4000, topk: 8, experts: 64, size: \"1 100\", us: \"30 "
+    "800\"}\n";
+
+static OrrCost ask(const OrrCostModel *model, const OrrLibraryCall *call) {
+  OrrCost cost = {0};
+  g_assert_true(orr_cost_library(model, call, &cost));
+  return cost;
+}
+
+static void test_rows(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(rows);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrCost cost;
+  OrrLibraryCall call = {.library = "vllm", .op = "all_reduce", .n_ranks = 4, .size = 100};
+  assert_near(ask(model, &call).time_s * 1e6, 10, 1e-12);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MEASURED);
+  call.n_ranks = 8;
+  g_assert_false(orr_cost_library(model, &call, &cost));
+  call = (OrrLibraryCall){.library = "trtllm", .op = "all_reduce", .n_ranks = 4, .size = 100};
+  g_assert_false(orr_cost_library(model, &call, &cost));
+}
+
+/* A shape that is there is measured. 2,000 x 8 is as far from 1,000 x 8 as from 4,000 x 8: the first answers, at twice
+ * the tokens, 1 for 2, and says that it is outside. */
+static void test_experts(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(rows);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrLibraryCall call = {"deepep", "dispatch", 8, 100, 4000, 8, 64};
+  assert_near(ask(model, &call).time_s * 1e6, 800, 1e-12);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MEASURED);
+  call.hidden = 2000;
+  call.size = 50;
+  assert_near(ask(model, &call).time_s * 1e6, 220, 1e-12);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_OUTSIDE);
+}
+
+static void test_wrong(void) {
+  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+                                                 "- {library: l, op: o, ranks: 2, size: \"2 1\", us: \"1 2\"}\n");
+  g_autoptr(GError) error = NULL;
+  g_assert_null(orr_cost_model_new(profile, &round_device, &error));
+  g_assert_nonnull(strstr(error->message, "library l, o: as many sizes, rising, as latencies are needed"));
+}
+
+/* What ships: DeepEP over 8 and 32 H100 at DeepSeek-V3's shape, 4,096 tokens a rank. */
+static void test_shipped(void) {
+  g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
+  g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
+  const OrrLibraryCall across = {"deepep", "dispatch", 32, 4096, 7168, 8, 256};
+  const OrrLibraryCall vllm = {.library = "vllm", .op = "all_reduce", .n_ranks = 8, .size = 131072};
+  g_assert_cmpint(ask(model, &across).how, ==, ORR_HOW_MEASURED);
+  assert_near(ask(model, &vllm).time_s * 1e6, 7.9, 0.02); /* NCCL takes 19 us */
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/cost-library/rows", test_rows);
+  g_test_add_func("/cost-library/experts", test_experts);
+  g_test_add_func("/cost-library/wrong", test_wrong);
+  g_test_add_func("/cost-library/shipped", test_shipped);
+  return g_test_run();
+}

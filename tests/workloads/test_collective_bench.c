@@ -1,0 +1,144 @@
+/*
+ * test_collective_bench.c - the workload `collectives`: sizes, groups, what is refused, and times of a replay.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/kinds.h"
+#include "workloads/collective_bench.h"
+
+static const char scenario_text[] = "schema: scenario/1\n"
+                                    "name: bench\n"
+                                    "cluster: {base: dgx-h100-superpod, nodes: 4}\n"
+                                    "engine: ideal\n" /* one SimGrid engine a process: test_crowded has it */
+                                    "workload: {kind: collectives, begin: 1 MiB, end: 16 MiB, factor: 4}\n";
+
+/* @sets: "path=value;..." */
+static OrrScenario *scenario_with(OrrLibrary *library, const char *sets, char **ret_findings) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part && **part; part++) {
+    g_autoptr(GError) error = NULL;
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    g_assert_no_error(error);
+  }
+  OrrScenario *scenario = orr_scenario_read(library, tree, diags);
+  *ret_findings = orr_diags_text(diags);
+  return scenario;
+}
+
+static OrrOutcome *run(const char *sets) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autofree char *findings = NULL;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrScenario) scenario = scenario_with(library, sets, &findings);
+  g_assert_cmpstr(findings, ==, "");
+  OrrOutcome *outcome = orr_simulate(library, scenario, FALSE, &error);
+  g_assert_no_error(error);
+  return outcome;
+}
+
+static const OrrNcclTestRow *row_at(const OrrOutcome *outcome, guint i) {
+  g_assert_cmpuint(i, <, outcome->nccl_tests->len);
+  return &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+}
+
+/* 1, 4 and 16 MiB of floats; busbw = algbw * 2 * 31/32; a time is the plan's where nothing else runs. */
+static void test_rows(void) {
+  g_autoptr(OrrOutcome) outcome = run("");
+  g_assert_cmpuint(outcome->nccl_tests->len, ==, 3);
+  for (guint i = 0; i < 3; i++) {
+    const OrrNcclTestRow *row = row_at(outcome, i);
+    g_assert_cmpint(row->size_bytes, ==, 1048576 << (2 * i));
+    g_assert_cmpint(row->count, ==, 262144 << (2 * i));
+    g_assert_cmpstr(row->redop, ==, "sum");
+    g_assert_cmpint(row->root, ==, -1);
+    g_assert_cmpfloat_with_epsilon(row->busbw_bytes_per_s / row->algbw_bytes_per_s, 2 * 31.0 / 32, 1e-12);
+    g_assert_cmpfloat_with_epsilon(row->time_s / row->alone_s, 1, 1e-9);
+  }
+  const OrrCollectivesResult *result = &outcome->result.collectives;
+  g_assert_cmpint(result->n_gpus, ==, 32);
+  g_assert_cmpint(result->n_ranks, ==, 32);
+  g_assert_cmpfloat(result->time_s, ==, row_at(outcome, 2)->time_s);
+  g_assert_cmpfloat(result->size_bytes, ==, 16 * 1048576);
+}
+
+/* nccl-tests counts elements of one rank's part of an all-gather: 1 MiB / 4 B / 32; no reduction, no root. A broadcast
+ * has a root. A step instead of a factor: 1, 6, 11, 16 MiB. */
+static void test_conventions(void) {
+  g_autoptr(OrrOutcome) gather = run("workload.collective=all-gather");
+  g_assert_cmpint(row_at(gather, 0)->count, ==, 8192);
+  g_assert_cmpstr(row_at(gather, 0)->redop, ==, "none");
+  g_autoptr(OrrOutcome) broadcast = run("workload.collective=broadcast;workload.root=5");
+  g_assert_cmpint(row_at(broadcast, 0)->root, ==, 5);
+  g_autoptr(OrrOutcome) steps = run("workload.step=5 MiB");
+  g_assert_cmpuint(steps->nccl_tests->len, ==, 4);
+  g_assert_cmpint(row_at(steps, 1)->size_bytes, ==, 6 * 1048576);
+}
+
+/* Eight rings of one rank a node each: every rail has its own NIC, so eight at once take what one takes. */
+static void test_groups(void) {
+  g_autoptr(OrrOutcome) one = run("workload.ranks=4;workload.stride=8;workload.algorithm=ring");
+  g_autoptr(OrrOutcome) all = run("workload.stride=8;workload.groups=8;workload.algorithm=ring");
+  g_assert_cmpint(one->result.collectives.n_ranks, ==, 4);
+  g_assert_cmpint(all->result.collectives.n_ranks, ==, 4);
+  g_assert_cmpint(all->result.collectives.n_gpus, ==, 32);
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpfloat_with_epsilon(row_at(all, i)->time_s / row_at(one, i)->time_s, 1, 1e-9);
+}
+
+/* Two nodes a leaf, oversubscribed by 4: 16 ports below, 4 links above. Each of 8 rings leaves each leaf once, at half
+ * its NIC's rate: what is transfer doubles, what is latency stays. */
+static void test_crowded(void) {
+  g_autoptr(OrrOutcome) outcome =
+      run("workload.stride=8;workload.groups=8;workload.algorithm=ring;workload.end=1 MiB;engine=simgrid;"
+          "cluster.max-nodes=0;"
+          "cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, oversubscription: 4}");
+  const OrrCollectiveRow *row = &g_array_index(outcome->collectives, OrrCollectiveRow, 0);
+  g_assert_cmpfloat_with_epsilon((row->mean_s - row->latency_s) / (row->predicted_s - row->latency_s), 2, 1e-6);
+}
+
+/* Where an algorithm or a protocol is forced, it is what the rows name. */
+static void test_forced(void) {
+  g_autoptr(OrrOutcome) ring = run("workload.algorithm=ring;workload.protocol=simple");
+  g_autoptr(OrrOutcome) free_choice = run("");
+  g_assert_cmpstr(row_at(ring, 0)->algorithm, ==, "ring");
+  g_assert_cmpstr(row_at(ring, 0)->protocol, ==, "simple");
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpfloat(row_at(free_choice, i)->time_s, <=, row_at(ring, i)->time_s * (1 + 1e-12));
+}
+
+static void assert_refused(const char *sets, const char *finding) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autofree char *findings = NULL;
+  g_autoptr(OrrScenario) scenario = scenario_with(library, sets, &findings);
+  g_assert_null(scenario);
+  g_assert_nonnull(strstr(findings, finding));
+}
+
+static void test_refused(void) {
+  assert_refused("workload.ranks=33", "1 groups of 33 ranks at stride 1 need 33 GPUs: the cluster has 32");
+  assert_refused("workload.ranks=4;workload.stride=8;workload.groups=9", "need 57 GPUs: the cluster has 32");
+  assert_refused("workload.collective=send-recv", "send-recv is between 2 ranks");
+  assert_refused("workload.begin=32 MiB", "is below begin");
+  assert_refused("workload.begin=0 B", "begin is 0 B");
+  assert_refused("workload.root=32", "root 32 is none of the 32 ranks");
+  assert_refused("workload.algorithm=rings", "unknown algorithm 'rings'");
+  assert_refused("workload={kind: training, parallel: {tp: 8, pp: 1}, batch: {global: 8}}",
+                 "a workload of kind training runs a model");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/collectives/rows", test_rows);
+  g_test_add_func("/collectives/conventions", test_conventions);
+  g_test_add_func("/collectives/groups", test_groups);
+  g_test_add_func("/collectives/crowded", test_crowded);
+  g_test_add_func("/collectives/forced", test_forced);
+  g_test_add_func("/collectives/refused", test_refused);
+  return g_test_run();
+}

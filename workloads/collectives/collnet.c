@@ -1,0 +1,57 @@
+/*
+ * collnet.c - all-reduce in the network's switches (InfiniBand SHARP; NCCL's CollNetDirect).
+ *
+ * N domains of m members, one NIC each. The owner of S/m collects its part inside the domain through the NVSwitch (as
+ * nvls.c counts it), sends it once, and gets the sum of all domains back once: a NIC carries S/m each way, where a ring
+ * carries 2(n-1)/n S/m.
+ *
+ *   all-reduce   base + 2 steps + alpha + S max(1/m / B_nic, (m + 1)/m / B_scale_up)
+ *
+ * Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", COMHPC 2016. No matter how many nodes: alpha is
+ * the way to the root switch and back, one number in NCCL's tuning (31 us). NVIDIA shows 480 GB/s over 32 H100, the
+ * NVSwitch's rate (GTC25 S72583). Needs switches and a plugin that a cluster document does not tell of: only forced.
+ *
+ * Example:   algorithm: collnet
+ */
+#include "workloads/collectives/collective_private.h"
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  if (call->op != ORR_ALL_REDUCE) return FALSE;
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  return layout.n_domains > 1;
+}
+
+/* Each NIC once out and once in: a ring along the rail loads just that, and the switches between neighbours. */
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  g_auto(OrrCollectiveLayout) layout;
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_collective_flow_init(&flow, context);
+  guint m = layout.per_domain, n_domains = layout.n_domains;
+  double inside_s = 0, across_s = 0;
+  orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
+  for (guint d = 0; d < n_domains; d++) {
+    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + d * m, m, m + 1);
+    inside_s = MAX(inside_s, hop_s);
+    for (guint i = 0; i < m; i++) {
+      gint64 here = layout.gpus[d * m + i], next = layout.gpus[(d + 1) % n_domains * m + i];
+      double rail_s = orr_collective_flow_edge(&flow, here, next, i, 1);
+      across_s = MAX(across_s, rail_s);
+    }
+  }
+  orr_collective_flow_finish(&flow, 2 * inside_s + across_s, call->bytes / m, phases);
+}
+
+/* With one member a domain. */
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return alpha_s + call->bytes / bytes_per_s;
+}
+
+const OrrCollectiveAlgorithm orr_collnet = {
+    .entry = {.name = "collnet", .sentence = "The network's switches sum (SHARP): each NIC sends its share once."},
+    .chosen = ORR_CHOSEN_NEVER,
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

@@ -1,0 +1,46 @@
+/*
+ * nvls.c - all-reduce in the NVSwitch (NVLink SHARP; NCCL's NVLS since 2.17, on Hopper and later).
+ *
+ *   GPU 0   GPU 1   GPU 2   GPU 3      each GPU owns S/n of the buffer: the switch fetches that part from all n GPUs,
+ *     \       |       |       /        hands over the sum (multimem.ld_reduce), and multicasts what the GPU writes
+ *      +----- NVSwitch: + ---+         back to all n (multimem.st)
+ *
+ * A link carries, each way, n + 1 units of S/n: its own part once, and all n parts on the way to their owners; where a
+ * ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56 times the ring's bandwidth, of which NCCL reaches
+ * 1.31 (480 of 367 GB/s, H200, stas00/ml-engineering), the profile's efficiency.
+ *
+ *   all-reduce    base + step + (n + 1)/n S/B
+ *
+ * NCCL 2.27 leaves groups of up to 4 to the ring (collectives_nvls_singlenode.csv of the same source), and all-gather
+ * and reduce-scatter, too. Not chosen where the profile has no row (before Hopper).
+ *
+ * Example:   algorithm: nvls
+ */
+#include "workloads/collectives/collective_private.h"
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  for (guint i = 1; i < call->n; i++)
+    if (!orr_fabric_same_domain(context->fabric, call->gpus[0], call->gpus[i])) return FALSE;
+  return call->op == ORR_ALL_REDUCE;
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, context);
+  orr_collective_flow_fill(&flow, call->bytes, 0);
+  double hop_s = orr_collective_flow_switch(&flow, call->gpus, call->n, call->n + 1);
+  orr_collective_flow_finish(&flow, hop_s, call->bytes / call->n, phases);
+}
+
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return alpha_s + (call->n + 1.0) / call->n * call->bytes / bytes_per_s;
+}
+
+const OrrCollectiveAlgorithm orr_nvls = {
+    .entry = {.name = "nvls", .sentence = "The NVSwitch sums and multicasts: one trip through it."},
+    .chosen = ORR_CHOSEN_WITH_ROWS,
+    .least_ranks = 5,
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

@@ -1,0 +1,54 @@
+/*
+ * nvls_tree.c - NVLS inside each domain, double binary trees across them (NCCL's NVLSTree since 2.18).
+ *
+ * N domains of m members. The switch sums a domain's parts for their owners (nvls.c), each owner's S/m goes up and down
+ * two trees over the domains on its own rail (double_tree.c), and the switch multicasts the result.
+ *
+ *   a NIC             2 units of S/(2m) for each tree edge: 2 S/m in all from 4 domains on, S/m for 2
+ *   a scale-up link   m + 1 units of S/m, each way
+ *
+ *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),   D = floor(log2(N-1)) + 1
+ *
+ * alpha holds about a chunk's time a level (cost.h): what NVIDIA's curves over 4 to 1,024 nodes show (GTC24 S62129).
+ * NCCL switches it off where a domain spans nodes (MNNVL; src/graph/tuning.cc).
+ *
+ * Example:   algorithm: nvls-tree
+ */
+#include "workloads/collectives/collective_private.h"
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  if (call->op != ORR_ALL_REDUCE) return FALSE;
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  return layout.n_domains > 1 && !orr_fabric_spans_nodes(context->fabric);
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  g_auto(OrrCollectiveLayout) layout;
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_collective_flow_init(&flow, context);
+  guint m = layout.per_domain;
+  double inside_s = 0;
+  orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
+  for (guint d = 0; d < layout.n_domains; d++) {
+    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + d * m, m, 2 * (m + 1));
+    inside_s = MAX(inside_s, hop_s);
+  }
+  double across_s = orr_double_tree_across(&flow, &layout);
+  double latency_s = inside_s + 2 * orr_double_tree_depth(layout.n_domains) * across_s;
+  orr_collective_flow_finish(&flow, latency_s, call->bytes / (2 * m), phases);
+}
+
+/* With one member a domain: the trees alone. */
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return orr_double_tree.oracle(call, alpha_s, bytes_per_s);
+}
+
+const OrrCollectiveAlgorithm orr_nvls_tree = {
+    .entry = {.name = "nvls-tree", .sentence = "NVSwitches sum inside each node, double binary trees across nodes."},
+    .chosen = ORR_CHOSEN_WITH_ROWS,
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};

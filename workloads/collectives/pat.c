@@ -1,0 +1,50 @@
+/*
+ * pat.c - parallel aggregated trees: all-gather and reduce-scatter in ceil(log2 n) steps (NCCL's PAT since 2.23;
+ * Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", 2025, arXiv 2506.20252).
+ *
+ * n trees, one rooted at each rank, run at once; step k goes to the rank 2^k away and carries min(2^k, n - 2^k) of the
+ * parts of S/n (Bruck's counts), so that each rank sends n - 1 parts in all, as in a ring, in fewer steps.
+ *
+ *   all-gather, reduce-scatter    base + ceil(log2 n) alpha + (n-1)/n S/B
+ *
+ * NCCL has it for one rank a node, and so has this: one member a domain. Nobody has published rows of it that could be
+ * fitted: only forced.
+ *
+ * Example:   algorithm: pat
+ */
+#include "workloads/collectives/collective_private.h"
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  if (call->op != ORR_ALL_GATHER && call->op != ORR_REDUCE_SCATTER) return FALSE;
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  return layout.per_domain == 1;
+}
+
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, context);
+  double latency_s = 0;
+  for (guint distance = 1; distance < call->n; distance *= 2) {
+    double dearest_s = 0;
+    for (guint r = 0; r < call->n; r++) {
+      gint64 to = call->gpus[(r + distance) % call->n];
+      double hop_s = orr_collective_flow_edge(&flow, call->gpus[r], to, 0, MIN(distance, call->n - distance));
+      dearest_s = MAX(dearest_s, hop_s);
+    }
+    latency_s += dearest_s;
+  }
+  orr_collective_flow_finish(&flow, latency_s, call->bytes / call->n, phases);
+}
+
+static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return g_bit_storage(call->n - 1) * alpha_s + (call->n - 1.0) / call->n * call->bytes / bytes_per_s;
+}
+
+const OrrCollectiveAlgorithm orr_pat = {
+    .entry = {.name = "pat", .sentence = "Trees from every rank at once: a ring's bytes in log2 n steps."},
+    .chosen = ORR_CHOSEN_NEVER,
+    .supports = supports,
+    .plan = plan,
+    .oracle = oracle,
+};
