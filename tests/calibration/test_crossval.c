@@ -101,6 +101,23 @@ static void test_errors(void) {
 }
 
 /* What the profiles that ship claim of themselves: 8 and 20 % for products, 10 and 25 % for attention. */
+/* 8 splits of one layer, 3 numbers of tokens, of which one was not measured at one split: each of the 23 once. */
+static void test_moe(void) {
+  GString *text = g_string_new("schema: profile/1\nname: p\ndevice: d\nmoe:\n- dtype: bf16\n  distribution: balanced\n"
+                               "  source: s\n  tokens: \"1 8 64\"\n  rows:\n");
+  for (int i = 0; i < 8; i++)
+    g_string_append_printf(text, "  - {hidden: 1024, inter: 512, topk: 2, experts: 128, tp: 1, ep: %d, us: \"%s\"}\n",
+                           1 << i, i == 3 ? "20 - 60" : "20 40 60");
+  g_autoptr(GPtrArray) tables = run(text->str, "moe");
+  g_string_free(text, TRUE);
+  g_assert_cmpuint(tables->len, ==, 1);
+  const OrrCrossvalTable *table = tables->pdata[0];
+  g_assert_cmpstr(table->label, ==, "moe bf16 balanced");
+  g_assert_cmpuint(table->points->len, ==, 23);
+  for (guint i = 0; i < table->points->len; i++)
+    g_assert_cmpint(g_array_index(table->points, OrrCrossvalPoint, i).how, !=, ORR_HOW_MEASURED);
+}
+
 static void assert_shipped(const char *name, const OrrDevice *device) {
   g_autoptr(OrrProfile) profile = shipped_profile(name);
   g_autoptr(GError) error = NULL;
@@ -128,6 +145,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/crossval/left-out-is-not-seen", test_left_out_is_not_seen);
   g_test_add_func("/crossval/regions", test_regions);
   g_test_add_func("/crossval/attention-and-collectives", test_attention_and_collectives);
+  g_test_add_func("/crossval/moe", test_moe);
   g_test_add_func("/crossval/errors", test_errors);
   g_test_add_func("/crossval/shipped", test_shipped);
   return g_test_run();
