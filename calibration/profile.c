@@ -13,6 +13,7 @@
 
 #include "calibration/profile_moe.h"
 #include "calibration/profile_nccl.h"
+#include "calibration/profile_errors.h"
 #include "calibration/profile_private.h"
 #include "sim/base/fault.h"
 
@@ -188,6 +189,8 @@ static const OrrField profile_fields[] = {
          "NCCL's algorithms and protocols, for calls that nobody measured."),
     LIST(OrrProfile, "libraries", libraries, &orr_profile_library_table, ORR_FIELD_OPTIONAL,
          "Collectives of other libraries: custom all-reduces, DeepEP."),
+    LIST(OrrProfile, "errors", errors, &orr_profile_errors_table, ORR_FIELD_OPTIONAL,
+         "How far answers are from rows that were left out, table by table and region by region."),
 };
 const OrrFieldTable orr_profile_table =
     ORR_FIELD_TABLE("profile", "What was measured on one kind of device.", OrrProfile, profile_fields);

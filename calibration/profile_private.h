@@ -86,6 +86,7 @@ struct OrrProfile {
   GPtrArray *moe;         /* OrrProfileMoe* (profile_moe.h); NULL: none */
   GPtrArray *nccl;        /* OrrProfileNccl* */
   GPtrArray *libraries;   /* OrrProfileLibrary* */
+  GPtrArray *errors;      /* OrrProfileErrors* (profile_errors.h); NULL: not told */
 };
 
 /* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "calibration/profile.h"
+#include "calibration/profile_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
@@ -63,6 +63,12 @@ static char *profile_fact(const void *data) {
   return g_strdup_printf("measured kernels of %s", orr_profile_device((const OrrProfile *)data));
 }
 
+static char *profile_describe(const void *data, GError **error) {
+  (void)error;
+  g_autofree char *fact = profile_fact(data), *errors = orr_profile_errors_describe(data);
+  return g_strdup_printf("%s\n%s", fact, errors);
+}
+
 static char *scenario_fact(const void *data) {
   const OrrScenario *scenario = data;
   return g_strdup(scenario->question ? scenario->question : scenario->name);
@@ -104,7 +110,7 @@ static const OrrDocumentCode codes[] = {
     {"device", &orr_device_table, NULL, device_fact, NULL},
     {"cluster", &orr_cluster_table, settle_cluster, cluster_fact, cluster_describe},
     {"model", &orr_model_table, settle_model, model_fact, model_describe},
-    {"profile", &orr_profile_table, NULL, profile_fact, NULL},
+    {"profile", &orr_profile_table, NULL, profile_fact, profile_describe},
     {"workload", &workload_table, NULL, workload_fact, NULL},
     {"scenario", &orr_scenario_table, NULL, scenario_fact, NULL},
     {"cost-validation", &orr_cost_validation_table, NULL, cost_validation_fact, NULL},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibration/crossval_plot.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
@@ -11,6 +12,15 @@
 #include "sim/cli/documents.h"
 #include "sim/cli/shelf.h"
 #include "sim/cli/show.h"
+#include "sim/run/machine.h"
+
+static char *plot;
+
+static const GOptionEntry options[] = {
+    {"plot", 0, 0, G_OPTION_ARG_FILENAME, &plot,
+     "Of a profile: draw modelled against measured, on shapes left out, with gnuplot (.svg, .png, .pdf)", "FILE"},
+    {NULL},
+};
 
 static int describe_entry(const OrrShelf *shelf, const OrrEntry *entry) {
   g_autofree char *params = entry->params ? orr_fields_markdown(entry->params) : NULL;
@@ -74,6 +84,22 @@ static int describe_set(OrrLibrary *library, const char *name, GError **error) {
   return 0;
 }
 
+static int plot_profile(OrrLibrary *library, const char *name, GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_auto(OrrMachine) machine = {NULL, NULL};
+  gboolean is_loaded = orr_machine_load(library, name, &machine, diags);
+  orr_show_diags(diags);
+  if (!is_loaded || !machine.profile) return 2;
+  g_autoptr(GPtrArray) tables = orr_crossval_run(machine.profile, machine.device, NULL, error);
+  g_autofree char *script =
+      g_build_filename(orr_library_shipped(library), "calibration", "plots", "measured-modelled.gp", NULL);
+  g_autofree char *title = g_strdup_printf("%s, on shapes left out", name);
+  if (!tables || !orr_crossval_plot(tables, title, script, plot, error))
+    return orr_fault_exit_status(error ? *error : NULL);
+  fprintf(stderr, "%s: written, from %s.dat\n", plot, plot);
+  return 0;
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   if (!orr_cli_check_args(args, 2, 2, "describe wants a kind and a name, e.g. cluster dgx-h100-superpod", error))
     return 2;
@@ -90,16 +116,17 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_auto(GStrv) names = orr_shelf_names(shelf, library);
   if (!g_strv_contains((const char *const *)names, args[1]))
     return orr_cli_unknown(shelf->singular, args[1], (const char *const *)names, error);
+  if (plot && strcmp(shelf->singular, "profile") == 0) return plot_profile(library, args[1], error);
   return describe_document(shelf->document, library, args[1], error);
 }
 
 const OrrCommand orr_verb_describe = {
     .verb = "describe",
     .sentence = "Show one device, cluster, model, schedule, view ... in full.",
-    .usage = "KIND NAME",
+    .usage = "KIND NAME [--plot FILE]",
     .more =
         "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level; a document ends\n"
-        "with its YAML, every default filled in.",
-    .options = NULL,
+        "with its YAML, every default filled in. A profile says how far it is from rows that were left out.",
+    .options = options,
     .run = run,
 };

@@ -52,6 +52,11 @@ static void free_device(OrrDevice *device) {
   g_free(device);
 }
 
+gboolean orr_machine_load_device(OrrLibrary *library, const char *name, OrrMachine *ret_machine, OrrDiags *diags) {
+  *ret_machine = (OrrMachine){NULL, load_device(library, name, diags)};
+  return ret_machine->device != NULL;
+}
+
 void orr_machine_clear(OrrMachine *machine) {
   orr_profile_free(machine->profile);
   free_device(machine->device);

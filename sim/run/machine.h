@@ -21,6 +21,8 @@ typedef struct {
 gboolean orr_machine_load(OrrLibrary *library, const char *name, OrrMachine *ret_machine, OrrDiags *diags);
 /* The costs of @machine, which must outlive them. */
 OrrCostModel *orr_machine_costs(const OrrMachine *machine, GError **error);
+/* The device alone, for one whose profile is about to be made. */
+gboolean orr_machine_load_device(OrrLibrary *library, const char *name, OrrMachine *ret_machine, OrrDiags *diags);
 void orr_machine_clear(OrrMachine *machine);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrMachine, orr_machine_clear)
 

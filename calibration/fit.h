@@ -1,0 +1,42 @@
+/*
+ * fit.h - raw rows become a profile: what `orrery calibrate fit` does.
+ *
+ * The tables are those of orr_measured_import. To them come the constants that rows can tell, each with how it was
+ * found, and the errors of a cross-validation with these constants (crossval.h, profile_errors.h):
+ *
+ *   kernel-overhead       the shortest GEMM row
+ *   gemm-efficiency       the best rate of a GEMM row, as a share of its format's peak
+ *   gemm-wave-share       of 0, 0.25 .. 1 the one with the least mean error on products left out
+ *   memory-efficiency     the best bandwidth of a GEMM row that moves 256 MB or more
+ *   attention-efficiency  the best rate of a prefill row, as a share of the peak
+ *   collective-launch, scale-up-step
+ *                         the line through the shortest all-reduce of each number of ranks over its 2 (n - 1) ring
+ * steps
+ *
+ * A constant that the rows cannot tell keeps its default and is not written. Nothing is fitted to a single row but the
+ * extremes that are named as such.
+ */
+#ifndef ORR_FIT_H
+#define ORR_FIT_H
+
+#include "calibration/cost.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const char *folder;          /* gemm.csv, attention_prefill.csv ... */
+  const char *collectives_csv; /* NULL: none */
+  const char *system;          /* whose rows of @collectives_csv */
+  const char *name;            /* the profile's; NULL: the device's */
+} OrrFitOrder;
+
+/* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT that names every bad line, or ORR_FAULT_RESOURCE. */
+char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error);
+
+/* The constants that @profile's rows tell, as the lines of a `constants:` section; "" for none. Sets them in @profile.
+ */
+char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, GError **error);
+
+G_END_DECLS
+
+#endif

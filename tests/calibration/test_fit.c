@@ -1,0 +1,130 @@
+/*
+ * test_fit.c - raw rows become a profile that reads back, with constants and errors that can be checked by hand; the
+ * data of the plot.
+ */
+#include "calibration/fit.h"
+
+#include <glib/gstdio.h>
+
+#include "calibration/crossval_plot.h"
+#include "calibration/profile_errors.h"
+#include "calibration/profile_private.h"
+#include "sim/base/fault.h"
+#include "tests/calibration/calibration_sample.h"
+
+static char *folder;
+
+static void put(const char *name, const char *text) {
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* 64 products of up to 8192^3 at 80 % of 100 TFLOP/s and not below 4 us; the last reaches 90 %. */
+static void put_gemm(void) {
+  g_autoptr(GString) text = g_string_new("# device: round\ngemm_dtype,m,n,k,latency_us\n");
+  for (int m = 0; m < 4; m++)
+    for (int n = 0; n < 4; n++)
+      for (int k = 0; k < 4; k++) {
+        double flops = 2.0 * (1024 << m) * (1024 << n) * (1024 << k), share = m == 3 && n == 3 && k == 3 ? 0.9 : 0.8;
+        g_string_append_printf(text, "bfloat16,%d,%d,%d,%.4f\n", 1024 << m, 1024 << n, 1024 << k,
+                               MAX(4, flops / (1e14 * share) * 1e6));
+      }
+  put("gemm.csv", text->str);
+}
+
+/* All-reduces over 2 and 4 at 5 + 2 steps and 5 + 6 steps of 1 us. */
+static void put_collectives(void) {
+  put("collectives.csv", "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
+                         "round,nccl_perf,half,2,all_reduce,2,1024,7\nround,nccl_perf,half,2,all_reduce,2,4096,9\n"
+                         "round,nccl_perf,half,2,all_reduce,4,1024,11\nround,nccl_perf,half,2,all_reduce,4,4096,13\n");
+}
+
+static char *fit(GError **error) {
+  g_autofree char *collectives = g_build_filename(folder, "collectives.csv", NULL);
+  OrrFitOrder order = {.folder = folder, .collectives_csv = collectives, .system = "round", .name = "mine"};
+  return orr_fit(&order, &round_device, error);
+}
+
+static void test_constants(void) {
+  g_autoptr(GError) error = NULL;
+  put_gemm();
+  put_collectives();
+  g_autofree char *text = fit(&error);
+  g_assert_no_error(error);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_assert_cmpstr(orr_profile_name(profile), ==, "mine");
+  g_assert_cmpstr(orr_profile_device(profile), ==, "round");
+  /* 1024^3 takes 26.8 us at 80 %, the shortest */
+  assert_near(profile->constants.kernel_overhead_s, 2 * 1024.0 * 1024 * 1024 / 0.8e14, 1e-3);
+  assert_near(profile->constants.gemm_efficiency, 0.9, 1e-3);
+  assert_near(profile->constants.collective_launch_s, 5e-6, 1e-3);
+  assert_near(profile->constants.scale_up_step_s, 1e-6, 1e-3);
+  g_assert_cmpfloat(profile->constants.host_launch_s, ==, 5e-6); /* the default: no row tells it */
+  g_assert_nonnull(strstr(profile->constants.source, "gemm-efficiency: the best GEMM row"));
+}
+
+static void test_errors_are_written(void) {
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = fit(&error);
+  g_assert_no_error(error);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(GPtrArray) tables = orr_crossval_run(profile, &round_device, NULL, &error);
+  g_assert_no_error(error);
+  g_autofree char *section = orr_profile_errors_text(tables);
+  g_assert_nonnull(strstr(text, section)); /* what the profile says is what it would say again */
+  const OrrProfileErrors *last = profile->errors->pdata[profile->errors->len - 1];
+  g_assert_true(g_str_has_prefix(last->kernels, "gemm bf16"));
+  g_autofree char *table = orr_profile_errors_describe(profile);
+  g_assert_nonnull(strstr(table, "gemm bf16"));
+  g_autofree char *wrong = orr_fields_lint(&orr_profile_errors_table);
+  g_assert_null(wrong);
+}
+
+static void test_same_twice(void) {
+  g_autofree char *first = fit(NULL), *second = fit(NULL);
+  g_assert_cmpstr(first, ==, second);
+}
+
+static void test_refused(void) {
+  g_autoptr(GError) error = NULL;
+  put("gemm.csv", "gemm_dtype,m,n,k,latency_us\nbfloat16,1,1,1,nan\nbfloat16,1,1,1,5\nbfloat16,1,1,1,-5\n");
+  g_assert_null(fit(&error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  g_assert_nonnull(strstr(error->message, ":2:"));
+  g_assert_nonnull(strstr(error->message, ":4:"));
+}
+
+/* A block a table, its title first; of 64 points every 16th stays where 4 are wanted. */
+static void test_plot_data(void) {
+  put_gemm();
+  g_autofree char *text = fit(NULL);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(GPtrArray) tables = orr_crossval_run(profile, &round_device, NULL, NULL);
+  g_autofree char *data = orr_crossval_plot_data(tables, 4);
+  g_auto(GStrv) blocks = g_strsplit(data, "\n\n\n", -1);
+  g_assert_cmpuint(g_strv_length(blocks), ==, 2);
+  g_assert_true(g_str_has_prefix(blocks[0], "\"all_reduce, 4 shapes: mean "));
+  g_auto(GStrv) lines = g_strsplit(g_strstrip(blocks[1]), "\n", -1);
+  g_assert_cmpuint(g_strv_length(lines), ==, 1 + 4);
+  g_autoptr(GError) error = NULL;
+  g_assert_false(orr_crossval_plot(tables, "t", "none.gp", "x.bmp", &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  folder = g_dir_make_tmp("orrery-fit-XXXXXX", NULL);
+  g_test_add_func("/fit/constants", test_constants);
+  g_test_add_func("/fit/errors-are-written", test_errors_are_written);
+  g_test_add_func("/fit/same-twice", test_same_twice);
+  g_test_add_func("/fit/refused", test_refused);
+  g_test_add_func("/fit/plot-data", test_plot_data);
+  int status = g_test_run();
+  static const char *const names[] = {"gemm.csv", "collectives.csv"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = g_build_filename(folder, names[i], NULL);
+    g_remove(path);
+  }
+  g_rmdir(folder);
+  return status;
+}
