@@ -1,64 +1,117 @@
 /*
- * verb_import.c - orrery import FORMAT SOURCE: makes documents from what others measured.
+ * verb_import.c - orrery import FORMAT SOURCE: makes documents and tables from what others measured.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "calibration/import_nccl_tests.h"
 #include "calibration/measured.h"
+#include "results/nsys.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 
-static char *collectives, *machine, *device, *base, *output;
-static gboolean thin;
+static char *collectives, *machine, *device, *base, *output, *op;
+static gboolean thin, in_place, one_domain, as_csv;
+static gint64 ranks;
 
 static const GOptionEntry options[] = {
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that the kernels were measured on", "NAME"},
-    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "Measured collectives beside the kernels", "FILE.csv"},
-    {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine, "Which system's rows of the collectives to take", "NAME"},
-    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "The profile that the new one is laid on", "NAME"},
-    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "Three digits a latency, and fewer rows of few tokens", NULL},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the profile there instead of to stdout", "FILE"},
+    {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there instead of to stdout", "FILE"},
+    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "measured: collectives beside the kernels", "FILE.csv"},
+    {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine, "measured: which system's rows of the collectives to take",
+     "NAME"},
+    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "measured: the profile that the new one is laid on", "NAME"},
+    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "measured: three digits a latency, and fewer rows of few tokens", NULL},
+    {"op", 0, 0, G_OPTION_ARG_FILENAME, &op, "nccl-tests: the collective, where the text does not say", "NAME"},
+    {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: take the in-place times", NULL},
+    {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain, "nccl-tests: the hosts share one scale-up domain", NULL},
+    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "nccl-tests: rows for --collectives instead of a profile", NULL},
+    {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks, "nsys: write NCCL's ranges, which so many ranks ran, not the kernels",
+     "N"},
     {NULL},
 };
 
-static gboolean check_options(GError **error) {
-  if (!device)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "import measured wants --device NAME");
-  else if (collectives && !machine)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--collectives wants --system NAME: whose rows to take");
-  else
-    return TRUE;
+static gboolean want_device(const char *format, GError **error) {
+  if (device) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "import %s wants --device NAME", format);
   return FALSE;
 }
 
-static int run(OrrLibrary *library, char **args, GError **error) {
-  static const char *const formats[] = {"measured", NULL};
-  (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "import wants a format (measured) and a folder", error)) return 2;
-  if (strcmp(args[0], formats[0]) != 0) return orr_cli_unknown("format", args[0], formats, error);
-  if (!check_options(error)) return 2;
+static char *import_measured(const char *folder, GError **error) {
+  if (!want_device("measured", error)) return NULL;
   const OrrMeasuredOptions wanted = {
       .device = device, .collectives_csv = collectives, .system = machine, .base = base, .thin = thin};
-  g_autofree char *text = orr_measured_import(args[1], &wanted, error);
-  if (!text) return 1;
+  if (!collectives || machine) return orr_measured_import(folder, &wanted, error);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--collectives wants --system NAME: whose rows to take");
+  return NULL;
+}
+
+static char *import_nccl_tests(const char *path, GError **error) {
+  OrrNcclTestsOrder order = {.device = device, .op = op, .in_place = in_place, .one_domain = one_domain, .csv = as_csv};
+  return want_device("nccl-tests", error) ? orr_import_nccl_tests(path, &order, error) : NULL;
+}
+
+static char *import_nsys(const char *path, GError **error) {
+  guint n_left_out = 0;
+  if (ranks < 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--ranks wants a number above 0");
+    return NULL;
+  }
+  if (ranks > 0 && !want_device("nsys --ranks", error)) return NULL;
+  g_autoptr(OrrNsys) nsys = orr_nsys_read(path, error);
+  if (!nsys) return NULL;
+  if (ranks == 0) return orr_nsys_kernels_csv(nsys);
+  char *text = orr_nsys_collectives_csv(nsys, device, ranks, &n_left_out);
+  if (n_left_out) fprintf(stderr, "orrery: %u calls left out: their ranges hold no message size\n", n_left_out);
+  return text;
+}
+
+/* Alphabetical. */
+static const struct {
+  const char *name;
+  char *(*run)(const char *source, GError **error);
+} formats[] = {
+    {"measured", import_measured},
+    {"nccl-tests", import_nccl_tests},
+    {"nsys", import_nsys},
+};
+
+static int write_text(const char *text, GError **error) {
+  g_autoptr(GError) reason = NULL;
   if (!output) {
     fputs(text, stdout);
     return 0;
   }
-  g_autoptr(GError) reason = NULL;
   if (g_file_set_contents(output, text, -1, &reason)) return 0;
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
   return 1;
 }
 
+static int run(OrrLibrary *library, char **args, GError **error) {
+  const char *names[G_N_ELEMENTS(formats) + 1] = {NULL};
+  (void)library;
+  if (!orr_cli_check_args(args, 2, 2, "import wants a format (measured, nccl-tests, nsys) and a source", error))
+    return 2;
+  for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+    names[i] = formats[i].name;
+    if (strcmp(args[0], formats[i].name) != 0) continue;
+    g_autofree char *text = formats[i].run(args[1], error);
+    return text ? write_text(text, error) : 1;
+  }
+  return orr_cli_unknown("format", args[0], names, error);
+}
+
 const OrrCommand orr_verb_import = {
     .verb = "import",
-    .sentence = "Make a profile from a folder of measured kernels.",
-    .usage = "measured DIR --device NAME [--collectives FILE.csv --system NAME] [--base NAME] [--thin] [-o FILE]",
+    .sentence = "Make a profile, or rows for one, from what others measured.",
+    .usage = "measured DIR | nccl-tests FILE | nsys FILE.sqlite [--device NAME] [-o FILE]",
     .more =
-        "DIR holds gemm.csv, attention_prefill.csv, attention_decode.csv and moe_ffn.csv; one of them is\n"
-        "enough. The answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants\n"
-        "takes as its base.",
+        "measured: DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of them is enough. The\n"
+        "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as "
+        "its base.\n"
+        "nccl-tests: the text that all_reduce_perf and its siblings print becomes the profile DEVICE-collectives.\n"
+        "nsys: the SQLite export of Nsight Systems becomes a table of kernels, or with --ranks one of collectives.\n"
+        "A bad line is named, and then nothing is written.",
     .options = options,
     .run = run,
 };

@@ -1,0 +1,315 @@
+/*
+ * nsys.c - see nsys.h.
+ */
+#include "results/nsys.h"
+
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/diag.h"
+#include "sim/base/fault.h"
+
+typedef struct {
+  sqlite3 *db;
+  const char *path;
+  OrrDiags *diags;
+} Reader;
+
+static void clear_kernel(gpointer data) { g_free(((OrrNsysKernel *)data)->name); }
+
+static void clear_collective(gpointer data) { g_free(((OrrNsysCollective *)data)->op); }
+
+void orr_nsys_free(OrrNsys *nsys) {
+  if (!nsys) return;
+  g_array_unref(nsys->kernels);
+  g_array_unref(nsys->collectives);
+  g_free(nsys->device);
+  g_free(nsys);
+}
+
+static OrrNsys *nsys_new(void) {
+  OrrNsys *nsys = g_new0(OrrNsys, 1);
+  nsys->kernels = g_array_new(FALSE, FALSE, sizeof(OrrNsysKernel));
+  nsys->collectives = g_array_new(FALSE, FALSE, sizeof(OrrNsysCollective));
+  g_array_set_clear_func(nsys->kernels, clear_kernel);
+  g_array_set_clear_func(nsys->collectives, clear_collective);
+  return nsys;
+}
+
+/* --- SQLite --- */
+
+static OrrPlace place_of(const Reader *reader) { return (OrrPlace){g_intern_string(reader->path), 0, 0}; }
+
+/* NULL, told to the diagnostics, where the statement does not fit the file. */
+static sqlite3_stmt *prepare(const Reader *reader, const char *sql) {
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) == SQLITE_OK) return statement;
+  orr_diags_error(reader->diags, place_of(reader), "is no export of Nsight Systems: %s", sqlite3_errmsg(reader->db));
+  return NULL;
+}
+
+static gboolean has(const Reader *reader, const char *table, const char *column) {
+  sqlite3_stmt *statement = prepare(reader, "SELECT count(*) FROM pragma_table_info(?1) WHERE ?2 IS NULL OR name = ?2");
+  if (!statement) return FALSE;
+  sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+  if (column) sqlite3_bind_text(statement, 2, column, -1, SQLITE_STATIC);
+  gboolean found = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) > 0;
+  sqlite3_finalize(statement);
+  return found;
+}
+
+/* All columns that are missing are told. */
+static gboolean check_columns(const Reader *reader, const char *table, const char *const *columns) {
+  gboolean complete = has(reader, table, NULL);
+  if (!complete) orr_diags_error(reader->diags, place_of(reader), "there is no table %s", table);
+  for (gboolean known = complete; known && *columns; columns++)
+    if (!has(reader, table, *columns)) {
+      orr_diags_error(reader->diags, place_of(reader), "table %s has no column %s", table, *columns);
+      complete = FALSE;
+    }
+  return complete;
+}
+
+/* FALSE, told, when the statement ended by a fault: a file that is cut off. */
+static gboolean finish(const Reader *reader, sqlite3_stmt *statement, int status) {
+  if (status != SQLITE_DONE)
+    orr_diags_error(reader->diags, place_of(reader), "cannot be read to its end: %s", sqlite3_errmsg(reader->db));
+  sqlite3_finalize(statement);
+  return status == SQLITE_DONE;
+}
+
+/* --- kernels --- */
+
+static int compare_doubles(gconstpointer a, gconstpointer b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_of(GArray *times) {
+  g_array_sort(times, compare_doubles);
+  return (g_array_index(times, double, (times->len - 1) / 2) + g_array_index(times, double, times->len / 2)) / 2;
+}
+
+static void close_kernel(OrrNsys *nsys, char **name, GArray *times) {
+  if (!*name || times->len == 0) return;
+  OrrNsysKernel kernel = {.name = g_steal_pointer(name), .calls = times->len, .median_us = median_of(times)};
+  for (guint i = 0; i < times->len; i++) kernel.total_us += g_array_index(times, double, i);
+  kernel.least_us = g_array_index(times, double, 0);
+  kernel.most_us = g_array_index(times, double, times->len - 1);
+  g_array_append_val(nsys->kernels, kernel);
+  g_array_set_size(times, 0);
+}
+
+/* Columns: rowid, name, start, end, whether the row before is the same. */
+static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
+  gint64 id = sqlite3_column_int64(row, 0), start = sqlite3_column_int64(row, 2), end = sqlite3_column_int64(row, 3);
+  gboolean has_times = sqlite3_column_type(row, 2) == SQLITE_INTEGER && sqlite3_column_type(row, 3) == SQLITE_INTEGER;
+  const char *wrong = !has_times                                   ? "start or end is no whole number"
+                      : end <= start                               ? "ends no later than it starts"
+                      : sqlite3_column_type(row, 1) == SQLITE_NULL ? "has a name that StringIds does not hold"
+                      : sqlite3_column_int(row, 4)                 ? "is there twice"
+                                                                   : NULL;
+  if (wrong) orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id, wrong);
+  return !wrong;
+}
+
+static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
+  static const char *const columns[] = {"start", "end", "deviceId", "demangledName", "correlationId", NULL};
+  static const char *const strings[] = {"id", "value", NULL};
+  if (!check_columns(reader, "CUPTI_ACTIVITY_KIND_KERNEL", columns) || !check_columns(reader, "StringIds", strings))
+    return FALSE;
+  sqlite3_stmt *rows = prepare(
+      reader,
+      "SELECT k.rowid, s.value, k.start, k.end, coalesce(lag(k.start) OVER same IS k.start AND k.start IS NOT NULL"
+      " AND lag(k.end) OVER same IS k.end, 0) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k"
+      " LEFT JOIN StringIds AS s ON s.id = k.demangledName"
+      " WINDOW same AS (PARTITION BY k.deviceId, k.demangledName, k.correlationId ORDER BY k.start, k.end, k.rowid)"
+      " ORDER BY s.value, k.start, k.rowid");
+  if (!rows) return FALSE;
+  g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(double));
+  g_autofree char *name = NULL;
+  int status;
+  while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
+    if (!check_kernel(reader, rows)) continue;
+    const char *here = (const char *)sqlite3_column_text(rows, 1);
+    double us = (double)(sqlite3_column_int64(rows, 3) - sqlite3_column_int64(rows, 2)) * 1e-3;
+    if (g_strcmp0(name, here) != 0) {
+      close_kernel(nsys, &name, times);
+      g_free(name);
+      name = g_strdup(here);
+    }
+    g_array_append_val(times, us);
+  }
+  close_kernel(nsys, &name, times);
+  return finish(reader, rows, status);
+}
+
+/* --- the device --- */
+
+static void read_device(const Reader *reader, OrrNsys *nsys) {
+  if (!has(reader, "TARGET_INFO_GPU", "name") || !has(reader, "TARGET_INFO_GPU", "id")) return;
+  sqlite3_stmt *rows = prepare(reader, "SELECT DISTINCT g.name FROM TARGET_INFO_GPU AS g WHERE g.id IN"
+                                       " (SELECT deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL) ORDER BY g.name");
+  if (!rows) return;
+  int status;
+  while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
+    const char *name = (const char *)sqlite3_column_text(rows, 0);
+    if (nsys->device && name)
+      orr_diags_error(reader->diags, place_of(reader), "kernels of %s and of %s: devices are mixed", nsys->device,
+                      name);
+    else
+      nsys->device = g_strdup(name);
+  }
+  finish(reader, rows, status);
+}
+
+/* --- NCCL's ranges --- */
+
+/* NCCL names its ranges after its functions. */
+static const char *op_of(const char *range) {
+  static const char *const known[][2] = {{"ncclAllGather", "all_gather"}, {"ncclAllReduce", "all_reduce"},
+                                         {"ncclAlltoAll", "alltoall"},    {"ncclBroadcast", "broadcast"},
+                                         {"ncclReduce", "reduce"},        {"ncclReduceScatter", "reduce_scatter"},
+                                         {"ncclSend", "sendrecv"}};
+  for (guint i = 0; i < G_N_ELEMENTS(known); i++)
+    if (strcmp(range, known[i][0]) == 0) return known[i][1];
+  return NULL;
+}
+
+/* NCCL's payload says `"Message size [bytes]": N`. */
+static gint64 bytes_of(const char *json) {
+  const char *key = json ? strstr(json, "Message size [bytes]") : NULL;
+  const char *digits = key ? strpbrk(key + strlen("Message size [bytes]"), "0123456789,}") : NULL;
+  return digits && g_ascii_isdigit(*digits) ? g_ascii_strtoll(digits, NULL, 10) : 0;
+}
+
+static gboolean can_read_ranges(const Reader *reader) {
+  static const char *const needed[][2] = {{"NVTX_EVENTS", "start"},
+                                          {"NVTX_EVENTS", "end"},
+                                          {"NVTX_EVENTS", "text"},
+                                          {"NVTX_EVENTS", "globalTid"},
+                                          {"CUPTI_ACTIVITY_KIND_RUNTIME", "start"},
+                                          {"CUPTI_ACTIVITY_KIND_RUNTIME", "correlationId"},
+                                          {"CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid"}};
+  for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
+    if (!has(reader, needed[i][0], needed[i][1])) return FALSE;
+  return TRUE;
+}
+
+/* A range's time is from the first start to the last end of NCCL's kernels that its thread launched within it. */
+static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
+  if (!can_read_ranges(reader)) return TRUE;
+  const char *json = has(reader, "NVTX_EVENTS", "jsonText") ? "n.jsonText" : "NULL";
+  const char *text = has(reader, "NVTX_EVENTS", "textId")
+                         ? "coalesce(n.text, (SELECT value FROM StringIds WHERE id = n.textId))"
+                         : "n.text";
+  g_autofree char *sql = g_strdup_printf(
+      "SELECT n.rowid, %s AS name, %s, (max(k.end) - min(k.start)) / 1000.0 FROM NVTX_EVENTS AS n"
+      " JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.globalTid = n.globalTid AND r.start BETWEEN n.start AND n.end"
+      " JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = r.correlationId"
+      " JOIN StringIds AS s ON s.id = k.demangledName AND s.value LIKE 'nccl%%'"
+      " WHERE name LIKE 'nccl%%' AND n.end IS NOT NULL GROUP BY n.rowid ORDER BY n.start, n.rowid",
+      text, json);
+  sqlite3_stmt *rows = prepare(reader, sql);
+  if (!rows) return FALSE;
+  int status;
+  while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
+    const char *op = op_of((const char *)sqlite3_column_text(rows, 1));
+    OrrNsysCollective collective = {.bytes = bytes_of((const char *)sqlite3_column_text(rows, 2)),
+                                    .us = sqlite3_column_double(rows, 3)};
+    if (!op) continue;
+    collective.op = g_strdup(op);
+    g_array_append_val(nsys->collectives, collective);
+  }
+  return finish(reader, rows, status);
+}
+
+/* --- the whole --- */
+
+static int compare_totals(gconstpointer a, gconstpointer b) {
+  const OrrNsysKernel *x = a, *y = b;
+  return x->total_us != y->total_us ? (x->total_us > y->total_us ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+OrrNsys *orr_nsys_read(const char *path, GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNsys) nsys = nsys_new();
+  Reader reader = {.path = path, .diags = diags};
+  if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
+      sqlite3_open_v2(path, &reader.db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be opened", path);
+    sqlite3_close(reader.db);
+    return NULL;
+  }
+  if (read_kernels(&reader, nsys)) {
+    read_device(&reader, nsys);
+    read_ranges(&reader, nsys);
+  }
+  sqlite3_close(reader.db);
+  if (orr_diags_n_errors(diags) == 0 && nsys->kernels->len == 0)
+    orr_diags_error(diags, place_of(&reader), "holds no kernel");
+  if (!orr_diags_check(diags, error)) return NULL;
+  g_array_sort(nsys->kernels, compare_totals);
+  return g_steal_pointer(&nsys);
+}
+
+/* --- writing --- */
+
+static void append_number(GString *text, double value) {
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+  g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, value < 1e6 ? "%.6g" : "%.0f", value));
+}
+
+char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, "# device: %s; source: Nsight Systems\n", nsys->device ? nsys->device : "not said");
+  g_string_append(text, "kernel,calls,total_us,mean_us,median_us,min_us,max_us\n");
+  for (guint i = 0; i < nsys->kernels->len; i++) {
+    const OrrNsysKernel *kernel = &g_array_index(nsys->kernels, OrrNsysKernel, i);
+    const double numbers[] = {kernel->total_us, kernel->total_us / (double)kernel->calls, kernel->median_us,
+                              kernel->least_us, kernel->most_us};
+    g_auto(GStrv) parts = g_strsplit(kernel->name, "\"", -1);
+    g_autofree char *quoted = g_strjoinv("\"\"", parts);
+    g_string_append_printf(text, "\"%s\",%" G_GINT64_FORMAT, quoted, kernel->calls);
+    for (guint k = 0; k < G_N_ELEMENTS(numbers); k++) {
+      g_string_append_c(text, ',');
+      append_number(text, numbers[k]);
+    }
+    g_string_append_c(text, '\n');
+  }
+  return g_string_free(text, FALSE);
+}
+
+static int compare_calls(gconstpointer a, gconstpointer b) {
+  const OrrNsysCollective *x = *(const OrrNsysCollective *const *)a, *y = *(const OrrNsysCollective *const *)b;
+  int by_op = strcmp(x->op, y->op);
+  return by_op ? by_op : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n_ranks, guint *ret_n_left_out) {
+  GString *text = g_string_new(NULL);
+  g_autoptr(GPtrArray) calls = g_ptr_array_new();
+  g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(double));
+  g_string_append_printf(text, "# device: %s; source: Nsight Systems, NCCL's ranges; latency_us is the median call's\n",
+                         nsys->device ? nsys->device : "not said");
+  g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
+  for (guint i = 0; i < nsys->collectives->len; i++) {
+    OrrNsysCollective *call = &g_array_index(nsys->collectives, OrrNsysCollective, i);
+    if (call->bytes > 0) g_ptr_array_add(calls, call);
+  }
+  *ret_n_left_out = nsys->collectives->len - calls->len;
+  g_ptr_array_sort(calls, compare_calls);
+  for (guint i = 0; i < calls->len; i++) {
+    const OrrNsysCollective *call = calls->pdata[i];
+    g_array_append_val(times, call->us);
+    if (i + 1 < calls->len && compare_calls(&calls->pdata[i], &calls->pdata[i + 1]) == 0) continue;
+    g_string_append_printf(text, "%s,nccl_perf,half,,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",", system, call->op,
+                           n_ranks, call->bytes);
+    append_number(text, median_of(times));
+    g_string_append_c(text, '\n');
+    g_array_set_size(times, 0);
+  }
+  return g_string_free(text, FALSE);
+}
