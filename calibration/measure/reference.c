@@ -126,17 +126,33 @@ void orr_reference_cross_entropy(const double *x, gsize n, gsize target, double 
   for (gsize i = 0; i < n; i++) ret_dx[i] = exp(x[i] - max) / sum - (i == target);
 }
 
+/* softmax(scale q k^T). Newly allocated. */
+static double *attention_weights(const double *q, const double *k, gsize n_seen, gsize dim, double scale) {
+  double *weights = g_new(double, n_seen), sum = 0;
+  for (gsize j = 0; j < n_seen; j++) weights[j] = scale * (double)dim * mean_product(q, k + j * dim, dim);
+  const double max = max_of(weights, n_seen);
+  for (gsize j = 0; j < n_seen; j++) sum += weights[j] = exp(weights[j] - max);
+  for (gsize j = 0; j < n_seen; j++) weights[j] /= sum;
+  return weights;
+}
+
 void orr_reference_attention(const double *q, const double *k, const double *v, gsize n_seen, gsize dim, gsize v_dim,
                              double scale, double *ret_out) {
-  g_autofree double *scores = g_new(double, n_seen);
-  double sum = 0;
-  for (gsize j = 0; j < n_seen; j++) scores[j] = scale * (double)dim * mean_product(q, k + j * dim, dim);
-  const double max = max_of(scores, n_seen);
+  g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale);
   for (gsize d = 0; d < v_dim; d++) ret_out[d] = 0;
+  for (gsize j = 0; j < n_seen; j++)
+    for (gsize d = 0; d < v_dim; d++) ret_out[d] += weights[j] * v[j * v_dim + d];
+}
+
+void orr_reference_attention_dq(const double *q, const double *k, const double *v, const double *d_out, gsize n_seen,
+                                gsize dim, gsize v_dim, double scale, double *ret_dq) {
+  g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale), *dp = g_new(double, n_seen);
+  double mean = 0;
   for (gsize j = 0; j < n_seen; j++) {
-    const double weight = exp(scores[j] - max);
-    sum += weight;
-    for (gsize d = 0; d < v_dim; d++) ret_out[d] += weight * v[j * v_dim + d];
+    dp[j] = (double)v_dim * mean_product(d_out, v + j * v_dim, v_dim);
+    mean += weights[j] * dp[j];
   }
-  for (gsize d = 0; d < v_dim; d++) ret_out[d] /= sum;
+  for (gsize d = 0; d < dim; d++) ret_dq[d] = 0;
+  for (gsize j = 0; j < n_seen; j++)
+    for (gsize d = 0; d < dim; d++) ret_dq[d] += scale * weights[j] * (dp[j] - mean) * k[j * dim + d];
 }

@@ -48,6 +48,10 @@ void orr_reference_cross_entropy(const double *x, gsize n, gsize target, double 
 void orr_reference_attention(const double *q, const double *k, const double *v, gsize n_seen, gsize dim, gsize v_dim,
                              double scale, double *ret_out);
 
+/* Its gradient by q: with p the weights and dp = d_out v^T,  dq = scale sum over j of p_j (dp_j - sum(p dp)) k_j. */
+void orr_reference_attention_dq(const double *q, const double *k, const double *v, const double *d_out, gsize n_seen,
+                                gsize dim, gsize v_dim, double scale, double *ret_dq);
+
 G_END_DECLS
 
 #endif

@@ -102,6 +102,25 @@ static void test_attention(void) {
   g_assert_cmpfloat_with_epsilon(out[1], 6, 1e-12);
 }
 
+/* The gradient by q against central differences of loss = out . d_out. */
+static void test_attention_gradient(void) {
+  const double k[] = {0.3, -1, 0.7, 0.2, -0.5, 0.9}, v[] = {1, 2, 3, -1, 0.5, -2, 0.1, 0.2, -0.3},
+               d_out[] = {0.4, -0.6, 0.8};
+  const double q[] = {0.9, -0.2};
+  double dq[2];
+  orr_reference_attention_dq(q, k, v, d_out, 3, 2, 3, 0.7, dq);
+  for (int i = 0; i < 2; i++) {
+    double loss[2] = {0, 0}, out[3];
+    for (int side = 0; side < 2; side++) {
+      double at[2] = {q[0], q[1]};
+      at[i] += side ? 1e-5 : -1e-5;
+      orr_reference_attention(at, k, v, 3, 2, 3, 0.7, out);
+      for (int d = 0; d < 3; d++) loss[side] += out[d] * d_out[d];
+    }
+    g_assert_cmpfloat_with_epsilon(dq[i], (loss[1] - loss[0]) / 2e-5, 1e-9);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measure/reference/formats", test_formats);
@@ -110,5 +129,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/measure/reference/elementwise", test_elementwise);
   g_test_add_func("/measure/reference/cross-entropy", test_cross_entropy);
   g_test_add_func("/measure/reference/attention", test_attention);
+  g_test_add_func("/measure/reference/attention-gradient", test_attention_gradient);
   return g_test_run();
 }
