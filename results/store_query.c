@@ -101,7 +101,7 @@ static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *sq
   const char *newest_of =
       strstr(sql, "validation_row")
           ? "SELECT max(id), max(id = ?1) FROM run"
-          : "SELECT coalesce(max(id) FILTER (WHERE kind <> 'validation'), max(id)), max(id = ?1) FROM run";
+          : "SELECT coalesce(max(id) FILTER (WHERE kind NOT IN ('calibration', 'validation')), max(id)), max(id = ?1) FROM run";
   g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, newest_of, error);
   if (!stmt) return FALSE;
   sqlite3_bind_int64(stmt, 1, run_id);

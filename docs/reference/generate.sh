@@ -28,7 +28,7 @@ names() {
 entries() {
   heading
   printf '# Entries\n\nWhat can be chosen by name. Parameters of an entry: `orrery describe KIND NAME`.\n'
-  for kind in workloads pipelines collectives fabrics; do
+  for kind in workloads pipelines collectives fabrics microkernels; do
     printf '\n## %s\n\n| Name | Meaning |\n|---|---|\n' "$kind"
     "$orrery" list "$kind" | sed 's/^\([^ ]*\)  *\(.*\)/| `\1` | \2 |/'
   done
@@ -50,13 +50,15 @@ tables() {
   "$orrery" run gpt3-175b-1024-a100 --db "$work/runs.db" --trace "$work/trace.json" > "$work/log" 2>&1
   "$orrery" validate korthikanti-layers --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
+  "$orrery" calibrate --device fake --families launch --budget 1s --db "$work/runs.db" > "$work/log" 2>&1
   heading
   cat << 'END'
 # Tables of results
 
 A results database is one SQLite file: `run` has a row a run, every other table a `run_id`. Units are SI base units
 (seconds, bytes, bytes a second). A table is made when its first row is stored: `span` only by `run --trace`,
-`validation_row` and `cost_error` only by `validate`. The same sentences are in every database, in `metric_def`.
+`validation_row` and `cost_error` only by `validate`, `kernel_sample` only by `calibrate`. The same sentences are in
+every database, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"
   while read -r name; do table "$name"; done < "$work/tables"

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "calibration/measure/family.h"
 #include "results/store.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
@@ -18,6 +19,7 @@ const OrrShelf orr_shelves[] = {
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
+    {"microkernels", "microkernel", "what orrery calibrate can measure", NULL, &orr_measure_registry},
     {"models", "model", "transformers", "model", NULL},
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"profiles", "profile", "measured kernels of a device", "profile", NULL},

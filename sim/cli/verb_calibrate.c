@@ -1,16 +1,28 @@
 /*
- * verb_calibrate.c - orrery calibrate ACTION: profiles from measured rows.
+ * verb_calibrate.c - orrery calibrate [ACTION]: measures the kernels of this machine's GPU, and makes profiles of rows.
  */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "sim/base/fault.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
+#include "sim/run/calibrate.h"
 
-static OrrCalibrateFit fit;
+static char *db, *budget, *families;
+static OrrCalibrateFit fit; /* its device serves all actions */
 
 static const GOptionEntry options[] = {
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &db, "The database of measured rows (default: calibration.db)", "FILE"},
+    {"budget", 0, 0, G_OPTION_ARG_FILENAME, &budget, "Time to spend, e.g. 90s or 2h (default: 10min)", "TIME"},
+    {"families", 0, 0, G_OPTION_ARG_FILENAME, &families, "Only these, e.g. gemm,memory; 'orrery list microkernels'",
+     "LIST"},
+    {"device", 0, 0, G_OPTION_ARG_FILENAME, &fit.device,
+     "GPU to measure (default: 0), or fake; export, fit: the device whose rows they are", "N|NAME"},
     {"raw", 0, 0, G_OPTION_ARG_FILENAME, &fit.raw, "fit: the folder of measured tables", "DIR"},
-    {"device", 0, 0, G_OPTION_ARG_FILENAME, &fit.device, "fit: the device that was measured", "NAME"},
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &fit.collectives,
      "fit: measured collectives (default: collectives.csv of DIR)", "FILE.csv"},
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &fit.machine, "fit: whose rows of the collectives (default: the device's)",
@@ -20,26 +32,128 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-static int run_errors(OrrLibrary *library, char **args, GError **error) {
-  return orr_calibrate_errors(library, args, error);
+static const char *database(void) { return db ? db : "calibration.db"; }
+
+/* --- Measuring --- */
+
+typedef struct {
+  OrrProgress *progress;
+} Watch;
+
+static void print_note(const char *text, void *user) {
+  (void)user;
+  fprintf(stderr, "orrery: passed over: %s\n", text);
 }
 
-static int run_fit(OrrLibrary *library, char **args, GError **error) {
+static void update_progress(double spent_s, double budget_s, void *user) {
+  orr_progress_update(((Watch *)user)->progress, (guint)spent_s, (guint)budget_s);
+}
+
+/* "10min" as the unit's parser wants it: with a blank before the unit. */
+static gboolean parse_budget(double *ret_s, GError **error) {
+  const char *text = budget ? budget : "10 min";
+  const gsize digits = strspn(text, "0123456789.");
+  g_autofree char *number = g_strndup(text, digits);
+  g_autofree char *spaced = g_strdup_printf("%s %s", number, text + digits + strspn(text + digits, " "));
+  if (!orr_quantity_parse(spaced, ORR_UNIT_SECONDS, ret_s, error)) {
+    g_prefix_error(error, "--budget: ");
+    return FALSE;
+  }
+  if (*ret_s > 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--budget %s: want a time above 0", budget);
+  return FALSE;
+}
+
+/* --device fake is the analytic device; anything else a GPU's number. */
+static gboolean parse_device(OrrCalibrateOrder *order, GError **error) {
+  gint64 ordinal = 0;
+  if (g_strcmp0(fit.device, "fake") == 0) {
+    order->layer = &orr_fake_layer;
+    return TRUE;
+  }
+  if (fit.device && !g_ascii_string_to_signed(fit.device, 10, 0, 1023, &ordinal, NULL)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--device %s: want a GPU's number, or fake", fit.device);
+    return FALSE;
+  }
+  order->device = (int)ordinal;
+  return (order->layer = orr_cuda_layer_find(error)) != NULL;
+}
+
+static void print_family(const OrrMeasureFamily *family, const OrrPlanState *state) {
+  g_autofree char *planned = orr_show_count(state->n_planned), *measured = orr_show_count(state->n_measured);
+  g_autofree char *share =
+      state->n_measured > 1 && isfinite(state->disagreement) ? orr_show_percent(state->disagreement) : g_strdup("-");
+  if (state->n_planned)
+    printf("  %-18s %8s of %8s shapes, neighbours disagree by %s\n", family->entry.name, measured, planned, share);
+}
+
+static void print_answer(const OrrCalibrateAnswer *answer) {
+  const OrrMeasureOutcome *outcome = &answer->outcome;
+  printf("%s, driver %s\n", answer->device, answer->driver);
+  for (guint i = 0; answer->families[i]; i++) print_family(answer->families[i], &answer->states[i]);
+  for (guint i = 0; i < answer->untold->len; i++)
+    printf("  not told   one GPU cannot tell: %s\n", (const char *)answer->untold->pdata[i]);
+  if (outcome->n_passed_over)
+    printf("  passed by  %u shapes that this device or its libraries do not have\n", outcome->n_passed_over);
+  if (outcome->n_wrong)
+    printf("  wrong      %u kernels gave wrong results: their rows are kept, and not used\n", outcome->n_wrong);
+  printf("  stored     %u new rows in %s, %u were there; %.0f s%s\n", outcome->n_new, database(), outcome->n_known,
+         outcome->spent_s, outcome->is_complete ? ", nothing is left to measure" : "");
+  printf("  more       orrery calibrate export DIR --db %s\n", database());
+}
+
+static int measure(char **args, GError **error) {
+  g_auto(GStrv) asked = families ? g_strsplit(families, ",", -1) : NULL;
+  Watch watch = {0};
+  OrrCalibrateOrder order = {
+      .db = database(), .families = asked, .note = print_note, .progress = update_progress, .user = &watch};
+  if (!orr_cli_check_args(args, 0, 0, "calibrate takes options, or an action: errors, export, fit", error)) return 2;
+  if (!parse_budget(&order.budget_s, error)) return 2;
+  if (!parse_device(&order, error)) return 1;
+  g_auto(OrrCalibrateAnswer) answer = {0};
+  watch.progress = orr_progress_new("measuring", TRUE);
+  gboolean fine = orr_calibrate(&order, &answer, error);
+  orr_progress_free(watch.progress);
+  if (!fine) return 1;
+  if (answer.rank == 0) print_answer(&answer);
+  return answer.outcome.n_wrong ? 1 : 0;
+}
+
+/* --- Exporting --- */
+
+static int export_rows(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  if (!orr_cli_check_args(args, 1, 1, "calibrate export wants a folder", error)) return 2;
+  g_autoptr(GPtrArray) files = orr_calibrate_export(database(), fit.device, args[0], error);
+  if (!files) return 1;
+  for (guint i = 0; i < files->len; i++) {
+    const OrrExportFile *file = files->pdata[i];
+    printf("%-26s %u rows\n", file->file, file->n_rows);
+  }
+  return 0;
+}
+
+/* --- Profiles --- */
+
+static int make_profile(OrrLibrary *library, char **args, GError **error) {
   return orr_calibrate_fit(library, &fit, args, error);
 }
+
+/* --- The verb --- */
 
 /* Alphabetical. Each gets what follows its word. */
 static const struct {
   const char *word;
   int (*run)(OrrLibrary *library, char **args, GError **error);
 } actions[] = {
-    {"errors", run_errors},
-    {"fit", run_fit},
+    {"errors", orr_calibrate_errors},
+    {"export", export_rows},
+    {"fit", make_profile},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *words[G_N_ELEMENTS(actions) + 1] = {NULL};
-  if (!orr_cli_check_args(args, 1, G_MAXUINT, "calibrate wants an action: errors, fit", error)) return 2;
+  if (!args[0]) return measure(args, error);
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
     if (strcmp(actions[i].word, args[0]) == 0) return actions[i].run(library, args + 1, error);
     words[i] = actions[i].word;
@@ -49,12 +163,17 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_calibrate = {
     .verb = "calibrate",
-    .sentence = "Make a profile from measured rows, and say how far off it is.",
-    .usage = "fit --raw DIR --device NAME [-o FILE] | errors PROFILE",
-    .more =
-        "'fit' makes a whole profile of the tables that 'orrery import measured' reads: rows, the constants that they\n"
-        "tell, and the errors of a cross-validation that leaves whole shapes out. 'errors' prints that section for\n"
-        "a profile of the library.",
+    .sentence = "Measure this machine's GPUs, and make profiles of measured rows.",
+    .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] | export DIR [--db FILE] [--device NAME] |\n"
+             "       fit --raw DIR --device NAME [-o FILE] | errors PROFILE",
+    .more = "Rows go to a database as they are measured; a second session goes on where the first ended: what was\n"
+            "measured with the same device, driver, libraries, clock and power limit is not repeated. The budget goes\n"
+            "where neighbours disagree most. 'export' writes CSV files that 'orrery import measured DIR' reads.\n"
+            "'fit' makes a whole profile of such files: rows, the constants that they tell, and the errors of a\n"
+            "cross-validation that leaves whole shapes out; 'errors' prints those of a profile of the library.\n"
+            "Under Slurm or mpirun (a process a GPU, a folder all see in ORRERY_RENDEZVOUS) collectives span the job.\n"
+            "--device fake is an analytic device, to see what this does where there is no GPU.\n"
+            "Exit status 1: no GPU, or a kernel whose results are wrong.",
     .options = options,
     .run = run,
 };

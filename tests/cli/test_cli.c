@@ -79,8 +79,8 @@ static void assert_fine(const char *line, const char *wanted) {
 /* --- The command line --- */
 
 static void test_help(void) {
-  static const char *const verbs[] = {"check", "cost", "describe", "import",  "list",
-                                      "query", "run",  "schema",   "validate"};
+  static const char *const verbs[] = {"calibrate", "check", "cost", "describe", "import",
+                                      "list",      "query", "run",  "schema",   "validate"};
   assert_fine("--version", "orrery ");
   assert_fine("--help", "usage: orrery");
   for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
@@ -110,9 +110,32 @@ static void test_usage(void) {
   assert_refused("validate --rows x.csv", 2, "wants one SET");
   assert_refused("import mesured x", 2, "did you mean 'measured'?");
   assert_refused("import measured x", 2, "--device");
+  assert_refused("calibrate exprt x", 2, "did you mean 'export'?");
+  assert_refused("calibrate export", 2, "wants a folder");
+  assert_refused("calibrate --budget 5", 2, "--budget");
+  assert_refused("calibrate --device fake --families gem", 2, "did you mean 'gemm'?");
   assert_refused("cost nothing gemm", 2, "unknown profile");
   assert_refused("cost a100-80gb-sxm gem m=1", 2, "gemm");
   assert_refused("cost a100-80gb-sxm gemm m=1 n=2", 2, "k");
+}
+
+/* --- Calibration --- */
+
+/* Without a GPU (CUDA is told of none) it says so; the analytic device shows the rest. */
+static void test_calibrate(void) {
+  g_setenv("CUDA_VISIBLE_DEVICES", "", TRUE);
+  assert_refused("calibrate", 1, "GPU");
+  g_assert_false(is_there("calibration.db"));
+  assert_refused("calibrate export out", 1, "no such results database");
+  assert_fine("calibrate --device fake --families launch,device-copy --budget 3s", "calibrate export DIR");
+  g_assert_true(is_there("calibration.db"));
+  assert_fine("calibrate export out", "launch.csv");
+  g_assert_true(is_there("out/device_copy.csv"));
+  assert_fine("query calibration.db calibration", "launch");
+  assert_fine("calibrate --device fake --families launch --budget 1min", "nothing is left to measure");
+  g_auto(Said) wrong = orrery("calibrate --device fake --families memory --budget 1h");
+  g_assert_cmpint(wrong.status, ==, 1);
+  assert_has(wrong.out, "10 kernels gave wrong results");
 }
 
 /* --- What is on the shelves --- */
@@ -337,6 +360,7 @@ static void remove_folder(void) {
 static void add_tests(void) {
   g_test_add_func("/cli/help", test_help);
   g_test_add_func("/cli/usage", test_usage);
+  g_test_add_func("/cli/calibrate", test_calibrate);
   g_test_add_func("/cli/shelves", test_shelves);
   g_test_add_func("/cli/describe", test_describe);
   g_test_add_func("/cli/schema", test_schema);

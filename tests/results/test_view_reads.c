@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "calibration/measure/measure_row.h"
 #include "results/store.h"
 #include "sim/run/rows.h"
 
@@ -24,7 +25,7 @@ static gboolean has_column(const OrrFieldTable *table, const char *column) {
 static const OrrFieldTable *find_table(const char *name) {
   for (guint i = 0; orr_row_tables[i]; i++)
     if (same_name(orr_row_tables[i]->name, name)) return orr_row_tables[i];
-  return NULL;
+  return same_name(orr_measure_row_table.name, name) ? &orr_measure_row_table : NULL;
 }
 
 /* @read: "span(lane, end_s)" */

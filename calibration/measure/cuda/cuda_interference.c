@@ -1,0 +1,171 @@
+/*
+ * cuda_interference.c - see family_interference.c.
+ *
+ * What is watched runs between two events on its stream; the other, its companion, is posted first on its own stream,
+ * enough of it to outlast the watched one, and the watched one waits until the companion's first call is under way. An
+ * event after the companion's last call must come after the watched one's end; otherwise the repeat does not count and
+ * the companion is doubled.
+ */
+#include <math.h>
+
+#include "calibration/measure/cuda/cuda_private.h"
+#include "sim/base/fault.h"
+
+enum { NOTHING, TO_DEVICE, TO_HOST, WITHIN, ALL_REDUCE };
+enum { REPEATS = 15, TRIES = 6, BEGIN = 0, END, STARTED, ENDED, N_EVENTS };
+
+typedef struct {
+  OrrKernel product; /* the matrix product: a kernel of its own, whose buffers are this kernel's */
+  OrrBench *bench;
+  int beside;
+  gsize bytes;
+  char *from, *to, *host;
+  cudaEvent_t events[N_EVENTS];
+} Pair;
+
+static void pair_free(gpointer data) {
+  Pair *pair = data;
+  if (pair->product.clear) pair->product.clear(pair->product.state);
+  if (pair->host) cudaFreeHost(pair->host);
+  for (int i = 0; i < N_EVENTS; i++)
+    if (pair->events[i]) cudaEventDestroy(pair->events[i]);
+  g_free(pair);
+}
+
+static gboolean run_product(Pair *pair, guint call, GError **error) {
+  return pair->product.launch(&pair->product, call % pair->product.n_sets, pair->bench->stream, error);
+}
+
+static gboolean run_transfer(Pair *pair, guint call, GError **error) {
+  const cudaStream_t stream = pair->bench->beside;
+  (void)call;
+  if (pair->beside == ALL_REDUCE) return orr_nccl_all_reduce_beside(pair->bench, pair->bytes, stream, error);
+  if (pair->beside == TO_DEVICE)
+    return orr_cuda_ok(cudaMemcpyAsync(pair->to, pair->host, pair->bytes, cudaMemcpyHostToDevice, stream), "copy",
+                       error);
+  if (pair->beside == TO_HOST)
+    return orr_cuda_ok(cudaMemcpyAsync(pair->host, pair->from, pair->bytes, cudaMemcpyDeviceToHost, stream), "copy",
+                       error);
+  return orr_cuda_ok(cudaMemcpyAsync(pair->to, pair->from, pair->bytes, cudaMemcpyDeviceToDevice, stream), "copy",
+                     error);
+}
+
+/* One of the two with its stream. */
+typedef struct {
+  gboolean (*run)(Pair *pair, guint call, GError **error);
+  cudaStream_t stream;
+  double alone_us;
+} Side;
+
+static gboolean record(Pair *pair, int event, cudaStream_t stream, GError **error) {
+  return orr_cuda_ok(cudaEventRecord(pair->events[event], stream), "cudaEventRecord", error);
+}
+
+static gboolean run_calls(Pair *pair, const Side *side, guint n, GError **error) {
+  for (guint i = 0; i < n; i++)
+    if (!side->run(pair, i, error)) return FALSE;
+  return TRUE;
+}
+
+static gboolean elapsed(Pair *pair, int from, int to, double *ret_us, GError **error) {
+  float ms = 0;
+  if (!orr_cuda_ok(cudaEventElapsedTime(&ms, pair->events[from], pair->events[to]), "cudaEventElapsedTime", error))
+    return FALSE;
+  *ret_us = ms * 1e3;
+  return TRUE;
+}
+
+static gboolean measure_alone(Pair *pair, Side *side, GError **error) {
+  enum { CALLS = 10 };
+  if (!run_calls(pair, side, 3, error) || !record(pair, BEGIN, side->stream, error) ||
+      !run_calls(pair, side, CALLS, error) || !record(pair, END, side->stream, error) ||
+      !orr_cuda_ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize", error) ||
+      !elapsed(pair, BEGIN, END, &side->alone_us, error))
+    return FALSE;
+  side->alone_us /= CALLS;
+  return TRUE;
+}
+
+/* @ret_left_us: how much longer the companion ran; below 0 it did not cover the watched calls. */
+static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls, guint n_beside,
+                       double *ret_us, double *ret_left_us, GError **error) {
+  *ret_left_us = 0;
+  if (companion && (!run_calls(pair, companion, 1, error) || !record(pair, STARTED, companion->stream, error) ||
+                    !run_calls(pair, companion, n_beside, error) || !record(pair, ENDED, companion->stream, error) ||
+                    !orr_cuda_ok(cudaStreamWaitEvent(watched->stream, pair->events[STARTED], 0), "wait", error)))
+    return FALSE;
+  if (!record(pair, BEGIN, watched->stream, error) || !run_calls(pair, watched, n_calls, error) ||
+      !record(pair, END, watched->stream, error) ||
+      !orr_cuda_ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize", error) ||
+      !elapsed(pair, BEGIN, END, ret_us, error))
+    return FALSE;
+  *ret_us /= n_calls;
+  return !companion || elapsed(pair, END, ENDED, ret_left_us, error);
+}
+
+static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companion, OrrTiming *timing, GError **error) {
+  double us[REPEATS], left_us;
+  guint n = 0;
+  const guint n_calls = (guint)CLAMP(ceil(2000 / watched->alone_us), 2, 100);
+  double n_beside = companion ? ceil(2 * n_calls * watched->alone_us / companion->alone_us) + 2 : 0;
+  for (guint tries = 0; n < REPEATS && tries < TRIES;) {
+    if (!repeat(pair, watched, companion, n_calls, (guint)n_beside, &us[n], &left_us, error)) return FALSE;
+    if (left_us >= 0) {
+      n++;
+    } else {
+      n_beside *= 2;
+      tries++;
+    }
+  }
+  if (n < REPEATS) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "interference: the two did not run side by side");
+    return FALSE;
+  }
+  timing->calls = n_calls;
+  orr_cuda_summarize(us, n, timing);
+  return TRUE;
+}
+
+static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+  Pair *pair = kernel->state;
+  Side product = {run_product, kernel->bench->stream, 0}, transfer = {run_transfer, kernel->bench->beside, 0};
+  const gboolean watches_transfer = kernel->shape.at[1] == 1;
+  OrrTiming timing = {.method = "stream", .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
+  (void)rule;
+  if (!measure_alone(pair, &product, error) || (pair->beside != NOTHING && !measure_alone(pair, &transfer, error)) ||
+      !repeat_all(pair, watches_transfer ? &transfer : &product,
+                  pair->beside == NOTHING ? NULL
+                  : watches_transfer      ? &product
+                                          : &transfer,
+                  &timing, error))
+    return FALSE;
+  *ret_timing = timing;
+  return TRUE;
+}
+
+static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
+  Pair *pair = kernel->state;
+  return pair->product.verify(&pair->product, ret_verdict, error);
+}
+
+gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
+  const gint64 *at = kernel->shape.at;
+  Pair *pair = g_new0(Pair, 1);
+  kernel->state = pair;
+  kernel->clear = pair_free;
+  kernel->time = time_pair;
+  kernel->verify = verify;
+  pair->bench = kernel->bench;
+  pair->beside = (int)at[0];
+  pair->bytes = (gsize)at[2];
+  pair->product = (OrrKernel){
+      .bench = kernel->bench, .shape = kernel->shape, .buffers = kernel->buffers, .n_sets = 1, .seed = kernel->seed};
+  for (int i = 0; i < N_EVENTS; i++)
+    if (!orr_cuda_ok(cudaEventCreate(&pair->events[i]), "cudaEventCreate", error)) return FALSE;
+  if (!orr_cuda_prepare_product(&pair->product, at[3], at[4], at[5], error)) return FALSE;
+  if (pair->beside == NOTHING || pair->beside == ALL_REDUCE) return TRUE;
+  return (pair->from = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
+         (pair->to = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
+         (pair->beside == WITHIN ||
+          orr_cuda_ok(cudaHostAlloc((void **)&pair->host, pair->bytes, cudaHostAllocDefault), "cudaHostAlloc", error));
+}

@@ -1,0 +1,305 @@
+/*
+ * cuda_layer.c - the GPU behind the seam: opening it, what it is, memory for kernels, samples of results.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibration/measure/cuda/cuda_private.h"
+#include "calibration/measure/cuda/kernels.h"
+#include "sim/base/fault.h"
+#include "sim/base/random.h"
+
+/* By family; as family.c's array. */
+static const struct {
+  const char *family;
+  OrrCudaPrepare prepare;
+} preparers[] = {
+    {"attention-decode", orr_cuda_prepare_attention_decode},
+    {"attention-prefill", orr_cuda_prepare_attention_prefill},
+    {"collective", orr_cuda_prepare_collective},
+    {"device-copy", orr_cuda_prepare_copy},
+    {"gemm", orr_cuda_prepare_gemm},
+    {"interference", orr_cuda_prepare_interference},
+    {"launch", orr_cuda_prepare_launch},
+    {"memory", orr_cuda_prepare_memory},
+    {"moe-ffn", orr_cuda_prepare_moe},
+};
+
+/* --- Checks --- */
+
+gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error) {
+  if (code == cudaSuccess) return TRUE;
+  const gboolean passes = code == cudaErrorMemoryAllocation;
+  if (passes) (void)cudaGetLastError(); /* it is not sticky */
+  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "%s: %s",
+              passes ? "shapes that do not fit into the device's memory" : what, cudaGetErrorString(code));
+  return FALSE;
+}
+
+gboolean orr_cuda_launched(int code, const char *what, GError **error) {
+  return orr_cuda_ok((cudaError_t)code, what, error);
+}
+
+/* --- The device --- */
+
+/* FLOPs a clock and SM, dense, by compute capability: NVIDIA's datasheets over SMs and boost clock (A100 312 TFLOP/s of
+ * fp16 = 108 SMs x 1.41 GHz x 2048; H100 989 = 132 x 1.83 x 4096; B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52
+ * x 1024). They bend the trend between points, no more. */
+static const struct {
+  int capability;
+  double fp32, tf32, half, fp8, fp4;
+} rates[] = {
+    {120, 256, 512, 1024, 2048, 4096}, {100, 256, 4096, 8192, 16384, 32768}, {90, 256, 2048, 4096, 8192, 0},
+    {89, 256, 512, 1024, 2048, 0},     {86, 256, 512, 1024, 0, 0},           {80, 128, 1024, 2048, 0, 0},
+    {0, 128, 0, 1024, 0, 0},
+};
+
+static void set_rates(OrrBenchFacts *facts) {
+  guint i = 0;
+  while (rates[i].capability > facts->compute_capability) i++;
+  const double hz = facts->sms * facts->sm_clock_limit_hz;
+  facts->flops[ORR_FP32] = rates[i].fp32 * hz;
+  facts->flops[ORR_TF32] = rates[i].tf32 * hz;
+  facts->flops[ORR_FP16] = rates[i].half * hz;
+  facts->flops[ORR_BF16] = rates[i].half * hz;
+  facts->flops[ORR_FP8] = rates[i].fp8 * hz;
+  facts->flops[ORR_FP4] = rates[i].fp4 * hz;
+}
+
+static double attribute(enum cudaDeviceAttr what, int device) {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, what, device) == cudaSuccess ? value : 0;
+}
+
+static char *version_text(int version) { return g_strdup_printf("%d.%d", version / 1000, version % 1000 / 10); }
+
+static gboolean set_facts(OrrBench *bench, GError **error) {
+  struct cudaDeviceProp properties;
+  OrrBenchFacts *facts = &bench->facts;
+  int runtime = 0, driver = 0, n_gpus = 0;
+  if (!orr_cuda_ok(cudaGetDeviceProperties(&properties, bench->device), "cudaGetDeviceProperties", error) ||
+      !orr_cuda_ok(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion", error) ||
+      !orr_cuda_ok(cudaDriverGetVersion(&driver), "cudaDriverGetVersion", error) ||
+      !orr_cuda_ok(cudaGetDeviceCount(&n_gpus), "cudaGetDeviceCount", error))
+    return FALSE;
+  facts->device = g_strdup(properties.name);
+  facts->driver = orr_nvml_driver(bench->nvml);
+  if (!facts->driver) facts->driver = version_text(driver);
+  facts->cuda = version_text(runtime);
+  facts->cublas = orr_cublas_version();
+  facts->cudnn = orr_cudnn_version();
+  facts->nccl = orr_nccl_version();
+  facts->sms = properties.multiProcessorCount;
+  facts->compute_capability = 10 * properties.major + properties.minor;
+  facts->n_gpus = bench->rendezvous.n_ranks > 1 ? 1 : n_gpus;
+  facts->n_ranks = bench->rendezvous.n_ranks > 1 ? bench->rendezvous.n_ranks : n_gpus;
+  facts->rank = bench->rendezvous.rank;
+  facts->memory_bytes = (double)properties.totalGlobalMem;
+  facts->l2_bytes = properties.l2CacheSize;
+  facts->memory_clock_limit_hz = attribute(cudaDevAttrMemoryClockRate, bench->device) * 1e3;
+  facts->memory_bytes_per_s =
+      2 * facts->memory_clock_limit_hz * attribute(cudaDevAttrGlobalMemoryBusWidth, bench->device) / 8;
+  if (facts->memory_bytes_per_s <= 0) facts->memory_bytes_per_s = 1e12; /* the driver does not tell: a trend still */
+  facts->sm_clock_limit_hz = attribute(cudaDevAttrClockRate, bench->device) * 1e3;
+  if (facts->sm_clock_limit_hz <= 0) facts->sm_clock_limit_hz = orr_nvml_max_sm_hz(bench->nvml);
+  facts->power_limit_watts = orr_nvml_power_limit(bench->nvml);
+  set_rates(facts);
+  return TRUE;
+}
+
+/* The device of this process: the one that was asked for, or its own under a launcher. */
+static int pick_device(const OrrBench *bench, int ordinal, int n_gpus) {
+  if (bench->rendezvous.n_ranks == 1) return ordinal;
+  const gint64 local = bench->rendezvous.local_rank >= 0 ? bench->rendezvous.local_rank : bench->rendezvous.rank;
+  return (int)(local % n_gpus);
+}
+
+static gboolean find_device(OrrBench *bench, int ordinal, GError **error) {
+  int n_gpus = 0;
+  const cudaError_t code = cudaGetDeviceCount(&n_gpus);
+  if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice || code == cudaErrorStubLibrary ||
+      (code == cudaSuccess && n_gpus == 0)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "there is no NVIDIA GPU that can be used here: %s. --device fake shows what calibrate does",
+                code == cudaSuccess ? "no device" : cudaGetErrorString(code));
+    return FALSE;
+  }
+  if (!orr_cuda_ok(code, "cudaGetDeviceCount", error)) return FALSE;
+  bench->device = pick_device(bench, ordinal, n_gpus);
+  if (bench->device < n_gpus) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no GPU %d: this machine has %d", bench->device, n_gpus);
+  return FALSE;
+}
+
+static gboolean start(OrrBench *bench, int ordinal, GError **error) {
+  char bus[32] = "";
+  if (!orr_rendezvous_init(&bench->rendezvous, error) || !find_device(bench, ordinal, error) ||
+      !orr_cuda_ok(cudaSetDevice(bench->device), "cudaSetDevice", error) ||
+      !orr_cuda_ok(cudaDeviceGetPCIBusId(bus, sizeof bus, bench->device), "cudaDeviceGetPCIBusId", error) ||
+      !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->stream, cudaStreamNonBlocking), "cudaStreamCreate", error) ||
+      !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->beside, cudaStreamNonBlocking), "cudaStreamCreate", error))
+    return FALSE;
+  bench->nvml = orr_nvml_open(bus);
+  return set_facts(bench, error) && orr_nccl_open(bench, error);
+}
+
+static void cuda_close(OrrBench *bench) {
+  if (!bench) return;
+  orr_nccl_free(bench->nccl);
+  orr_cudnn_free(bench->cudnn);
+  orr_cublas_free(bench->cublas);
+  orr_nvml_free(bench->nvml);
+  if (bench->stream) cudaStreamDestroy(bench->stream);
+  if (bench->beside) cudaStreamDestroy(bench->beside);
+  orr_rendezvous_clear(&bench->rendezvous);
+  orr_bench_facts_clear(&bench->facts);
+  g_free(bench);
+}
+
+static OrrBench *cuda_open(int ordinal, GError **error) {
+  OrrBench *bench = g_new0(OrrBench, 1);
+  bench->opened_us = g_get_monotonic_time();
+  if (start(bench, ordinal, error)) return bench;
+  cuda_close(bench);
+  return NULL;
+}
+
+static const OrrBenchFacts *cuda_facts(const OrrBench *bench) { return &bench->facts; }
+
+static double cuda_clock(OrrBench *bench) { return (g_get_monotonic_time() - bench->opened_us) / 1e6; }
+
+/* --- Memory --- */
+
+void *orr_cuda_alloc(OrrKernel *kernel, gsize bytes, GError **error) {
+  void *buffer = NULL;
+  if (!orr_cuda_ok(cudaMalloc(&buffer, MAX(bytes, 256)), "cudaMalloc", error)) return NULL;
+  g_ptr_array_add(kernel->buffers, buffer);
+  return buffer;
+}
+
+void *orr_cuda_alloc_sets(OrrKernel *kernel, gsize bytes, gsize *ret_stride, GError **error) {
+  *ret_stride = (bytes + 255) / 256 * 256;
+  return orr_cuda_alloc(kernel, *ret_stride * kernel->n_sets, error);
+}
+
+static gboolean fill(OrrKernel *kernel, void *buffer, OrrFormat format, gsize n, GError **error) {
+  return orr_cuda_launched(orr_kernel_fill(buffer, format, n, ++kernel->seed, kernel->bench->stream), "fill", error);
+}
+
+void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride, GError **error) {
+  char *buffer = orr_cuda_alloc_sets(kernel, orr_format_bytes(format, n), ret_stride, error);
+  for (guint set = 0; buffer && set < kernel->n_sets; set++)
+    if (!fill(kernel, buffer + set * *ret_stride, format, n, error)) return NULL;
+  return buffer;
+}
+
+void *orr_cuda_random(OrrKernel *kernel, OrrFormat format, gsize n, GError **error) {
+  void *buffer = orr_cuda_alloc(kernel, orr_format_bytes(format, n), error);
+  return buffer && fill(kernel, buffer, format, n, error) ? buffer : NULL;
+}
+
+void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError **error) {
+  void *buffer = orr_cuda_alloc(kernel, bytes, error);
+  return buffer && orr_cuda_ok(cudaMemcpy(buffer, data, bytes, cudaMemcpyHostToDevice), "cudaMemcpy", error) ? buffer
+                                                                                                             : NULL;
+}
+
+void orr_cuda_rotate(OrrKernel *kernel, double bytes) {
+  const OrrBenchFacts *facts = &kernel->bench->facts;
+  const double wanted = ceil(2 * facts->l2_bytes / fmax(bytes, 1)) + 1,
+               room = floor(0.4 * facts->memory_bytes / fmax(bytes, 1));
+  kernel->n_sets = (guint)CLAMP(fmin(wanted, room), 1, 128);
+}
+
+/* --- Samples --- */
+
+gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n, double *ret_values,
+                       GError **error) {
+  const gboolean is_packed = format == ORR_FORMAT_E2M1; /* elements that lie together alone */
+  g_return_val_if_fail(!is_packed || (stride == 1 && first % 2 == 0), FALSE);
+  const gsize size = is_packed ? 1 : orr_format_bytes(format, 1);
+  const char *from = (const char *)device + (is_packed ? first / 2 : first * size);
+  g_autofree char *host = g_malloc(orr_format_bytes(format, n) + 1);
+  const cudaError_t code = stride == 1 ? cudaMemcpy(host, from, orr_format_bytes(format, n), cudaMemcpyDeviceToHost)
+                                       : cudaMemcpy2D(host, size, from, stride * size, size, n, cudaMemcpyDeviceToHost);
+  if (!orr_cuda_ok(code, "reading a sample", error)) return FALSE;
+  for (gsize i = 0; i < n; i++) ret_values[i] = orr_format_decode(format, host, i);
+  return TRUE;
+}
+
+gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride, gsize n_rows,
+                            gsize width, double *ret_values, GError **error) {
+  const gsize size = orr_format_bytes(format, 1);
+  g_autofree char *host = g_malloc(n_rows * width * size);
+  if (!orr_cuda_ok(cudaMemcpy2D(host, width * size, (const char *)device + first * size, row_stride * size,
+                                width * size, n_rows, cudaMemcpyDeviceToHost),
+                   "reading a sample", error))
+    return FALSE;
+  for (gsize i = 0; i < n_rows * width; i++) ret_values[i] = orr_format_decode(format, host, i);
+  return TRUE;
+}
+
+gboolean orr_cuda_run_once(OrrKernel *kernel, GError **error) {
+  return kernel->launch(kernel, 0, kernel->bench->stream, error) &&
+         orr_cuda_ok(cudaStreamSynchronize(kernel->bench->stream), "first launch", error);
+}
+
+void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double scale) {
+  const double off = fabs(found - reference) / scale;
+  verdict->n_samples++;
+  if (isnan(off) || off > verdict->max_error) verdict->max_error = off; /* nothing is above NaN: it stays */
+}
+
+/* --- The seam --- */
+
+static void cuda_release(OrrKernel *kernel) {
+  if (kernel->clear) kernel->clear(kernel->state);
+  g_ptr_array_unref(kernel->buffers);
+  g_free(kernel);
+}
+
+static void buffer_free(gpointer buffer) { cudaFree(buffer); }
+
+static OrrCudaPrepare preparer_of(const char *family) {
+  for (guint i = 0; i < G_N_ELEMENTS(preparers); i++)
+    if (strcmp(preparers[i].family, family) == 0) return preparers[i].prepare;
+  return NULL;
+}
+
+static OrrKernel *cuda_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
+  OrrCudaPrepare prepare = preparer_of(shape->family->entry.name);
+  if (!prepare) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: CUDA has no code for it", shape->family->entry.name);
+    return NULL;
+  }
+  g_autofree char *text = orr_shape_text(shape);
+  OrrKernel *kernel = g_new0(OrrKernel, 1);
+  *kernel = (OrrKernel){.bench = bench, .shape = *shape, .n_sets = 1, .seed = orr_hash3(0, 0, g_str_hash(text))};
+  kernel->buffers = g_ptr_array_new_with_free_func(buffer_free);
+  if (prepare(kernel, error) && orr_cuda_ok(cudaStreamSynchronize(bench->stream), "prepare", error)) return kernel;
+  cuda_release(kernel);
+  return NULL;
+}
+
+static gboolean cuda_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
+  *ret_verdict = (OrrVerdict){0};
+  return !kernel->verify || kernel->verify(kernel, ret_verdict, error);
+}
+
+static const OrrDeviceLayer cuda_layer = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .facts = cuda_facts,
+    .clock_s = cuda_clock,
+    .prepare = cuda_prepare,
+    .time = orr_cuda_time,
+    .verify = cuda_verify,
+    .release = cuda_release,
+    .agree = orr_nccl_agree,
+};
+
+const OrrDeviceLayer *orr_cuda_layer_find(GError **error) {
+  (void)error;
+  return &cuda_layer;
+}

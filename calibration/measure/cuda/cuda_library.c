@@ -1,0 +1,35 @@
+#include <dlfcn.h>
+#include <string.h>
+
+#include "calibration/measure/cuda/cuda_private.h"
+#include "sim/base/fault.h"
+
+static void *open_any(const char *const *files) {
+  for (const char *const *file = files; *file; file++) {
+    void *library = dlopen(*file, RTLD_NOW | RTLD_LOCAL);
+    if (library) return library;
+    g_autofree char *path = g_build_filename(ORR_CUDA_LIBRARIES, *file, NULL);
+    if ((library = dlopen(path, RTLD_NOW | RTLD_LOCAL))) return library;
+  }
+  return NULL;
+}
+
+/* A library stays open until the process ends: CUDA's do not like to be closed. */
+gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n, void *table,
+                               GError **error) {
+  void *library = open_any(files);
+  if (!library) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s was not found (LD_LIBRARY_PATH, %s)", files[0],
+                ORR_CUDA_LIBRARIES);
+    return FALSE;
+  }
+  for (guint i = 0; i < n; i++) {
+    void *function = dlsym(library, symbols[i].name);
+    if (!function) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s has no %s: it is too old", files[0], symbols[i].name);
+      return FALSE;
+    }
+    memcpy((char *)table + symbols[i].offset, &function, sizeof function);
+  }
+  return TRUE;
+}

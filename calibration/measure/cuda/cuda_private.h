@@ -1,0 +1,142 @@
+/*
+ * cuda_private.h - what the files of the cuda layer share.
+ *
+ * A family's file has one function that prepares a kernel: it allocates (orr_cuda_alloc: freed with the kernel), fills
+ * with random data, and sets `launch`, and where it has one `verify`. Operands that should come from memory and not
+ * from the L2 cache are allocated `n_sets` times; launch is told which set is next.
+ *
+ * Every call of CUDA and its libraries goes through orr_cuda_ok or a library's own check. Out of memory is
+ * ORR_FAULT_USAGE: the shape is passed over.
+ */
+#ifndef ORR_CUDA_PRIVATE_H
+#define ORR_CUDA_PRIVATE_H
+
+#include <cuda_runtime_api.h>
+
+#include "calibration/measure/family.h"
+#include "calibration/measure/reference.h"
+#include "calibration/measure/rendezvous.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrCublas OrrCublas;       /* cuda_gemm.c */
+typedef struct OrrCudnn OrrCudnn;         /* cuda_attention.c */
+typedef struct OrrNcclGroup OrrNcclGroup; /* cuda_collective.c */
+typedef struct OrrNvml OrrNvml;           /* cuda_power.c */
+
+struct OrrBench {
+  OrrBenchFacts facts;
+  int device;
+  gint64 opened_us;
+  cudaStream_t stream, beside; /* non-blocking */
+  OrrCublas *cublas;
+  OrrCudnn *cudnn;
+  OrrNcclGroup *nccl;
+  OrrNvml *nvml;
+  OrrRendezvous rendezvous;
+};
+
+struct OrrKernel {
+  OrrBench *bench;
+  OrrShape shape;
+  GPtrArray *buffers; /* of device memory */
+  guint n_sets;
+  guint64 seed;
+  gboolean (*launch)(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error);
+  gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error);                        /* or NULL */
+  gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error); /* or NULL */
+  void (*clear)(gpointer state);                                                                         /* or NULL */
+  gpointer state; /* the family's own */
+};
+
+/* --- cuda_layer.c --- */
+
+/* Sets @error from @code, named by @what; FALSE, unless it is cudaSuccess. */
+gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error);
+gboolean orr_cuda_launched(int code, const char *what, GError **error); /* of a function of kernels.h */
+
+void *orr_cuda_alloc(OrrKernel *kernel, gsize bytes, GError **error);
+
+/* @bytes a set, for all sets, each aligned to 256 bytes; @ret_stride is what a set is on from the one before. */
+void *orr_cuda_alloc_sets(OrrKernel *kernel, gsize bytes, gsize *ret_stride, GError **error);
+/* The same, filled with random elements. */
+void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride, GError **error);
+void *orr_cuda_random(OrrKernel *kernel, OrrFormat format, gsize n, GError **error);
+void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError **error);
+
+/* Sets n_sets so that @bytes of each do not find the set before in the L2 cache, within a share of the memory. */
+void orr_cuda_rotate(OrrKernel *kernel, double bytes);
+
+/* @n elements that lie @stride elements apart from element @first of @device on, on the host and decoded. */
+gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n, double *ret_values,
+                       GError **error);
+/* @n_rows of @width elements, @row_stride elements from one to the next. */
+gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride, gsize n_rows,
+                            gsize width, double *ret_values, GError **error);
+/* Launches set 0 and waits. */
+gboolean orr_cuda_run_once(OrrKernel *kernel, GError **error);
+
+/* Adds a sample to the verdict: |found - reference| / scale. */
+void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double scale);
+
+/* --- cuda_time.c --- */
+
+gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error);
+/* Sorts @us and fills in the median, the best and the spread. */
+void orr_cuda_summarize(double *us, guint n, OrrTiming *timing);
+
+/* --- cuda_library.c --- */
+
+typedef struct {
+  const char *name;
+  gsize offset; /* in the table, of a function pointer */
+} OrrCudaSymbol;
+
+/* Opens the first of @files (NULL-terminated) that the system or the toolkit's folder has, and fills @table.
+ * ORR_FAULT_USAGE: there is none, or a function is missing: what needs it is passed over. */
+gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n, void *table,
+                               GError **error);
+
+/* --- cuda_power.c --- */
+
+OrrNvml *orr_nvml_open(const char *pci_bus_id); /* NULL where there is none */
+void orr_nvml_free(OrrNvml *nvml);
+char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL where it cannot be told */
+/* Board power now, clocks now, limits; NAN where they cannot be told. @nvml may be NULL. */
+void orr_nvml_sample(const OrrNvml *nvml, double *ret_watts, double *ret_sm_hz, double *ret_memory_hz);
+double orr_nvml_power_limit(const OrrNvml *nvml);
+double orr_nvml_max_sm_hz(const OrrNvml *nvml);
+
+/* --- Families --- */
+
+typedef gboolean (*OrrCudaPrepare)(OrrKernel *kernel, GError **error);
+
+gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_copy(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_gemm(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_launch(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_memory(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error);
+
+/* A bf16 forward product of its own, on sets of its own: for interference and MoE. */
+gboolean orr_cuda_prepare_product(OrrKernel *kernel, gint64 m, gint64 n, gint64 k, GError **error);
+
+char *orr_cublas_version(void);
+void orr_cublas_free(OrrCublas *cublas);
+char *orr_cudnn_version(void);
+void orr_cudnn_free(OrrCudnn *cudnn);
+
+/* NCCL over the GPUs of this process and of the job; NULL in bench->nccl where there is one GPU or no NCCL. */
+gboolean orr_nccl_open(OrrBench *bench, GError **error);
+void orr_nccl_free(OrrNcclGroup *group);
+char *orr_nccl_version(void);
+gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
+/* One all-reduce (bf16) of @bytes on each GPU's own stream, for interference; @device_stream is the measured GPU's. */
+gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream, GError **error);
+
+G_END_DECLS
+
+#endif

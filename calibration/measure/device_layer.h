@@ -1,0 +1,83 @@
+/*
+ * device_layer.h - the seam between what is measured and what it is measured on.
+ *
+ * Two implementations: `cuda` (cuda/, built where the toolkit is) and `fake` (fake_layer.c), an analytic device with a
+ * clock of its own, so that plans, budgets, resumption and exports are tested where there is no GPU.
+ *
+ * Life of a measurement: prepare (allocate, fill with random data, pick an algorithm), time (warm up, repeat over
+ * rotated buffers), verify (a sample against a double-precision reference), release. One kernel at a time.
+ *
+ * Errors: ORR_FAULT_USAGE from prepare says that this device or library has no such kernel, or no memory for it: the
+ * shape is passed over. Anything else ends the session: a CUDA error is sticky.
+ */
+#ifndef ORR_DEVICE_LAYER_H
+#define ORR_DEVICE_LAYER_H
+
+#include "calibration/measure/shape.h"
+#include "sim/base/dtype.h"
+
+G_BEGIN_DECLS
+
+/* The device and the software it runs with, as they were found. Texts are owned. */
+typedef struct {
+  char *device, *driver, *cuda, *cublas, *cudnn, *nccl; /* versions; "" where a library was not found */
+  gint64 sms, compute_capability;                       /* 90: sm_90 */
+  gint64 n_gpus;                                        /* of this process, peers that can be reached */
+  gint64 n_ranks, rank;                                 /* GPUs of the whole job, and the first of this process */
+  double memory_bytes, memory_bytes_per_s, l2_bytes;
+  double sm_clock_limit_hz, memory_clock_limit_hz; /* most that the board allows now */
+  double power_limit_watts;                        /* NAN: NVML was not found */
+  double flops[ORR_N_DTYPES];                      /* dense peaks by architecture, SMs and clock; 0: no such format */
+} OrrBenchFacts;
+
+void orr_bench_facts_clear(OrrBenchFacts *facts);
+
+typedef struct {
+  double flops, bytes; /* of one call */
+  OrrDtype dtype;      /* whose peak bounds it */
+  double bytes_per_s;  /* what bounds the bytes; 0: the device's memory */
+} OrrShapeWork;
+
+typedef struct {
+  double warm_up_s, burst_s; /* at least that long each; NVML's power needs 0.1 s to settle */
+  guint min_repeats, max_repeats;
+} OrrTimingRule;
+
+typedef struct {
+  double median_us, best_us; /* of one call */
+  double spread;             /* (90th - 10th percentile) / median over the repeats */
+  guint repeats, calls;      /* repeats, and calls a repeat */
+  const char *method;        /* "graph": calls replayed from a CUDA graph; "stream"; "host": a wall clock */
+  double watts, sm_clock_hz, memory_clock_hz; /* NAN where unknown */
+} OrrTiming;
+
+typedef struct {
+  guint n_samples;         /* 0: there is nothing to check */
+  double max_error, limit; /* of |found - reference| / scale; what the format allows */
+} OrrVerdict;
+
+typedef struct OrrBench OrrBench;   /* an open device */
+typedef struct OrrKernel OrrKernel; /* prepared work on it */
+
+typedef struct {
+  const char *name;
+  OrrBench *(*open)(int ordinal, GError **error);
+  void (*close)(OrrBench *bench);
+  const OrrBenchFacts *(*facts)(const OrrBench *bench);
+  double (*clock_s)(OrrBench *bench); /* seconds since it was opened: what a budget is spent of */
+  OrrKernel *(*prepare)(OrrBench *bench, const OrrShape *shape, GError **error);
+  gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error);
+  gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error);
+  void (*release)(OrrKernel *kernel);
+  /* All ranks of a job get rank 0's number: they must measure the same collective next. */
+  gboolean (*agree)(OrrBench *bench, gint64 *number, GError **error);
+} OrrDeviceLayer;
+
+extern const OrrDeviceLayer orr_fake_layer;
+
+/* The GPU's layer; NULL with ORR_FAULT_RESOURCE, which says what is missing, where Orrery was built without CUDA. */
+const OrrDeviceLayer *orr_cuda_layer_find(GError **error);
+
+G_END_DECLS
+
+#endif

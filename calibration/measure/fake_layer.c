@@ -1,0 +1,127 @@
+/*
+ * fake_layer.c - an analytic device behind the seam: an H100-like roofline with waves, noise of 1 %, and a clock that
+ * its kernels alone move. Nothing is measured: it is for tests and for seeing what `orrery calibrate` does.
+ *
+ *   time = roofline * (1.25 + 0.25 sin(3 log2(flops + bytes))) * (1 + 0.01 noise)
+ *
+ * which neighbours cannot guess well, so that the plan has something to refine. mxfp8 and nvfp4 are not there, and
+ * permute answers wrongly on 4096 rows, so that refusals and failed verification are seen.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibration/measure/family.h"
+#include "sim/base/fault.h"
+#include "sim/base/random.h"
+
+struct OrrBench {
+  OrrBenchFacts facts;
+  double clock_s;
+};
+
+struct OrrKernel {
+  OrrBench *bench;
+  OrrShape shape;
+  guint64 hash;
+};
+
+static OrrBench *fake_open(int ordinal, GError **error) {
+  if (ordinal != 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is one fake device: 0");
+    return NULL;
+  }
+  OrrBench *bench = g_new0(OrrBench, 1);
+  bench->facts = (OrrBenchFacts){
+      .device = g_strdup("Fake analytic device"),
+      .driver = g_strdup("1.0"),
+      .cuda = g_strdup("0.0"),
+      .cublas = g_strdup("0.0"),
+      .cudnn = g_strdup("0.0"),
+      .nccl = g_strdup("0.0"),
+      .sms = 132,
+      .compute_capability = 90,
+      .n_gpus = 8,
+      .n_ranks = 8,
+      .memory_bytes = 80e9,
+      .memory_bytes_per_s = 3.35e12,
+      .l2_bytes = 50e6,
+      .sm_clock_limit_hz = 1.98e9,
+      .memory_clock_limit_hz = 2.619e9,
+      .power_limit_watts = 700,
+      .flops = {[ORR_FP32] = 67e12, [ORR_TF32] = 494e12, [ORR_FP16] = 989e12, [ORR_BF16] = 989e12, [ORR_FP8] = 1979e12},
+  };
+  return bench;
+}
+
+static void fake_close(OrrBench *bench) {
+  if (!bench) return;
+  orr_bench_facts_clear(&bench->facts);
+  g_free(bench);
+}
+
+static const OrrBenchFacts *fake_facts(const OrrBench *bench) { return &bench->facts; }
+
+static double fake_clock(OrrBench *bench) { return bench->clock_s; }
+
+static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
+  const OrrShapeWork work = shape->family->work(shape, &bench->facts);
+  if (work.flops > 0 && bench->facts.flops[work.dtype] <= 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: the fake device has no %s", shape->family->entry.name,
+                orr_dtype_names[work.dtype]);
+    return NULL;
+  }
+  g_autofree char *text = orr_shape_text(shape);
+  OrrKernel *kernel = g_new0(OrrKernel, 1);
+  *kernel = (OrrKernel){.bench = bench, .shape = *shape, .hash = orr_hash3(1, 2, g_str_hash(text))};
+  return kernel;
+}
+
+static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+  (void)error;
+  const OrrBenchFacts *facts = &kernel->bench->facts;
+  const OrrShapeWork work = kernel->shape.family->work(&kernel->shape, facts);
+  const double noise = (double)(kernel->hash >> 11) / (double)(G_GUINT64_CONSTANT(1) << 53) - 0.5;
+  const double wave = 1.25 + 0.25 * sin(3 * log2(1 + work.flops + work.bytes));
+  const double seconds = orr_family_roofline(&kernel->shape, facts) * wave * (1 + 0.01 * noise);
+  kernel->bench->clock_s += rule->warm_up_s + fmax(rule->burst_s, rule->min_repeats * seconds);
+  *ret_timing = (OrrTiming){.median_us = seconds * 1e6,
+                            .best_us = seconds * 0.99e6,
+                            .spread = 0.01,
+                            .repeats = rule->min_repeats,
+                            .calls = 1,
+                            .method = "host",
+                            .watts = 0.8 * facts->power_limit_watts,
+                            .sm_clock_hz = facts->sm_clock_limit_hz,
+                            .memory_clock_hz = facts->memory_clock_limit_hz};
+  return TRUE;
+}
+
+static gboolean fake_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
+  (void)error;
+  const OrrShape *shape = &kernel->shape;
+  const gboolean is_memory = strcmp(shape->family->entry.name, "memory") == 0;
+  const gboolean is_wrong =
+      is_memory && strcmp(orr_shape_word(shape, "op"), "permute") == 0 && orr_shape_at(shape, "rows") == 4096;
+  *ret_verdict = (OrrVerdict){.n_samples = 64, .max_error = is_wrong ? 1 : 1e-3, .limit = 1e-2};
+  return TRUE;
+}
+
+static void fake_release(OrrKernel *kernel) { g_free(kernel); }
+
+static gboolean fake_agree(OrrBench *bench, gint64 *number, GError **error) {
+  (void)bench, (void)number, (void)error;
+  return TRUE;
+}
+
+const OrrDeviceLayer orr_fake_layer = {
+    .name = "fake",
+    .open = fake_open,
+    .close = fake_close,
+    .facts = fake_facts,
+    .clock_s = fake_clock,
+    .prepare = fake_prepare,
+    .time = fake_time,
+    .verify = fake_verify,
+    .release = fake_release,
+    .agree = fake_agree,
+};

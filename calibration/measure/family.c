@@ -1,0 +1,54 @@
+#include "calibration/measure/family.h"
+
+#include <math.h>
+#include <string.h>
+
+extern const OrrMeasureFamily orr_family_attention_decode, orr_family_attention_prefill, orr_family_collective,
+    orr_family_device_copy, orr_family_gemm, orr_family_interference, orr_family_launch, orr_family_memory,
+    orr_family_moe_ffn;
+
+/* Alphabetical. To add one: see family.h. */
+static const OrrEntry *const entries[] = {&orr_family_attention_decode.entry,
+                                          &orr_family_attention_prefill.entry,
+                                          &orr_family_collective.entry,
+                                          &orr_family_device_copy.entry,
+                                          &orr_family_gemm.entry,
+                                          &orr_family_interference.entry,
+                                          &orr_family_launch.entry,
+                                          &orr_family_memory.entry,
+                                          &orr_family_moe_ffn.entry,
+                                          NULL};
+const OrrRegistry orr_measure_registry = {"microkernel", entries};
+
+const OrrMeasureFamily *orr_family_find(const char *name) {
+  return (const OrrMeasureFamily *)orr_registry_find(&orr_measure_registry, name);
+}
+
+guint orr_family_n_columns(const OrrMeasureFamily *family) {
+  guint n = 0;
+  while (family->columns[n].name) n++;
+  return n;
+}
+
+void orr_family_add(const OrrMeasureFamily *family, GArray *shapes, const gint64 *values) {
+  OrrShape shape = {.family = family};
+  memcpy(shape.at, values, orr_family_n_columns(family) * sizeof *values);
+  g_array_append_val(shapes, shape);
+}
+
+double orr_family_roofline(const OrrShape *shape, const OrrBenchFacts *facts) {
+  const OrrShapeWork work = shape->family->work(shape, facts);
+  const double peak = facts->flops[work.dtype] > 0 ? facts->flops[work.dtype] : facts->flops[ORR_FP32];
+  const double rate = work.bytes_per_s > 0 ? work.bytes_per_s : facts->memory_bytes_per_s;
+  return 2e-6 + fmax(work.flops / peak, work.bytes / rate);
+}
+
+void orr_bench_facts_clear(OrrBenchFacts *facts) {
+  g_free(facts->device);
+  g_free(facts->driver);
+  g_free(facts->cuda);
+  g_free(facts->cublas);
+  g_free(facts->cudnn);
+  g_free(facts->nccl);
+  *facts = (OrrBenchFacts){0};
+}

@@ -1,0 +1,55 @@
+/*
+ * family_collective.c - NCCL's collectives over all GPUs of the job.
+ *
+ * One process has all its visible GPUs; under Slurm or mpirun each process has one GPU and NCCL's id goes through a
+ * shared file. Sizes are nccl-tests': `bytes` is the whole buffer (all-gather: the gathered one; all-to-all: what a
+ * rank sends, itself included; send-recv: one message, each rank to the next). Calls follow one another in a stream, 20
+ * a repeat as nccl-tests has them; the time is one call's, the slowest GPU's. Out of place. Sums for reductions.
+ *
+ * Exported to collectives.csv: the columns of NVIDIA aiconfigurator's nccl_perf table.
+ */
+#include "calibration/measure/family.h"
+
+static const char *const ops[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                  "reduce",     "all-to-all", "send-recv",      NULL};
+static const char *const dtypes[] = {"fp32", "fp16", "bf16", NULL};
+static const OrrShapeColumn columns[] = {
+    {"op", ops, TRUE}, {"dtype", dtypes, TRUE}, {"ranks", NULL, TRUE}, {"bytes", NULL, FALSE}, {NULL, NULL, FALSE}};
+
+static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
+  for (int op = 0; ops[op]; op++)
+    for (gint64 bytes = 1024; bytes <= (gint64)1 << 33; bytes *= 2) {
+      const gint64 values[] = {op, 1, facts->n_ranks, bytes};
+      orr_family_add(family, shapes, values);
+    }
+}
+
+static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
+  (void)facts;
+  const double n = shape->at[2], bytes = shape->at[3];
+  const double share[] = {2 * (n - 1) / n, (n - 1) / n, (n - 1) / n, 1, 1, (n - 1) / n, 1};
+  return (OrrShapeWork){.bytes = bytes * share[shape->at[0]], .dtype = ORR_FP32, .bytes_per_s = 2e11};
+}
+
+static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
+  static const char *const op_words[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                         "reduce",     "alltoall",   "send_recv"};
+  static const char *const dtype_words[] = {"float", "half", "bfloat16"};
+  g_autofree char *system = orr_measure_device_name(row->device);
+  g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%" G_GINT64_FORMAT ",%.6g\n", system,
+                         dtype_words[shape->at[1]], row->nccl, op_words[shape->at[0]], (int)shape->at[2], shape->at[3],
+                         row->median_us);
+  return TRUE;
+}
+
+static const OrrMeasureTable tables[] = {
+    {"collectives.csv", "system,table,dtype,version,op,n_gpus,bytes,latency_us", line}, {NULL, NULL, NULL}};
+
+const OrrMeasureFamily orr_family_collective = {
+    .entry = {"collective", "NCCL over all GPUs of the job: seven collectives, 1 KiB to 8 GiB.", NULL},
+    .columns = columns,
+    .min_gpus = 2,
+    .untold = "collectives",
+    .plan = plan,
+    .work = work,
+    .tables = tables};

@@ -1,0 +1,291 @@
+/*
+ * measure_plan.c - see measure_plan.h.
+ *
+ * Candidates lie slice by slice in one array. A slice keeps its best candidate until something of it is marked, so that
+ * a step costs one slice's work: shapes x measured distances.
+ */
+#include "calibration/measure/measure_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NEIGHBOURS = 6 };
+
+typedef enum { OPEN, MEASURED, DROPPED } State;
+
+typedef struct {
+  OrrShape shape;
+  double x[ORR_SHAPE_COLUMNS]; /* place: log2 of each interpolated number, scaled to [0, 1] within the slice */
+  double roofline_s, residual; /* log(time / roofline), where measured */
+  double disagreement;         /* e of measure_plan.h, where measured */
+  State state;
+} Candidate;
+
+typedef struct {
+  guint begin, end;
+  guint n_axes, n_measured;
+  gboolean is_fresh; /* @best and @score hold */
+  gint64 best;
+  double score;
+} Slice;
+
+struct OrrMeasurePlan {
+  const OrrBenchFacts *facts;
+  double longest_s;
+  GArray *candidates; /* of Candidate */
+  GArray *slices;     /* of Slice */
+  GHashTable *places; /* of OrrShape * (in candidates' copies): index + 1 */
+};
+
+static guint shape_hash(gconstpointer key) {
+  const OrrShape *shape = key;
+  guint64 hash = (guint64)(gsize)shape->family;
+  for (guint c = 0; c < ORR_SHAPE_COLUMNS; c++)
+    hash = (hash ^ (guint64)shape->at[c]) * G_GUINT64_CONSTANT(1099511628211);
+  return (guint)(hash ^ hash >> 32);
+}
+
+static gboolean shape_equal(gconstpointer a, gconstpointer b) {
+  const OrrShape *x = a, *y = b;
+  return x->family == y->family && memcmp(x->at, y->at, sizeof x->at) == 0;
+}
+
+OrrMeasurePlan *orr_measure_plan_new(const OrrBenchFacts *facts, double longest_s) {
+  OrrMeasurePlan *plan = g_new0(OrrMeasurePlan, 1);
+  plan->facts = facts;
+  plan->longest_s = longest_s;
+  plan->candidates = g_array_new(FALSE, TRUE, sizeof(Candidate));
+  plan->slices = g_array_new(FALSE, TRUE, sizeof(Slice));
+  plan->places = g_hash_table_new_full(shape_hash, shape_equal, g_free, NULL);
+  return plan;
+}
+
+void orr_measure_plan_free(OrrMeasurePlan *plan) {
+  if (!plan) return;
+  g_array_unref(plan->candidates);
+  g_array_unref(plan->slices);
+  g_hash_table_unref(plan->places);
+  g_free(plan);
+}
+
+static Candidate *candidate_at(const OrrMeasurePlan *plan, guint index) {
+  return &g_array_index(plan->candidates, Candidate, index);
+}
+
+/* --- Filling it --- */
+
+static gboolean is_axis(const OrrShapeColumn *column) { return !column->words && !column->is_slice; }
+
+static gboolean same_slice(const OrrShape *a, const OrrShape *b) {
+  for (guint c = 0; a->family->columns[c].name; c++)
+    if (!is_axis(&a->family->columns[c]) && a->at[c] != b->at[c]) return FALSE;
+  return a->family == b->family;
+}
+
+static void scale_axis(OrrMeasurePlan *plan, const Slice *slice, guint column, guint axis) {
+  double low = INFINITY, high = -INFINITY;
+  for (guint i = slice->begin; i < slice->end; i++) {
+    const double x = log2(1.0 + candidate_at(plan, i)->shape.at[column]);
+    low = fmin(low, x);
+    high = fmax(high, x);
+  }
+  for (guint i = slice->begin; i < slice->end; i++) {
+    Candidate *candidate = candidate_at(plan, i);
+    candidate->x[axis] = high > low ? (log2(1.0 + candidate->shape.at[column]) - low) / (high - low) : 0;
+  }
+}
+
+static void add_slice(OrrMeasurePlan *plan, guint begin, guint end) {
+  Slice slice = {.begin = begin, .end = end};
+  const OrrShapeColumn *columns = candidate_at(plan, begin)->shape.family->columns;
+  for (guint c = 0; columns[c].name; c++)
+    if (is_axis(&columns[c])) scale_axis(plan, &slice, c, slice.n_axes++);
+  g_array_append_val(plan->slices, slice);
+}
+
+static void add_candidate(OrrMeasurePlan *plan, const OrrShape *shape) {
+  const OrrShapeWork work = shape->family->work(shape, plan->facts);
+  Candidate candidate = {.shape = *shape, .roofline_s = orr_family_roofline(shape, plan->facts)};
+  if (candidate.roofline_s > plan->longest_s || work.bytes > 0.8 * plan->facts->memory_bytes ||
+      g_hash_table_contains(plan->places, shape))
+    return;
+  g_array_append_val(plan->candidates, candidate);
+  g_hash_table_insert(plan->places, g_memdup2(shape, sizeof *shape), GUINT_TO_POINTER(plan->candidates->len));
+}
+
+/* The shapes of a family's plan, with those of a slice together: in the order of each slice's first. */
+void orr_measure_plan_add(OrrMeasurePlan *plan, const OrrMeasureFamily *family) {
+  g_autoptr(GArray) shapes = g_array_new(FALSE, FALSE, sizeof(OrrShape));
+  family->plan(family, plan->facts, shapes);
+  g_autofree gboolean *is_taken = g_new0(gboolean, shapes->len + 1);
+  for (guint first = 0; first < shapes->len; first++) {
+    if (is_taken[first]) continue;
+    const guint begin = plan->candidates->len;
+    for (guint i = first; i < shapes->len; i++) {
+      if (is_taken[i] || !same_slice(&g_array_index(shapes, OrrShape, first), &g_array_index(shapes, OrrShape, i)))
+        continue;
+      is_taken[i] = TRUE;
+      add_candidate(plan, &g_array_index(shapes, OrrShape, i));
+    }
+    if (plan->candidates->len > begin) add_slice(plan, begin, plan->candidates->len);
+  }
+}
+
+/* --- What is known --- */
+
+static double distance2(const Candidate *a, const Candidate *b, guint n_axes) {
+  double sum = 0;
+  for (guint i = 0; i < n_axes; i++) sum += (a->x[i] - b->x[i]) * (a->x[i] - b->x[i]);
+  return sum;
+}
+
+typedef struct {
+  guint n, at[NEIGHBOURS];
+  double d2[NEIGHBOURS];
+} Near;
+
+/* The nearest measured candidates of the slice but for @self, nearest first. */
+static Near near_of(const OrrMeasurePlan *plan, const Slice *slice, guint self) {
+  Near near = {0};
+  const Candidate *candidate = candidate_at(plan, self);
+  for (guint i = slice->begin; i < slice->end; i++) {
+    const Candidate *other = candidate_at(plan, i);
+    if (other->state != MEASURED || i == self) continue;
+    const double d2 = distance2(candidate, other, slice->n_axes);
+    guint at = near.n < NEIGHBOURS ? near.n++ : NEIGHBOURS;
+    while (at > 0 && near.d2[at - 1] > d2) {
+      if (at < NEIGHBOURS) near.at[at] = near.at[at - 1], near.d2[at] = near.d2[at - 1];
+      at--;
+    }
+    if (at < NEIGHBOURS) near.at[at] = i, near.d2[at] = d2;
+  }
+  return near;
+}
+
+/* The neighbours' mean of what @offset points to, weighted by 1/d^2. */
+static double blend(const OrrMeasurePlan *plan, const Near *near, size_t offset) {
+  double sum = 0, weights = 0;
+  for (guint i = 0; i < near->n; i++) {
+    const double weight = 1 / fmax(near->d2[i], 1e-9);
+    sum += weight * G_STRUCT_MEMBER(double, candidate_at(plan, near->at[i]), offset);
+    weights += weight;
+  }
+  return near->n ? sum / weights : NAN;
+}
+
+static void leave_each_out(const OrrMeasurePlan *plan, const Slice *slice) {
+  for (guint i = slice->begin; i < slice->end; i++) {
+    Candidate *candidate = candidate_at(plan, i);
+    if (candidate->state != MEASURED) continue;
+    const Near near = near_of(plan, slice, i);
+    candidate->disagreement = fabs(blend(plan, &near, offsetof(Candidate, residual)) - candidate->residual);
+  }
+}
+
+static Slice *slice_of(const OrrMeasurePlan *plan, guint candidate) {
+  guint low = 0, high = plan->slices->len;
+  while (high - low > 1) {
+    const guint middle = (low + high) / 2;
+    if (g_array_index(plan->slices, Slice, middle).begin <= candidate)
+      low = middle;
+    else
+      high = middle;
+  }
+  return &g_array_index(plan->slices, Slice, low);
+}
+
+static Candidate *touch(OrrMeasurePlan *plan, const OrrShape *shape, Slice **ret_slice) {
+  const guint place = GPOINTER_TO_UINT(g_hash_table_lookup(plan->places, shape));
+  if (!place) return NULL;
+  *ret_slice = slice_of(plan, place - 1);
+  (*ret_slice)->is_fresh = FALSE;
+  return candidate_at(plan, place - 1);
+}
+
+gboolean orr_measure_plan_mark(OrrMeasurePlan *plan, const OrrShape *shape, double us) {
+  Slice *slice = NULL;
+  Candidate *candidate = touch(plan, shape, &slice);
+  if (!candidate) return FALSE;
+  if (candidate->state != MEASURED) slice->n_measured++;
+  candidate->state = MEASURED;
+  candidate->residual = log(us * 1e-6 / candidate->roofline_s);
+  return TRUE;
+}
+
+void orr_measure_plan_drop(OrrMeasurePlan *plan, const OrrShape *shape) {
+  Slice *slice = NULL;
+  Candidate *candidate = touch(plan, shape, &slice);
+  if (candidate && candidate->state == OPEN) candidate->state = DROPPED;
+}
+
+/* --- What is next --- */
+
+/* How far from all that is measured; the first of a slice is the one nearest to its middle. */
+static double seed_score(const OrrMeasurePlan *plan, const Slice *slice, guint index) {
+  const Near near = near_of(plan, slice, index);
+  if (near.n) return near.d2[0];
+  double d2 = 0;
+  const Candidate *candidate = candidate_at(plan, index);
+  for (guint i = 0; i < slice->n_axes; i++) d2 += (candidate->x[i] - 0.5) * (candidate->x[i] - 0.5);
+  return -d2;
+}
+
+static double fit_score(const OrrMeasurePlan *plan, const Slice *slice, guint index) {
+  const Near near = near_of(plan, slice, index);
+  return blend(plan, &near, offsetof(Candidate, disagreement)) * sqrt(near.d2[0]);
+}
+
+static gboolean is_seeding(const Slice *slice) { return slice->n_measured < 2 * slice->n_axes + 1; }
+
+static void refresh(OrrMeasurePlan *plan, Slice *slice) {
+  const gboolean seeding = is_seeding(slice);
+  slice->is_fresh = TRUE;
+  slice->best = -1;
+  slice->score = -INFINITY;
+  if (!seeding) leave_each_out(plan, slice);
+  for (guint i = slice->begin; i < slice->end; i++) {
+    if (candidate_at(plan, i)->state != OPEN) continue;
+    const double score = seeding ? seed_score(plan, slice, i) : fit_score(plan, slice, i);
+    if (slice->best < 0 || score > slice->score) slice->best = i, slice->score = score;
+  }
+}
+
+gint64 orr_measure_plan_next(OrrMeasurePlan *plan, double *ret_score) {
+  const Slice *best = NULL;
+  for (guint s = 0; s < plan->slices->len; s++) {
+    Slice *slice = &g_array_index(plan->slices, Slice, s);
+    if (!slice->is_fresh) refresh(plan, slice);
+    if (slice->best < 0) continue;
+    const gboolean seeds = is_seeding(slice);
+    if (!best || (seeds && (!is_seeding(best) || slice->n_measured < best->n_measured)) ||
+        (!seeds && !is_seeding(best) && slice->score > best->score))
+      best = slice;
+  }
+  if (ret_score && best) *ret_score = is_seeding(best) ? INFINITY : best->score;
+  return best ? best->best : -1;
+}
+
+const OrrShape *orr_measure_plan_shape(const OrrMeasurePlan *plan, gint64 index) {
+  return index >= 0 && index < plan->candidates->len ? &candidate_at(plan, (guint)index)->shape : NULL;
+}
+
+OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasureFamily *family) {
+  OrrPlanState state = {.disagreement = NAN};
+  double sum = 0;
+  guint n = 0;
+  for (guint s = 0; s < plan->slices->len; s++) {
+    const Slice *slice = &g_array_index(plan->slices, Slice, s);
+    if (candidate_at(plan, slice->begin)->shape.family != family) continue;
+    if (slice->n_measured > 1) leave_each_out(plan, slice);
+    for (guint i = slice->begin; i < slice->end; i++) {
+      const Candidate *candidate = candidate_at(plan, i);
+      state.n_planned += candidate->state != DROPPED;
+      state.n_measured += candidate->state == MEASURED;
+      if (candidate->state != MEASURED || slice->n_measured < 2) continue;
+      sum += candidate->disagreement;
+      n++;
+    }
+  }
+  if (n) state.disagreement = sum / n;
+  return state;
+}

@@ -1,0 +1,51 @@
+/*
+ * measure_plan.h - which shape to measure next.
+ *
+ * Shapes that differ in a number alone make a slice (one dtype and layout, say): a table that will be interpolated. The
+ * budget goes where the table is worst:
+ *
+ *   1. Until a slice has its seeds (2 for each axis and 1), the shape farthest from what is measured, in log2 of the
+ *      numbers, each axis scaled to [0, 1]; all slices in turn (Gonzalez 1985: farthest-point traversal).
+ *   2. Then each measured point is left out: its residual r = log(time / roofline) is guessed from its nearest
+ *      neighbours, weighted by 1/d^2 (Shepard 1968), and e = |guess - r| is how much the neighbours disagree. A shape
+ *      not yet measured scores the weighted e of its neighbours times its distance to the nearest of them; the highest
+ *      score of all slices is next.
+ *
+ * Deterministic: ties go to the shape that comes first in the plan.
+ */
+#ifndef ORR_MEASURE_PLAN_H
+#define ORR_MEASURE_PLAN_H
+
+#include "calibration/measure/family.h"
+
+G_BEGIN_DECLS
+
+typedef struct OrrMeasurePlan OrrMeasurePlan;
+
+/* Shapes that the roofline gives more than @longest_s, or that need more than the device's memory, are left out. */
+OrrMeasurePlan *orr_measure_plan_new(const OrrBenchFacts *facts, double longest_s);
+void orr_measure_plan_free(OrrMeasurePlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMeasurePlan, orr_measure_plan_free)
+
+void orr_measure_plan_add(OrrMeasurePlan *plan, const OrrMeasureFamily *family);
+
+/* @shape took @us; FALSE where it is not in the plan. */
+gboolean orr_measure_plan_mark(OrrMeasurePlan *plan, const OrrShape *shape, double us);
+void orr_measure_plan_drop(OrrMeasurePlan *plan, const OrrShape *shape); /* cannot be measured here */
+
+/* The index of the shape to measure next, -1 when none is left; @ret_score (may be NULL): its score, INFINITY: a seed.
+ */
+gint64 orr_measure_plan_next(OrrMeasurePlan *plan, double *ret_score);
+const OrrShape *orr_measure_plan_shape(const OrrMeasurePlan *plan, gint64 index);
+
+/* Of one family: shapes planned and measured, and the mean of e over its measured points (NAN below two). */
+typedef struct {
+  guint n_planned, n_measured;
+  double disagreement;
+} OrrPlanState;
+
+OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasureFamily *family);
+
+G_END_DECLS
+
+#endif

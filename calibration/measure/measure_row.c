@@ -1,0 +1,126 @@
+#include "calibration/measure/measure_row.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibration/measure/family.h"
+
+static const char *const verified_words[] = {"yes", "no", "unchecked", NULL};
+
+#define COLUMN(name_, kind_, member_, unit_, sentence_)                                                                \
+  {                                                                                                                    \
+    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRow, member_), .sentence = sentence_, .unit = unit_,    \
+    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+  }
+#define TEXT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
+#define NUMBER(name_, member_, unit_, sentence_) COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
+#define COUNT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
+
+static const OrrField fields[] = {
+    TEXT("family", family, "Family of microkernels."),
+    TEXT("shape", shape, "What was asked of it: each column of the family as key=value."),
+    NUMBER("median-us", median_us, ORR_UNIT_NONE, "Time of one call in microseconds, median over the repeats."),
+    NUMBER("best-us", best_us, ORR_UNIT_NONE, "The fastest repeat's, in microseconds."),
+    NUMBER("spread", spread, ORR_UNIT_FRACTION, "Between the 10th and the 90th percentile, as a share of the median."),
+    COUNT("repeats", repeats, "Repeats that were timed."),
+    COUNT("calls", calls, "Calls a repeat."),
+    TEXT("method", method, "graph: calls replayed from a CUDA graph; stream: launched one by one; host: a wall clock."),
+    NUMBER("flops", flops, ORR_UNIT_NONE, "FLOPs of one call."),
+    NUMBER("bytes", bytes, ORR_UNIT_BYTES, "Bytes that one call must move at least."),
+    NUMBER("watts", watts, ORR_UNIT_WATTS, "Board power while it ran (NVML)."),
+    NUMBER("sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ, "Clock of the SMs while it ran (NVML)."),
+    NUMBER("memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ, "Clock of the memory while it ran (NVML)."),
+    {.name = "verified",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(OrrMeasureRow, verified),
+     .words = verified_words,
+     .sentence = "Whether a sample of the output equals a double-precision reference; unchecked: there is none.",
+     .flags = ORR_FIELD_OPTIONAL},
+    NUMBER("max-error", max_error, ORR_UNIT_NONE, "Largest error of the sample, relative to the output's scale."),
+    TEXT("device", device, "The device, as its driver calls it."),
+    TEXT("driver", driver, "Version of the driver."),
+    TEXT("cuda", cuda, "Version of CUDA's runtime."),
+    TEXT("cublas", cublas, "Version of cuBLASLt."),
+    TEXT("cudnn", cudnn, "Version of cuDNN."),
+    TEXT("nccl", nccl, "Version of NCCL."),
+    COUNT("n-ranks", n_ranks, "GPUs of the job."),
+    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the SMs' clock may be."),
+    NUMBER("power-limit-watts", power_limit_watts, ORR_UNIT_WATTS, "The board's power limit."),
+    TEXT("date", date, "When the calibration was begun (UTC, ISO 8601)."),
+};
+const OrrFieldTable orr_measure_row_table =
+    ORR_FIELD_TABLE("kernel_sample", "One row a microkernel that was measured.", OrrMeasureRow, fields);
+
+static int verified_of(const OrrVerdict *verdict) {
+  if (!verdict || verdict->n_samples == 0) return ORR_VERIFIED_UNCHECKED;
+  return verdict->max_error <= verdict->limit ? ORR_VERIFIED_YES : ORR_VERIFIED_NO; /* NaN: no */
+}
+
+void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrShapeWork *work,
+                          const OrrBenchFacts *facts, const OrrTiming *timing, const OrrVerdict *verdict,
+                          const char *date) {
+  *row = (OrrMeasureRow){
+      .family = g_strdup(shape->family->entry.name),
+      .shape = orr_shape_text(shape),
+      .median_us = timing->median_us,
+      .best_us = timing->best_us,
+      .spread = timing->spread,
+      .repeats = timing->repeats,
+      .calls = timing->calls,
+      .method = g_strdup(timing->method),
+      .flops = work->flops,
+      .bytes = work->bytes,
+      .watts = timing->watts,
+      .sm_clock_hz = timing->sm_clock_hz,
+      .memory_clock_hz = timing->memory_clock_hz,
+      .verified = verified_of(verdict),
+      .max_error = verdict && verdict->n_samples ? verdict->max_error : NAN,
+      .device = g_strdup(facts->device),
+      .driver = g_strdup(facts->driver),
+      .cuda = g_strdup(facts->cuda),
+      .cublas = g_strdup(facts->cublas),
+      .cudnn = g_strdup(facts->cudnn),
+      .nccl = g_strdup(facts->nccl),
+      .n_ranks = facts->n_ranks,
+      .sm_clock_limit_hz = facts->sm_clock_limit_hz,
+      .power_limit_watts = facts->power_limit_watts,
+      .date = g_strdup(date),
+  };
+}
+
+/* Both unknown counts as equal. */
+static gboolean same_number(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts) {
+  return g_strcmp0(row->device, facts->device) == 0 && g_strcmp0(row->driver, facts->driver) == 0 &&
+         g_strcmp0(row->cuda, facts->cuda) == 0 && g_strcmp0(row->cublas, facts->cublas) == 0 &&
+         g_strcmp0(row->cudnn, facts->cudnn) == 0 && g_strcmp0(row->nccl, facts->nccl) == 0 &&
+         row->n_ranks == facts->n_ranks && same_number(row->sm_clock_limit_hz, facts->sm_clock_limit_hz) &&
+         same_number(row->power_limit_watts, facts->power_limit_watts);
+}
+
+/* What drivers call the devices of topologies/devices/. */
+static const struct {
+  const char *driver, *name;
+} device_names[] = {
+    {"NVIDIA A100-SXM4-40GB", "a100-40gb-sxm"},
+    {"NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"},
+    {"NVIDIA B200", "b200"},
+    {"NVIDIA GB200", "gb200"},
+    {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+    {"NVIDIA H200", "h200-sxm"},
+    {"NVIDIA L40S", "l40s"},
+};
+
+char *orr_measure_device_name(const char *device) {
+  for (guint i = 0; i < G_N_ELEMENTS(device_names); i++)
+    if (strcmp(device_names[i].driver, device) == 0) return g_strdup(device_names[i].name);
+  GString *name = g_string_new(NULL);
+  for (const char *c = device; *c; c++)
+    if (g_ascii_isalnum(*c))
+      g_string_append_c(name, g_ascii_tolower(*c));
+    else if (name->len && name->str[name->len - 1] != '-')
+      g_string_append_c(name, '-');
+  while (name->len && name->str[name->len - 1] == '-') g_string_truncate(name, name->len - 1);
+  return g_string_free(name, FALSE);
+}

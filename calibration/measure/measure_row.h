@@ -1,0 +1,46 @@
+/*
+ * measure_row.h - one measured kernel with everything that it was measured with: a row of table kernel_sample.
+ */
+#ifndef ORR_MEASURE_ROW_H
+#define ORR_MEASURE_ROW_H
+
+#include "calibration/measure/device_layer.h"
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_VERIFIED_YES, ORR_VERIFIED_NO, ORR_VERIFIED_UNCHECKED } OrrVerified;
+
+typedef struct {
+  char *family, *shape; /* shape.h's text */
+  double median_us, best_us, spread;
+  gint64 repeats, calls;
+  char *method;
+  double flops, bytes;
+  double watts, sm_clock_hz, memory_clock_hz;
+  int verified; /* OrrVerified */
+  double max_error;
+  char *device, *driver, *cuda, *cublas, *cudnn, *nccl;
+  gint64 n_ranks;
+  double sm_clock_limit_hz, power_limit_watts;
+  char *date; /* UTC, ISO 8601 */
+} OrrMeasureRow;
+
+extern const OrrFieldTable orr_measure_row_table;
+
+/* Copies what it needs; clear with orr_fields_clear(&orr_measure_row_table, row). */
+void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrShapeWork *work,
+                          const OrrBenchFacts *facts, const OrrTiming *timing, const OrrVerdict *verdict,
+                          const char *date);
+
+/* TRUE where @row was measured on the same device under the same driver, libraries, clock and power limit, over as many
+ * ranks: then it need not be measured again. */
+gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts);
+
+/* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the name in kebab-case. Newly
+ * allocated. */
+char *orr_measure_device_name(const char *device);
+
+G_END_DECLS
+
+#endif

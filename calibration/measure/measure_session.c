@@ -1,0 +1,143 @@
+#include "calibration/measure/measure_session.h"
+
+#include <string.h>
+
+#include "sim/base/fault.h"
+
+const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02, .burst_s = 0.12, .min_repeats = 7, .max_repeats = 200};
+
+enum { LONGEST_MS = 100 }; /* of one call, by the roofline: a burst of seven is then below a second */
+
+typedef struct {
+  const OrrDeviceLayer *layer;
+  OrrBench *bench;
+  const OrrMeasureOrder *order;
+  const OrrBenchFacts *facts;
+  OrrMeasurePlan *plan;
+  OrrMeasureOutcome outcome;
+  GHashTable *told; /* reasons for passing over, each told once */
+} Session;
+
+static void note(Session *session, const char *reason) {
+  session->outcome.n_passed_over++;
+  if (!g_hash_table_add(session->told, g_strdup(reason)) || !session->order->note) return;
+  session->order->note(reason, session->order->user);
+}
+
+/* --- The plan --- */
+
+/* In a job of several ranks, what rank 0 measures alone. */
+static gboolean is_for_all(const OrrMeasureFamily *family) { return family->min_gpus > 1; }
+
+static void add_families(Session *session, gboolean for_all) {
+  const gint64 n_gpus = MAX(session->facts->n_gpus, session->facts->n_ranks);
+  for (const OrrMeasureFamily *const *family = session->order->families; *family; family++)
+    if (is_for_all(*family) == for_all && n_gpus >= (*family)->min_gpus) orr_measure_plan_add(session->plan, *family);
+}
+
+static void mark_known(Session *session) {
+  for (guint i = 0; session->order->known && i < session->order->known->len; i++) {
+    const OrrMeasureRow *row = &g_array_index(session->order->known, OrrMeasureRow, i);
+    const OrrMeasureFamily *family = orr_family_find(row->family);
+    OrrShape shape;
+    if (!family || !orr_measure_row_is_of(row, session->facts) || row->verified == ORR_VERIFIED_NO ||
+        !orr_shape_parse(family, row->shape, &shape, NULL))
+      continue;
+    session->outcome.n_known += orr_measure_plan_mark(session->plan, &shape, row->median_us);
+  }
+}
+
+/* --- One shape --- */
+
+static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming *timing, const OrrVerdict *verdict,
+                        GError **error) {
+  const OrrShapeWork work = shape->family->work(shape, session->facts);
+  OrrMeasureRow row;
+  orr_measure_row_init(&row, shape, &work, session->facts, timing, verdict, session->order->date);
+  session->outcome.n_new++;
+  session->outcome.n_wrong += row.verified == ORR_VERIFIED_NO;
+  gboolean fine = session->facts->rank != 0 || session->order->row(&row, session->order->user, error);
+  orr_fields_clear(&orr_measure_row_table, &row);
+  return fine;
+}
+
+/* Verified before it is timed: repeats may work in place. */
+static gboolean run_kernel(Session *session, OrrKernel *kernel, const OrrShape *shape, GError **error) {
+  OrrTiming timing;
+  OrrVerdict verdict = {0};
+  if (!session->layer->verify(kernel, &verdict, error) ||
+      !session->layer->time(kernel, &session->order->rule, &timing, error))
+    return FALSE;
+  orr_measure_plan_mark(session->plan, shape, timing.median_us);
+  return hand_on(session, shape, &timing, &verdict, error);
+}
+
+static gboolean measure(Session *session, const OrrShape *shape, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  OrrKernel *kernel = session->layer->prepare(session->bench, shape, &reason);
+  if (kernel) {
+    gboolean fine = run_kernel(session, kernel, shape, &reason);
+    session->layer->release(kernel);
+    if (fine) return TRUE;
+  }
+  g_autofree char *text = orr_shape_text(shape);
+  if (g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE)) {
+    note(session, reason->message);
+    orr_measure_plan_drop(session->plan, shape);
+    return TRUE;
+  }
+  g_propagate_prefixed_error(error, g_steal_pointer(&reason), "%s %s: ", shape->family->entry.name, text);
+  return FALSE;
+}
+
+/* --- The budget --- */
+
+static gint64 pick(Session *session) {
+  session->outcome.spent_s = session->layer->clock_s(session->bench);
+  if (session->order->progress)
+    session->order->progress(session->outcome.spent_s, session->order->budget_s, session->order->user);
+  const gint64 next = orr_measure_plan_next(session->plan, NULL);
+  session->outcome.is_complete = next < 0;
+  return session->outcome.spent_s < session->order->budget_s ? next : -1;
+}
+
+/* With @together all ranks measure what rank 0 picks, and end when it does. */
+static gboolean spend(Session *session, gboolean together, GError **error) {
+  for (;;) {
+    gint64 next = pick(session);
+    if (together && !session->layer->agree(session->bench, &next, error)) return FALSE;
+    if (next < 0) return TRUE;
+    const OrrShape shape = *orr_measure_plan_shape(session->plan, next);
+    if (!measure(session, &shape, error)) return FALSE;
+  }
+}
+
+static gboolean run_part(Session *session, gboolean for_all, OrrPlanState *states, GError **error) {
+  session->plan = orr_measure_plan_new(session->facts, LONGEST_MS / 1e3);
+  add_families(session, for_all);
+  mark_known(session);
+  gboolean fine = spend(session, for_all, error);
+  for (guint i = 0; states && session->order->families[i]; i++)
+    if (is_for_all(session->order->families[i]) == for_all)
+      states[i] = orr_measure_plan_state(session->plan, session->order->families[i]);
+  orr_measure_plan_free(g_steal_pointer(&session->plan));
+  return fine;
+}
+
+gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench, const OrrMeasureOrder *order,
+                             OrrMeasureOutcome *ret_outcome, OrrPlanState *ret_states, GError **error) {
+  g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  Session session = {.layer = layer, .bench = bench, .order = order, .facts = layer->facts(bench), .told = told};
+  /* What all ranks measure comes first and may take half of the budget, so that the others are done then. */
+  OrrMeasureOrder together = *order;
+  together.budget_s = order->budget_s / 2;
+  session.order = &together;
+  if (!run_part(&session, TRUE, ret_states, error)) return FALSE;
+  gboolean is_complete = session.outcome.is_complete;
+  session.order = order;
+  if (session.facts->rank == 0 && !run_part(&session, FALSE, ret_states, error)) return FALSE;
+  session.outcome.is_complete = session.outcome.is_complete && is_complete;
+  session.outcome.spent_s = layer->clock_s(bench);
+  *ret_outcome = session.outcome;
+  return TRUE;
+}

@@ -1,0 +1,158 @@
+#include "calibration/measure/reference.h"
+
+#include <math.h>
+#include <string.h>
+
+gsize orr_format_bytes(OrrFormat format, gsize n) {
+  static const gsize bits[] = {32, 16, 16, 8, 4};
+  return (n * bits[format] + 7) / 8;
+}
+
+/* Sign, exponent and mantissa as IEEE has them: exponent 0 is subnormal. */
+static double decode_bits(guint bits, int n_exponent, int n_mantissa) {
+  const int bias = (1 << (n_exponent - 1)) - 1;
+  const guint mantissa = bits & ((1u << n_mantissa) - 1), exponent = bits >> n_mantissa & ((1u << n_exponent) - 1);
+  const double sign = bits >> (n_exponent + n_mantissa) & 1 ? -1 : 1;
+  if (exponent == 0) return sign * ldexp(mantissa, 1 - bias - n_mantissa);
+  return sign * ldexp(mantissa + (1u << n_mantissa), (int)exponent - bias - n_mantissa);
+}
+
+static double decode_half(guint16 bits) {
+  const guint exponent = bits >> 10 & 31;
+  if (exponent == 31) return bits & 1023 ? NAN : bits >> 15 ? -INFINITY : INFINITY;
+  return decode_bits(bits, 5, 10);
+}
+
+static double decode_float(guint32 bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+double orr_format_decode(OrrFormat format, const void *data, gsize index) {
+  const guint8 *bytes = data;
+  guint32 word;
+  guint16 half;
+  switch (format) {
+  case ORR_FORMAT_FP32:
+    memcpy(&word, bytes + 4 * index, sizeof word);
+    return decode_float(word);
+  case ORR_FORMAT_FP16:
+    memcpy(&half, bytes + 2 * index, sizeof half);
+    return decode_half(half);
+  case ORR_FORMAT_BF16:
+    memcpy(&half, bytes + 2 * index, sizeof half);
+    return decode_float((guint32)half << 16);
+  case ORR_FORMAT_E4M3:
+    return (bytes[index] & 0x7f) == 0x7f ? NAN : decode_bits(bytes[index], 4, 3);
+  default:
+    return decode_bits(bytes[index / 2] >> (index % 2 ? 4 : 0) & 15, 2, 1);
+  }
+}
+
+double orr_format_limit(OrrFormat format) {
+  static const double limits[] = {1e-4, 1e-2, 4e-2, 6e-2, 6e-2};
+  return limits[format];
+}
+
+double orr_reference_dot(OrrFormat format, const void *a, const void *b, gsize n) {
+  double sum = 0;
+  for (gsize i = 0; i < n; i++) sum += orr_format_decode(format, a, i) * orr_format_decode(format, b, i);
+  return sum;
+}
+
+/* --- Norms --- */
+
+static double mean_of(const double *x, gsize n) {
+  double sum = 0;
+  for (gsize i = 0; i < n; i++) sum += x[i];
+  return sum / (double)n;
+}
+
+static double mean_product(const double *x, const double *y, gsize n) {
+  double sum = 0;
+  for (gsize i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum / (double)n;
+}
+
+void orr_reference_rmsnorm(const double *x, const double *w, gsize n, double *ret_y) {
+  const double r = 1 / sqrt(mean_product(x, x, n) + 1e-5);
+  for (gsize i = 0; i < n; i++) ret_y[i] = x[i] * w[i] * r;
+}
+
+void orr_reference_rmsnorm_backward(const double *x, const double *w, const double *dy, gsize n, double *ret_dx) {
+  const double r = 1 / sqrt(mean_product(x, x, n) + 1e-5);
+  double gx = 0;
+  for (gsize i = 0; i < n; i++) gx += dy[i] * w[i] * x[i];
+  gx /= (double)n;
+  for (gsize i = 0; i < n; i++) ret_dx[i] = r * (dy[i] * w[i] - x[i] * r * r * gx);
+}
+
+static double deviation(const double *x, gsize n, double mean) {
+  double sum = 0;
+  for (gsize i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
+  return sqrt(sum / (double)n + 1e-5);
+}
+
+void orr_reference_layernorm(const double *x, const double *w, const double *b, gsize n, double *ret_y) {
+  const double mean = mean_of(x, n), sd = deviation(x, n, mean);
+  for (gsize i = 0; i < n; i++) ret_y[i] = (x[i] - mean) / sd * w[i] + b[i];
+}
+
+void orr_reference_layernorm_backward(const double *x, const double *w, const double *dy, gsize n, double *ret_dx) {
+  const double mean = mean_of(x, n), sd = deviation(x, n, mean);
+  double g = 0, gh = 0;
+  for (gsize i = 0; i < n; i++) g += dy[i] * w[i], gh += dy[i] * w[i] * (x[i] - mean) / sd;
+  g /= (double)n, gh /= (double)n;
+  for (gsize i = 0; i < n; i++) ret_dx[i] = (dy[i] * w[i] - g - (x[i] - mean) / sd * gh) / sd;
+}
+
+/* --- Elementwise, softmax --- */
+
+double orr_reference_gelu(double x) { return 0.5 * x * (1 + erf(x / sqrt(2))); }
+
+double orr_reference_silu(double x) { return x / (1 + exp(-x)); }
+
+static double max_of(const double *x, gsize n) {
+  double max = -INFINITY;
+  for (gsize i = 0; i < n; i++) max = fmax(max, x[i]);
+  return max;
+}
+
+void orr_reference_cross_entropy(const double *x, gsize n, gsize target, double *ret_dx) {
+  const double max = max_of(x, n);
+  double sum = 0;
+  for (gsize i = 0; i < n; i++) sum += exp(x[i] - max);
+  for (gsize i = 0; i < n; i++) ret_dx[i] = exp(x[i] - max) / sum - (i == target);
+}
+
+/* softmax(scale q k^T). Newly allocated. */
+static double *attention_weights(const double *q, const double *k, gsize n_seen, gsize dim, double scale) {
+  double *weights = g_new(double, n_seen), sum = 0;
+  for (gsize j = 0; j < n_seen; j++) weights[j] = scale * (double)dim * mean_product(q, k + j * dim, dim);
+  const double max = max_of(weights, n_seen);
+  for (gsize j = 0; j < n_seen; j++) sum += weights[j] = exp(weights[j] - max);
+  for (gsize j = 0; j < n_seen; j++) weights[j] /= sum;
+  return weights;
+}
+
+void orr_reference_attention(const double *q, const double *k, const double *v, gsize n_seen, gsize dim, gsize v_dim,
+                             double scale, double *ret_out) {
+  g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale);
+  for (gsize d = 0; d < v_dim; d++) ret_out[d] = 0;
+  for (gsize j = 0; j < n_seen; j++)
+    for (gsize d = 0; d < v_dim; d++) ret_out[d] += weights[j] * v[j * v_dim + d];
+}
+
+void orr_reference_attention_dq(const double *q, const double *k, const double *v, const double *d_out, gsize n_seen,
+                                gsize dim, gsize v_dim, double scale, double *ret_dq) {
+  g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale), *dp = g_new(double, n_seen);
+  double mean = 0;
+  for (gsize j = 0; j < n_seen; j++) {
+    dp[j] = (double)v_dim * mean_product(d_out, v + j * v_dim, v_dim);
+    mean += weights[j] * dp[j];
+  }
+  for (gsize d = 0; d < dim; d++) ret_dq[d] = 0;
+  for (gsize j = 0; j < n_seen; j++)
+    for (gsize d = 0; d < dim; d++) ret_dq[d] += scale * weights[j] * (dp[j] - mean) * k[j * dim + d];
+}

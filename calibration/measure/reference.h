@@ -1,0 +1,57 @@
+/*
+ * reference.h - double-precision references that measured kernels are verified against, on host memory.
+ *
+ * Formats are those of the device: IEEE binary32 and binary16, bfloat16, e4m3 (OCP FP8 1.0: bias 7, no infinity, 0x7f
+ * is NaN), e2m1 (OCP MX 1.0: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; two elements a byte, the lower nibble
+ * first).
+ */
+#ifndef ORR_REFERENCE_H
+#define ORR_REFERENCE_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_FORMAT_FP32, ORR_FORMAT_FP16, ORR_FORMAT_BF16, ORR_FORMAT_E4M3, ORR_FORMAT_E2M1 } OrrFormat;
+
+/* Bytes of @n elements. */
+gsize orr_format_bytes(OrrFormat format, gsize n);
+
+/* Element @index of @data. */
+double orr_format_decode(OrrFormat format, const void *data, gsize index);
+
+/* Largest error that a result in @format may have, relative to the scale of its sum: a few units in the last place, and
+ * for the 8 and 4-bit operands what their tensor cores' shorter accumulators lose. */
+double orr_format_limit(OrrFormat format);
+
+double orr_reference_dot(OrrFormat format, const void *a, const void *b, gsize n);
+
+/* y = x w / rms(x), rms = sqrt(mean(x^2) + 1e-5). */
+void orr_reference_rmsnorm(const double *x, const double *w, gsize n, double *ret_y);
+
+/* dx of the above: with r = 1 / rms and g = dy w,  dx = r (g - x r^2 mean(g x)). */
+void orr_reference_rmsnorm_backward(const double *x, const double *w, const double *dy, gsize n, double *ret_dx);
+
+/* y = (x - mean) w / sd + b, sd = sqrt(var + 1e-5). */
+void orr_reference_layernorm(const double *x, const double *w, const double *b, gsize n, double *ret_y);
+
+/* dx of the above: with h = (x - mean) / sd and g = dy w,  dx = (g - mean(g) - h mean(g h)) / sd. */
+void orr_reference_layernorm_backward(const double *x, const double *w, const double *dy, gsize n, double *ret_dx);
+
+double orr_reference_gelu(double x); /* x Phi(x), by the error function */
+double orr_reference_silu(double x); /* x / (1 + exp(-x)) */
+
+/* d loss / d logits of cross-entropy: softmax(x) - [i = target]. */
+void orr_reference_cross_entropy(const double *x, gsize n, gsize target, double *ret_dx);
+
+/* One query against the @n_seen keys that no mask hides: softmax(scale q k^T) v. */
+void orr_reference_attention(const double *q, const double *k, const double *v, gsize n_seen, gsize dim, gsize v_dim,
+                             double scale, double *ret_out);
+
+/* Its gradient by q: with p the weights and dp = d_out v^T,  dq = scale sum over j of p_j (dp_j - sum(p dp)) k_j. */
+void orr_reference_attention_dq(const double *q, const double *k, const double *v, const double *d_out, gsize n_seen,
+                                gsize dim, gsize v_dim, double scale, double *ret_dq);
+
+G_END_DECLS
+
+#endif

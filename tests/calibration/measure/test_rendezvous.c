@@ -1,0 +1,115 @@
+/*
+ * test_rendezvous.c - processes of a job find each other.
+ */
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calibration/measure/rendezvous.h"
+#include "sim/base/fault.h"
+
+static void forget_all(void) {
+  static const char *const names[] = {
+      "ORRERY_RENDEZVOUS", "SLURM_PROCID",         "SLURM_NTASKS",         "SLURM_LOCALID", "SLURM_JOB_ID",
+      "SLURM_STEP_ID",     "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",      "PMI_SIZE"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) g_unsetenv(names[i]);
+}
+
+static void set_slurm(const char *folder, const char *rank, const char *size) {
+  forget_all();
+  if (folder) g_setenv("ORRERY_RENDEZVOUS", folder, TRUE);
+  g_setenv("SLURM_PROCID", rank, TRUE);
+  g_setenv("SLURM_NTASKS", size, TRUE);
+  g_setenv("SLURM_JOB_ID", "42", TRUE);
+  g_setenv("SLURM_STEP_ID", "../7", TRUE);
+}
+
+/* A batch script's shell has Slurm's variables and is alone. */
+static void test_alone(void) {
+  g_auto(OrrRendezvous) alone = {0};
+  set_slurm(NULL, "0", "8");
+  g_assert_true(orr_rendezvous_init(&alone, NULL));
+  g_assert_cmpint(alone.n_ranks, ==, 1);
+  g_assert_null(alone.file);
+  gint64 number = 5;
+  g_assert_true(orr_rendezvous_share(&alone, &number, sizeof number, 0, NULL));
+  g_assert_cmpint(number, ==, 5);
+}
+
+static void test_launchers(void) {
+  g_auto(OrrRendezvous) slurm = {0}, mpi = {0};
+  set_slurm("/shared", "3", "8");
+  g_setenv("SLURM_LOCALID", "1", TRUE);
+  g_assert_true(orr_rendezvous_init(&slurm, NULL));
+  g_assert_cmpint(slurm.rank, ==, 3);
+  g_assert_cmpint(slurm.n_ranks, ==, 8);
+  g_assert_cmpint(slurm.local_rank, ==, 1);
+  g_assert_cmpstr(slurm.file, ==, "/shared/orrery-nccl-42-.._7"); /* no way out of the folder */
+  forget_all();
+  g_setenv("ORRERY_RENDEZVOUS", "/shared", TRUE);
+  g_setenv("OMPI_COMM_WORLD_RANK", "1", TRUE);
+  g_setenv("OMPI_COMM_WORLD_SIZE", "2", TRUE);
+  g_assert_true(orr_rendezvous_init(&mpi, NULL));
+  g_assert_cmpint(mpi.rank, ==, 1);
+  g_assert_cmpint(mpi.local_rank, ==, -1);
+}
+
+static void assert_nonsense(const char *rank, const char *size) {
+  g_autoptr(GError) error = NULL;
+  OrrRendezvous found;
+  set_slurm("/shared", rank, size);
+  g_assert_false(orr_rendezvous_init(&found, &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
+}
+
+static void test_nonsense(void) {
+  assert_nonsense("8", "8");
+  assert_nonsense("x", "8");
+  assert_nonsense("0", "");
+  assert_nonsense("-1", "8");
+}
+
+static int be_rank(const char *folder, const char *rank) {
+  g_auto(OrrRendezvous) own = {0};
+  char bytes[128] = "";
+  set_slurm(folder, rank, "3");
+  if (*rank == '0') strcpy(bytes, "the id");
+  if (!orr_rendezvous_init(&own, NULL) || !orr_rendezvous_share(&own, bytes, sizeof bytes, 20, NULL)) return 1;
+  return strcmp(bytes, "the id") == 0 ? 0 : 2;
+}
+
+/* Three processes, rank 0 last; then the file is removed, and who waits gives up in its time. */
+static void test_share(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-rendezvous-XXXXXX", NULL);
+  static const char *const ranks[] = {"1", "2", "0"};
+  pid_t children[G_N_ELEMENTS(ranks)];
+  for (guint i = 0; i < G_N_ELEMENTS(ranks); i++)
+    if ((children[i] = fork()) == 0) _exit(be_rank(folder, ranks[i]));
+  for (guint i = 0; i < G_N_ELEMENTS(ranks); i++) {
+    int status = 0;
+    g_assert_cmpint(waitpid(children[i], &status, 0), ==, children[i]);
+    g_assert_true(WIFEXITED(status));
+    g_assert_cmpint(WEXITSTATUS(status), ==, 0);
+  }
+  g_auto(OrrRendezvous) first = {0}, second = {0};
+  g_autoptr(GError) error = NULL;
+  char bytes[128];
+  set_slurm(folder, "0", "3");
+  g_assert_true(orr_rendezvous_init(&first, NULL));
+  orr_rendezvous_end(&first);
+  set_slurm(folder, "1", "3");
+  g_assert_true(orr_rendezvous_init(&second, NULL));
+  g_assert_false(orr_rendezvous_share(&second, bytes, sizeof bytes, 0.05, &error));
+  g_assert_nonnull(strstr(error->message, "waited 0.05 s"));
+  g_assert_cmpint(g_rmdir(folder), ==, 0); /* it is empty */
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/measure/rendezvous/alone", test_alone);
+  g_test_add_func("/measure/rendezvous/launchers", test_launchers);
+  g_test_add_func("/measure/rendezvous/nonsense", test_nonsense);
+  g_test_add_func("/measure/rendezvous/share", test_share);
+  return g_test_run();
+}
