@@ -41,6 +41,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 /* GEMM, ATTENTION, MEMORY, MOE. A COMM operator is not its business (0 s). */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
+/* "gemm fp8" where the profile holds no table for that operator in that format, so that another one or the datasheet
+ * stands in; NULL where it does, and for kernels that are answered by formula everywhere. Newly allocated. */
+char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
+
 /* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op as nccl-tests names it
  * ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv"), @bytes as nccl-tests
  * counts them. FALSE where the profile has no such rows for @n_ranks; the caller then models it. */

@@ -303,6 +303,11 @@ static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, d
   return best;
 }
 
+gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype) {
+  const OrrCostMoe *nearest = find_table(model, dtype == ORR_FP16 ? ORR_BF16 : dtype, 0);
+  return nearest && nearest->dtype == (dtype == ORR_FP16 ? ORR_BF16 : dtype);
+}
+
 /* What a measured layer of these sizes has, whatever its split; else 3. */
 static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
   for (guint i = 0; moe && i < moe->curves->len; i++) {

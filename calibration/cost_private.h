@@ -61,6 +61,7 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
 gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GError **error);
 void orr_cost_moe_free(OrrCostMoe *moe);
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op);
+gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype);
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
 

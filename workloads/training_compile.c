@@ -88,6 +88,23 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
   return planned && orr_program_seal(work->work.program, error);
 }
 
+/* FALSE with all that the profile does not hold, each once. */
+static gboolean check_missing(const OrrJob *job, const GArray *operators, GError **error) {
+  g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; job->world->on_missing == ORR_ON_MISSING_ERROR && i < operators->len; i++) {
+    char *what = orr_cost_missing(job->world->cost, &g_array_index(operators, OrrCostedOperator, i).op);
+    if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
+      g_ptr_array_add(missing, what);
+    else
+      g_free(what);
+  }
+  if (missing->len == 0) return TRUE;
+  g_ptr_array_add(missing, NULL);
+  g_autofree char *all = g_strjoinv(", ", (char **)missing->pdata);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the device's profile holds no %s (on-missing: error)", all);
+  return FALSE;
+}
+
 OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error) {
   OrrJob job;
   if (!orr_job_init(&job, params, world, error)) return NULL;
@@ -95,7 +112,7 @@ OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError 
   orr_training_costs_init(&costs, &job);
   g_autoptr(OrrWork) work = (OrrWork *)work_new(&job);
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  const gboolean compiled = compile(&job, &costs, training, error);
+  const gboolean compiled = check_missing(&job, costs.operators, error) && compile(&job, &costs, training, error);
   count_operators(&job, costs.operators);
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;

@@ -3,6 +3,8 @@
 #include "workloads/collective_bench.h"
 #include "workloads/training.h"
 
+const char *const orr_on_missing_words[] = {"fallback", "error", NULL};
+
 const char *const orr_fidelity_words[] = {"auto", "folded", "full", NULL};
 const char *const orr_time_words[] = {"gemm",    "attention", "memory-bound", "tp-comm", "pp-comm",
                                       "dp-comm", "optimizer", "host",         "bubble",  NULL};

@@ -21,6 +21,10 @@ G_BEGIN_DECLS
 typedef enum { ORR_FIDELITY_AUTO, ORR_FIDELITY_FOLDED, ORR_FIDELITY_FULL } OrrFidelity;
 extern const char *const orr_fidelity_words[]; /* "auto", "folded", "full", NULL */
 
+/* What becomes of operators that the profile does not hold: something stands in, flagged, or the run is refused. */
+typedef enum { ORR_ON_MISSING_FALLBACK, ORR_ON_MISSING_ERROR } OrrOnMissing;
+extern const char *const orr_on_missing_words[]; /* "fallback", "error", NULL */
+
 /* What a workload is compiled in; all of it outlives the compilation. */
 typedef struct {
   const OrrModel *model;
@@ -28,6 +32,7 @@ typedef struct {
   const OrrFabric *fabric;
   const OrrCostModel *cost;
   OrrFidelity fidelity;
+  OrrOnMissing on_missing;
 } OrrWorld;
 
 /* Where time goes. The order is that of reports. */

@@ -44,6 +44,13 @@ static const OrrField fields[] = {
      .sentence = "What shares links: SimGrid, nothing (ideal), or ideal where no link can be shared (auto).",
      .fallback = "auto",
      .words = engine_words},
+    {.name = "on-missing",
+     .kind = ORR_FIELD_WORD,
+     AT(on_missing),
+     .sentence = "What becomes of a device, operator or number format that no profile holds: another one or the "
+                 "datasheet stands in, flagged in the results (fallback), or the run is refused (error).",
+     .fallback = "fallback",
+     .words = orr_on_missing_words},
     {.name = "seed",
      .kind = ORR_FIELD_INT,
      AT(seed),

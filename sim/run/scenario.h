@@ -22,6 +22,7 @@ typedef struct {
   OrrChoice workload; /* of orr_workload_registry */
   int fidelity;       /* OrrFidelity */
   int engine;         /* OrrReplayEngine */
+  int on_missing;         /* OrrOnMissing */
   gint64 seed;
   OrrNode *validation; /* what a validation set adds (validate.h); NULL elsewhere */
 } OrrScenario;

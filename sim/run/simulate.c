@@ -125,6 +125,13 @@ static OrrOutcome *outcome_new(void) {
   return outcome;
 }
 
+/* What the profile's loading warns of is that the device was not measured. */
+static gboolean check_profile(const GPtrArray *warnings, GError **error) {
+  if (warnings->len == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)", (const char *)warnings->pdata[0]);
+  return FALSE;
+}
+
 OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
   const gint64 begin = g_get_monotonic_time();
   g_autoptr(OrrOutcome) outcome = outcome_new();
@@ -134,6 +141,7 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
     g_propagate_error(error, g_steal_pointer(&failure));
     return NULL;
   }
+  if (scenario->on_missing == ORR_ON_MISSING_ERROR && !check_profile(outcome->warnings, error)) return NULL;
   const OrrDevice *device = &scenario->cluster.device;
   g_auto(MeasuredDevice) measured = {0};
   measured.is_known = profile && load_measured_device(library, profile, &measured.device);
@@ -142,7 +150,8 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
   if (!cost) return NULL;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, scenario->seed, error);
   if (!fabric) return NULL;
-  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, scenario->fidelity};
+  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, scenario->fidelity,
+                          (OrrOnMissing)scenario->on_missing};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
   if (!work || !replay_and_collect(scenario, fabric, work, keep_spans, outcome, error)) return NULL;

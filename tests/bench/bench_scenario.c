@@ -45,7 +45,7 @@ static double take_apart(gconstpointer data) {
   g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, device, &error);
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, (guint64)scenario->seed, &error);
   bench_check(error);
-  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, ask->fidelity};
+  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, ask->fidelity, ORR_ON_MISSING_FALLBACK};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, &error);

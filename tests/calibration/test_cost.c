@@ -242,6 +242,23 @@ static void test_equal_work(void) {
   }
 }
 
+static void assert_missing(const OrrCostModel *model, OrrOperator op, const char *expected) {
+  g_autofree char *missing = orr_cost_missing(model, &op);
+  g_assert_cmpstr(missing, ==, expected);
+}
+
+/* 16-bit formats share a table; a kernel that memory bounds is by formula wherever it is, and so never missing. */
+static void test_missing(void) {
+  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n"
+                                                 "  source: s\n  m: \"1\"\n  rows:\n  - {n: 1, k: 1, us: \"5\"}\n");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, 8, 8, 8), NULL);
+  assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP16, 1, 8, 8, 8), NULL);
+  assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, 1, 8, 8, 8), "gemm fp8");
+  assert_missing(model, prefill(ORR_PASS_FORWARD, 1, 64, 8, 8), "attention prefill bf16");
+  assert_missing(model, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0), NULL);
+}
+
 /* Without rows: 4 batch heads s^2/2 d FLOPs at half of the peak, formula only. */
 static void test_attention_by_formula(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
@@ -270,7 +287,7 @@ static void test_collectives(void) {
   assert_collective(model, 100, 10, ORR_HOW_MEASURED);
   /* Over 10 us + 4 ns/B the rows are 10 / 10.4 and 40 / 50: half-way in logarithms sqrt(10 / 10.4 * 0.8), of 14 us. */
   assert_collective(model, 1000, 14 * sqrt(10 / 10.4 * 0.8), ORR_HOW_INTERPOLATED);
-  assert_collective(model, 10, 10, ORR_HOW_OUTSIDE);        /* bound by latency */
+  assert_collective(model, 10, 10, ORR_HOW_OUTSIDE);                          /* bound by latency */
   assert_collective(model, 30000, 40 + 20000 * 30 / 9900.0, ORR_HOW_OUTSIDE); /* 30 us for 9,900 B between the rows */
   OrrCost cost = {7, ORR_HOW_MEASURED};
   g_assert_false(orr_cost_collective(model, "all_reduce", 8, 100, &cost));
@@ -298,6 +315,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost/attention", test_attention);
   g_test_add_func("/cost/decode", test_decode);
   g_test_add_func("/cost/equal-work", test_equal_work);
+  g_test_add_func("/cost/missing", test_missing);
   g_test_add_func("/cost/attention-by-formula", test_attention_by_formula);
   g_test_add_func("/cost/collectives", test_collectives);
   return g_test_run();

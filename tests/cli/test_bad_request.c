@@ -35,6 +35,15 @@ static void test_settings(void) {
   assert_refused("run right.yaml --fidelity ful", 2, "did you mean 'full'?");
 }
 
+/* A device that lacks rows of its own stands in another's place, or the run is refused: as the scenario says. */
+static void test_on_missing(void) {
+  empty_folder();
+  put("right.yaml", GOOD, -1);
+  assert_refused("run right.yaml --db none --set cluster.device=a100-40gb-sxm --set on-missing=error", 2,
+                 "those of a100-80gb-sxm are carried to its datasheet (on-missing: error)");
+  assert_refused("run right.yaml --db none --set on-missing=erorr", 2, "did you mean 'error'?");
+}
+
 static void test_traces(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
@@ -202,6 +211,7 @@ static void test_check_two(void) {
 }
 
 static void add_tests(void) {
+  g_test_add_func("/bad-request/on-missing", test_on_missing);
   g_test_add_func("/bad-request/settings", test_settings);
   g_test_add_func("/bad-request/traces", test_traces);
   g_test_add_func("/bad-request/foreign-databases", test_foreign_databases);
