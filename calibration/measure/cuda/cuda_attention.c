@@ -2,8 +2,8 @@
  * cuda_attention.c - fused attention through cuDNN: the graph that its flash engines recognise (cuDNN Developer Guide,
  * "Fused Flash Attention fprop/bprop"; the same operations as cudnn-frontend's sdpa nodes).
  *
- *   forward    S = scale q k^T, masked to the lowest float; M = max S, E = exp(S - M), Z = sum E; P = E / Z; out = P v
- *              before a backward also stats = M + log Z
+ *   forward    S = scale q k^T, masked to the lowest float; M = max S, E = exp(S - M), Z = sum E; P = E / Z; out = P v;
+ *              stats = M + log Z, which the engines want even where nobody reads it
  *   backward   D = sum(d_out * out); P = exp(S - stats); dv = P^T d_out; dP = d_out v^T; dS = P (dP - D) scale;
  *              dk = dS^T q; dq = dS k                     (Dao et al. 2022, FlashAttention, algorithm 4)
  *
@@ -22,7 +22,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
-enum { SAMPLES = 4, Q = 0, K, V, OUT, EXTRA, D_OUT = 5, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
+enum { SAMPLES = 4, Q = 0, K, V, OUT, STATS, D_OUT, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
 
 typedef struct {
   gint64 batch, heads, kv_heads, rows, keys, dim, v_dim; /* rows: queries a sequence; keys: those and the prefix */
@@ -31,9 +31,10 @@ typedef struct {
   OrrFormat format;
   float scale;
   OrrCudnnGraph *forward, *backward; /* backward: NULL where forward is measured */
-  char *at[N_POINTERS];              /* EXTRA: stats, or the two arrays of lengths (EXTRA + 1: D_OUT's place) */
+  char *at[N_POINTERS];
   gsize stride[N_POINTERS];
-  gint32 *lengths; /* of keys, on the host; NULL: all are `keys` */
+  gint32 *lengths;           /* of keys, on the host; NULL: all are `keys` */
+  void *row_ends, *key_ends; /* lengths of both on the device */
   void *workspace;
 } Attention;
 
@@ -130,12 +131,12 @@ static OrrTensor *lengths_tensor(OrrCudnnGraph *graph, const Attention *a) {
   return orr_cudnn_real(graph, CUDNN_DATA_INT32, dims, strides);
 }
 
-static void build_forward(OrrCudnnGraph *graph, const Attention *a, gboolean with_stats) {
+static void build_forward(OrrCudnnGraph *graph, const Attention *a) {
   OrrTensor *q = real(graph, a, a->heads, a->rows, a->dim, FALSE),
             *k = real(graph, a, a->kv_heads, a->keys, a->dim, TRUE);
   OrrTensor *v = real(graph, a, a->kv_heads, a->keys, a->v_dim, FALSE),
             *out = real(graph, a, a->heads, a->rows, a->v_dim, FALSE);
-  OrrTensor *stats = with_stats ? stats_tensor(graph, a) : NULL;
+  OrrTensor *stats = stats_tensor(graph, a);
   OrrTensor *row_ends = a->is_mixed ? lengths_tensor(graph, a) : NULL;
   OrrTensor *key_ends = a->is_mixed ? lengths_tensor(graph, a) : NULL;
   OrrTensor *s = masked_scores(graph, a, q, k);
@@ -144,11 +145,9 @@ static void build_forward(OrrCudnnGraph *graph, const Attention *a, gboolean wit
   orr_cudnn_reduce(graph, CUDNN_REDUCE_TENSOR_MAX, s, max);
   OrrTensor *e = apply(graph, a, CUDNN_POINTWISE_EXP, apply(graph, a, CUDNN_POINTWISE_SUB, s, max), NULL);
   orr_cudnn_reduce(graph, CUDNN_REDUCE_TENSOR_ADD, e, sum);
-  if (stats) {
-    OrrTensor *log_sum = per_row(graph, a);
-    orr_cudnn_pointwise(graph, CUDNN_POINTWISE_LOG, -1, CUDNN_DATA_FLOAT, sum, NULL, NULL, log_sum);
-    orr_cudnn_pointwise(graph, CUDNN_POINTWISE_ADD, -1, CUDNN_DATA_FLOAT, max, log_sum, NULL, stats);
-  }
+  OrrTensor *log_sum = per_row(graph, a);
+  orr_cudnn_pointwise(graph, CUDNN_POINTWISE_LOG, -1, CUDNN_DATA_FLOAT, sum, NULL, NULL, log_sum);
+  orr_cudnn_pointwise(graph, CUDNN_POINTWISE_ADD, -1, CUDNN_DATA_FLOAT, max, log_sum, NULL, stats);
   orr_cudnn_pointwise(graph, CUDNN_POINTWISE_DIV, -1, CUDNN_DATA_FLOAT, e, sum, NULL, weights);
   orr_cudnn_matmul(graph, weights, v, out);
 }
@@ -212,13 +211,8 @@ static void build_backward(OrrCudnnGraph *graph, const Attention *a) {
 static void *place(const Attention *a, int tensor, guint set) { return a->at[tensor] + set * a->stride[tensor]; }
 
 static gboolean run_forward(const Attention *a, guint set, cudaStream_t stream, GError **error) {
-  void *pointers[] = {place(a, Q, set), place(a, K, set), place(a, V, set), place(a, OUT, set), NULL, NULL};
-  if (a->is_mixed) {
-    pointers[4] = a->at[EXTRA];
-    pointers[5] = a->at[EXTRA + 1];
-  } else if (a->backward) {
-    pointers[4] = place(a, EXTRA, set);
-  }
+  void *const pointers[] = {place(a, Q, set),     place(a, K, set), place(a, V, set), place(a, OUT, set),
+                            place(a, STATS, set), a->row_ends,      a->key_ends};
   return orr_cudnn_graph_launch(a->forward, pointers, a->workspace, stream, error);
 }
 
@@ -316,11 +310,11 @@ static gboolean allocate(OrrKernel *kernel, Attention *a, gboolean with_backward
   for (int tensor = Q; tensor <= last; tensor++) bytes += 2.0 * (double)sizes[tensor];
   orr_cuda_rotate(kernel, bytes);
   for (int tensor = Q; tensor <= last; tensor++) {
-    if (tensor == EXTRA) continue;
+    if (tensor == STATS) continue;
     if (!(a->at[tensor] = orr_cuda_random_sets(kernel, a->format, (gsize)sizes[tensor], &a->stride[tensor], error)))
       return FALSE;
   }
-  return !with_backward || (a->at[EXTRA] = orr_cuda_alloc_sets(kernel, (gsize)q * 4, &a->stride[EXTRA], error));
+  return (a->at[STATS] = orr_cuda_alloc_sets(kernel, (gsize)q * 4, &a->stride[STATS], error)) != NULL;
 }
 
 /* Sequence i has (i + 1) / batch of the keys. */
@@ -332,15 +326,15 @@ static gboolean make_lengths(OrrKernel *kernel, Attention *a, GError **error) {
     a->lengths[i] = (gint32)MAX(a->keys * (i + 1) / a->batch, 1);
   }
   const gsize bytes = (gsize)a->batch * sizeof(gint32);
-  return (a->at[EXTRA] = orr_cuda_upload(kernel, ones, bytes, error)) &&
-         (a->at[EXTRA + 1] = orr_cuda_upload(kernel, a->lengths, bytes, error));
+  return (a->row_ends = orr_cuda_upload(kernel, ones, bytes, error)) &&
+         (a->key_ends = orr_cuda_upload(kernel, a->lengths, bytes, error));
 }
 
 static gboolean plan(OrrKernel *kernel, Attention *a, gboolean with_backward, GError **error) {
   OrrCudnn *cudnn = orr_cudnn_of(kernel->bench, error);
   if (!cudnn) return FALSE;
   a->forward = orr_cudnn_graph_new(cudnn);
-  build_forward(a->forward, a, with_backward);
+  build_forward(a->forward, a);
   if (!orr_cudnn_graph_plan(a->forward, error)) return FALSE;
   gint64 workspace = orr_cudnn_graph_workspace(a->forward);
   if (with_backward) {
