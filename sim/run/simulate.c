@@ -145,13 +145,18 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
   const OrrDevice *device = &scenario->cluster.device;
   g_auto(MeasuredDevice) measured = {0};
   measured.is_known = profile && load_measured_device(library, profile, &measured.device);
+  if (profile && !measured.is_known)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("the library has no device %s, which the profile was measured on: its rows are taken as %s's",
+                        orr_profile_device(profile), device->name));
   g_autoptr(OrrCostModel) cost =
       orr_cost_model_new_scaled(profile, measured.is_known ? &measured.device : device, device, error);
   if (!cost) return NULL;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, scenario->seed, error);
   if (!fabric) return NULL;
-  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, scenario->fidelity,
-                          (OrrOnMissing)scenario->on_missing};
+  const OrrWorld world = {
+      &scenario->model, &scenario->cluster, fabric, cost, scenario->fidelity, (OrrOnMissing)scenario->on_missing};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
   if (!work || !replay_and_collect(scenario, fabric, work, keep_spans, outcome, error)) return NULL;
