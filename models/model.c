@@ -120,7 +120,19 @@ double orr_model_norm_parameters(const OrrModel *model) {
   return (model->norm == ORR_NORM_LAYERNORM && model->bias ? 2.0 : 1.0) * model->hidden;
 }
 
-double orr_model_layer_parameters(const OrrModel *model) {
+guint orr_model_n_layer_kinds(const OrrModel *model) {
+  (void)model;
+  return 1;
+}
+
+guint orr_model_layer_kind(const OrrModel *model, gint64 layer) {
+  (void)model;
+  (void)layer;
+  return 0;
+}
+
+double orr_model_layer_parameters(const OrrModel *model, guint kind) {
+  (void)kind;
   return layer_weights(model) + layer_biases(model) + 2 * orr_model_norm_parameters(model);
 }
 
@@ -131,7 +143,7 @@ double orr_model_embedding_parameters(const OrrModel *model) {
 }
 
 double orr_model_parameters(const OrrModel *model) {
-  return model->layers * orr_model_layer_parameters(model) + orr_model_embedding_parameters(model);
+  return model->layers * orr_model_layer_parameters(model, 0) + orr_model_embedding_parameters(model);
 }
 
 /* --- FLOPs of one forward pass --- */

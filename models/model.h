@@ -38,7 +38,13 @@ extern const OrrFieldTable orr_model_table;
 /* Fills the members that default to others (kv_heads, head_dim, ffn) and checks divisibility; findings at @place. */
 void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags);
 
-double orr_model_layer_parameters(const OrrModel *model);     /* one transformer layer */
+/* Layers of one kind are alike in all that costs or takes memory: a kind is a mixer (attention of one form, or what
+ * stands for it) and a feed-forward. Kinds count from 0 in the order of the first layer of each; a dense transformer
+ * has one. */
+guint orr_model_n_layer_kinds(const OrrModel *model);
+guint orr_model_layer_kind(const OrrModel *model, gint64 layer); /* of 0 .. layers - 1 */
+
+double orr_model_layer_parameters(const OrrModel *model, guint kind); /* one layer of that kind */
 /* Token (once when tied) and position embeddings, output layer when untied, final norm. */
 double orr_model_embedding_parameters(const OrrModel *model);
 double orr_model_norm_parameters(const OrrModel *model);      /* one norm: hidden, twice that with a bias */

@@ -4,6 +4,7 @@
 #include "models/operator.h"
 
 const char *const orr_kernels_words[] = {"modern", "eager", NULL};
+const char *const orr_group_words[] = {"tp", "cp", "ep", "etp", NULL};
 
 OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 m, gint64 n,
                               gint64 k) {
@@ -81,6 +82,8 @@ OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, 
       .name = name, .kind = ORR_OPERATOR_MEMORY, .pass = pass, .dtype = dtype, .flops = flops, .bytes = bytes};
 }
 
-OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorComm comm, double bytes) {
-  return (OrrOperator){.name = name, .kind = ORR_OPERATOR_COMM, .pass = pass, .comm = comm, .bytes = bytes};
+OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorGroup group, OrrOperatorComm comm,
+                              double bytes) {
+  return (OrrOperator){
+      .name = name, .kind = ORR_OPERATOR_COMM, .pass = pass, .comm = comm, .group = group, .bytes = bytes};
 }

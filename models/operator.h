@@ -7,7 +7,8 @@
  *   ATTENTION  one fused kernel (Flash): `batch` sequences, q_length queries over kv_length keys, heads, kv_heads,
  *              head_dim; causal halves the flops
  *   MEMORY     bound by HBM bandwidth: layer norm, softmax, GELU, dropout, residual add, embedding, optimizer
- *   COMM       a collective of the tensor-parallel group in the middle of a layer; `bytes` is NCCL's size
+ *   COMM       a collective of one of the groups that share a layer (`group`), in its middle; `bytes` is NCCL's size;
+ *              send-recv is one step of a ring: each rank sends `bytes` to the next and has them from the one before
  *   MOE        the routed experts of one rank: m tokens of the whole expert-parallel group, hidden size k, inner size n
  *              of a whole expert, each token to `topk` of `experts`; experts are split over expert_ep ranks and each of
  *              them over expert_tp. 3 projections: gate, up, down (SwiGLU); 2: up, down (squared ReLU)
@@ -34,7 +35,12 @@ typedef enum {
 typedef enum { ORR_KERNELS_MODERN, ORR_KERNELS_EAGER } OrrKernels;
 extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
 
-typedef enum { ORR_COMM_ALL_REDUCE, ORR_COMM_ALL_GATHER, ORR_COMM_REDUCE_SCATTER } OrrOperatorComm;
+typedef enum { ORR_COMM_ALL_REDUCE, ORR_COMM_ALL_GATHER, ORR_COMM_REDUCE_SCATTER, ORR_COMM_ALL_TO_ALL,
+               ORR_COMM_SEND_RECV } OrrOperatorComm;
+
+/* Who meets in a COMM: the ranks that share the layer's tensors, the sequence, the experts, or one expert's tensors. */
+typedef enum { ORR_GROUP_TP, ORR_GROUP_CP, ORR_GROUP_EP, ORR_GROUP_ETP, ORR_N_GROUPS } OrrOperatorGroup;
+extern const char *const orr_group_words[]; /* "tp", "cp", "ep", "etp", NULL */
 
 typedef struct {
   const char *name; /* static: "qkv", "attention-scores", "layer-norm" ... */
@@ -42,6 +48,8 @@ typedef struct {
   guint8 pass;      /* OrrPass */
   guint8 dtype;     /* OrrDtype */
   guint8 comm;      /* OrrOperatorComm, for COMM */
+  guint8 group;     /* OrrOperatorGroup, for COMM */
+  guint8 beside;    /* COMM: so many of the operators that follow may run while it does; 0: it blocks */
   guint8 kernels;   /* OrrKernels; the constructors leave it modern */
   gboolean causal;  /* ATTENTION */
   gint64 batch, m, n, k;                                  /* GEMM */
@@ -67,7 +75,8 @@ OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gin
                              gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, gint64 projections,
                              double imbalance);
 OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops);
-OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorComm comm, double bytes);
+OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorGroup group, OrrOperatorComm comm,
+                              double bytes);
 
 G_END_DECLS
 

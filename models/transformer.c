@@ -89,7 +89,7 @@ void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators,
   if (view->shard->tp < 2)
     return;
   double bytes = view->element_bytes * view->tokens * view->model->hidden;
-  OrrOperator op = orr_operator_comm(name, pass, comm, bytes);
+  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_TP, comm, bytes);
   g_array_append_val(operators, op);
 }
 
@@ -152,26 +152,27 @@ void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *o
 
 /* --- parameters of one rank --- */
 
-double orr_transformer_layer_parameters(const OrrModel *model, gint64 tp) {
-  OrrShard shard = {.tp = tp};
-  OrrTransformerView view = orr_transformer_view(model, &shard);
+OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard) {
+  (void)kind;
+  OrrTransformerView view = orr_transformer_view(model, shard);
   double h = model->hidden, qkv = view.q + 2.0 * view.kv;
   double weights = h * qkv + h * view.q + h * view.fc1_width + h * view.ffn;
   double biases = model->bias ? qkv + h + view.fc1_width + h : 0; /* those of row-parallel layers are whole */
-  return weights + biases + 2 * orr_model_norm_parameters(model);
+  return (OrrWeights){.dense = weights + biases + 2 * orr_model_norm_parameters(model)};
 }
 
 static double token_embedding_parameters(const OrrModel *model, gint64 tp) {
   return (double)divide_up(model->vocab, MAX(1, tp)) * model->hidden;
 }
 
-double orr_transformer_embedding_parameters(const OrrModel *model, gint64 tp) {
+OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrShard *shard) {
   double positions = model->position == ORR_POSITION_LEARNED ? (double)model->context * model->hidden : 0;
-  return token_embedding_parameters(model, tp) + positions;
+  return (OrrWeights){.dense = token_embedding_parameters(model, shard->tp) + positions};
 }
 
-double orr_transformer_head_parameters(const OrrModel *model, gint64 tp, gboolean shares_embedding) {
-  return orr_model_norm_parameters(model) + (shares_embedding ? 0 : token_embedding_parameters(model, tp));
+OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *shard, gboolean shares_embedding) {
+  double logits = shares_embedding ? 0 : token_embedding_parameters(model, shard->tp);
+  return (OrrWeights){.dense = orr_model_norm_parameters(model) + logits};
 }
 
 double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard) {

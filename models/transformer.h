@@ -24,6 +24,9 @@ typedef struct {
   gint64 micro_batch; /* sequences */
   gint64 sequence;    /* tokens a sequence */
   gint64 tp;
+  gint64 cp;  /* ranks that share each sequence; 0 as 1 */
+  gint64 ep;  /* ranks that share the experts; 0 as 1 */
+  gint64 etp; /* ranks that share each expert; 0 as 1 */
   gboolean sequence_parallel;
   OrrAttention attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
   gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
@@ -35,15 +38,23 @@ typedef struct {
  * positions enough. @model is settled; findings at @place. */
 void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place, OrrDiags *diags);
 
-/* Each appends OrrOperator to @operators in execution order, COMM operators (only when tp > 1) in their places.
+/* What of a layer's forward is kept to be replayed before its backward, as bits: Megatron's recompute-modules. */
+enum {
+  ORR_MODULE_CORE_ATTN = 1 << 0,
+  ORR_MODULE_LAYER = 1 << 30 /* all of it: full recomputation */
+};
+guint orr_recompute_modules(OrrRecompute recompute); /* none: 0; selective: the attention core; full: the layer */
+
+/* Each appends OrrOperator to @operators in execution order, COMM operators (of groups of two and more) in their places.
+ * @kind is one of orr_model_layer_kind.
  * Backward appends DGRAD and WGRAD of each GEMM. A COMM's pass is that of the result it serves: one of DGRAD may run
  * beside the WGRAD operators that follow it, one of WGRAD (the re-gathered input) beside the DGRAD that follow, where
  * the framework overlaps them (Megatron's async-tensor-model-parallel-allreduce, from 2022); else each blocks. */
-void orr_transformer_layer_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
-void orr_transformer_layer_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators);
+void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators);
 
-/* What recomputation replays before a layer's backward: nothing, the attention core, or the whole forward. */
-void orr_transformer_layer_recompute(const OrrModel *model, const OrrShard *shard, OrrRecompute recompute,
+/* What recomputation of @modules replays before a layer's backward. */
+void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard, guint modules,
                                      GArray *operators);
 
 /* First stage: token (vocabulary-parallel) and position embedding, dropout. */
@@ -58,16 +69,22 @@ void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
  * unscale and inf check (fp16 only), gradient norm and clip, Adam, copy back. */
 void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators);
 
-/* Parameters that one tensor-parallel rank holds. */
-double orr_transformer_layer_parameters(const OrrModel *model, gint64 tp);
-double orr_transformer_embedding_parameters(const OrrModel *model, gint64 tp); /* of the first stage */
+/* Parameters that one rank holds: those that it shares with the ranks of its data- and context-parallel group, those of
+ * routed experts, which are replicated over fewer ranks, and those that are not trained. */
+typedef struct {
+  double dense, experts, frozen;
+} OrrWeights;
+static inline double orr_weights_sum(OrrWeights weights) { return weights.dense + weights.experts + weights.frozen; }
+
+OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard);
+OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrShard *shard); /* of the first stage */
 
 /* Of the last stage: no logits' weights when it shares the first stage's memory (pp = 1, tied). */
-double orr_transformer_head_parameters(const OrrModel *model, gint64 tp, gboolean shares_embedding);
+OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *shard, gboolean shares_embedding);
 
 /* Bytes of activations that one layer keeps from forward to backward for one micro-batch (Korthikanti et al. 2022, eq.
  * 2-6: sbh (10 + 24/t + 5 a s / (h t)) and its variants; generalised to GQA, gated MLPs, fused attention). */
-double orr_transformer_layer_activation_bytes(const OrrModel *model, const OrrShard *shard, OrrRecompute recompute);
+double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind, const OrrShard *shard, guint modules);
 
 /* The same beyond the layers: embedding dropout mask on the first stage; norm input, logits and loss on the last
  * (Korthikanti et al., section 4.3). */

@@ -52,7 +52,8 @@ void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *s
 
 /* One number a token from each rank, in fp32: their maximum, the target's logit, the sum of exponentials. */
 static void put_loss_comm(const OrrTransformerView *view, GArray *operators) {
-  OrrOperator op = orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, 4.0 * view->tokens);
+  OrrOperator op = orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE,
+                                     4.0 * view->tokens);
   if (view->shard->tp > 1)
     g_array_append_val(operators, op);
 }

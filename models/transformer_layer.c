@@ -205,23 +205,31 @@ static void put_mlp_backward(const OrrTransformerView *view, GArray *operators) 
 
 /* --- the layer --- */
 
-void orr_transformer_layer_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators) {
+  (void)kind;
   OrrTransformerView view = orr_transformer_view(model, shard);
   put_attention(&view, operators);
   put_mlp(&view, operators);
 }
 
-void orr_transformer_layer_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators) {
+  (void)kind;
   OrrTransformerView view = orr_transformer_view(model, shard);
   put_mlp_backward(&view, operators);
   put_attention_backward(&view, operators);
 }
 
-void orr_transformer_layer_recompute(const OrrModel *model, const OrrShard *shard, OrrRecompute recompute,
+guint orr_recompute_modules(OrrRecompute recompute) {
+  static const guint modules[] = {[ORR_RECOMPUTE_NONE] = 0, [ORR_RECOMPUTE_SELECTIVE] = ORR_MODULE_CORE_ATTN,
+                                  [ORR_RECOMPUTE_FULL] = ORR_MODULE_LAYER};
+  return modules[recompute];
+}
+
+void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard, guint modules,
                                      GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, shard);
-  if (recompute == ORR_RECOMPUTE_FULL)
-    orr_transformer_layer_forward(model, shard, operators);
-  else if (recompute == ORR_RECOMPUTE_SELECTIVE)
+  if (modules & ORR_MODULE_LAYER)
+    orr_transformer_layer_forward(model, kind, shard, operators);
+  else if (modules & ORR_MODULE_CORE_ATTN)
     put_core(&view, operators);
 }

@@ -40,11 +40,12 @@ static double core_bytes(const OrrTransformerView *view) {
   return rows * view->shard->sequence * (view->shard->dropout ? 2 * view->element_bytes + 1 : view->element_bytes);
 }
 
-double orr_transformer_layer_activation_bytes(const OrrModel *model, const OrrShard *shard, OrrRecompute recompute) {
+double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind, const OrrShard *shard, guint modules) {
+  (void)kind;
   OrrTransformerView view = orr_transformer_view(model, shard);
-  if (recompute == ORR_RECOMPUTE_FULL)
+  if (modules & ORR_MODULE_LAYER)
     return view.element_bytes * orr_transformer_own_elements(&view);
-  double core = recompute == ORR_RECOMPUTE_SELECTIVE ? 0 : core_bytes(&view);
+  double core = modules & ORR_MODULE_CORE_ATTN ? 0 : core_bytes(&view);
   return whole_bytes(&view) + split_bytes(&view) + core;
 }
 

@@ -42,7 +42,7 @@ static inline double orr_transformer_own_elements(const OrrTransformerView *view
 void orr_transformer_put_memory(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
                                 double elements, double moves, double masks);
 
-/* A collective over the activations of all tokens, where tp > 1. */
+/* A collective of the tensor-parallel group over the activations of all tokens, where tp > 1. */
 void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
                               OrrOperatorComm comm);
 

@@ -153,8 +153,10 @@ gint64 orr_job_gpu(const OrrJob *job, gint64 tp, gint64 dp, gint64 pp) {
 double orr_job_stage_parameters(const OrrJob *job, gint64 stage) {
   const OrrModel *model = job->world->model;
   const gboolean first = stage == 0, last = stage == job->pp - 1;
-  double parameters = orr_transformer_layer_parameters(model, job->tp) * job->chunk_layers * job->shape.chunks;
-  if (first) parameters += orr_transformer_embedding_parameters(model, job->tp);
-  if (last) parameters += orr_transformer_head_parameters(model, job->tp, first && model->tied_embeddings);
+  const OrrShard *shard = &job->shard;
+  double parameters =
+      orr_weights_sum(orr_transformer_layer_weights(model, 0, shard)) * job->chunk_layers * job->shape.chunks;
+  if (first) parameters += orr_weights_sum(orr_transformer_embedding_weights(model, shard));
+  if (last) parameters += orr_weights_sum(orr_transformer_head_weights(model, shard, first && model->tied_embeddings));
   return parameters;
 }

@@ -90,6 +90,15 @@ static void settle_host(const OrrJob *job, OrrRun *run) {
 
 typedef void (*Decompose)(const OrrModel *model, const OrrShard *shard, GArray *operators);
 
+/* Layers of the only kind. */
+static void layer_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  orr_transformer_layer_forward(model, 0, shard, operators);
+}
+
+static void layer_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  orr_transformer_layer_backward(model, 0, shard, operators);
+}
+
 static void cost_run(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, Decompose decompose, OrrRun *run) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   decompose(job->world->model, &job->shard, operators);
@@ -98,7 +107,8 @@ static void cost_run(OrrTrainingCosts *costs, const OrrJob *job, const char *pha
 
 static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, OrrRun *run) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_layer_recompute(job->world->model, &job->shard, job->params->recompute, operators);
+  orr_transformer_layer_recompute(job->world->model, 0, &job->shard, orr_recompute_modules(job->params->recompute),
+                                  operators);
   if (operators->len > 0) append_operators(costs, job, "layer-recompute", operators, run);
 }
 
@@ -109,8 +119,8 @@ void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
     Decompose decompose;
     OrrRun *run;
   } phases[] = {
-      {"layer-forward", orr_transformer_layer_forward, &costs->layer_forward},
-      {"layer-backward", orr_transformer_layer_backward, &costs->layer_backward},
+      {"layer-forward", layer_forward, &costs->layer_forward},
+      {"layer-backward", layer_backward, &costs->layer_backward},
       {"embedding-forward", orr_transformer_embedding_forward, &costs->embedding_forward},
       {"embedding-backward", orr_transformer_embedding_backward, &costs->embedding_backward},
       {"head-forward", orr_transformer_head_forward, &costs->head_forward},

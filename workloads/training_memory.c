@@ -13,13 +13,13 @@
 
 static double stage_activations(const OrrJob *job, gint64 stage) {
   const OrrModel *model = job->world->model;
-  const OrrRecompute recompute = job->params->recompute;
+  const guint modules = orr_recompute_modules(job->params->recompute);
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   job->schedule->steps(&job->shape, stage, steps);
   const double alive = (double)orr_pipeline_peak(steps);
-  double bytes = alive * job->chunk_layers * orr_transformer_layer_activation_bytes(model, &job->shard, recompute);
-  if (recompute == ORR_RECOMPUTE_FULL)
-    bytes += orr_transformer_layer_activation_bytes(model, &job->shard, ORR_RECOMPUTE_NONE);
+  double bytes = alive * job->chunk_layers * orr_transformer_layer_activation_bytes(model, 0, &job->shard, modules);
+  if (modules & ORR_MODULE_LAYER)
+    bytes += orr_transformer_layer_activation_bytes(model, 0, &job->shard, 0);
   if (stage == 0) bytes += alive / job->shape.chunks * orr_transformer_embedding_activation_bytes(model, &job->shard);
   if (stage == job->pp - 1) bytes += orr_transformer_head_activation_bytes(model, &job->shard);
   return bytes;

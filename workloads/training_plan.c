@@ -77,9 +77,9 @@ static double unit_parameters(const OrrJob *job, gint64 stage, gint64 u) {
   const OrrModel *model = job->world->model;
   const gint64 layers = job->chunk_layers * job->shape.chunks;
   const gboolean first = stage == 0, last = stage == job->pp - 1;
-  if (last && u == 0) return orr_transformer_head_parameters(model, job->tp, first && model->tied_embeddings);
-  if (u - last < layers) return orr_transformer_layer_parameters(model, job->tp);
-  return orr_transformer_embedding_parameters(model, job->tp);
+  if (last && u == 0) return orr_weights_sum(orr_transformer_head_weights(model, &job->shard, first && model->tied_embeddings));
+  if (u - last < layers) return orr_weights_sum(orr_transformer_layer_weights(model, 0, &job->shard));
+  return orr_weights_sum(orr_transformer_embedding_weights(model, &job->shard));
 }
 
 static gint64 n_units(const OrrJob *job, gint64 stage) {

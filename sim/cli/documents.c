@@ -55,7 +55,7 @@ static char *model_describe(const void *data, GError **error) {
                          "  parameters        %.0f, of which %.0f in each layer\n"
                          "  training a token  %.4g GFLOP, at its context of %.0f tokens\n"
                          "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
-                         fact, n, orr_model_layer_parameters(model), orr_model_flops(model, 1, tokens) / tokens / 1e9,
+                         fact, n, orr_model_layer_parameters(model, 0), orr_model_flops(model, 1, tokens) / tokens / 1e9,
                          tokens, weights, training);
 }
 

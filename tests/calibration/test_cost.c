@@ -33,7 +33,7 @@ static void test_nothing_costs_nothing(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrOperator attention = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 0, 128, 128, 8, 8, 128, TRUE);
   OrrOperator memory = orr_operator_memory("test", ORR_PASS_FORWARD, ORR_BF16, 0, 0);
-  OrrOperator comm = orr_operator_comm("test", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, 1e6);
+  OrrOperator comm = orr_operator_comm("test", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, 1e6);
   g_assert_cmpfloat(gemm_cost(model, ORR_BF16, 1, 0, 8, 8).time_s, ==, 0);
   g_assert_cmpfloat(orr_cost_operator(model, &attention).time_s, ==, 0);
   g_assert_cmpfloat(orr_cost_operator(model, &memory).time_s, ==, 0);

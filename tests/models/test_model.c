@@ -80,7 +80,7 @@ static void test_head_dim_may_stand_apart(void) {
   g_assert_true(read_model("{layers: 1, hidden: 100, heads: 24, head-dim: 8, vocab: 9, context: 4}", &model, diags));
   /* qkv and projection: 4 * 100 * 192 = 76,800 weights instead of 40,000. */
   OrrModel square = gpt(1, 100, 1);
-  g_assert_cmpfloat(orr_model_layer_parameters(&model) - orr_model_layer_parameters(&square), ==,
+  g_assert_cmpfloat(orr_model_layer_parameters(&model, 0) - orr_model_layer_parameters(&square, 0), ==,
                     4 * 100 * 92 + 3 * 92);
   orr_fields_clear(&orr_model_table, &model);
 }
@@ -90,7 +90,7 @@ static void test_parameters_of_gpt(void) {
   OrrModel model = gpt(96, 12288, 96);
   double l = 96, h = 12288, paper = 12 * l * h * h * (1 + 13 / (12 * h) + (51200.0 + 2048) / (12 * l * h));
   assert_near(orr_model_parameters(&model) - 2 * h, paper);
-  g_assert_cmpfloat(orr_model_layer_parameters(&model), ==, 12 * h * h + 13 * h);
+  g_assert_cmpfloat(orr_model_layer_parameters(&model, 0), ==, 12 * h * h + 13 * h);
 }
 
 /* Llama 3 8B by hand: a layer 4096 (4096 + 2*1024) + 4096^2 + 3 * 4096 * 14336 + 2 * 4096 = 218,112,000; times 32, plus
@@ -99,7 +99,7 @@ static void test_parameters_of_llama(void) {
   OrrModel model = {.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336,
                     .vocab = 128256, .context = 8192, .activation = ORR_ACTIVATION_SWIGLU, .norm = ORR_NORM_RMSNORM,
                     .position = ORR_POSITION_ROPE};
-  g_assert_cmpfloat(orr_model_layer_parameters(&model), ==, 218112000);
+  g_assert_cmpfloat(orr_model_layer_parameters(&model, 0), ==, 218112000);
   g_assert_cmpfloat(orr_model_parameters(&model), ==, 8030261248);
 }
 

@@ -53,9 +53,11 @@ static void test_memory_and_comm(void) {
   g_assert_cmpint(memory.kind, ==, ORR_OPERATOR_MEMORY);
   g_assert_cmpfloat(memory.bytes, ==, 12);
   g_assert_cmpfloat(memory.flops, ==, 3);
-  OrrOperator comm = orr_operator_comm("x", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER, 7);
+  OrrOperator comm = orr_operator_comm("x", ORR_PASS_DGRAD, ORR_GROUP_EP, ORR_COMM_REDUCE_SCATTER, 7);
   g_assert_cmpint(comm.kind, ==, ORR_OPERATOR_COMM);
   g_assert_cmpint(comm.comm, ==, ORR_COMM_REDUCE_SCATTER);
+  g_assert_cmpint(comm.group, ==, ORR_GROUP_EP);
+  g_assert_cmpint(comm.beside, ==, 0);
   g_assert_cmpfloat(comm.bytes, ==, 7);
   g_assert_cmpfloat(comm.flops, ==, 0);
 }

@@ -27,16 +27,24 @@ static GArray *build(Build function, const OrrModel *model, const OrrShard *shar
   return operators;
 }
 
+static void layer_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  orr_transformer_layer_forward(model, 0, shard, operators);
+}
+
+static void layer_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  orr_transformer_layer_backward(model, 0, shard, operators);
+}
+
 static void recompute_full(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  orr_transformer_layer_recompute(model, shard, ORR_RECOMPUTE_FULL, operators);
+  orr_transformer_layer_recompute(model, 0, shard, ORR_MODULE_LAYER, operators);
 }
 
 static void recompute_selective(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  orr_transformer_layer_recompute(model, shard, ORR_RECOMPUTE_SELECTIVE, operators);
+  orr_transformer_layer_recompute(model, 0, shard, ORR_MODULE_CORE_ATTN, operators);
 }
 
 static void recompute_none(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  orr_transformer_layer_recompute(model, shard, ORR_RECOMPUTE_NONE, operators);
+  orr_transformer_layer_recompute(model, 0, shard, 0, operators);
 }
 
 static double total_flops(Build function, const OrrModel *model, const OrrShard *shard) {
@@ -80,11 +88,11 @@ static void assert_names(Build function, const OrrModel *model, const OrrShard *
 static void test_order_megatron(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, FALSE);
-  assert_names(orr_transformer_layer_forward, &model, &shard,
+  assert_names(layer_forward, &model, &shard,
                "layer-norm qkv qkv-bias attention-scores attention-softmax attention-dropout attention-context "
                "context-permute projection tp-all-reduce bias-dropout-add "
                "layer-norm fc1 gelu fc2 tp-all-reduce bias-dropout-add");
-  assert_names(orr_transformer_layer_backward, &model, &shard,
+  assert_names(layer_backward, &model, &shard,
                "bias-dropout-add bias-grad* fc2 fc2* main-grad-add* gelu bias-grad* "
                "fc1 tp-all-reduce fc1* main-grad-add* norm-weight-grad* layer-norm residual-grad-add "
                "bias-dropout-add bias-grad* projection projection* main-grad-add* "
@@ -98,9 +106,9 @@ static void test_order_megatron(void) {
 
 static void test_order_llama(void) {
   OrrShard shard = {.micro_batch = 1, .sequence = 8192, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
-  assert_names(orr_transformer_layer_forward, &llama_8b, &shard,
+  assert_names(layer_forward, &llama_8b, &shard,
                "rms-norm qkv rope attention projection residual-add rms-norm fc1 swiglu fc2 residual-add");
-  assert_names(orr_transformer_layer_backward, &llama_8b, &shard,
+  assert_names(layer_backward, &llama_8b, &shard,
                "fc2 fc2* swiglu fc1 fc1* rms-norm residual-grad-add "
                "projection projection* attention rope qkv qkv* rms-norm residual-grad-add");
 }
@@ -110,10 +118,10 @@ static void test_order_sequence_parallel(void) {
   OrrShard shard = megatron(2, 8, TRUE);
   shard.attention = ORR_ATTENTION_FUSED;
   shard.kernels = ORR_KERNELS_MODERN;
-  assert_names(orr_transformer_layer_forward, &model, &shard,
+  assert_names(layer_forward, &model, &shard,
                "layer-norm tp-all-gather qkv attention projection tp-reduce-scatter bias-dropout-add "
                "layer-norm tp-all-gather fc1 gelu fc2 tp-reduce-scatter bias-dropout-add");
-  assert_names(orr_transformer_layer_backward, &model, &shard,
+  assert_names(layer_backward, &model, &shard,
                "bias-dropout-add bias-grad* tp-all-gather fc2 fc2* gelu bias-grad* "
                "tp-all-gather* fc1 tp-reduce-scatter fc1* layer-norm residual-grad-add "
                "bias-dropout-add bias-grad* tp-all-gather projection projection* attention bias-grad* "
@@ -137,8 +145,8 @@ static void test_order_ends(void) {
 /* --- FLOPs --- */
 
 static double step_flops(const OrrModel *model, const OrrShard *shard, Build recompute) {
-  double layer = total_flops(orr_transformer_layer_forward, model, shard) +
-                 total_flops(orr_transformer_layer_backward, model, shard) + total_flops(recompute, model, shard);
+  double layer = total_flops(layer_forward, model, shard) +
+                 total_flops(layer_backward, model, shard) + total_flops(recompute, model, shard);
   double ends = total_flops(orr_transformer_embedding_forward, model, shard) +
                 total_flops(orr_transformer_embedding_backward, model, shard) +
                 total_flops(orr_transformer_head_forward, model, shard) +
@@ -194,8 +202,8 @@ static void assert_gemm(const GArray *operators, const char *name, OrrPass pass,
 static void test_shapes(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, FALSE);
-  g_autoptr(GArray) forward = build(orr_transformer_layer_forward, &model, &shard);
-  g_autoptr(GArray) backward = build(orr_transformer_layer_backward, &model, &shard);
+  g_autoptr(GArray) forward = build(layer_forward, &model, &shard);
+  g_autoptr(GArray) backward = build(layer_backward, &model, &shard);
   g_autoptr(GArray) head = build(orr_transformer_head_backward, &model, &shard);
   assert_gemm(forward, "qkv", ORR_PASS_FORWARD, 0, 1, 4096, 384, 1024);
   assert_gemm(forward, "attention-scores", ORR_PASS_FORWARD, 0, 4, 2048, 2048, 64);
@@ -224,12 +232,12 @@ static void test_bytes_of_memory_bound_kernels(void) {
   OrrModel model = gpt(24, 2304, 24);
   OrrShard shard = megatron(16, 1, FALSE);
   double sbh = 2048.0 * 16 * 2304, scores = 16.0 * 24 * 2048 * 2048;
-  assert_near(total_bytes(orr_transformer_layer_forward, &model, &shard, ORR_OPERATOR_MEMORY, NULL),
+  assert_near(total_bytes(layer_forward, &model, &shard, ORR_OPERATOR_MEMORY, NULL),
               54 * sbh + 8 * scores);
-  assert_near(total_bytes(orr_transformer_layer_backward, &model, &shard, ORR_OPERATOR_MEMORY, NULL),
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_MEMORY, NULL),
               104 * sbh + 9 * scores + 6 * 12 * 2304.0 * 2304);
   shard.dtype = ORR_BF16; /* gradients gather in fp32: reads 2 + 4, writes 4 */
-  assert_near(total_bytes(orr_transformer_layer_backward, &model, &shard, ORR_OPERATOR_MEMORY, "main-grad-add"),
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_MEMORY, "main-grad-add"),
               10 * 12 * 2304.0 * 2304);
 }
 
@@ -238,8 +246,8 @@ static void test_sequence_parallel_splits_elementwise_work(void) {
   OrrModel model = gpt(24, 2304, 24);
   OrrShard tp = megatron(16, 8, FALSE), sp = megatron(16, 8, TRUE);
   double sbh = 2048.0 * 16 * 2304;
-  double less = total_bytes(orr_transformer_layer_forward, &model, &tp, ORR_OPERATOR_MEMORY, NULL) -
-                total_bytes(orr_transformer_layer_forward, &model, &sp, ORR_OPERATOR_MEMORY, NULL);
+  double less = total_bytes(layer_forward, &model, &tp, ORR_OPERATOR_MEMORY, NULL) -
+                total_bytes(layer_forward, &model, &sp, ORR_OPERATOR_MEMORY, NULL);
   assert_near(less, 22 * sbh * 7 / 8);
 }
 
@@ -277,15 +285,15 @@ static void test_collectives(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, FALSE);
   double one = 2 * 2.0 * 2048 * 1024;
-  assert_near(total_bytes(orr_transformer_layer_forward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"), 2 * one);
-  assert_near(total_bytes(orr_transformer_layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"), 2 * one);
+  assert_near(total_bytes(layer_forward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"), 2 * one);
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"), 2 * one);
   shard.sequence_parallel = TRUE;
-  assert_near(total_bytes(orr_transformer_layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-gather"), 4 * one);
-  assert_near(total_bytes(orr_transformer_layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-reduce-scatter"),
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-gather"), 4 * one);
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-reduce-scatter"),
               2 * one);
   shard.tp = 1;
-  g_assert_cmpfloat(total_bytes(orr_transformer_layer_backward, &model, &shard, ORR_OPERATOR_COMM, NULL), ==, 0);
-  g_assert_cmpfloat(total_bytes(orr_transformer_layer_forward, &model, &shard, ORR_OPERATOR_COMM, NULL), ==, 0);
+  g_assert_cmpfloat(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, NULL), ==, 0);
+  g_assert_cmpfloat(total_bytes(layer_forward, &model, &shard, ORR_OPERATOR_COMM, NULL), ==, 0);
 }
 
 static void test_boundary(void) {
@@ -298,21 +306,33 @@ static void test_boundary(void) {
 
 /* --- parameters --- */
 
+static double layer_parameters(const OrrModel *model, gint64 tp) {
+  return orr_weights_sum(orr_transformer_layer_weights(model, 0, &(OrrShard){.tp = tp}));
+}
+
+static double embedding_parameters(const OrrModel *model, gint64 tp) {
+  return orr_weights_sum(orr_transformer_embedding_weights(model, &(OrrShard){.tp = tp}));
+}
+
+static double head_parameters(const OrrModel *model, gint64 tp, gboolean shares) {
+  return orr_weights_sum(orr_transformer_head_weights(model, &(OrrShard){.tp = tp}, shares));
+}
+
 static void test_parameters(void) {
   OrrModel models[] = {gpt(24, 2304, 24), llama_8b};
   for (guint i = 0; i < G_N_ELEMENTS(models); i++) {
     const OrrModel *model = &models[i];
-    double sum = model->layers * orr_transformer_layer_parameters(model, 1) +
-                 orr_transformer_embedding_parameters(model, 1) +
-                 orr_transformer_head_parameters(model, 1, model->tied_embeddings);
+    double sum = model->layers * layer_parameters(model, 1) +
+                 embedding_parameters(model, 1) +
+                 head_parameters(model, 1, model->tied_embeddings);
     g_assert_cmpfloat(sum, ==, orr_model_parameters(model));
   }
   /* 12 h^2 / 8 weights, column-parallel biases 7 h / 8, row-parallel 2 h and norms 4 h whole. */
   double h = 2304;
-  g_assert_cmpfloat(orr_transformer_layer_parameters(&models[0], 8), ==, 12 * h * h / 8 + 7 * h / 8 + 6 * h);
-  g_assert_cmpfloat(orr_transformer_embedding_parameters(&models[0], 8), ==, 6400 * h + 2048 * h);
-  g_assert_cmpfloat(orr_transformer_head_parameters(&models[0], 8, FALSE), ==, 6400 * h + 2 * h);
-  g_assert_cmpfloat(orr_transformer_head_parameters(&models[0], 8, TRUE), ==, 2 * h);
+  g_assert_cmpfloat(layer_parameters(&models[0], 8), ==, 12 * h * h / 8 + 7 * h / 8 + 6 * h);
+  g_assert_cmpfloat(embedding_parameters(&models[0], 8), ==, 6400 * h + 2048 * h);
+  g_assert_cmpfloat(head_parameters(&models[0], 8, FALSE), ==, 6400 * h + 2 * h);
+  g_assert_cmpfloat(head_parameters(&models[0], 8, TRUE), ==, 2 * h);
 }
 
 /* --- what cannot be split --- */

@@ -37,13 +37,13 @@ static void test_formulas(void) {
   double s = 2048, b = 4, h = 6144, a = 64, t = 8, sbh = s * b * h, core = 5 * a * s / h;
   OrrModel model = gpt(48, 6144, 64);
   OrrShard one = megatron(4, 1, FALSE), tp = megatron(4, 8, FALSE), sp = megatron(4, 8, TRUE);
-  assert_near(orr_transformer_layer_activation_bytes(&model, &one, ORR_RECOMPUTE_NONE), sbh * (34 + core));
-  assert_near(orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_NONE), sbh * (10 + 24 / t + core / t));
-  assert_near(orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_NONE), sbh / t * (34 + core));
-  assert_near(orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_SELECTIVE), sbh * (10 + 24 / t));
-  assert_near(orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_SELECTIVE), sbh * 34 / t);
-  assert_near(orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_FULL), sbh * 2);
-  assert_near(orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_FULL), sbh * 2 / t);
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &one, 0), sbh * (34 + core));
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &tp, 0), sbh * (10 + 24 / t + core / t));
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &sp, 0), sbh / t * (34 + core));
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &tp, ORR_MODULE_CORE_ATTN), sbh * (10 + 24 / t));
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &sp, ORR_MODULE_CORE_ATTN), sbh * 34 / t);
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &tp, ORR_MODULE_LAYER), sbh * 2);
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &sp, ORR_MODULE_LAYER), sbh * 2 / t);
 }
 
 /* The first stage holds as much as L layers, with interleaving L (1 + (p - 1) / (p m)): section 4.2.3. */
@@ -53,8 +53,8 @@ static void test_figure_1(void) {
     OrrModel model = gpt(p->layers, p->hidden, p->heads);
     OrrShard tp = megatron(p->micro_batch, 8, FALSE), sp = megatron(p->micro_batch, 8, TRUE);
     double held = p->layers * (p->chunks > 1 ? 1 + (p->pp - 1.0) / (p->pp * p->chunks) : 1) / 1073741824.0;
-    assert_near(held * orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_NONE), p->fig1_baseline_gib);
-    assert_near(held * orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_SELECTIVE),
+    assert_near(held * orr_transformer_layer_activation_bytes(&model, 0, &tp, 0), p->fig1_baseline_gib);
+    assert_near(held * orr_transformer_layer_activation_bytes(&model, 0, &sp, ORR_MODULE_CORE_ATTN),
                 p->fig1_present_gib);
   }
 }
@@ -64,11 +64,11 @@ static void test_figure_7(void) {
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
     OrrModel model = gpt(published[i].layers, published[i].hidden, published[i].heads);
     OrrShard tp = megatron(published[i].micro_batch, 8, FALSE), sp = megatron(published[i].micro_batch, 8, TRUE);
-    double whole = orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_NONE);
-    double shares[] = {orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_NONE),
-                       orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_SELECTIVE),
-                       orr_transformer_layer_activation_bytes(&model, &sp, ORR_RECOMPUTE_SELECTIVE),
-                       orr_transformer_layer_activation_bytes(&model, &tp, ORR_RECOMPUTE_FULL)};
+    double whole = orr_transformer_layer_activation_bytes(&model, 0, &tp, 0);
+    double shares[] = {orr_transformer_layer_activation_bytes(&model, 0, &sp, 0),
+                       orr_transformer_layer_activation_bytes(&model, 0, &tp, ORR_MODULE_CORE_ATTN),
+                       orr_transformer_layer_activation_bytes(&model, 0, &sp, ORR_MODULE_CORE_ATTN),
+                       orr_transformer_layer_activation_bytes(&model, 0, &tp, ORR_MODULE_LAYER)};
     for (guint j = 0; j < G_N_ELEMENTS(shares); j++)
       g_assert_cmpfloat_with_epsilon(100 * shares[j] / whole, published[i].fig7[j], 0.15);
   }
@@ -93,8 +93,8 @@ static void test_llama(void) {
                     .position = ORR_POSITION_ROPE};
   OrrShard shard = {.micro_batch = 1, .sequence = 8192, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
   double token = 2 * (4 * 4096 + 2 * 4096 + 2 * 1024 + 3 * 14336) + 4 * 32;
-  assert_near(orr_transformer_layer_activation_bytes(&model, &shard, ORR_RECOMPUTE_NONE), 8192 * token);
-  assert_near(orr_transformer_layer_activation_bytes(&model, &shard, ORR_RECOMPUTE_FULL), 8192 * 2 * 4096);
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &shard, 0), 8192 * token);
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &shard, ORR_MODULE_LAYER), 8192 * 2 * 4096);
 }
 
 int main(int argc, char **argv) {
