@@ -1,65 +1,8 @@
 #include "sim/run/simulate.h"
 
-#include <string.h>
-
 #include "sim/base/fault.h"
 #include "sim/run/kinds.h"
-
-/* What a profile does not hold of its own is told, not hidden. */
-static void warn_of_rows(const OrrProfile *profile, const OrrDevice *device, GPtrArray *warnings) {
-  const char *rows_of = orr_profile_device(profile);
-  if (!orr_profile_has_kernels(profile))
-    g_ptr_array_add(warnings,
-                    g_strdup_printf("no kernel of %s was measured: all are modelled from its datasheet", device->name));
-  else if (!device->profile && strcmp(rows_of, device->name) != 0)
-    g_ptr_array_add(warnings, g_strdup_printf("no kernel of %s was measured: those of %s are carried to its datasheet",
-                                              device->name, rows_of));
-}
-
-static OrrProfile *load_profile(OrrLibrary *library, const OrrDevice *device, OrrOutcome *outcome, GError **error) {
-  const char *name = device->profile ? device->profile : device->name;
-  g_autofree char *path = orr_library_path(library, "profile", name);
-  if (!path && !device->profile) {
-    g_ptr_array_add(
-        outcome->warnings,
-        g_strdup_printf("no measured profile of %s: kernels are modelled from its datasheet", device->name));
-    return NULL;
-  }
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  const OrrPlace place = {g_intern_string(device->name), 0, 0};
-  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
-  g_autoptr(OrrProfile) profile = tree ? orr_profile_read(tree, library, diags) : NULL;
-  if (!orr_diags_check(diags, error)) return NULL;
-  warn_of_rows(profile, device, outcome->warnings);
-  return g_steal_pointer(&profile);
-}
-
-/* The device that @profile's rows were measured on, from the library: a scenario may have changed its own. FALSE, and
- * @ret_device untouched, where the library does not know it. */
-static gboolean load_measured_device(OrrLibrary *library, const OrrProfile *profile, OrrDevice *ret_device) {
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  const char *name = orr_profile_device(profile);
-  const OrrPlace place = {g_intern_string(orr_profile_name(profile)), 0, 0};
-  g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, place, diags);
-  OrrDevice device;
-  if (!tree) return FALSE;
-  const gboolean is_read = orr_fields_read(&orr_device_table, tree, library, diags, &device);
-  if (is_read)
-    *ret_device = device;
-  else
-    orr_fields_clear(&orr_device_table, &device);
-  return is_read;
-}
-
-typedef struct {
-  OrrDevice device;
-  gboolean is_known;
-} MeasuredDevice;
-
-static void measured_device_clear(MeasuredDevice *measured) {
-  if (measured->is_known) orr_fields_clear(&orr_device_table, &measured->device);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MeasuredDevice, measured_device_clear)
+#include "sim/run/machine.h"
 
 static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, GError **error) {
   const gboolean ideal = scenario->engine == ORR_REPLAY_IDEAL ||
@@ -125,33 +68,27 @@ static OrrOutcome *outcome_new(void) {
   return outcome;
 }
 
-/* What the profile's loading warns of is that the device was not measured. */
-static gboolean check_profile(const GPtrArray *warnings, GError **error) {
-  if (warnings->len == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)", (const char *)warnings->pdata[0]);
+/* The scenario's device with its profile. on-missing: error refuses one that was not measured itself. */
+static gboolean find_machine(OrrLibrary *library, const OrrScenario *scenario, OrrMachine *machine, OrrOutcome *outcome,
+                             GError **error) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  if (!orr_machine_of(library, &scenario->cluster.device, machine, diags)) {
+    orr_diags_check(diags, error);
+    return FALSE;
+  }
+  orr_machine_warn(machine, outcome->warnings);
+  if (scenario->on_missing != ORR_ON_MISSING_ERROR || outcome->warnings->len == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
+              (const char *)outcome->warnings->pdata[0]);
   return FALSE;
 }
 
 OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
   const gint64 begin = g_get_monotonic_time();
   g_autoptr(OrrOutcome) outcome = outcome_new();
-  g_autoptr(GError) failure = NULL;
-  g_autoptr(OrrProfile) profile = load_profile(library, &scenario->cluster.device, outcome, &failure);
-  if (failure) {
-    g_propagate_error(error, g_steal_pointer(&failure));
-    return NULL;
-  }
-  if (scenario->on_missing == ORR_ON_MISSING_ERROR && !check_profile(outcome->warnings, error)) return NULL;
-  const OrrDevice *device = &scenario->cluster.device;
-  g_auto(MeasuredDevice) measured = {0};
-  measured.is_known = profile && load_measured_device(library, profile, &measured.device);
-  if (profile && !measured.is_known)
-    g_ptr_array_add(
-        outcome->warnings,
-        g_strdup_printf("the library has no device %s, which the profile was measured on: its rows are taken as %s's",
-                        orr_profile_device(profile), device->name));
-  g_autoptr(OrrCostModel) cost =
-      orr_cost_model_new_scaled(profile, measured.is_known ? &measured.device : device, device, error);
+  g_auto(OrrMachine) machine = {NULL};
+  if (!find_machine(library, scenario, &machine, outcome, error)) return NULL;
+  g_autoptr(OrrCostModel) cost = orr_machine_costs(&machine, error);
   if (!cost) return NULL;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, scenario->seed, error);
   if (!fabric) return NULL;
