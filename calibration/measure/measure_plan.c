@@ -235,7 +235,9 @@ static double fit_score(const OrrMeasurePlan *plan, const Slice *slice, guint in
   return blend(plan, &near, offsetof(Candidate, disagreement)) * sqrt(near.d2[0]);
 }
 
-static gboolean is_seeding(const Slice *slice) { return slice->n_measured < 2 * slice->n_axes + 1; }
+static guint n_seeds(const Slice *slice) { return 2 * slice->n_axes + 1; }
+
+static gboolean is_seeding(const Slice *slice) { return slice->n_measured < n_seeds(slice); }
 
 static void refresh(OrrMeasurePlan *plan, Slice *slice) {
   const gboolean seeding = is_seeding(slice);
@@ -250,16 +252,36 @@ static void refresh(OrrMeasurePlan *plan, Slice *slice) {
   }
 }
 
+static const OrrMeasureFamily *family_of(const OrrMeasurePlan *plan, const Slice *slice) {
+  return candidate_at(plan, slice->begin)->shape.family;
+}
+
+/* Seeds that the slice's family has in all its slices: what it had of the turns so far. */
+static guint seeds_of_family(const OrrMeasurePlan *plan, const Slice *slice) {
+  guint n = 0;
+  for (guint s = 0; s < plan->slices->len; s++) {
+    const Slice *other = &g_array_index(plan->slices, Slice, s);
+    if (family_of(plan, other) == family_of(plan, slice)) n += MIN(other->n_measured, n_seeds(other));
+  }
+  return n;
+}
+
+/* Whether @slice comes before @best: a seed before a refinement; of seeds the family that had the fewest, in it the
+ * slice that has the fewest; of refinements the highest score. */
+static gboolean comes_before(const OrrMeasurePlan *plan, const Slice *slice, const Slice *best) {
+  const gboolean seeds = is_seeding(slice);
+  if (!best || seeds != is_seeding(best)) return !best || seeds;
+  if (!seeds) return slice->score > best->score;
+  if (family_of(plan, slice) == family_of(plan, best)) return slice->n_measured < best->n_measured;
+  return seeds_of_family(plan, slice) < seeds_of_family(plan, best);
+}
+
 gint64 orr_measure_plan_next(OrrMeasurePlan *plan, double *ret_score) {
   const Slice *best = NULL;
   for (guint s = 0; s < plan->slices->len; s++) {
     Slice *slice = &g_array_index(plan->slices, Slice, s);
     if (!slice->is_fresh) refresh(plan, slice);
-    if (slice->best < 0) continue;
-    const gboolean seeds = is_seeding(slice);
-    if (!best || (seeds && (!is_seeding(best) || slice->n_measured < best->n_measured)) ||
-        (!seeds && !is_seeding(best) && slice->score > best->score))
-      best = slice;
+    if (slice->best >= 0 && comes_before(plan, slice, best)) best = slice;
   }
   if (ret_score && best) *ret_score = is_seeding(best) ? INFINITY : best->score;
   return best ? best->best : -1;
@@ -275,7 +297,7 @@ OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasure
   guint n = 0;
   for (guint s = 0; s < plan->slices->len; s++) {
     const Slice *slice = &g_array_index(plan->slices, Slice, s);
-    if (candidate_at(plan, slice->begin)->shape.family != family) continue;
+    if (family_of(plan, slice) != family) continue;
     if (slice->n_measured > 1) leave_each_out(plan, slice);
     for (guint i = slice->begin; i < slice->end; i++) {
       const Candidate *candidate = candidate_at(plan, i);

@@ -26,13 +26,19 @@ static void note(Session *session, const char *reason) {
 
 /* --- The plan --- */
 
-/* In a job of several ranks, what rank 0 measures alone. */
-static gboolean is_for_all(const OrrMeasureFamily *family) { return family->min_gpus > 1; }
+/* Whether the ranks are processes of their own, which must be told what comes next. */
+static gboolean is_job(const Session *session) { return session->facts->n_ranks > session->facts->n_gpus; }
+
+/* What all ranks of a job measure together; the rest is rank 0's alone. One process measures all by itself. */
+static gboolean is_for_all(const Session *session, const OrrMeasureFamily *family) {
+  return is_job(session) && family->min_gpus > 1;
+}
 
 static void add_families(Session *session, gboolean for_all) {
   const gint64 n_gpus = MAX(session->facts->n_gpus, session->facts->n_ranks);
   for (const OrrMeasureFamily *const *family = session->order->families; *family; family++)
-    if (is_for_all(*family) == for_all && n_gpus >= (*family)->min_gpus) orr_measure_plan_add(session->plan, *family);
+    if (is_for_all(session, *family) == for_all && n_gpus >= (*family)->min_gpus)
+      orr_measure_plan_add(session->plan, *family);
 }
 
 static void mark_known(Session *session) {
@@ -118,7 +124,7 @@ static gboolean run_part(Session *session, gboolean for_all, OrrPlanState *state
   mark_known(session);
   gboolean fine = spend(session, for_all, error);
   for (guint i = 0; states && session->order->families[i]; i++)
-    if (is_for_all(session->order->families[i]) == for_all)
+    if (is_for_all(session, session->order->families[i]) == for_all)
       states[i] = orr_measure_plan_state(session->plan, session->order->families[i]);
   orr_measure_plan_free(g_steal_pointer(&session->plan));
   return fine;
@@ -128,12 +134,15 @@ gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench, const
                              OrrMeasureOutcome *ret_outcome, OrrPlanState *ret_states, GError **error) {
   g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   Session session = {.layer = layer, .bench = bench, .order = order, .facts = layer->facts(bench), .told = told};
+  gboolean is_complete = TRUE;
   /* What all ranks measure comes first and may take half of the budget, so that the others are done then. */
   OrrMeasureOrder together = *order;
   together.budget_s = order->budget_s / 2;
   session.order = &together;
-  if (!run_part(&session, TRUE, ret_states, error)) return FALSE;
-  gboolean is_complete = session.outcome.is_complete;
+  if (is_job(&session)) {
+    if (!run_part(&session, TRUE, ret_states, error)) return FALSE;
+    is_complete = session.outcome.is_complete;
+  }
   session.order = order;
   if (session.facts->rank == 0 && !run_part(&session, FALSE, ret_states, error)) return FALSE;
   session.outcome.is_complete = session.outcome.is_complete && is_complete;

@@ -70,6 +70,38 @@ static void test_refines_where_neighbours_disagree(void) {
   g_assert_cmpuint(near, >=, 4);
 }
 
+/* Seven tables of two points, one slice each: 0, 1 ... 6. */
+static void plan_tables(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
+  (void)facts;
+  for (gint64 table = 0; table < 7; table++)
+    for (gint64 bytes = 1; bytes <= 2; bytes++) orr_family_add(family, shapes, (gint64[]){table, bytes});
+}
+
+/* Families take turns until each has its seeds, however many tables one of them has: of the first six shapes three are
+ * of the line, which has one table and comes last. */
+static void test_families_take_turns(void) {
+  static const OrrShapeColumn table_columns[] = {{"table", NULL, TRUE}, {"bytes", NULL, FALSE}, {NULL, NULL, FALSE}};
+  static const OrrMeasureFamily tables = {.entry = {"tables", "Tables.", NULL},
+                                          .columns = table_columns,
+                                          .min_gpus = 1,
+                                          .plan = plan_tables,
+                                          .work = no_work};
+  const OrrBenchFacts facts = small_facts();
+  g_autoptr(OrrMeasurePlan) plan = orr_measure_plan_new(&facts, 1);
+  orr_measure_plan_add(plan, &tables);
+  orr_measure_plan_add(plan, &line);
+  guint of_line = 0, of_tables[7] = {0};
+  for (guint i = 0; i < 3 + 7; i++) {
+    const OrrShape shape = *orr_measure_plan_shape(plan, orr_measure_plan_next(plan, NULL));
+    of_line += shape.family == &line;
+    if (shape.family == &tables) of_tables[shape.at[0]]++;
+    g_assert_true(orr_measure_plan_mark(plan, &shape, 2));
+    if (i == 5) g_assert_cmpuint(of_line, ==, 3);
+  }
+  g_assert_cmpuint(of_line, ==, 3); /* its seeds, and no refinement before every table has one */
+  for (guint t = 0; t < 7; t++) g_assert_cmpuint(of_tables[t], ==, 1);
+}
+
 /* With nothing to choose between, every shape comes once, and then none. */
 static void test_ends(void) {
   const OrrBenchFacts facts = small_facts();
@@ -116,6 +148,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measure/plan/seeds", test_seeds);
   g_test_add_func("/measure/plan/refines", test_refines_where_neighbours_disagree);
+  g_test_add_func("/measure/plan/families-take-turns", test_families_take_turns);
   g_test_add_func("/measure/plan/ends", test_ends);
   g_test_add_func("/measure/plan/disagreement", test_disagreement);
   g_test_add_func("/measure/plan/limits", test_limits);
