@@ -135,3 +135,7 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
 double orr_cost_host_launch_s(const OrrCostModel *model) { return model->constants->host_launch_s; }
 
 double orr_cost_overlap_slowdown(const OrrCostModel *model) { return model->constants->overlap_slowdown; }
+
+double orr_cost_overlap_collective_slowdown(const OrrCostModel *model) {
+  return model->constants->overlap_collective_slowdown;
+}

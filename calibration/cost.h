@@ -48,10 +48,17 @@ char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
 /* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op as nccl-tests names it
  * ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv"), @bytes as nccl-tests
  * counts them. FALSE where the profile has no such rows for @n_ranks; the caller then models it. */
-gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, OrrCost *ret_cost);
+gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                             OrrCost *ret_cost);
 
 /* NCCL's protocols. AUTO is none of them: whichever is fastest. */
-typedef enum { ORR_PROTOCOL_AUTO, ORR_PROTOCOL_LL, ORR_PROTOCOL_LL128, ORR_PROTOCOL_SIMPLE, ORR_N_PROTOCOLS } OrrProtocol;
+typedef enum {
+  ORR_PROTOCOL_AUTO,
+  ORR_PROTOCOL_LL,
+  ORR_PROTOCOL_LL128,
+  ORR_PROTOCOL_SIMPLE,
+  ORR_N_PROTOCOLS
+} OrrProtocol;
 extern const char *const orr_protocol_words[]; /* "auto", "ll", "ll128", "simple", NULL */
 
 /* What an algorithm costs under a protocol. Where s bytes go through a step of a link of bandwidth B, the step takes
@@ -81,8 +88,9 @@ typedef struct {
   gint64 hidden, topk, experts; /* 0: not of experts */
 } OrrLibraryCall;
 
-/* FALSE where the profile has no rows of that library, operation and number of ranks. Of experts whose shape has no rows
- * the nearest one answers (hidden * topk, then experts), with its tokens scaled to the same bytes: ORR_HOW_OUTSIDE. */
+/* FALSE where the profile has no rows of that library, operation and number of ranks. Of experts whose shape has no
+ * rows the nearest one answers (hidden * topk, then experts), with its tokens scaled to the same bytes:
+ * ORR_HOW_OUTSIDE. */
 gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call, OrrCost *ret_cost);
 
 /* What collectives without such rows are modelled by: the profile's constants, as one protocol. */
@@ -90,8 +98,11 @@ OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);
 
 /* How many times longer compute takes while a collective runs beside it (1 where the profile does not say). */
 double orr_cost_overlap_slowdown(const OrrCostModel *model);
+/* How many times longer a collective takes while compute runs beside it, likewise. */
+double orr_cost_overlap_collective_slowdown(const OrrCostModel *model);
 
-/* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds; 0: not known. */
+/* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds; 0: not known.
+ */
 double orr_cost_host_launch_s(const OrrCostModel *model);
 
 G_END_DECLS

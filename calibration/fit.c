@@ -41,7 +41,9 @@ char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error)
   g_autofree char *imported = orr_measured_import(order->folder, &options, error);
   g_autoptr(OrrProfile) profile = imported ? read_text(imported, error) : NULL;
   if (!profile) return NULL;
-  g_autofree char *constants = orr_fit_constants(profile, device, error);
+  OrrFitOverlap overlap;
+  if (!orr_fit_overlap(order->folder, &overlap, error)) return NULL;
+  g_autofree char *constants = orr_fit_constants(profile, device, &overlap, error);
   g_autoptr(GPtrArray) tables = constants ? orr_crossval_run(profile, device, NULL, error) : NULL;
   if (!tables) return NULL;
   g_autofree char *errors = orr_profile_errors_text(tables);

@@ -161,7 +161,34 @@ static void add_line(OrrProfileConstants *constants, const Line *line, GString *
   add(keys, source, "scale-up-step", step_s * 1e6, " us", "the slope of that line");
 }
 
-char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, GError **error) {
+/* Both are written only where they were measured: a default that is written would look like a measurement. */
+static void add_overlap(OrrProfileConstants *constants, const OrrFitOverlap *overlap, GString *keys, GString *source) {
+  g_autofree char *copies = overlap->n_compute_by_copy && overlap->n_copy
+                                ? g_strdup_printf("; beside copies by the copy engines %.3g, and the copies %.3g",
+                                                  overlap->compute_by_copy, overlap->copy)
+                                : g_strdup("");
+  if (overlap->n_compute) {
+    constants->overlap_slowdown = CLAMP(overlap->compute, 1, 4);
+    g_autofree char *how = g_strdup_printf("measured: the mean of %u matrix products beside all-reduces, each over "
+                                           "itself alone%s",
+                                           overlap->n_compute, copies);
+    add(keys, source, "overlap-slowdown", constants->overlap_slowdown, "", how);
+  }
+  if (overlap->n_collective) {
+    constants->overlap_collective_slowdown = CLAMP(overlap->collective, 1, 4);
+    g_autofree char *how = g_strdup_printf(
+        "measured: the mean of %u all-reduces beside matrix products, each over itself alone", overlap->n_collective);
+    add(keys, source, "overlap-collective-slowdown", constants->overlap_collective_slowdown, "", how);
+  }
+  if (overlap->n_compute && overlap->n_collective) return;
+  g_string_append_printf(source, "    %s: assumed 1, no row of a matrix product beside a collective%s.\n",
+                         overlap->n_compute      ? "overlap-collective-slowdown"
+                         : overlap->n_collective ? "overlap-slowdown"
+                                                 : "overlap-slowdown, overlap-collective-slowdown",
+                         overlap->n_compute ? "" : copies);
+}
+
+char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap, GError **error) {
   Extremes extremes = {0};
   Line line = {0};
   g_autoptr(GString) keys = g_string_new(NULL), source = g_string_new(NULL);
@@ -181,7 +208,8 @@ char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, GError **e
     add(keys, source, "gemm-wave-share", profile->constants.gemm_wave_share, "", how);
   }
   add_line(&profile->constants, &line, keys, source);
-  if (!keys->len) return g_strdup("");
+  add_overlap(&profile->constants, overlap, keys, source);
+  if (!keys->len) return g_strdup(""); /* nothing is told, and all are defaults */
   return g_strdup_printf(
       "constants:\n%s  source: >\n    Found by orrery calibrate fit; what is not named is a default.\n%s", keys->str,
       source->str);

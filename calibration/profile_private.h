@@ -19,7 +19,7 @@ typedef struct {
   double gemm_wave_share;
   double memory_efficiency;
   double gemm_eager_rate;
-  double overlap_slowdown;
+  double overlap_slowdown, overlap_collective_slowdown;
   double attention_efficiency;
   double attention_backward_flops;
   double attention_backward_efficiency;
@@ -94,8 +94,8 @@ struct OrrProfile {
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
 
 /* What the files of a profile's parts check alike. @map is the part's node; findings are told to @diags. An axis: how
- * many numbers it holds, rising; 0 when it is none. A row: as many numbers as @wanted (0: the axis was wrong already). A
- * key: taken over, told when @seen holds it. */
+ * many numbers it holds, rising; 0 when it is none. A row: as many numbers as @wanted (0: the axis was wrong already).
+ * A key: taken over, told when @seen holds it. */
 guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text, OrrDiags *diags);
 void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes, OrrDiags *diags);
 void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags);

@@ -33,7 +33,7 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
   static const char *const op_words[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                         "reduce",     "alltoall",   "send_recv"};
+                                         "reduce",     "alltoall",   "sendrecv"};
   static const char *const dtype_words[] = {"float", "half", "bfloat16"};
   g_autofree char *system = orr_measure_device_name(row->device);
   g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%" G_GINT64_FORMAT ",%.6g\n", system,

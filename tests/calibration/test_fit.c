@@ -94,6 +94,45 @@ static void test_refused(void) {
   g_assert_nonnull(strstr(error->message, ":4:"));
 }
 
+/* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250 for 100: 2. A copy's row
+ * of which none is alone tells nothing; a row twice, or a time that is none, is named. */
+static void test_overlap(void) {
+  const char *head = "# device: round\nbeside,watch,bytes,m,n,k,latency_us\n";
+  const char *rows = "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,128,64,64,20\n"
+                     "all-reduce,alone,1024,0,0,0,100\nall-reduce,gemm,1024,64,64,64,12\n"
+                     "all-reduce,gemm,1024,128,64,64,28\nall-reduce,transfer,1024,64,64,64,150\n"
+                     "all-reduce,transfer,1024,128,64,64,250\ndevice,transfer,1024,64,64,64,9\n";
+  g_autofree char *text = g_strconcat(head, rows, NULL);
+  g_autofree char *bad = g_strconcat(text, "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,1,1,1,0\n", NULL);
+  g_autoptr(GError) error = NULL;
+  OrrFitOverlap overlap;
+  put("interference.csv", text);
+  g_assert_true(orr_fit_overlap(folder, &overlap, &error));
+  assert_near(overlap.compute, 1.3, 1e-9);
+  assert_near(overlap.collective, 2, 1e-9);
+  g_assert_cmpuint(overlap.n_copy, ==, 0);
+  put("interference.csv", bad);
+  g_assert_false(orr_fit_overlap(folder, &overlap, &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  g_assert_nonnull(strstr(error->message, ":11:"));
+  g_assert_nonnull(strstr(error->message, "the same row as line 3"));
+  g_assert_nonnull(strstr(error->message, ":12:"));
+  put("interference.csv", head);
+  g_clear_error(&error);
+  g_assert_true(orr_fit_overlap(folder, &overlap, &error));
+  g_assert_cmpfloat(overlap.compute, ==, 1);
+}
+
+/* Rows that do not tell the slow-down leave it out, and the profile says that it is assumed. */
+static void test_overlap_is_assumed(void) {
+  put_gemm();
+  g_autofree char *text = fit(NULL);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_assert_cmpfloat(profile->constants.overlap_slowdown, ==, 1);
+  g_assert_nonnull(strstr(profile->constants.source, "overlap-slowdown, overlap-collective-slowdown: assumed 1"));
+  g_assert_null(strstr(text, "\n  overlap-slowdown: "));
+}
+
 /* A block a table, its title first; of 64 points every 16th stays where 4 are wanted. */
 static void test_plot_data(void) {
   put_gemm();
@@ -118,9 +157,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/fit/errors-are-written", test_errors_are_written);
   g_test_add_func("/fit/same-twice", test_same_twice);
   g_test_add_func("/fit/refused", test_refused);
+  g_test_add_func("/fit/overlap", test_overlap);
+  g_test_add_func("/fit/overlap-is-assumed", test_overlap_is_assumed);
   g_test_add_func("/fit/plot-data", test_plot_data);
   int status = g_test_run();
-  static const char *const names[] = {"gemm.csv", "collectives.csv"};
+  static const char *const names[] = {"gemm.csv", "collectives.csv", "interference.csv"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = g_build_filename(folder, names[i], NULL);
     g_remove(path);

@@ -12,6 +12,7 @@
 #include "sim/base/fault.h"
 
 enum { NOTHING, TO_DEVICE, TO_HOST, WITHIN, ALL_REDUCE };
+enum { GEMM, TRANSFER, ALONE };
 enum { REPEATS = 15, TRIES = 6, BEGIN = 0, END, STARTED, ENDED, N_EVENTS };
 
 typedef struct {
@@ -129,15 +130,13 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
 static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
   Pair *pair = kernel->state;
   Side product = {run_product, kernel->bench->stream, 0}, transfer = {run_transfer, kernel->bench->beside, 0};
-  const gboolean watches_transfer = kernel->shape.at[1] == 1;
+  const gint64 watch = kernel->shape.at[1];
   OrrTiming timing = {.method = "stream", .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
   (void)rule;
-  if (!measure_alone(pair, &product, error) || (pair->beside != NOTHING && !measure_alone(pair, &transfer, error)) ||
-      !repeat_all(pair, watches_transfer ? &transfer : &product,
-                  pair->beside == NOTHING ? NULL
-                  : watches_transfer      ? &product
-                                          : &transfer,
-                  &timing, error))
+  const Side *watched = watch == GEMM ? &product : &transfer, *other = watch == GEMM ? &transfer : &product;
+  if ((watch != ALONE && !measure_alone(pair, &product, error)) ||
+      (pair->beside != NOTHING && !measure_alone(pair, &transfer, error)) ||
+      !repeat_all(pair, watched, pair->beside == NOTHING || watch == ALONE ? NULL : other, &timing, error))
     return FALSE;
   *ret_timing = timing;
   return TRUE;
@@ -145,7 +144,7 @@ static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
 
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
   Pair *pair = kernel->state;
-  return pair->product.verify(&pair->product, ret_verdict, error);
+  return kernel->shape.at[1] == ALONE || pair->product.verify(&pair->product, ret_verdict, error);
 }
 
 gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
@@ -162,7 +161,7 @@ gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
       .bench = kernel->bench, .shape = kernel->shape, .buffers = kernel->buffers, .n_sets = 1, .seed = kernel->seed};
   for (int i = 0; i < N_EVENTS; i++)
     if (!orr_cuda_ok(cudaEventCreate(&pair->events[i]), "cudaEventCreate", error)) return FALSE;
-  if (!orr_cuda_prepare_product(&pair->product, at[3], at[4], at[5], error)) return FALSE;
+  if (at[1] != ALONE && !orr_cuda_prepare_product(&pair->product, at[3], at[4], at[5], error)) return FALSE;
   if (pair->beside == NOTHING || pair->beside == ALL_REDUCE) return TRUE;
   return (pair->from = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
          (pair->to = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&

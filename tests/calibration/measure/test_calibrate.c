@@ -6,9 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibration/fit.h"
 #include "calibration/measured.h"
+#include "calibration/profile_private.h"
 #include "sim/base/fault.h"
 #include "sim/run/calibrate.h"
+#include "tests/calibration/calibration_sample.h"
 
 typedef struct {
   char *folder, *db, *out;
@@ -83,6 +86,37 @@ static void test_budget(Fixture *fixture, gconstpointer data) {
   g_assert_cmpint(row->verified, ==, ORR_VERIFIED_YES);
   g_assert_cmpfloat(row->power_limit_watts, ==, 700);
   g_assert_cmpuint(strlen(row->date), ==, strlen("2026-01-01T00:00:00Z"));
+}
+
+/* Half a minute for all families: each of the ten takes its turn, 0.14 s or more a row, so none has fewer than a
+ * tenth of what there is time for, less what one of them has not (launch: 3 tables of 1 axis, 13 shapes). */
+static void test_no_family_starves(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_auto(OrrCalibrateAnswer) answer = {0};
+  calibrate(fixture, NULL, 30, &answer);
+  for (guint i = 0; answer.families[i]; i++)
+    g_assert_cmpuint(answer.states[i].n_measured, >=, MIN(7, answer.states[i].n_planned));
+}
+
+/* A product beside a transfer takes 1.2 times as long on the fake device, a transfer beside a product 1.5 times
+ * (fake_layer.c): a profile that is fitted to its rows says so. */
+static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_auto(OrrCalibrateAnswer) first = {0}, second = {0};
+  g_autoptr(GError) error = NULL;
+  calibrate(fixture, "interference", 1e6, &first);
+  calibrate(fixture, "gemm", 10, &second);
+  g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, NULL, fixture->out, &error);
+  g_assert_no_error(error);
+  const OrrFitOrder order = {.folder = fixture->out, .name = "mine"};
+  g_autofree char *text = orr_fit(&order, &h100_device, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  assert_near(profile->constants.overlap_slowdown, 1.2, 1e-3);
+  assert_near(profile->constants.overlap_collective_slowdown, 1.5, 1e-3);
+  g_assert_nonnull(strstr(profile->constants.source, "overlap-slowdown: measured: the mean of 16 matrix products"));
+  g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
+  assert_near(orr_cost_overlap_collective_slowdown(model), 1.5, 1e-3);
 }
 
 /* A second session measures nothing twice; with all measured there is nothing left. */
@@ -231,6 +265,8 @@ static void test_refusals(Fixture *fixture, gconstpointer data) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   ADD("budget", test_budget);
+  ADD("no-family-starves", test_no_family_starves);
+  ADD("overlap-reaches-profile", test_overlap_reaches_profile);
   ADD("resumes", test_resumes);
   g_test_add_func("/measure/calibrate/same-machine", test_same_machine);
   ADD("wrong-results", test_wrong_results);
