@@ -9,6 +9,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
+#include "sim/cli/validate_group.h"
 #include "sim/run/validate_costs.h"
 
 static char *rows_csv, *database, *profile;
@@ -235,19 +236,21 @@ static int status_of(const OrrValidation *all) {
   return 0;
 }
 
-static int validate_sets(OrrLibrary *library, char **sets, OrrStore *store, GError **error) {
+static int validate_sets(OrrLibrary *library, const char *group, char **sets, OrrStore *store, GError **error) {
   g_autoptr(GPtrArray) validations = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
   OrrValidation all;
   for (char **set = sets; *set; set++) {
     OrrValidation *validation = validate_one(library, *set, store, error);
     if (!validation) return 2;
     g_ptr_array_add(validations, validation);
-    if (!as_json) print_set(validation);
+    if (!as_json && !group) print_set(validation);
     fflush(stdout);
   }
   merge(validations, &all);
   if (as_json)
     print_json(validations, &all);
+  else if (group)
+    orr_validate_group_print(group, validations);
   else if (count_replayed(validations) > 1)
     print_all(&all, count_replayed(validations));
   int status = status_of(&all);
@@ -282,19 +285,23 @@ static gboolean check_options(char **args, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
-  if (!check_options(args, error) || !check_sets(library, args, error)) return 2;
-  g_auto(GStrv) shipped = args[0] ? NULL : orr_validation_sets(library);
+
+  g_auto(GStrv) shipped = args[0] ? orr_validation_group(library, args[0]) : orr_validation_sets(library);
+  const char *group = args[0] && shipped[0] && !args[1] ? args[0] : NULL;
+  char **sets = args[0] && !group ? args : shipped;
+  if (!check_options(args, error) || !check_sets(library, sets, error)) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
-  return validate_sets(library, args[0] ? args : shipped, store, error);
+  return validate_sets(library, group, sets, store, error);
 }
 
 const OrrCommand orr_verb_validate = {
     .verb = "validate",
     .sentence = "Replay published measurements and say how far the simulation is from them.",
-    .usage = "[SET...] [--rows FILE.csv] [--profile NAME] [--json] [--db FILE] [-j N]",
+    .usage = "[GROUP | SET...] [--rows FILE.csv] [--profile NAME] [--json] [--db FILE] [-j N]",
     .more =
-        "Without a set: all of 'orrery list validation-sets'. A row that the checks refuse is told with its reason.\n"
+        "Without a set: all of 'orrery list validation-sets'; training: the sets of training steps, a line each. A row "
+        "that the checks refuse is told with its reason.\n"
         "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and ask the rest for them; "
         "with\n--rows the profile answers for the rows' kernels, beside their latency_us.",
     .options = options,

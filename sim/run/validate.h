@@ -9,6 +9,7 @@
  * The scenario's `validation:` section may say what other columns mean, so that a published table replays as it is:
  *
  *   validation:
+ *     group: training                sets of a group run together: `orrery validate training`
  *     columns:                       a column -> a scenario path, a list of paths, or `ignore`
  *       layers: model.layers
  *       n_gpus: cluster.gpus
@@ -17,6 +18,8 @@
  *     values:                        a column -> {text in the table: text for the scenario, or a map of paths}
  *       ddp_impl: {torch: true, local: false}
  *       variant: {full recompute: {workload.recompute: full}}
+ *       chip: {TPU v5p: {refuse: TPUs are not simulated}}      the row is refused, for that reason
+ *       mem: {GB: ""}                                          as good as an empty cell
  *     scale: {forward_ms: 0.001}     a column -> factor on its number
  *
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by shape.
@@ -69,6 +72,9 @@ extern const OrrFieldTable orr_validation_row_table, orr_cost_error_table;
 
 /* Names of the shipped sets (and of those in the library's folders), sorted; strv. */
 char **orr_validation_sets(OrrLibrary *library);
+
+/* The sets whose `validation: group:` says @group, sorted; strv, empty where there is none. */
+char **orr_validation_group(OrrLibrary *library, const char *group);
 
 /* The scenario's file of a set, or NULL; newly allocated. */
 char *orr_validation_path(OrrLibrary *library, const char *set);

@@ -2,6 +2,7 @@
  * validate_case.c - one row of a validation set's table: the scenario that it asks for, and what was measured.
  */
 #include <math.h>
+#include <string.h>
 
 #include "sim/run/validate_private.h"
 
@@ -33,10 +34,15 @@ static gboolean read_number(const char *text, double scale, double *ret_value) {
   return TRUE;
 }
 
+/* A number in the result's unit, or a quantity that names one: "47GB". */
+static gboolean read_measured(const OrrField *field, const char *text, double scale, double *ret_value) {
+  return read_number(text, scale, ret_value) || orr_quantity_parse(text, field->unit, ret_value, NULL);
+}
+
 static void add_measured(OrrValidateCase *one, const char *column, const OrrField *field, const char *text,
                          double scale) {
   double value;
-  if (!read_number(text, scale, &value))
+  if (!read_measured(field, text, scale, &value))
     refuse(one, column, text, "no number");
   else if (!(value > 0))
     refuse(one, column, text, "an error is a share of the measurement, which must be above 0");
@@ -61,11 +67,14 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     refuse(one, column, text, error->message);
 }
 
-/* A text of the table that stands for several settings: {workload.recompute: full, ...}. */
+/* A text of the table that stands for several settings: {workload.recompute: full, ...}, or for a row that cannot be
+ * simulated: {refuse: why}. */
 static void set_paths(OrrValidateCase *one, const char *column, const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
     const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
-    if (value->kind == ORR_NODE_SCALAR)
+    if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
+      if (!one->refused) one->refused = g_strdup(value->text);
+    } else if (value->kind == ORR_NODE_SCALAR)
       set_path(one, column, path->text, value->text, 1);
     else
       refuse(one, column, path->text, "wants one value");
@@ -78,6 +87,7 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrVali
   const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
   const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
   gboolean is_settings = value && value->kind == ORR_NODE_MAP;
+  if (!*text) return; /* `values` says that the cell is as good as empty */
   for (guint i = 0; i < column->targets->len; i++) {
     const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
     if (target->kind == ORR_VALIDATE_MEASURED)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/yaml.h"
 #include "sim/run/kinds.h"
 #include "sim/run/validate_private.h"
 
@@ -111,18 +112,20 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
 /* --- The section --- */
 
 static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
-  static const char *const known[] = {"columns", "values", "scale", NULL};
+  static const char *const known[] = {"columns", "group", "scale", "values", NULL};
   if (meaning->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, meaning->place, "'validation' is a map of columns, values, scale");
+    orr_diags_error(diags, meaning->place, "'validation' is a map of columns, group, scale, values");
     return;
   }
   for (guint i = 0; i < orr_node_length(meaning); i++) {
     const OrrNode *key = meaning->keys->pdata[i], *value = meaning->items->pdata[i];
     const char *nearest = orr_nearest_word(key->text, known);
     if (!g_strv_contains(known, key->text))
-      orr_diags_error(diags, key->place, "unknown key '%s'%s%s%s (allowed: columns, values, scale)", key->text,
+      orr_diags_error(diags, key->place, "unknown key '%s'%s%s%s (allowed: columns, group, scale, values)", key->text,
                       nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-    else if (value->kind != ORR_NODE_MAP)
+    else if (strcmp(key->text, "group") == 0) {
+      if (value->kind != ORR_NODE_SCALAR) orr_diags_error(diags, value->place, "'group' is a name");
+    } else if (value->kind != ORR_NODE_MAP)
       orr_diags_error(diags, value->place, "'%s' is a map from columns", key->text);
   }
 }
@@ -169,6 +172,22 @@ static void set_unknown(OrrLibrary *library, const char *name, GError **error) {
   g_autofree char *all = g_strjoinv(", ", known);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown validation set '%s'%s%s%s (known: %s)", name,
               nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", *all ? all : "none");
+}
+
+char **orr_validation_group(OrrLibrary *library, const char *group) {
+  g_autoptr(GPtrArray) members = g_ptr_array_new();
+  g_auto(GStrv) sets = orr_validation_sets(library);
+  for (char **set = sets; *set; set++) {
+    g_autofree char *path = orr_validation_path(library, *set);
+    g_autoptr(OrrDiags) diags = orr_diags_new(); /* of a broken file: told when it runs */
+    g_autoptr(OrrNode) tree = path ? orr_yaml_read_file(path, diags) : NULL;
+    const OrrNode *meaning = tree && tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "validation") : NULL;
+    const OrrNode *name = meaning && meaning->kind == ORR_NODE_MAP ? orr_node_get(meaning, "group") : NULL;
+    if (name && name->kind == ORR_NODE_SCALAR && strcmp(name->text, group) == 0)
+      g_ptr_array_add(members, g_strdup(*set));
+  }
+  g_ptr_array_add(members, NULL);
+  return (char **)g_ptr_array_free(g_steal_pointer(&members), FALSE);
 }
 
 static char *table_path(const char *scenario_path) {

@@ -111,6 +111,7 @@ static void test_columns(void) {
           "  values:\n"
           "    how: {all: {workload.recompute: full}}\n"
           "    workload.parallel.sequence-parallel: {'yes': true}\n"
+          "    measured.mfu: {GB: ''}\n"
           "  scale: {ms: 0.001}\n",
           "# where from\nsize,seq,gpu,how,ms,workload.parallel.sequence-parallel,source,measured.mfu\n"
           "512,256,\"A100, 80GB\",all,250,yes,paper,\n");
@@ -130,6 +131,32 @@ static void test_columns(void) {
   g_assert_cmpuint(one->measured->len, ==, 1); /* the empty cell of measured.mfu is not compared */
   g_assert_cmpfloat_with_epsilon(g_array_index(one->measured, double, 0), 0.25, 1e-15);
   orr_validate_case_free(one);
+}
+
+/* `refuse` is a row's reason, in the table's words; a quantity brings its unit; what `values` maps to nothing is empty;
+ * a group is those sets that say it. */
+static void test_refuse_and_units(void) {
+  g_autoptr(GError) error = NULL;
+  put_set("refuse",
+          "validation:\n"
+          "  group: mine\n"
+          "  columns: {chip: ignore, mem: measured.memory_peak_bytes}\n"
+          "  values: {chip: {TPU: {refuse: no TPU here}}, mem: {GB: ''}}\n",
+          "chip,mem\nA100,2GB\nTPU,2GB\nA100,GB\nA100,3 parsecs\n");
+  g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "refuse", NULL, &error);
+  g_assert_no_error(error);
+  OrrValidateCase *cases[4];
+  for (guint i = 0; i < 4; i++) cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  g_assert_cmpstr(cases[0]->refused, ==, NULL);
+  g_assert_cmpfloat(g_array_index(cases[0]->measured, double, 0), ==, 2e9);
+  g_assert_cmpstr(cases[1]->refused, ==, "no TPU here");
+  g_assert_cmpstr(cases[2]->refused, ==, "nothing was measured");
+  g_assert_nonnull(strstr(cases[3]->refused, "no number"));
+  for (guint i = 0; i < 4; i++) orr_validate_case_free(cases[i]);
+  g_auto(GStrv) mine = orr_validation_group(library, "mine"), none = orr_validation_group(library, "theirs");
+  g_assert_cmpint(g_strv_length(mine), ==, 1);
+  g_assert_cmpstr(mine[0], ==, "refuse");
+  g_assert_cmpint(g_strv_length(none), ==, 0);
 }
 
 static void assert_set_error(const char *section, const char *csv, const char *wanted) {
@@ -296,6 +323,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/validate/summary-odd", test_summary_odd);
   g_test_add_func("/validate/summary-even", test_summary_even);
   g_test_add_func("/validate/summary-empty", test_summary_empty);
+  g_test_add_func("/validate/refuse-and-units", test_refuse_and_units);
   g_test_add_func("/validate/columns", test_columns);
   g_test_add_func("/validate/wrong-sets", test_wrong_sets);
   g_test_add_func("/validate/unknown-set", test_unknown_set);
