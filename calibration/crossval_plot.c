@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/gnuplot.h"
 
 enum { MAX_POINTS = 1500 };
 
@@ -38,39 +39,10 @@ static guint count_blocks(const char *data) {
   return n;
 }
 
-static const char *terminal_of(const char *output) {
-  static const char *const known[][2] = {{".svg", "svg"}, {".png", "pngcairo"}, {".pdf", "pdfcairo"}};
-  for (guint i = 0; i < G_N_ELEMENTS(known); i++)
-    if (g_str_has_suffix(output, known[i][0])) return known[i][1];
-  return NULL;
-}
-
-static gboolean run_gnuplot(char **argv, const char *data_path, GError **error) {
-  g_autofree char *program = g_find_program_in_path(argv[0]);
-  g_autofree char *by_hand = g_strjoinv(" ", argv), *said = NULL;
-  g_autoptr(GError) reason = NULL;
-  int status = 0;
-  if (!program) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "gnuplot is not installed (Debian: apt-get install gnuplot-nox). The data is in %s; then: %s",
-                data_path, by_hand);
-    return FALSE;
-  }
-  if (g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &said, &status, &reason) &&
-      g_spawn_check_wait_status(status, &reason))
-    return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s%s%s", by_hand, reason->message, said && *said ? ": " : "",
-              said ? g_strstrip(said) : "");
-  return FALSE;
-}
-
 gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const char *script, const char *output,
                            GError **error) {
-  const char *terminal = terminal_of(output);
-  if (!terminal) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: want a file that ends in .svg, .png or .pdf", output);
-    return FALSE;
-  }
+  const char *terminal = orr_gnuplot_terminal(output, error);
+  if (!terminal) return FALSE;
   g_autofree char *data = orr_crossval_plot_data(tables, MAX_POINTS), *data_path = g_strconcat(output, ".dat", NULL);
   g_autofree char *n_blocks = g_strdup_printf("%u", count_blocks(data));
   g_autoptr(GError) reason = NULL;
@@ -78,7 +50,6 @@ gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const cha
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason ? reason->message : "there are no rows to draw");
     return FALSE;
   }
-  char *argv[] = {(char *)"gnuplot", (char *)"-c",  (char *)script, data_path, (char *)output,
-                  (char *)terminal,  (char *)title, n_blocks,       NULL};
-  return run_gnuplot(argv, data_path, error);
+  const char *const args[] = {"-c", script, data_path, output, terminal, title, n_blocks, NULL};
+  return orr_gnuplot_run(args, data_path, NULL, error);
 }

@@ -1,5 +1,5 @@
 /*
- * answer.c - the answer to a query as text: a table for people, CSV and JSON for programs.
+ * answer.c - the answer to a query as text: tables for people (plain, Markdown), CSV and JSON for programs.
  *
  * CSV and JSON give numbers in full: each reads back as the double that is in the database. The table rounds what has a
  * point or an exponent to six significant digits, and leaves integers alone. NULL is "-" in a table, an empty field in
@@ -146,6 +146,37 @@ char *orr_answer_csv(const OrrAnswer *answer) {
   GString *out = g_string_new(NULL);
   append_csv_line(out, answer->columns, answer->n_columns);
   for (guint r = 0; r < answer->rows->len; r++) append_csv_line(out, answer->rows->pdata[r], answer->n_columns);
+  return g_string_free(out, FALSE);
+}
+
+/* --- Markdown --- */
+
+static void append_markdown_cell(GString *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (strchr("|\\", *c)) g_string_append_c(out, '\\');
+    g_string_append_c(out, g_ascii_iscntrl(*c) ? ' ' : *c);
+  }
+}
+
+char *orr_answer_markdown(const OrrAnswer *answer) {
+  GString *out = g_string_new("|");
+  for (guint i = 0; i < answer->n_columns; i++) {
+    g_string_append_c(out, ' ');
+    append_markdown_cell(out, answer->columns[i]);
+    g_string_append(out, " |");
+  }
+  g_string_append(out, "\n|");
+  for (guint i = 0; i < answer->n_columns; i++) g_string_append(out, answer->is_number[i] ? "---:|" : "---|");
+  for (guint r = 0; r < answer->rows->len; r++) {
+    g_string_append(out, "\n|");
+    for (guint i = 0; i < answer->n_columns; i++) {
+      g_autofree char *cell = shown(answer, i, ((char **)answer->rows->pdata[r])[i]);
+      g_string_append_c(out, ' ');
+      append_markdown_cell(out, cell);
+      g_string_append(out, " |");
+    }
+  }
+  g_string_append_c(out, '\n');
   return g_string_free(out, FALSE);
 }
 

@@ -61,6 +61,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrAnswer, orr_answer_free)
  * @run_id: what views show; 0 is the newest run. ORR_FAULT_USAGE passes SQLite's own message with the statement. */
 OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error);
 
+/* A value for a named parameter of a question: {"other", "3"} for :other. A text that is a number is bound as one. */
+typedef struct {
+  const char *name, *value;
+} OrrBinding;
+
+/* The same with values for what else it takes. A view's parameter that is given none is NULL, and the view says what
+ * that means ("-- takes: other (...)"); one of a statement of the user's is refused, as is a value nobody takes. */
+OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id, const OrrBinding *bindings,
+                         guint n_bindings, GError **error);
+
+/* Care. Tables with their row counts, by name; unused space given back (the store was opened for writing); every table
+ * as FOLDER/TABLE.csv, the folder made where there is none. */
+OrrAnswer *orr_store_tables(OrrStore *store, GError **error);
+gboolean orr_store_vacuum(OrrStore *store, GError **error);
+gboolean orr_store_export(OrrStore *store, const char *folder, GError **error);
+
 /* Shipped views: results/views/NAME.sql, one question each: a first comment line is the question, then what it reads
  * ("-- reads: table(column, ...); ..."), a comment line per column ("-- column: sentence"), then one SELECT that may
  * use :run. What a view reads and a database does not have counts as empty: a view never fails for want of a table. */
@@ -76,6 +92,7 @@ const OrrView *orr_view_find(const char *name);
 /* Output of an answer; newly allocated text. */
 char *orr_answer_table(const OrrAnswer *answer); /* aligned columns for people */
 char *orr_answer_csv(const OrrAnswer *answer);   /* RFC 4180's quoting, lines end in LF */
+char *orr_answer_markdown(const OrrAnswer *answer); /* a table of GitHub's Markdown; numbers to the right */
 char *orr_answer_json(const OrrAnswer *answer);  /* array of objects */
 
 G_END_DECLS

@@ -117,17 +117,63 @@ static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *sq
   return TRUE;
 }
 
-static gboolean bind_run(const OrrStore *store, sqlite3_stmt *stmt, gint64 run_id, const char *sql, GError **error) {
-  for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
-    const char *name = sqlite3_bind_parameter_name(stmt, i); /* with its ':', '@' or '$'; NULL for '?' */
-    gint64 resolved = 0;
-    if (!name || strcmp(name + 1, "run") != 0) {
-      g_autofree char *why = g_strdup_printf("parameter %s has no value (:run is the only one)", name ? name : "?");
-      return refuse(sql, why, error);
-    }
-    if (!resolve_run(store, run_id, sql, &resolved, error)) return FALSE;
-    if (resolved) sqlite3_bind_int64(stmt, i, resolved); /* else it stays NULL, which equals no run_id */
+/* What a question is asked with. */
+typedef struct {
+  const char *asked; /* as the user wrote it */
+  gboolean is_view;
+  gint64 run_id;
+  const OrrBinding *bindings;
+  guint n_bindings;
+} Question;
+
+static void bind_value(sqlite3_stmt *stmt, int at, const char *text) {
+  char *end = NULL;
+  const gint64 whole = g_ascii_strtoll(text, &end, 10);
+  if (*text && !*end) {
+    sqlite3_bind_int64(stmt, at, whole);
+    return;
   }
+  const double number = g_ascii_strtod(text, &end);
+  if (*text && !*end && isfinite(number))
+    sqlite3_bind_double(stmt, at, number);
+  else
+    sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+}
+
+static gboolean bind_one(const OrrStore *store, sqlite3_stmt *stmt, int at, const Question *question, GError **error) {
+  const char *name = sqlite3_bind_parameter_name(stmt, at); /* with its ':', '@' or '$'; NULL for '?' */
+  for (guint i = 0; name && i < question->n_bindings; i++) {
+    if (strcmp(name + 1, question->bindings[i].name) != 0) continue;
+    bind_value(stmt, at, question->bindings[i].value);
+    return TRUE;
+  }
+  if (name && strcmp(name + 1, "run") == 0) {
+    gint64 resolved = 0;
+    if (!resolve_run(store, question->run_id, question->asked, &resolved, error)) return FALSE;
+    if (resolved) sqlite3_bind_int64(stmt, at, resolved); /* else it stays NULL, which equals no run_id */
+    return TRUE;
+  }
+  if (name && question->is_view) return TRUE; /* NULL */
+  g_autofree char *why = g_strdup_printf("parameter %s has no value (:run has one; others by --param)", name ? name : "?");
+  return refuse(question->asked, why, error);
+}
+
+static gboolean takes(sqlite3_stmt *stmt, const char *name) {
+  for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
+    const char *known = sqlite3_bind_parameter_name(stmt, i);
+    if (known && strcmp(known + 1, name) == 0) return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Question *question, GError **error) {
+  for (guint i = 0; i < question->n_bindings; i++) {
+    if (takes(stmt, question->bindings[i].name)) continue;
+    g_autofree char *why = g_strdup_printf("it takes no parameter '%s'", question->bindings[i].name);
+    return refuse(question->asked, why, error);
+  }
+  for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++)
+    if (!bind_one(store, stmt, i, question, error)) return FALSE;
   return TRUE;
 }
 
@@ -207,10 +253,10 @@ static OrrAnswer *fetch(const OrrStore *store, sqlite3_stmt *stmt, const char *s
   return g_steal_pointer(&answer);
 }
 
-static OrrAnswer *ask(OrrStore *store, const char *statement, const char *asked, gint64 run_id, GError **error) {
+static OrrAnswer *ask(OrrStore *store, const char *statement, const Question *question, GError **error) {
   g_autoptr(sqlite3_stmt) stmt = prepare_query(store, statement, error);
-  if (!stmt || !bind_run(store, stmt, run_id, asked, error)) return NULL;
-  return fetch(store, stmt, asked, error);
+  if (!stmt || !bind_all(store, stmt, question, error)) return NULL;
+  return fetch(store, stmt, question->asked, error);
 }
 
 /* A lone word that is no view is a mistyped view, not a statement. */
@@ -228,14 +274,20 @@ static gboolean check_view_name(const char *word, GError **error) {
   return FALSE;
 }
 
-OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error) {
+OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id, const OrrBinding *bindings,
+                         guint n_bindings, GError **error) {
   const OrrView *view = orr_view_find(sql_or_view);
   if (!view && !check_view_name(sql_or_view, error)) return NULL;
   /* Reads the schema afresh: another process may have made a table since, and the look for stand-ins must not fail. */
   if (!orr_store_exec(store, "SELECT 1 FROM sqlite_schema", error)) return NULL;
   g_autofree char *statement = view ? orr_view_statement(store, view) : g_strdup(sql_or_view);
+  const Question question = {view ? view->name : sql_or_view, view != NULL, run_id, bindings, n_bindings};
   sqlite3_set_authorizer(store->db, authorize, &store->is_authorized);
-  OrrAnswer *answer = ask(store, statement, view ? view->name : sql_or_view, run_id, error);
+  OrrAnswer *answer = ask(store, statement, &question, error);
   sqlite3_set_authorizer(store->db, NULL, NULL);
   return answer;
+}
+
+OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error) {
+  return orr_store_ask(store, sql_or_view, run_id, NULL, 0, error);
 }

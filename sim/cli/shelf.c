@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibration/measure/family.h"
-#include "results/store.h"
+#include "results/plot.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
 #include "sim/run/validate_costs.h"
@@ -22,6 +22,7 @@ const OrrShelf orr_shelves[] = {
     {"microkernels", "microkernel", "what orrery calibrate can measure", NULL, &orr_measure_registry},
     {"models", "model", "transformers", "model", NULL},
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
+    {"plots", "plot", "pictures of a results database", NULL, NULL},
     {"profiles", "profile", "measured kernels of a device", "profile", NULL},
     {"scenarios", "scenario", "questions that are ready to run", "scenario", NULL},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
@@ -50,7 +51,16 @@ static char **view_names(void) {
   return names;
 }
 
+static char **plot_names(void) {
+  guint n = 0;
+  const OrrPlot *plots = orr_plots(&n);
+  char **names = g_new0(char *, n + 1);
+  for (guint i = 0; i < n; i++) names[i] = g_strdup(plots[i].name);
+  return names;
+}
+
 char **orr_shelf_names(const OrrShelf *shelf, OrrLibrary *library) {
+  if (is(shelf, "plots")) return plot_names();
   if (is(shelf, "views")) return view_names();
   if (is(shelf, "validation-sets")) return orr_validation_sets(library);
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -88,6 +98,7 @@ char *orr_shelf_fact(const OrrShelf *shelf, OrrLibrary *library, const char *nam
   const OrrView *view = is(shelf, "views") ? orr_view_find(name) : NULL;
   if (entry) return g_strdup(entry->sentence);
   if (view) return g_strdup(view->question);
+  if (is(shelf, "plots")) return g_strdup(orr_plot_find(name)->sentence);
   if (is(shelf, "validation-sets")) return validation_fact(library, name);
   return document_fact(shelf->document, library, name);
 }

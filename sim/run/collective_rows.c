@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "sim/run/link_time.h"
 #include "workloads/collective_bench.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -79,6 +80,7 @@ void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replaye
   fill_result(work, outcome);
   orr_replayed_add_spans(replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
+  orr_replayed_add_link_times(replayed, outcome);
   add_warnings(work, outcome);
 }
 

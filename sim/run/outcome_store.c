@@ -37,11 +37,14 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
       {&orr_operator_cost_table, outcome->operators},
       {&orr_collective_table, outcome->collectives},
       {&orr_link_use_table, outcome->links},
+      {&orr_link_time_table, outcome->link_times},
       {&orr_memory_table, outcome->memory},
   };
   if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(sets); i++)
     if (!add_all(store, sets[i].table, sets[i].rows, error)) return FALSE;
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    if (!orr_store_add_row(store, &orr_warning_table, &(OrrWarningRow){outcome->warnings->pdata[i]}, error)) return FALSE;
   return TRUE;
 }
 

@@ -187,6 +187,25 @@ static const OrrField link_use_fields[] = {
 const OrrFieldTable orr_link_use_table =
     ORR_FIELD_TABLE("link_use", "One row a link that the replay kept: what it carried.", OrrLinkRow, link_use_fields);
 
+static const OrrField link_time_fields[] = {
+    COLUMN(OrrLinkTimeRow, "link", ORR_FIELD_TEXT, link, ORR_UNIT_NONE, "Its name."),
+    COLUMN(OrrLinkTimeRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "Where this part of the run begins."),
+    COLUMN(OrrLinkTimeRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "Where it ends."),
+    COLUMN(OrrLinkTimeRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES,
+           "Bytes carried in it, each communication's spread evenly over its time."),
+    COLUMN(OrrLinkTimeRow, "utilization", ORR_FIELD_REAL, utilization, ORR_UNIT_FRACTION,
+           "Share of the bandwidth in this part."),
+};
+const OrrFieldTable orr_link_time_table =
+    ORR_FIELD_TABLE("link_time", "One row for each of the busiest links and each of 200 equal parts of the run; written with spans.",
+                    OrrLinkTimeRow, link_time_fields);
+
+static const OrrField warning_fields[] = {
+    COLUMN(OrrWarningRow, "text", ORR_FIELD_TEXT, text, ORR_UNIT_NONE, "What to know before the answer is believed."),
+};
+const OrrFieldTable orr_warning_table =
+    ORR_FIELD_TABLE("warning", "One row a warning of the run.", OrrWarningRow, warning_fields);
+
 static const OrrField memory_fields[] = {
     COLUMN(OrrMemoryRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
     COLUMN(OrrMemoryRow, "weights-bytes", ORR_FIELD_REAL, weights_bytes, ORR_UNIT_BYTES, "Weights."),
@@ -211,5 +230,7 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_operator_cost_table,
                                                &orr_collective_table,
                                                &orr_link_use_table,
+                                               &orr_link_time_table,
                                                &orr_memory_table,
+                                               &orr_warning_table,
                                                NULL};

@@ -95,12 +95,22 @@ typedef struct {
 } OrrLinkRow;
 
 typedef struct {
+  char *link;
+  double begin_s, end_s, bytes, utilization;
+} OrrLinkTimeRow;
+
+typedef struct {
+  char *text;
+} OrrWarningRow;
+
+typedef struct {
   gint64 stage;
   double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, total_bytes, capacity_bytes;
 } OrrMemoryRow;
 
 extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
-    orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_memory_table;
+    orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_link_time_table,
+    orr_memory_table, orr_warning_table;
 
 /* All of them, NULL-terminated: for documentation and for views over a new database. */
 extern const OrrFieldTable *const orr_row_tables[];

@@ -63,6 +63,7 @@ static OrrOutcome *outcome_new(void) {
   outcome->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperatorRow));
   outcome->collectives = g_array_new(FALSE, TRUE, sizeof(OrrCollectiveRow));
   outcome->links = g_array_new(FALSE, TRUE, sizeof(OrrLinkRow));
+  outcome->link_times = g_array_new(FALSE, TRUE, sizeof(OrrLinkTimeRow));
   outcome->memory = g_array_new(FALSE, TRUE, sizeof(OrrMemoryRow));
   outcome->warnings = g_ptr_array_new_with_free_func(g_free);
   return outcome;
@@ -105,7 +106,7 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
 void orr_outcome_free(OrrOutcome *outcome) {
   if (!outcome) return;
   GArray *const arrays[] = {outcome->nccl_tests, outcome->steps,       outcome->lanes, outcome->spans, outcome->times,
-                            outcome->operators,  outcome->collectives, outcome->links, outcome->memory};
+                            outcome->operators,  outcome->collectives, outcome->links, outcome->link_times, outcome->memory};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

@@ -25,6 +25,7 @@ typedef struct {
   GArray *operators;   /* OrrOperatorRow */
   GArray *collectives; /* OrrCollectiveRow */
   GArray *links;       /* OrrLinkRow */
+  GArray *link_times;  /* OrrLinkTimeRow; empty without spans */
   GArray *memory;      /* OrrMemoryRow */
   char *engine;        /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */

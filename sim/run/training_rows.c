@@ -1,5 +1,6 @@
 #include "sim/run/training_rows.h"
 
+#include "sim/run/link_time.h"
 #include "workloads/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -169,6 +170,7 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   add_operators(work, outcome);
   add_collectives(work, replayed, outcome);
   orr_replayed_add_links(replayed, outcome);
+  orr_replayed_add_link_times(replayed, outcome);
   add_memory(work, scenario, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(scenario, outcome);

@@ -13,7 +13,7 @@ static char *described_columns(const OrrView *view) {
     const char *colon = strchr(*line, ':');
     g_assert_nonnull(colon);
     g_assert_cmpuint(strlen(colon), >, 5); /* a column has a sentence */
-    if (!g_str_has_prefix(*line, "-- reads:"))
+    if (!g_str_has_prefix(*line, "-- reads:") && !g_str_has_prefix(*line, "-- takes:"))
       g_string_append_printf(columns, "%s%.*s", columns->len > 0 ? "," : "", (int)(colon - *line - 3), *line + 3);
   }
   return g_string_free(columns, FALSE);

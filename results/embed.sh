@@ -1,8 +1,11 @@
 #!/bin/sh
-# embed.sh VIEW.sql... - prints the views as one C array, in the order of their names.
+# embed.sh TYPE ARRAY HEADER FILE... - prints text files (views, plots) as one C array of {name, first line, whole text}, in
+# the order of their names.
 set -eu
-printf '%s\n' "$@" | LC_ALL=C awk '
-function base(path) { sub(/.*\//, "", path); sub(/\.sql$/, "", path); return path }
+type=$1 array=$2 header=$3
+shift 3
+printf '%s\n' "$@" | LC_ALL=C awk -v type="$type" -v array="$array" -v header="$header" '
+function base(path) { sub(/.*\//, "", path); sub(/\.[a-z]+$/, "", path); return path }
 function quoted(text) { gsub(/\t/, "  ", text); gsub(/[\\"]/, "\\\\&", text); return "\"" text "\"" }
 { n++; path[n] = $0; name[n] = base($0) }
 END {
@@ -11,13 +14,14 @@ END {
       swap = name[k]; name[k] = name[k - 1]; name[k - 1] = swap
       swap = path[k]; path[k] = path[k - 1]; path[k - 1] = swap
     }
-  print "/* Made by results/views/embed.sh from results/views; do not edit. */"
-  print "#include \"results/store_private.h\"\n"
-  print "const OrrView orr_views_data[] = {"
+  print "/* Made by results/embed.sh; do not edit. */"
+  print "#include \"" header "\"\n"
+  print "extern const " type " " array "[];\nextern const guint " array "_n;\n"
+  print "const " type " " array "[] = {"
   for (i = 1; i <= n; i++) {
     question = ""; sql = ""
     while ((got = (getline line < path[i])) > 0) {
-      if (question == "") { question = line; sub(/^-- */, "", question) }
+      if (question == "") { question = line; sub(/^(--|#) */, "", question) }
       sql = sql "\n     " quoted(line) " \"\\n\""
     }
     if (got < 0 || question == "") { print path[i] ": cannot be read, or is empty" > "/dev/stderr"; exit 1 }
@@ -25,5 +29,5 @@ END {
     print "    {" quoted(name[i]) ", " quoted(question) "," sql "},"
   }
   print "};\n"
-  print "const guint orr_views_data_n = G_N_ELEMENTS(orr_views_data);"
+  print "const guint " array "_n = G_N_ELEMENTS(" array ");"
 }'

@@ -1,0 +1,9 @@
+# The run's kernels under the roof of its GPU; a larger point takes more of the time.
+set logscale xy
+set xlabel "FLOPs a byte"
+set ylabel "TFLOP/s"
+set key left top
+set grid
+plot data index 0 using 1:2 with lines linewidth 2 linecolor "black" title columnheader(1), \
+  for [i = 1:blocks - 1] data index i using 1:2:(0.5 + sqrt($3) / 2) with points pointtype 7 pointsize variable linecolor i \
+  title columnheader(1)

@@ -1,0 +1,187 @@
+/*
+ * report.c - a run's views as one HTML page.
+ *
+ * Sections are a table: a view, its heading, and a picture where it has one. A view without rows is left out, so the
+ * page of a training run, of a benchmark of collectives or of a validation are made by the same code.
+ */
+#include <string.h>
+
+#include "results/report_private.h"
+#include "sim/base/fault.h"
+
+typedef struct {
+  const char *view, *heading;
+  void (*append_picture)(GString *html, const OrrAnswer *answer);
+  gboolean is_picture_only;
+  OrrBinding bindings[2]; /* what the view takes */
+  guint n_bindings;
+} Section;
+
+static const Section sections[] = {
+    {"summary", "The answer", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"nccl-tests", "The answer", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"validation", "Against measurements", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"validation-rows", "Row by row", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"warnings", "Warnings", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"breakdown", "Where the time goes", orr_report_append_bar, FALSE, {{NULL, NULL}}, 0},
+    {"timeline", "When it happens", orr_report_append_timeline, TRUE, {{"lanes", "16"}, {"parts", "600"}}, 2},
+    {"critical-path", "What the step waits for", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"memory", "Memory", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"collectives", "Communication", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"hot-links", "The busiest links", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"operators", "Kernels, and how their cost is known", NULL, FALSE, {{NULL, NULL}}, 0},
+    {"slowest-ranks", "The slowest ranks", NULL, FALSE, {{NULL, NULL}}, 0},
+};
+
+static const char style[] =
+    "body{font:15px/1.45 system-ui,sans-serif;color:#1c2733;max-width:1000px;margin:2em auto;padding:0 1em}\n"
+    "h1{font-size:1.6em;margin-bottom:.1em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #d5dce3}\n"
+    "p.note{color:#5b6b7a;margin:.2em 0 "
+    ".8em}table{border-collapse:collapse;font-size:.88em;display:block;overflow-x:auto}\n"
+    "th,td{padding:.2em .7em;text-align:left;border-bottom:1px solid #eceff2;white-space:nowrap}\n"
+    "th{cursor:pointer;background:#f4f6f8}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "svg{width:100%;font-size:10px}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:.82em}\n"
+    ".legend span{margin-right:1.2em;font-size:.85em}.legend i{display:inline-block;width:.9em;height:.9em;"
+    "margin-right:.35em;vertical-align:-.1em}\n";
+
+/* Sorts a table by the column whose head is clicked; numbers by data-value. */
+static const char script[] =
+    "document.querySelectorAll('th').forEach(function(head){head.addEventListener('click',function(){\n"
+    "var i=head.cellIndex,body=head.closest('table').tBodies[0],down=head.dataset.down!=='1';\n"
+    "head.dataset.down=down?'1':'0';\n"
+    "var key=function(row){var v=row.cells[i].dataset.value;return "
+    "v===undefined?row.cells[i].textContent:v===''?NaN:+v};\n"
+    "Array.from(body.rows).sort(function(a,b){var x=key(a),y=key(b);\n"
+    "return (x<y?1:x>y?-1:0)*(down?1:-1)}).forEach(function(row){body.appendChild(row)})})});\n";
+
+void orr_report_append_text(GString *html, const char *text) {
+  g_autofree char *escaped = g_markup_escape_text(text ? text : "", -1);
+  g_string_append(html, escaped);
+}
+
+const char *orr_report_cell(const OrrAnswer *answer, guint row, const char *column) {
+  for (guint i = 0; i < answer->n_columns; i++)
+    if (strcmp(answer->columns[i], column) == 0) return ((char **)answer->rows->pdata[row])[i];
+  return NULL;
+}
+
+/* What a column means: the sentence in the head of the view's file. */
+static char *column_sentence(const OrrView *view, const char *column) {
+  g_autofree char *begin = g_strconcat("\n-- ", column, ": ", NULL);
+  const char *found = strstr(view->sql, begin);
+  if (!found) return NULL;
+  found += strlen(begin);
+  return g_strndup(found, strcspn(found, "\n"));
+}
+
+static void append_head(GString *html, const OrrView *view, const OrrAnswer *answer) {
+  g_string_append(html, "<thead><tr>");
+  for (guint i = 0; i < answer->n_columns; i++) {
+    g_autofree char *sentence = column_sentence(view, answer->columns[i]);
+    g_string_append_printf(html, "<th%s title=\"", answer->is_number[i] ? " class=\"n\"" : "");
+    orr_report_append_text(html, sentence);
+    g_string_append(html, "\">");
+    orr_report_append_text(html, answer->columns[i]);
+    g_string_append(html, "</th>");
+  }
+  g_string_append(html, "</tr></thead>\n");
+}
+
+/* A number is shown with six significant digits; the whole of it is beside it. */
+static void append_cell(GString *html, const char *cell, gboolean is_number) {
+  char shown[G_ASCII_DTOSTR_BUF_SIZE];
+  if (!is_number) {
+    g_string_append(html, "<td>");
+    orr_report_append_text(html, cell);
+  } else if (!cell) {
+    g_string_append(html, "<td class=\"n\" data-value=\"\">");
+  } else {
+    const gboolean is_whole = !strpbrk(cell, ".e");
+    if (!is_whole) g_ascii_formatd(shown, sizeof shown, "%.6g", g_ascii_strtod(cell, NULL));
+    g_string_append_printf(html, "<td class=\"n\" data-value=\"%s\">%s", cell, is_whole ? cell : shown);
+  }
+  g_string_append(html, "</td>");
+}
+
+static void append_table(GString *html, const OrrView *view, const OrrAnswer *answer) {
+  g_string_append_printf(html, "<table id=\"%s\">\n", view->name);
+  append_head(html, view, answer);
+  g_string_append(html, "<tbody>\n");
+  for (guint r = 0; r < answer->rows->len; r++) {
+    g_string_append(html, "<tr>");
+    for (guint i = 0; i < answer->n_columns; i++)
+      append_cell(html, ((char **)answer->rows->pdata[r])[i], answer->is_number[i]);
+    g_string_append(html, "</tr>\n");
+  }
+  g_string_append(html, "</tbody></table>\n");
+}
+
+static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const Section *section, GError **error) {
+  const OrrView *view = orr_view_find(section->view);
+  g_autoptr(OrrAnswer) answer =
+      orr_store_ask(store, section->view, run_id, section->bindings, section->n_bindings, error);
+  if (!answer) return FALSE;
+  if (answer->rows->len == 0) return TRUE;
+  g_string_append(html, "<h2>");
+  orr_report_append_text(html, section->heading);
+  g_string_append(html, "</h2>\n<p class=\"note\">");
+  orr_report_append_text(html, view->question);
+  g_string_append(html, "</p>\n");
+  if (section->append_picture) section->append_picture(html, answer);
+  if (!section->is_picture_only) append_table(html, view, answer);
+  return TRUE;
+}
+
+static void append_top(GString *html, const OrrAnswer *run) {
+  const char *question = orr_report_cell(run, 0, "question");
+  g_string_append(html, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>");
+  orr_report_append_text(html, orr_report_cell(run, 0, "scenario"));
+  g_string_append_printf(html, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style></head><body>\n<h1>",
+                         style);
+  orr_report_append_text(html, orr_report_cell(run, 0, "scenario"));
+  g_string_append(html, "</h1>\n");
+  if (question) {
+    g_string_append(html, "<p>");
+    orr_report_append_text(html, question);
+    g_string_append(html, "</p>\n");
+  }
+  g_string_append(html, "<p class=\"note\">");
+  orr_report_append_text(html, orr_report_cell(run, 0, "facts"));
+  g_string_append(html, "</p>\n");
+}
+
+static void append_bottom(GString *html, const OrrAnswer *run) {
+  g_string_append(html, "<h2>Provenance</h2>\n<table id=\"run\"><tbody>\n");
+  for (guint i = 0; i < run->n_columns; i++) {
+    const char *cell = ((char **)run->rows->pdata[0])[i];
+    if (!cell || strcmp(run->columns[i], "resolved") == 0 || strcmp(run->columns[i], "facts") == 0) continue;
+    g_string_append_printf(html, "<tr><td>%s</td><td>", run->columns[i]);
+    orr_report_append_text(html, cell);
+    g_string_append(html, "</td></tr>\n");
+  }
+  g_string_append(html,
+                  "</tbody></table>\n<h2>The scenario, every name resolved and every default filled in</h2>\n<pre>");
+  orr_report_append_text(html, orr_report_cell(run, 0, "resolved"));
+  g_string_append_printf(html, "</pre>\n<script>\n%s</script>\n</body></html>\n", script);
+}
+
+char *orr_report_html(OrrStore *store, gint64 run_id, GError **error) {
+  g_autoptr(OrrAnswer) run = orr_store_query(
+      store,
+      "SELECT r.scenario, (SELECT value FROM param WHERE run_id = r.id AND path = 'question') AS question,"
+      " 'Run ' || r.id || ', ' || r.kind || ', ' || r.started_at || ', Orrery ' || r.tool_version AS facts,"
+      " r.id, r.kind, r.file, r.started_at, r.tool_version, r.engine, r.fidelity, r.wall_time_s, r.hash, r.resolved"
+      " FROM run r WHERE r.id = :run",
+      run_id, error);
+  if (!run) return NULL;
+  if (run->rows->len == 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "there is no run to report: the database has none");
+    return NULL;
+  }
+  g_autoptr(GString) html = g_string_new(NULL);
+  append_top(html, run);
+  for (guint i = 0; i < G_N_ELEMENTS(sections); i++)
+    if (!append_section(html, store, run_id, &sections[i], error)) return NULL;
+  append_bottom(html, run);
+  return g_string_free(g_steal_pointer(&html), FALSE);
+}

@@ -1,0 +1,57 @@
+-- What differs in the answers of two runs?
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks)
+-- takes: other (the run to compare with; when not given, the one before of the same kind)
+-- metric: the result's name
+-- other: its value in the other run
+-- this: its value in this run
+-- change_percent: this over other, less one
+-- unit: its unit; empty for counts and fractions
+-- meaning: what it says
+WITH pair AS (
+  SELECT
+    :run AS this,
+    coalesce(:other, (SELECT max(o.id) FROM run o JOIN run t ON t.id = :run WHERE o.id < t.id AND o.kind = t.kind)) AS other
+),
+training AS (SELECT t.* FROM training_result t JOIN pair ON t.run_id IN (pair.this, pair.other)),
+collectives AS (SELECT c.* FROM collectives_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
+fact (run_id, position, table_name, name, value) AS (
+  SELECT run_id, 1, 'training_result', 'iteration_time_s', iteration_time_s FROM training UNION ALL
+  SELECT run_id, 2, 'training_result', 'tokens_per_s', tokens_per_s FROM training UNION ALL
+  SELECT run_id, 3, 'training_result', 'tokens_per_s_per_gpu', tokens_per_s_per_gpu FROM training UNION ALL
+  SELECT run_id, 4, 'training_result', 'model_tflops_per_gpu', model_tflops_per_gpu FROM training UNION ALL
+  SELECT run_id, 5, 'training_result', 'mfu', mfu FROM training UNION ALL
+  SELECT run_id, 6, 'training_result', 'hfu', hfu FROM training UNION ALL
+  SELECT run_id, 7, 'training_result', 'bubble_fraction', bubble_fraction FROM training UNION ALL
+  SELECT run_id, 8, 'training_result', 'exposed_comm_fraction', exposed_comm_fraction FROM training UNION ALL
+  SELECT run_id, 9, 'training_result', 'memory_peak_bytes', memory_peak_bytes FROM training UNION ALL
+  SELECT run_id, 10, 'training_result', 'fits', fits FROM training UNION ALL
+  SELECT run_id, 11, 'training_result', 'n_gpus', n_gpus FROM training UNION ALL
+  SELECT run_id, 12, 'collectives_result', 'time_s', time_s FROM collectives UNION ALL
+  SELECT run_id, 13, 'collectives_result', 'algbw_bytes_per_s', algbw_bytes_per_s FROM collectives UNION ALL
+  SELECT run_id, 14, 'collectives_result', 'busbw_bytes_per_s', busbw_bytes_per_s FROM collectives UNION ALL
+  SELECT run_id, 15, 'collectives_result', 'size_bytes', size_bytes FROM collectives UNION ALL
+  SELECT run_id, 16, 'collectives_result', 'mean_busbw_bytes_per_s', mean_busbw_bytes_per_s FROM collectives UNION ALL
+  SELECT run_id, 17, 'collectives_result', 'n_ranks', n_ranks FROM collectives
+),
+side AS (
+  SELECT
+    f.position,
+    f.table_name,
+    f.name,
+    max(iif(f.run_id = pair.other, f.value, NULL)) AS other,
+    max(iif(f.run_id = pair.this, f.value, NULL)) AS this
+  FROM fact f
+  CROSS JOIN pair
+  WHERE pair.other IS NOT NULL
+  GROUP BY f.position, f.table_name, f.name
+)
+SELECT
+  s.name AS metric,
+  s.other,
+  s.this,
+  100.0 * (s.this - s.other) / nullif(abs(s.other), 0) AS change_percent,
+  coalesce(d.unit, '') AS unit,
+  coalesce(d.sentence, '') AS meaning
+FROM side s
+LEFT JOIN metric_def d ON d.table_name = s.table_name AND d.name = s.name
+ORDER BY s.position;

@@ -1,0 +1,44 @@
+-- Where did the time go between two runs, by kind of time?
+-- reads: time_kind(lane, category, seconds); lane(lane, multiplicity)
+-- takes: other (the run to compare with; when not given, the one before of the same kind)
+-- category: the kind of time
+-- other_s: seconds of the iteration in the other run, the mean over all ranks
+-- this_s: seconds of the iteration in this run
+-- change_s: how many seconds more in this run
+-- share_percent: the change as a share of the change of the whole iteration
+WITH pair AS (
+  SELECT
+    :run AS this,
+    coalesce(:other, (SELECT max(o.id) FROM run o JOIN run t ON t.id = :run WHERE o.id < t.id AND o.kind = t.kind)) AS other
+),
+ranks AS (
+  SELECT l.run_id, sum(l.multiplicity) AS n
+  FROM pair
+  JOIN lane l ON l.run_id IN (pair.this, pair.other)
+  GROUP BY l.run_id
+),
+mean AS (
+  SELECT k.run_id, k.category, sum(k.seconds * l.multiplicity) / ranks.n AS seconds
+  FROM ranks
+  JOIN time_kind k ON k.run_id = ranks.run_id
+  JOIN lane l ON l.run_id = k.run_id AND l.lane = k.lane
+  GROUP BY k.run_id, k.category
+),
+side AS (
+  SELECT
+    m.category,
+    sum(iif(m.run_id = pair.other, m.seconds, 0.0)) AS other_s,
+    sum(iif(m.run_id = pair.this, m.seconds, 0.0)) AS this_s
+  FROM mean m
+  CROSS JOIN pair
+  WHERE pair.other IS NOT NULL
+  GROUP BY m.category
+)
+SELECT
+  category,
+  other_s,
+  this_s,
+  this_s - other_s AS change_s,
+  100.0 * (this_s - other_s) / nullif((SELECT sum(this_s - other_s) FROM side), 0) AS share_percent
+FROM side
+ORDER BY abs(this_s - other_s) DESC, category;

@@ -1,0 +1,43 @@
+#include "sim/cli/question.h"
+
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/cli/cli.h"
+
+static void binding_clear(gpointer data) {
+  OrrBinding *binding = data;
+  g_free((char *)binding->name);
+  g_free((char *)binding->value);
+}
+
+GArray *orr_question_bindings(char **params, GError **error) {
+  g_autoptr(GArray) bindings = g_array_new(FALSE, FALSE, sizeof(OrrBinding));
+  g_array_set_clear_func(bindings, binding_clear);
+  for (; params && *params; params++) {
+    const char *equals = strchr(*params, '=');
+    if (!equals || equals == *params) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--param %s: want NAME=VALUE", *params);
+      return NULL;
+    }
+    const OrrBinding binding = {g_strndup(*params, equals - *params), g_strdup(equals + 1)};
+    g_array_append_val(bindings, binding);
+  }
+  return g_steal_pointer(&bindings);
+}
+
+gboolean orr_question_check_view(const char *question, GError **error) {
+  guint n = 0;
+  const OrrView *views = orr_views(&n);
+  if (orr_view_find(question) || strpbrk(question, " \n(;")) return TRUE;
+  g_autofree const char **names = g_new0(const char *, n + 1);
+  for (guint i = 0; i < n; i++) names[i] = views[i].name;
+  orr_cli_unknown("view", question, names, error);
+  return FALSE;
+}
+
+gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error) {
+  if (g_ascii_string_to_signed(word, 10, 1, G_MAXINT64, ret_run, NULL)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s' is no run's number: 'orrery query DB runs' lists them", word);
+  return FALSE;
+}

@@ -1,0 +1,96 @@
+/*
+ * verb_db.c - orrery db ACTION DB: looks after a results database. One entry an action.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "results/store.h"
+#include "sim/base/fault.h"
+#include "sim/cli/cli.h"
+
+static char *output;
+
+static const GOptionEntry options[] = {
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "export: the folder, made where there is none; else NAME.csv.d",
+     "DIR"},
+    {NULL},
+};
+
+typedef struct {
+  const char *name, *sentence;
+  int (*act)(char **args, GError **error); /* args: the database, and what follows it */
+} Action;
+
+static gint64 file_size(const char *path) {
+  GStatBuf facts;
+  return g_stat(path, &facts) == 0 ? facts.st_size : 0;
+}
+
+static int info(char **args, GError **error) {
+  g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
+  g_autoptr(OrrAnswer) version = store ? orr_store_query(store, "PRAGMA user_version", 0, error) : NULL;
+  g_autoptr(OrrAnswer) kinds =
+      version ? orr_store_query(store,
+                                "SELECT kind, count(*) AS runs, min(started_at) AS first, max(started_at) AS last"
+                                " FROM run GROUP BY kind ORDER BY kind",
+                                0, error)
+              : NULL;
+  g_autoptr(OrrAnswer) tables = kinds ? orr_store_tables(store, error) : NULL;
+  if (!tables) return 1;
+  g_autofree char *size = g_format_size_full(file_size(args[0]), G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *runs = orr_answer_table(kinds), *rows = orr_answer_table(tables);
+  printf("%s: %s, schema version %s\n\n%s\n%s", args[0], size, ((char **)version->rows->pdata[0])[0], runs, rows);
+  return 0;
+}
+
+static int vacuum(char **args, GError **error) {
+  const gint64 before = file_size(args[0]);
+  if (before == 0) { /* opening for writing would make it */
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: there is no such results database", args[0]);
+    return 1;
+  }
+  g_autoptr(OrrStore) store = orr_store_open(args[0], error);
+  if (!store || !orr_store_vacuum(store, error)) return 1;
+  g_clear_pointer(&store, orr_store_free);
+  g_autofree char *was = g_format_size_full(before, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *is = g_format_size_full(file_size(args[0]), G_FORMAT_SIZE_IEC_UNITS);
+  printf("%s: %s, was %s\n", args[0], is, was);
+  return 0;
+}
+
+static int export_tables(char **args, GError **error) {
+  g_autofree char *folder = output ? g_strdup(output) : g_strconcat(args[0], ".csv.d", NULL);
+  g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
+  if (!store || !orr_store_export(store, folder, error)) return 1;
+  printf("%s\n", folder);
+  return 0;
+}
+
+static const Action actions[] = {
+    {"export", "every table as a CSV file", export_tables},
+    {"info", "size, version, runs and rows", info},
+    {"vacuum", "give unused space back", vacuum},
+};
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  if (!orr_cli_check_args(args, 2, 2, "db wants an action (export, info, vacuum) and a database", error)) return 2;
+  const char *names[G_N_ELEMENTS(actions) + 1] = {NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
+    if (strcmp(actions[i].name, args[0]) == 0) return actions[i].act(args + 1, error);
+    names[i] = actions[i].name;
+  }
+  return orr_cli_unknown("action", args[0], names, error);
+}
+
+const OrrCommand orr_verb_db = {
+    .verb = "db",
+    .sentence = "Look after a results database: info, export, vacuum.",
+    .usage = "export|info|vacuum DB [-o DIR]",
+    .more = "export writes every table as a CSV file; info prints size, schema version, runs and rows; vacuum gives\n"
+            "unused space back.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,116 @@
+/*
+ * verb_plot.c - orrery plot DB NAME: a view as a picture, by gnuplot.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "results/plot.h"
+#include "sim/base/fault.h"
+#include "sim/base/gnuplot.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/question.h"
+
+static gint64 run_id;
+static char *output, *terminal;
+static char **params;
+
+static const GOptionEntry options[] = {
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Draw into FILE (.svg, .png, .pdf); NAME.svg when not given",
+     "FILE"},
+    {"term", 0, 0, G_OPTION_ARG_FILENAME, &terminal, "ascii: draw with letters, on the terminal", "ascii"},
+    {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Draw run N instead of the newest", "N"},
+    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params, "A value for what the view takes; may be repeated",
+     "NAME=VALUE"},
+    {NULL},
+};
+
+static const OrrPlot *find_plot(const char *name, GError **error) {
+  const OrrPlot *plot = orr_plot_find(name);
+  if (plot) return plot;
+  guint n = 0;
+  const OrrPlot *plots = orr_plots(&n);
+  g_autofree const char **names = g_new0(const char *, n + 1);
+  for (guint i = 0; i < n; i++) names[i] = plots[i].name;
+  orr_cli_unknown("plot", name, names, error);
+  return NULL;
+}
+
+static gboolean check_terminal(GError **error) {
+  if (!terminal) return TRUE;
+  if (strcmp(terminal, "ascii") != 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--term %s: allowed is ascii; a picture's kind is its file's name",
+                terminal);
+  else if (output)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--term ascii draws on the terminal: without -o");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *bindings, GError **error) {
+  g_autoptr(OrrStore) store = orr_store_open_read(database, error);
+  if (!store) return NULL;
+  g_autoptr(OrrAnswer) answer =
+      orr_store_ask(store, plot->name, run_id, (const OrrBinding *)bindings->data, bindings->len, error);
+  if (answer && answer->rows->len == 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: nothing to draw: the view %s has no rows", database,
+                plot->name);
+    return NULL;
+  }
+  return g_steal_pointer(&answer);
+}
+
+static gboolean write_file(const char *path, const char *text, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  if (g_file_set_contents(path, text, -1, &reason)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  return FALSE;
+}
+
+/* Writes data and script beside @picture, draws, and takes them away again where that went well. */
+static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture, const char *term,
+                     const GArray *bindings, GError **error) {
+  guint blocks = 0;
+  const OrrView *view = orr_view_find(plot->name);
+  g_autofree char *data_path = g_strconcat(picture, ".dat", NULL), *script_path = g_strconcat(picture, ".gp", NULL);
+  g_autofree char *data = orr_plot_data(answer, &blocks), *text = NULL;
+  g_autofree char *script = orr_plot_script(plot, view->question, data_path, blocks, picture, term,
+                                            (const OrrBinding *)bindings->data, bindings->len);
+  const char *const args[] = {script_path, NULL};
+  if (!write_file(data_path, data, error) || !write_file(script_path, script, error) ||
+      !orr_gnuplot_run(args, data_path, &text, error))
+    return FALSE;
+  if (text) fputs(text, stdout);
+  g_unlink(data_path);
+  g_unlink(script_path);
+  return TRUE;
+}
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  if (!orr_cli_check_args(args, 2, 2, "plot wants a database and a name of 'orrery list plots'", error) ||
+      !check_terminal(error))
+    return 2;
+  const OrrPlot *plot = find_plot(args[1], error);
+  g_autoptr(GArray) bindings = plot ? orr_question_bindings(params, error) : NULL;
+  g_autofree char *picture = output ? g_strdup(output) : g_strconcat(args[1], terminal ? ".txt" : ".svg", NULL);
+  const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
+  if (!term) return 2;
+  g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);
+  if (!answer || !draw(plot, answer, picture, term, bindings, error)) return 1;
+  if (!terminal) printf("%s\n", picture);
+  return 0;
+}
+
+const OrrCommand orr_verb_plot = {
+    .verb = "plot",
+    .sentence = "Draw a view of the results database with gnuplot.",
+    .usage = "DB NAME [-o FILE] [--term ascii] [--run N] [--param NAME=VALUE]...",
+    .more =
+        "'orrery list plots' names them; 'orrery query DB NAME' gives the numbers behind one. Where gnuplot is not\n"
+        "installed, the data and the script are left beside the picture's place.",
+    .options = options,
+    .run = run,
+};

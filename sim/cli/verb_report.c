@@ -1,0 +1,45 @@
+/*
+ * verb_report.c - orrery report DB [RUN]: a run as one HTML page.
+ */
+#include <stdio.h>
+
+#include "results/report.h"
+#include "sim/base/fault.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/question.h"
+
+static char *output;
+
+static const GOptionEntry options[] = {
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write FILE; report.html when not given", "FILE"},
+    {NULL},
+};
+
+static int run(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  gint64 run_id = 0;
+  if (!orr_cli_check_args(args, 1, 2, "report wants a database, and may be given the number of a run", error) ||
+      (args[1] && !orr_question_run(args[1], &run_id, error)))
+    return 2;
+  const char *path = output ? output : "report.html";
+  g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
+  g_autofree char *html = store ? orr_report_html(store, run_id, error) : NULL;
+  g_autoptr(GError) reason = NULL;
+  if (!html) return 1;
+  if (!g_file_set_contents(path, html, -1, &reason)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+    return 1;
+  }
+  printf("%s\n", path);
+  return 0;
+}
+
+const OrrCommand orr_verb_report = {
+    .verb = "report",
+    .sentence = "Write a run as one self-contained HTML page.",
+    .usage = "DB [RUN] [-o FILE]",
+    .more = "The newest run, or run RUN: question, answer, where the time goes, timeline, memory, communication, the\n"
+            "provenance of each cost, warnings and the resolved scenario. The page needs no network.",
+    .options = options,
+    .run = run,
+};

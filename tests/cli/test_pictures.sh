@@ -1,0 +1,91 @@
+#!/bin/sh
+# test_pictures.sh ORRERY - compare, plot and report as their user has them: every plot drawn, the page opened in a
+# browser, its figures held against the database's. TAP. What needs gnuplot or chromium is skipped where they are not.
+set -u
+orrery=$(realpath "$1") || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+n=0
+
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ -f said ] && sed 's/^/# /' said | head -n 20; }
+check() { if eval "$2"; then ok "$1"; else not_ok "$1"; fi; }
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+
+scenario=gpt3-175b-1024-a100
+"$orrery" run $scenario --db r.db > said 2>&1 || not_ok "run"
+"$orrery" run $scenario --set workload.parallel.tp=4 --set workload.parallel.dp=16 --db r.db --spans none > said 2>&1 || not_ok "second run"
+
+# --- compare
+"$orrery" compare r.db 1 2 > said 2>&1
+check "compare prints the input that differs" 'grep -Eq "^workload.parallel.tp +8 +4$" said'
+change=$("$orrery" query r.db "SELECT 100.0 * (b.mfu / a.mfu - 1) FROM training_result a, training_result b WHERE a.run_id = 1 AND b.run_id = 2" --csv | tail -n 1)
+"$orrery" query r.db compare-results --run 2 --param other=1 --csv > said 2>&1
+check "the change is that of the results" \
+  'awk -F, -v want="$change" "\$1 == \"mfu\" && (\$4 - want) ^ 2 < 1e-18 { found = 1 } END { exit !found }" said'
+"$orrery" compare r.db 1 1 > said 2>&1
+check "a run beside itself is refused" '[ $? -ne 0 ] && grep -q "want two runs" said'
+"$orrery" compare r.db 1 7 > said 2>&1
+check "a run that is not there is named" 'grep -q "there is no run 7" said'
+"$orrery" compare r.db 1 x > said 2>&1
+check "a word that is no run is named, exit 2" '[ $? -eq 2 ] && grep -q "is no run.s number" said'
+
+# --- what a link carries over time adds up to what it carries
+"$orrery" query r.db "SELECT max(abs(t.bytes / u.bytes - 1)) < 1e-9 AND count(*) = 8 FROM link_use u JOIN
+  (SELECT link, sum(bytes) AS bytes FROM link_time WHERE run_id = 1 GROUP BY link) t USING (link) WHERE u.run_id = 1" --csv \
+  --run 1 > said 2>&1
+check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
+
+# --- plot
+for name in $("$orrery" list plots | awk '{ print $1 }'); do
+  [ "$name" = measured-simulated ] && continue # needs a validation in the database
+  if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
+  "$orrery" plot r.db "$name" --run 1 -o "$name.svg" > said 2>&1
+  check "plot $name draws an SVG and leaves nothing else" \
+    'grep -q "</svg>" "$name.svg" && [ ! -e "$name.svg.dat" ] && [ ! -e "$name.svg.gp" ]'
+done
+"$orrery" plot r.db timelin -o x.svg > said 2>&1
+check "an unknown plot names the nearest, exit 2" '[ $? -eq 2 ] && grep -q "did you mean .timeline" said'
+"$orrery" plot r.db pareto -o x.bmp > said 2>&1
+check "an unknown kind of picture is refused, exit 2" '[ $? -eq 2 ] && grep -q ".svg, .png or .pdf" said'
+mkdir empty
+PATH=$work/empty "$orrery" plot r.db pareto -o y.svg > said 2>&1
+check "without gnuplot data and script are left, and what to install is said, exit 1" \
+  '[ $? -eq 1 ] && grep -q "gnuplot-nox" said && [ -s y.svg.dat ] && [ -s y.svg.gp ]'
+
+# --- db
+"$orrery" db info r.db > said 2>&1
+check "db info counts runs and rows" 'grep -Eq "^training +2 " said && grep -Eq "^training_result +2$" said'
+"$orrery" db export r.db -o tables > said 2>&1
+"$orrery" query r.db "SELECT * FROM training_result" --csv > want
+check "db export writes what a query gives" 'cmp -s want tables/training_result.csv'
+before=$("$orrery" query r.db summary --run 1 --csv)
+"$orrery" db vacuum r.db > said 2>&1
+check "db vacuum changes no answer" '[ $? -eq 0 ] && [ "$before" = "$("$orrery" query r.db summary --run 1 --csv)" ]'
+"$orrery" db vacuum none.db > said 2>&1
+check "db vacuum makes no database, exit 1" '[ $? -eq 1 ] && [ ! -e none.db ]'
+"$orrery" db inf r.db > said 2>&1
+check "an unknown action names the nearest, exit 2" '[ $? -eq 2 ] && grep -q "did you mean .info" said'
+
+# --- report
+"$orrery" report r.db 1 -o page.html > said 2>&1
+check "report writes the page" '[ -s page.html ]'
+check "the page needs no network" '! grep -Eo "(src|href)=\"https?:[^\"]*" page.html'
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$browser" ]; then
+  skip "the page in a browser" "chromium is not installed"
+else
+  "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --enable-logging=stderr --v=0 \
+    --dump-dom "file://$work/page.html" > dom.html 2> console
+  grep -E "CONSOLE|Uncaught" console > said
+  check "no console error" '[ -s dom.html ] && [ ! -s said ]'
+  # Every number of the table in the page is the database's, to the last digit.
+  for view in summary breakdown memory; do
+    "$orrery" query r.db "$view" --run 1 --csv | tail -n +2 | grep -Eo '(^|,)-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?' | tr -d , | sort > want
+    sed -n "/<table id=\"$view\"/,/<\/table>/p" dom.html | grep -Eo 'data-value="[^"]+"' | sed 's/.*="//; s/"//' | sort > found
+    diff want found > said
+    check "the figures of $view in the page are the database's" '[ -s want ] && [ ! -s said ]'
+  done
+fi
+echo "1..$n"
