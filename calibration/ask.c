@@ -14,8 +14,20 @@
 
 /* --- operators --- */
 
-/* Whole and above 0; above 0; a number format; only 0; balanced or power_law_A; 2, 3 or known. */
-typedef enum { COUNT, SIZE, FORMAT, NO_WINDOW, DISTRIBUTION, PROJECTIONS } KeyKind;
+/* Whole and above 0; the same or known; above 0; a number format; only 0; balanced or power_law_A; only balanced; 2, 3
+ * or known; DeepEP's kernels; TensorRT-LLM's. */
+typedef enum {
+  COUNT,
+  KNOWN_COUNT,
+  SIZE,
+  FORMAT,
+  NO_WINDOW,
+  DISTRIBUTION,
+  BALANCED,
+  PROJECTIONS,
+  DEEPEP_MODE,
+  TRTLLM_SOURCE
+} KeyKind;
 
 typedef struct {
   const char *name;
@@ -23,7 +35,7 @@ typedef struct {
   const char *fallback; /* NULL: required */
 } Key;
 
-enum { MAX_KEYS = 12 };
+enum { MAX_KEYS = 12, DEFAULT_GPUS = 8 }; /* of a node where the profile has no rows of it */
 
 typedef struct {
   const char *name;
@@ -76,6 +88,40 @@ static OrrCost answer_collective(const OrrCostModel *cost, const char *name, con
   return orr_cost_collective_ring(cost, name, (gint64)values[0], values[1]);
 }
 
+/* "deepep_dispatch", "alltoall_combine": the part after the first '_' is the kernel's. */
+static const char *op_of(const char *name) { return strchr(name, '_') + 1; }
+
+static OrrCost answer_library(const OrrCostModel *cost, const OrrLibraryCall *call) {
+  OrrCost answer;
+  return orr_cost_library(cost, call, &answer) ? answer : orr_cost_library_modelled(cost, call);
+}
+
+/* values: mode, nodes, GPUs of a node, tokens, hidden, topk, experts. */
+static OrrCost answer_deepep(const OrrCostModel *cost, const char *name, const double *values) {
+  OrrLibraryCall call = {.library = values[0] > 0 ? "deepep-low-latency" : "deepep",
+                         .op = op_of(name),
+                         .size = values[3],
+                         .hidden = (gint64)values[4],
+                         .topk = (gint64)values[5],
+                         .experts = (gint64)values[6]};
+  gint64 known = values[2] > 0 ? (gint64)values[2] : orr_cost_library_ranks(cost, &call);
+  call.n_ranks = (gint64)values[1] * (known > 0 ? known : DEFAULT_GPUS);
+  return answer_library(cost, &call);
+}
+
+/* values: source, format, ranks, tokens, hidden, topk, experts. */
+static OrrCost answer_trtllm(const OrrCostModel *cost, const char *name, const double *values) {
+  const OrrLibraryCall call = {.library = values[0] > 0 ? "trtllm-one-sided" : "trtllm-two-sided",
+                               .op = op_of(name),
+                               .dtype = orr_dtype_names[(int)values[1]],
+                               .n_ranks = (gint64)values[2],
+                               .size = values[3],
+                               .hidden = (gint64)values[4],
+                               .topk = (gint64)values[5],
+                               .experts = (gint64)values[6]};
+  return answer_library(cost, &call);
+}
+
 #define HEAD_KEYS                                                                                                      \
   {"attn_dtype", FORMAT, "bfloat16"}, {"kv_cache_dtype", FORMAT, "bfloat16"}, {"batch_size", COUNT, NULL},             \
       {"num_heads", COUNT, NULL}, {"num_key_value_heads", COUNT, NULL}, {"head_dim", COUNT, NULL}, {                   \
@@ -84,13 +130,40 @@ static OrrCost answer_collective(const OrrCostModel *cost, const char *name, con
 #define COLLECTIVE(name_)                                                                                              \
   { name_, {{"n_gpus", COUNT, NULL}, {"bytes", SIZE, NULL}}, answer_collective }
 
+#define DEEPEP(name_)                                                                                                  \
+  {                                                                                                                    \
+    name_, {{"mode", DEEPEP_MODE, "normal"},     {"node_num", COUNT, "1"}, {"gpus_per_node", KNOWN_COUNT, "known"},    \
+            {"num_token_per_rank", COUNT, NULL}, {"hidden", COUNT, NULL},  {"topk", COUNT, NULL},                      \
+            {"num_experts", COUNT, NULL}},                                                                             \
+        answer_deepep                                                                                                  \
+  }
+#define TRTLLM(name_)                                                                                                  \
+  {                                                                                                                    \
+    name_,                                                                                                             \
+        {{"kernel_source", TRTLLM_SOURCE, "NVLinkTwoSided"},                                                           \
+         {"moe_dtype", FORMAT, "bfloat16"},                                                                            \
+         {"moe_ep_size", COUNT, NULL},                                                                                 \
+         {"num_tokens", COUNT, NULL},                                                                                  \
+         {"hidden_size", COUNT, NULL},                                                                                 \
+         {"topk", COUNT, NULL},                                                                                        \
+         {"num_experts", COUNT, NULL},                                                                                 \
+         {"distribution", BALANCED, "balanced"}},                                                                      \
+        answer_trtllm                                                                                                  \
+  }
+
 static const Question questions[] = {
     COLLECTIVE("all_gather"),
     COLLECTIVE("all_reduce"),
     COLLECTIVE("alltoall"),
+    TRTLLM("alltoall_combine"),
+    TRTLLM("alltoall_combine_low_precision"),
+    TRTLLM("alltoall_dispatch"),
+    TRTLLM("alltoall_prepare"),
     {"attention_decode", {HEAD_KEYS, {"isl", COUNT, "1"}, {"step", COUNT, NULL}}, answer_decode},
     {"attention_prefill", {HEAD_KEYS, {"isl", COUNT, NULL}}, answer_prefill},
     COLLECTIVE("broadcast"),
+    DEEPEP("deepep_combine"),
+    DEEPEP("deepep_dispatch"),
     {"gemm",
      {{"gemm_dtype", FORMAT, "bfloat16"},
       {"m", COUNT, NULL},
@@ -116,15 +189,17 @@ static const Question questions[] = {
     COLLECTIVE("sendrecv"),
 };
 
-static const Question *find_question(const char *name, GError **error) {
+/* "all-reduce" is "all_reduce". */
+static const Question *find_question(const char *asked, GError **error) {
   const char *names[G_N_ELEMENTS(questions) + 1] = {NULL};
+  g_autofree char *name = g_strdelimit(g_strdup(asked), "-", '_');
   for (guint i = 0; i < G_N_ELEMENTS(questions); i++) {
     if (strcmp(questions[i].name, name) == 0) return &questions[i];
     names[i] = questions[i].name;
   }
   const char *nearest = orr_nearest_word(name, names);
   g_autofree char *allowed = g_strjoinv(", ", (char **)names);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", name,
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", asked,
               nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", allowed);
   return NULL;
 }
@@ -143,11 +218,28 @@ char *orr_ask_help(void) {
 
 /* --- values --- */
 
+static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
+  if (kind == BALANCED) return strcmp(text, "balanced") == 0;
+  if (kind == TRTLLM_SOURCE) {
+    *ret_value = strcmp(text, "NVLinkOneSided") == 0;
+    return *ret_value || strcmp(text, "NVLinkTwoSided") == 0;
+  }
+  *ret_value = strcmp(text, "low_latency") == 0 || strcmp(text, "low-latency") == 0;
+  return *ret_value || g_str_has_prefix(text, "normal"); /* tables say "normal(best SM count)" */
+}
+
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
-  static const char *const wants[] = {
-      "a whole number above 0",           "a number above 0",
-      "a number format such as bfloat16", "0: windowed attention is not known",
-      "balanced or power_law_A",          "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)"};
+  static const char *const wants[] = {[COUNT] = "a whole number above 0",
+                                      [KNOWN_COUNT] =
+                                          "a whole number above 0, or known (the fewest that the profile has rows of)",
+                                      [SIZE] = "a number above 0",
+                                      [FORMAT] = "a number format such as bfloat16",
+                                      [NO_WINDOW] = "0: windowed attention is not known",
+                                      [DISTRIBUTION] = "balanced or power_law_A",
+                                      [BALANCED] = "balanced: other loads were not measured",
+                                      [PROJECTIONS] = "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)",
+                                      [DEEPEP_MODE] = "normal or low_latency",
+                                      [TRTLLM_SOURCE] = "NVLinkTwoSided or NVLinkOneSided"};
   OrrDtype dtype;
   char *end;
   double value = g_ascii_strtod(text, &end);
@@ -161,6 +253,12 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
     value = known ? 0 : value;
   } else if (key->kind == DISTRIBUTION) {
     good = orr_profile_moe_imbalance(text, &value);
+  } else if (key->kind == BALANCED || key->kind == DEEPEP_MODE || key->kind == TRTLLM_SOURCE) {
+    value = 0;
+    good = parse_word(key->kind, text, &value);
+  } else if (key->kind == KNOWN_COUNT && strcmp(text, "known") == 0) {
+    value = 0;
+    good = TRUE;
   } else if (key->kind == NO_WINDOW) {
     good = good && value == 0;
   } else {
@@ -181,6 +279,12 @@ static void set_fallbacks(const Question *question, double *values) {
   }
 }
 
+static gboolean check_exchange(const double *values, GError **error) {
+  if (values[5] <= values[6]) return TRUE;
+  g_set_error_literal(error, ORR_FAULT, ORR_FAULT_USAGE, "topk must not be above num_experts");
+  return FALSE;
+}
+
 static gboolean check_moe(const double *values, GError **error) {
   const char *wrong = fmod(values[5], values[7]) != 0   ? "moe_ep_size must divide num_experts"
                       : fmod(values[3], values[6]) != 0 ? "moe_tp_size must divide inter_size"
@@ -193,6 +297,7 @@ static gboolean check_moe(const double *values, GError **error) {
 /* What one value says of another. */
 static gboolean check_values(const Question *question, const double *values, GError **error) {
   if (question->answer == answer_moe) return check_moe(values, error);
+  if (question->answer == answer_deepep || question->answer == answer_trtllm) return check_exchange(values, error);
   if (question->answer != answer_prefill && question->answer != answer_decode) return TRUE;
   if (fmod(values[3], values[4]) == 0) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "num_key_value_heads must divide num_heads");
@@ -258,6 +363,7 @@ typedef struct {
 static void find_columns(Rows *rows) {
   const OrrCsvLine *header = rows->csv->lines->pdata[rows->csv->header_line];
   rows->op_column = orr_csv_column(rows->csv, "op");
+  if (rows->op_column < 0) rows->op_column = orr_csv_column(rows->csv, "op_name");
   for (int i = 0; i < MAX_KEYS && rows->question->keys[i].name; i++) {
     const Key *key = &rows->question->keys[i];
     rows->columns[i] = orr_csv_column(rows->csv, key->name);

@@ -81,17 +81,30 @@ gboolean orr_cost_has_nccl(const OrrCostModel *model); /* whether the profile ha
 
 /* A kernel of a library beside NCCL, as measured. */
 typedef struct {
-  const char *library; /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency": experts */
-  const char *op;      /* "all_reduce", "dispatch", "combine" */
+  const char *library; /* "vllm", "trtllm": custom all-reduce; "deepep", "deepep-low-latency", "trtllm-two-sided",
+                          "trtllm-one-sided": experts' tokens */
+  const char *op;      /* "all_reduce", "dispatch", "combine", "prepare", "combine_low_precision" */
   gint64 n_ranks;
-  double size;                  /* bytes; dispatch and combine: tokens of a rank */
+  double size;                  /* bytes; of experts: tokens of a rank */
   gint64 hidden, topk, experts; /* 0: not of experts */
+  const char *dtype;            /* of the profile's rows, as orr_dtype_names; NULL: any */
 } OrrLibraryCall;
 
-/* FALSE where the profile has no rows of that library, operation and number of ranks. Of experts whose shape has no
- * rows the nearest one answers (hidden * topk, then experts), with its tokens scaled to the same bytes:
- * ORR_HOW_OUTSIDE. */
+/* FALSE where the profile has no rows of that library and operation, or, of an all-reduce, of that number of ranks.
+ * Experts' tokens of a shape without rows: told from the shapes like it (cost_library.c), ORR_HOW_INTERPOLATED; where
+ * no row has as many ranks, ORR_HOW_OUTSIDE. */
 gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call, OrrCost *ret_cost);
+
+/* Without rows: a launch, a step a peer, and the bytes of the token's copies over the device's link to its peers (a ring's
+ * terms, cost_collective.c). */
+OrrCost orr_cost_library_modelled(const OrrCostModel *model, const OrrLibraryCall *call);
+
+/* The number of ranks that the kernel has rows of: the call's where there are any, else the fewest; 0: no rows. */
+gint64 orr_cost_library_ranks(const OrrCostModel *model, const OrrLibraryCall *call);
+
+/* How many copies of a token leave its rank, its own among them: one for each expert (low-latency kernels), or for each
+ * rank that holds one of its experts, the experts drawn without preference. */
+double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk, gint64 experts);
 
 /* What collectives without such rows are modelled by: the profile's constants, as one protocol. */
 OrrNcclCosts orr_cost_collective_constants(const OrrCostModel *model);

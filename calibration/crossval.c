@@ -9,9 +9,9 @@
 #include "calibration/crossval_private.h"
 
 static const OrrCrossvalFamily *const families[] = {&orr_crossval_attention, &orr_crossval_collectives,
-                                                    &orr_crossval_gemm, &orr_crossval_moe};
+                                                    &orr_crossval_dispatch, &orr_crossval_gemm, &orr_crossval_moe};
 
-const char *const orr_crossval_families[] = {"attention", "collectives", "gemm", "moe", NULL};
+const char *const orr_crossval_families[] = {"attention", "collectives", "dispatch", "gemm", "moe", NULL};
 
 const char *const orr_crossval_bounds[] = {"latency", "memory", "compute", "outside", NULL};
 
@@ -59,7 +59,7 @@ GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold 
 /* Constants and the list of kernels stay; tables go. */
 static void fold_init(OrrCrossvalFold *fold, const OrrProfile *profile) {
   fold->rest = *profile;
-  fold->rest.gemm = fold->rest.attention = fold->rest.collectives = fold->rest.moe = NULL;
+  fold->rest.gemm = fold->rest.attention = fold->rest.collectives = fold->rest.moe = fold->rest.libraries = NULL;
   fold->owned = g_ptr_array_new_with_free_func(g_free);
   fold->left_out = g_array_new(FALSE, FALSE, sizeof(OrrCrossvalPoint));
 }
@@ -85,7 +85,7 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
     fold_clear(&parts);
     fold_init(&parts, profile);
     if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
-    parts.rest.gemm = parts.rest.attention = parts.rest.collectives = parts.rest.moe = NULL;
+    parts.rest.gemm = parts.rest.attention = parts.rest.collectives = parts.rest.moe = parts.rest.libraries = NULL;
     model = orr_cost_model_new(&parts.rest, device, error);
     if (!model) return FALSE;
   }

@@ -2,8 +2,8 @@
  * crossval.h - how far a profile's answers are from measurements that they did not see.
  *
  * Cross-validation leaves whole shapes out: of a GEMM table all rows of an (n, k), of an attention table all lengths of
- * a (head size, heads, key heads, batch), of collectives a size for all groups, of experts a layer and its split. Shapes
- * are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; a cost model is made from the table without one fold and asked for it,
+ * a (head size, heads, key heads, batch), of collectives a size for all groups, of experts a layer and its split, of
+ * what exchanges their tokens a group and a layer. Shapes are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; a cost model is made from the table without one fold and asked for it,
  * each fold in turn.
  *
  * Invariants:
@@ -43,7 +43,7 @@ typedef struct {
   GArray *points; /* OrrCrossvalPoint */
 } OrrCrossvalTable;
 
-/* What can be left out, by the name of its validation set: gemm, attention, collectives, moe. NULL-terminated. */
+/* What can be left out, by the name of its validation set: gemm, attention, collectives, dispatch, moe. NULL-terminated. */
 extern const char *const orr_crossval_families[];
 
 /* A table for each of the profile's; none where it has no rows. @family NULL: of all. Of OrrCrossvalTable, owned. */

@@ -30,7 +30,8 @@ typedef struct OrrCrossvalFamily {
   guint (*region)(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point);
 } OrrCrossvalFamily;
 
-extern const OrrCrossvalFamily orr_crossval_attention, orr_crossval_collectives, orr_crossval_gemm, orr_crossval_moe;
+extern const OrrCrossvalFamily orr_crossval_attention, orr_crossval_collectives, orr_crossval_dispatch, orr_crossval_gemm,
+    orr_crossval_moe;
 
 /* The fold of the @shape-th shape: shapes that stand beside each other in a table land in different ones, by chance. */
 guint orr_crossval_fold_of(guint shape);

@@ -74,8 +74,14 @@ const OrrFieldTable orr_profile_nccl_table =
   }
 
 static const OrrField library_fields[] = {
-    TEXT("library", library, 0, "Whose kernel: vllm, trtllm, deepep, deepep-low-latency."),
-    TEXT("op", op, 0, "What it does: all_reduce, dispatch, combine."),
+    TEXT("library", library, 0,
+         "Whose kernel: vllm, trtllm, deepep, deepep-low-latency, trtllm-two-sided, trtllm-one-sided."),
+    TEXT("op", op, 0, "What it does: all_reduce, dispatch, combine, prepare, combine_low_precision."),
+    {.name = "dtype",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrProfileLibrary, dtype),
+     .fallback = "bf16",
+     .sentence = "Number format of the experts or of what is reduced, where the kernel comes in several."},
     COUNT("ranks", ranks, NULL, "How many GPUs take part."),
     COUNT("hidden", hidden, "0", "Elements of a token; 0: it does not move tokens."),
     COUNT("topk", topk, "0", "Experts that a token goes to."),

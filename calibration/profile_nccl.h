@@ -21,10 +21,9 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_nccl_table;
 
-/* What a library's own kernels take, measured: custom all-reduces by bytes, DeepEP's by tokens of a rank. */
+/* What a library's own kernels take, measured: custom all-reduces by bytes, experts' tokens by tokens of a rank. */
 typedef struct {
-  char *library; /* "vllm", "trtllm", "deepep", "deepep-low-latency" */
-  char *op;      /* "all_reduce", "dispatch", "combine" */
+  char *library, *op, *dtype; /* as OrrLibraryCall names them */
   gint64 ranks;
   gint64 hidden, topk, experts; /* 0: not of experts */
   char *size, *us;

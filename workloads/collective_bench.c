@@ -6,6 +6,7 @@
 
 enum { MOST_SIZES = 10000 };
 
+const char *const orr_exchange_words[] = {"dispatch", "combine", NULL};
 const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL};
 
 #define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
@@ -49,6 +50,14 @@ static const OrrField fields[] = {
      .sentence = "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
      .fallback = "auto"},
     WORD("protocol", protocol, orr_protocol_words, "auto", "Forces a protocol, as NCCL_PROTO does."),
+    INTEGER("experts", experts, "0", ORR_FIELD_UNSIGNED,
+            "An all-to-all of tokens to so many experts; a size is tokens * topk * hidden elements of a rank. 0: of "
+            "anything."),
+    INTEGER("topk", topk, "8", ORR_FIELD_POSITIVE, "Experts of a token."),
+    INTEGER("hidden", hidden, "7168", ORR_FIELD_POSITIVE, "Elements of a token."),
+    WORD("phase", phase, orr_exchange_words, "dispatch", "Tokens on the way to their experts, or back."),
+    WORD("experts-dtype", experts_dtype, orr_dtype_names, "bf16",
+         "Format of the experts, by which TensorRT-LLM's kernels differ."),
 };
 const OrrFieldTable orr_collective_bench_table = ORR_FIELD_TABLE(
     "collectives", "Collectives as nccl-tests runs them: sizes one after another.", OrrCollectiveBench, fields);
@@ -107,11 +116,21 @@ static void check_sizes(const OrrCollectiveBench *params, OrrPlace place, OrrDia
     orr_diags_error(diags, place, "more than %d sizes: take a larger step or factor", MOST_SIZES);
 }
 
+static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrDiags *diags) {
+  if (params->experts == 0) return;
+  if (params->collective != ORR_ALL_TO_ALL)
+    orr_diags_error(diags, place, "experts is for all-to-all: the collective is %s",
+                    orr_collective_words[params->collective]);
+  if (params->topk > params->experts)
+    orr_diags_error(diags, place, "topk " D " is above experts " D, params->topk, params->experts);
+}
+
 static void check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const OrrCollectiveBench *params = data;
   (void)model;
   check_group(params, orr_cluster_n_gpus(cluster), place, diags);
   check_sizes(params, place, diags);
+  check_experts(params, place, diags);
   if (g_str_equal(params->algorithm, "auto") || orr_registry_find(&orr_collective_registry, params->algorithm)) return;
   g_autofree const char **names = orr_registry_names(&orr_collective_registry);
   g_autofree char *known = g_strjoinv(", ", (char **)names);
@@ -192,6 +211,17 @@ static void meet(Bench *bench) {
       if (other != g) orr_program_wait(program, bench->streams[g], events[other]);
 }
 
+static OrrExpertExchange exchange_of(const OrrCollectiveBench *params, double bytes) {
+  double element = orr_dtype_bytes((OrrDtype)params->dtype);
+  return (OrrExpertExchange){.tokens = bytes / ((double)(params->topk * params->hidden) * element),
+                             .hidden = params->hidden,
+                             .topk = params->topk,
+                             .experts = params->experts,
+                             .bytes_per_element = element,
+                             .experts_dtype = (OrrDtype)params->experts_dtype,
+                             .is_combine = params->phase == 1};
+}
+
 static gboolean add_size(Bench *bench, double bytes, GError **error) {
   const OrrCollectiveBench *params = &bench->work->params;
   OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
@@ -199,6 +229,8 @@ static gboolean add_size(Bench *bench, double bytes, GError **error) {
                             .bytes = bytes,
                             .n = bench->work->n_ranks,
                             .protocol = (OrrProtocol)params->protocol};
+  const OrrExpertExchange exchange = exchange_of(params, bytes);
+  if (params->experts > 0) call.exchange = &exchange;
   g_autofree char *name = g_strdup_printf("%s %.0f B", orr_collective_words[call.op], bytes);
   guint32 label = orr_program_label(bench->work->work.program, name, "collective");
   for (guint g = 0; g < bench->work->n_groups; g++) {

@@ -26,8 +26,12 @@ typedef struct {
   gint64 root;
   char *algorithm; /* of orr_collective_registry, or "auto" */
   int protocol;    /* OrrProtocol */
+  gint64 hidden, topk, experts; /* an all-to-all of experts' tokens; experts 0: of anything */
+  int phase;                    /* index into orr_exchange_words */
+  int experts_dtype;            /* OrrDtype */
 } OrrCollectiveBench;
 
+extern const char *const orr_exchange_words[]; /* "dispatch", "combine" */
 extern const char *const orr_redop_words[]; /* "sum", "prod", ... */
 extern const OrrFieldTable orr_collective_bench_table;
 extern const OrrWorkloadKind orr_collectives_kind;

@@ -51,8 +51,9 @@ static void test_answers(void) {
 static void test_refusals(void) {
   assert_refused(
       "gem", "m=1",
-      "unknown operator 'gem': did you mean 'gemm'? (allowed: all_gather, all_reduce, alltoall, attention_decode, "
-      "attention_prefill, broadcast, gemm, memory, moe_ffn, reduce, reduce_scatter, sendrecv)");
+      "unknown operator 'gem': did you mean 'gemm'? (allowed: all_gather, all_reduce, alltoall, alltoall_combine, "
+      "alltoall_combine_low_precision, alltoall_dispatch, alltoall_prepare, attention_decode, attention_prefill, "
+      "broadcast, deepep_combine, deepep_dispatch, gemm, memory, moe_ffn, reduce, reduce_scatter, sendrecv)");
   assert_refused("gemm", "mm=1", "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch)");
   assert_refused("gemm", "m=1 n=2", "gemm needs k=...");
   assert_refused("gemm", "m", "'m': want key=value");
@@ -72,6 +73,30 @@ static void test_refusals(void) {
   assert_refused("moe_ffn", "distribution=skewed", "distribution is 'skewed': want balanced or power_law_A");
   assert_refused("attention_prefill", "batch_size=1 isl=16 num_heads=4 num_key_value_heads=3 head_dim=64",
                  "num_key_value_heads must divide num_heads");
+}
+
+/* Tokens' exchanges on a device without rows of them: 8.1 us, 7 steps of 0.93 us, and 7/8 of the bytes over 240 GB/s: 2
+ * bytes for each of 1,000 x 100 elements, of low-latency dispatch 1, times copies: of both experts, or of one rank less
+ * than 8 (1 - C(14,2) / C(16,2)). A '-' is a '_'. */
+static void test_exchanges(void) {
+  const double latency_us = 8.1 + 7 * 0.93, per_copy_us = 7 / 8.0 * 1e5 / 240e9 * 1e6;
+  assert_near(
+      ask("deepep-combine", "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16 mode=low_latency").time_s * 1e6,
+      latency_us + 2 * 2 * per_copy_us, 1e-9);
+  assert_near(
+      ask("deepep-dispatch", "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16 mode=low-latency").time_s * 1e6,
+      latency_us + 2 * per_copy_us, 1e-9);
+  OrrCost normal = ask("deepep_dispatch", "num_token_per_rank=1000 hidden=100 topk=2 num_experts=16");
+  assert_near(normal.time_s * 1e6, latency_us + 2 * 8 * (1 - 91.0 / 120) * per_copy_us, 1e-9);
+  g_assert_cmpint(normal.how, ==, ORR_HOW_MODELLED);
+  assert_near(ask("alltoall_dispatch", "num_tokens=1000 hidden_size=100 topk=2 num_experts=16 moe_ep_size=8").time_s,
+              normal.time_s, 1e-15);
+  assert_refused("deepep_dispatch", "mode=fast", "mode is 'fast': want normal or low_latency");
+  assert_refused("deepep_dispatch", "num_token_per_rank=1 hidden=1 topk=3 num_experts=2",
+                 "topk must not be above num_experts");
+  assert_refused("alltoall_combine", "distribution=power_law_1.2",
+                 "distribution is 'power_law_1.2': want balanced: other loads were not measured");
+  assert_refused("alltoall_combine", "kernel_source=x", "kernel_source is 'x': want NVLinkTwoSided or NVLinkOneSided");
 }
 
 static gboolean ask_rows(const char *operator_name, const char *csv, char **ret_text, GError **error) {
@@ -128,6 +153,7 @@ int main(int argc, char **argv) {
   model = model_of(profile, &a100_device);
   g_test_add_func("/ask/answers", test_answers);
   g_test_add_func("/ask/refusals", test_refusals);
+  g_test_add_func("/ask/exchanges", test_exchanges);
   g_test_add_func("/ask/rows", test_rows);
   g_test_add_func("/ask/rows-of-other-operators", test_rows_of_other_operators);
   g_test_add_func("/ask/bad-rows", test_bad_rows);

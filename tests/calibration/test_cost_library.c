@@ -29,18 +29,55 @@ static void test_rows(void) {
   g_assert_false(orr_cost_library(model, &call, &cost));
 }
 
-/* A shape that is there is measured. 2,000 x 8 is as far from 1,000 x 8 as from 4,000 x 8: the first answers, at twice
- * the tokens, 1 for 2, and says that it is outside. */
+/* A shape that is there is measured. 2,000 is as far from 1,000 as from 4,000: the two weigh alike, read at as many
+ * bytes, 100 tokens of the one and 25 of the other: sqrt(220 us * t(25)). */
 static void test_experts(void) {
   g_autoptr(OrrProfile) profile = sample_profile(rows);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  OrrLibraryCall call = {"deepep", "dispatch", 8, 100, 4000, 8, 64};
+  OrrLibraryCall call = {"deepep", "dispatch", 8, 100, 4000, 8, 64, NULL};
   assert_near(ask(model, &call).time_s * 1e6, 800, 1e-12);
   g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MEASURED);
+  call.size = 25;
+  double quarter_us = ask(model, &call).time_s * 1e6;
   call.hidden = 2000;
   call.size = 50;
-  assert_near(ask(model, &call).time_s * 1e6, 220, 1e-12);
+  assert_near(ask(model, &call).time_s * 1e6, sqrt(220 * quarter_us), 1e-9);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_INTERPOLATED);
+  call.size = 101; /* beyond the rows of both */
   g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_OUTSIDE);
+  call.n_ranks = 16; /* rows of 8 alone */
+  call.size = 50;
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_OUTSIDE);
+  g_assert_cmpint(orr_cost_library_ranks(model, &call), ==, 8);
+  call.op = "combine";
+  g_assert_cmpint(orr_cost_library_ranks(model, &call), ==, 0);
+}
+
+/* Two of 4 experts, 2 on each of 2 ranks: the token meets a rank unless both are on the other, 1 in C(4,2) = 6. A
+ * low-latency kernel sends to each expert. All experts: every rank. Fewer experts than ranks: to each of them. */
+static void test_copies(void) {
+  assert_near(orr_cost_library_copies("deepep", 2, 2, 4), 2 * (1 - 1.0 / 6), 1e-12);
+  assert_near(orr_cost_library_copies("deepep-low-latency", 2, 2, 4), 2, 1e-12);
+  assert_near(orr_cost_library_copies("deepep", 8, 64, 64), 8, 1e-12);
+  assert_near(orr_cost_library_copies("deepep", 8, 1, 64), 1, 1e-12);
+  assert_near(orr_cost_library_copies("deepep", 16, 2, 8), 2, 1e-12);
+}
+
+/* Formats are told apart where the question names one. */
+static void test_formats(void) {
+  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+                                                 "- {library: t, op: dispatch, dtype: bf16, ranks: 4, hidden: 10, "
+                                                 "topk: 2, experts: 8, size: \"1 2\", us: \"4 8\"}\n"
+                                                 "- {library: t, op: dispatch, dtype: fp8, ranks: 4, hidden: 10, topk: "
+                                                 "2, experts: 8, size: \"1 2\", us: \"3 6\"}\n");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrLibraryCall call = {"t", "dispatch", 4, 2, 10, 2, 8, "fp8"};
+  OrrCost cost;
+  assert_near(ask(model, &call).time_s * 1e6, 6, 1e-12);
+  call.dtype = "bf16";
+  assert_near(ask(model, &call).time_s * 1e6, 8, 1e-12);
+  call.dtype = "fp4";
+  g_assert_false(orr_cost_library(model, &call, &cost));
 }
 
 static void test_wrong(void) {
@@ -55,7 +92,7 @@ static void test_wrong(void) {
 static void test_shipped(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
-  const OrrLibraryCall across = {"deepep", "dispatch", 32, 4096, 7168, 8, 256};
+  const OrrLibraryCall across = {"deepep", "dispatch", 32, 4096, 7168, 8, 256, NULL};
   const OrrLibraryCall vllm = {.library = "vllm", .op = "all_reduce", .n_ranks = 8, .size = 131072};
   g_assert_cmpint(ask(model, &across).how, ==, ORR_HOW_MEASURED);
   assert_near(ask(model, &vllm).time_s * 1e6, 7.9, 0.02); /* NCCL takes 19 us */
@@ -65,6 +102,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-library/rows", test_rows);
   g_test_add_func("/cost-library/experts", test_experts);
+  g_test_add_func("/cost-library/copies", test_copies);
+  g_test_add_func("/cost-library/formats", test_formats);
   g_test_add_func("/cost-library/wrong", test_wrong);
   g_test_add_func("/cost-library/shipped", test_shipped);
   return g_test_run();

@@ -68,6 +68,23 @@ static void test_regions(void) {
   g_assert_cmpuint(n, ==, orr_crossval_errors(table, -1).n);
 }
 
+/* Exchanges of experts' tokens: of two shapes each is told from the other, at as many bytes (half the tokens for twice
+ * the hidden size; 10 us a token and nothing else), of one there is no table. */
+static void test_dispatch(void) {
+  g_autoptr(GPtrArray) tables = run(
+      "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+      "- {library: l, op: combine, ranks: 8, hidden: 100, topk: 2, experts: 64, size: \"2 4\", us: \"20 40\"}\n"
+      "- {library: l, op: combine, ranks: 8, hidden: 200, topk: 2, experts: 64, size: \"1 2\", us: \"20 40\"}\n"
+      "- {library: l, op: dispatch, ranks: 8, hidden: 100, topk: 2, experts: 64, size: \"1 2\", us: \"10 20\"}\n"
+      "- {library: vllm, op: all_reduce, ranks: 8, size: \"1 2\", us: \"10 20\"}\n",
+      "dispatch");
+  g_assert_cmpuint(tables->len, ==, 1);
+  const OrrCrossvalTable *table = tables->pdata[0];
+  g_assert_cmpstr(table->label, ==, "l combine");
+  g_assert_cmpuint(table->points->len, ==, 4);
+  g_assert_cmpfloat(orr_crossval_errors(table, -1).worst, <, 1e-9);
+}
+
 static void test_attention_and_collectives(void) {
   g_autoptr(GPtrArray) tables =
       run("schema: profile/1\nname: p\ndevice: d\nattention:\n- phase: decode\n  dtype: bf16\n  kv-dtype: fp8\n"
@@ -141,6 +158,7 @@ static void test_shipped(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/crossval/dispatch", test_dispatch);
   g_test_add_func("/crossval/every-row-once", test_every_row_once);
   g_test_add_func("/crossval/left-out-is-not-seen", test_left_out_is_not_seen);
   g_test_add_func("/crossval/regions", test_regions);

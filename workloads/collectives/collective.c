@@ -29,9 +29,22 @@ const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "re
 /* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
  * add it below and to meson.build. tests/workloads/test_collective_oracle.c takes it from here. */
 static const OrrEntry *const entries[] = {
-    &orr_collnet.entry,      &orr_custom_trtllm.entry, &orr_custom_vllm.entry, &orr_direct.entry, &orr_hierarchical.entry,
-    &orr_nvls.entry,         &orr_nvls_tree.entry,     &orr_pairwise.entry,    &orr_pat.entry,    &orr_ring.entry,
-    &orr_double_tree.entry,  NULL,
+    &orr_collnet.entry,
+    &orr_custom_trtllm.entry,
+    &orr_custom_vllm.entry,
+    &orr_deepep.entry,
+    &orr_deepep_low_latency.entry,
+    &orr_direct.entry,
+    &orr_hierarchical.entry,
+    &orr_nvls.entry,
+    &orr_nvls_tree.entry,
+    &orr_pairwise.entry,
+    &orr_pat.entry,
+    &orr_ring.entry,
+    &orr_double_tree.entry,
+    &orr_trtllm_one_sided.entry,
+    &orr_trtllm_two_sided.entry,
+    NULL,
 };
 
 const OrrRegistry orr_collective_registry = {.family = "collective algorithm", .entries = entries};
@@ -189,14 +202,21 @@ static void apply_measured(const OrrCollectiveContext *context, const OrrCollect
   plan->how = measured.how;
 }
 
+static gboolean ask_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call, const char *library,
+                            OrrCost *ret_cost) {
+  const OrrLibraryCall asked = {
+      .library = library, .op = orr_collective_nccl_words[call->op], .n_ranks = call->n, .size = call->bytes};
+  if (!context->cost)
+    return FALSE;
+  if (call->exchange)
+    return call->exchange->tokens > 0 && orr_expert_exchange_measured(context, call, library, ret_cost);
+  return call->bytes > 0 && orr_cost_library(context->cost, &asked, ret_cost);
+}
+
 /* The same for what a library measured of its own kernels. */
 static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectivePlan *plan) {
-  const OrrLibraryCall asked = {.library = plan->algorithm->library,
-                                .op = orr_collective_nccl_words[call->op],
-                                .n_ranks = call->n,
-                                .size = call->bytes};
   OrrCost measured;
-  if (!context->cost || call->bytes <= 0 || !orr_cost_library(context->cost, &asked, &measured))
+  if (!ask_library(context, call, plan->algorithm->library, &measured))
     return;
   stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;

@@ -9,7 +9,8 @@
  * all-to-all: the whole buffer, of which each rank holds 1/n.
  *
  * Algorithms are entries: NCCL's ring, tree (double binary), nvls, nvls-tree, collnet, pat, pairwise (all-to-all) and
- * direct (send-recv), and hierarchical. Each has up to three protocols (LL, LL128, Simple), whose costs the profile
+ * direct (send-recv), and hierarchical; forced by name, the engines' own: custom-* (all-reduce), deepep*, trtllm-*
+ * (experts' tokens). Each has up to three protocols (LL, LL128, Simple), whose costs the profile
  * holds (cost.h). To add one: write workloads/collectives/NAME.c, add it to the array in collective.c and to
  * meson.build; the family's test holds simulation against its oracle.
  */
@@ -36,12 +37,26 @@ typedef enum {
 extern const char *const orr_collective_words[];      /* "all-reduce", "all-gather", ..., NULL */
 extern const char *const orr_collective_nccl_words[]; /* "all_reduce", ... as nccl-tests names them */
 
+/* What an all-to-all carries, where that is known: tokens on the way to their experts, or back. */
+typedef struct {
+  double tokens;            /* of a rank */
+  gint64 hidden;            /* elements of a token */
+  gint64 topk, experts;     /* experts of a token, and in all */
+  double bytes_per_element; /* as they travel */
+  OrrDtype experts_dtype;   /* the experts' format, by which TensorRT-LLM's kernels differ */
+  gboolean is_combine;      /* FALSE: dispatch */
+} OrrExpertExchange;
+
+/* The buffer of an all-to-all that sends a token to each of its experts: tokens * topk * hidden elements. */
+double orr_expert_exchange_bytes(const OrrExpertExchange *exchange);
+
 typedef struct {
   OrrCollectiveOp op;
   double bytes;
   const gint64 *gpus; /* the group in rank order */
   guint n;
   OrrProtocol protocol; /* forced, as NCCL_PROTO does; ORR_PROTOCOL_AUTO (0): the fastest */
+  const OrrExpertExchange *exchange; /* of an all-to-all: what it carries; NULL: anything. NCCL's algorithms go by bytes */
 } OrrCollectiveCall;
 
 typedef struct {

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
 extern const OrrCollectiveAlgorithm orr_collnet;
 extern const OrrCollectiveAlgorithm orr_custom_trtllm;
 extern const OrrCollectiveAlgorithm orr_custom_vllm;
+extern const OrrCollectiveAlgorithm orr_deepep;
+extern const OrrCollectiveAlgorithm orr_deepep_low_latency;
 extern const OrrCollectiveAlgorithm orr_direct;
 extern const OrrCollectiveAlgorithm orr_double_tree;
 extern const OrrCollectiveAlgorithm orr_hierarchical;
@@ -20,6 +22,8 @@ extern const OrrCollectiveAlgorithm orr_nvls_tree;
 extern const OrrCollectiveAlgorithm orr_pairwise;
 extern const OrrCollectiveAlgorithm orr_pat;
 extern const OrrCollectiveAlgorithm orr_ring;
+extern const OrrCollectiveAlgorithm orr_trtllm_one_sided;
+extern const OrrCollectiveAlgorithm orr_trtllm_two_sided;
 
 /* A group as domains of equally many members: member i of domain d is gpus[d * per_domain + i]. Domains stand in the
  * order of their first rank, members in rank order, so that gpus[0] is rank 0, the root. Where domains hold unequally
@@ -79,6 +83,10 @@ void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, doubl
 
 /* Seconds a byte of a unit flow on the busiest link; with the protocol's efficiencies where @costs is not NULL. */
 double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses, const OrrNcclCosts *costs);
+
+/* What the profile measured of @library's kernel for the call's tokens; FALSE: nothing that holds for it. */
+gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                      const char *library, OrrCost *ret_cost);
 
 /* double_tree.c's trees over the domains, data both ways, one pair a rail: returns the dearest hop. Units of S/(2m). */
 double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout);
