@@ -2,7 +2,7 @@
  * cli.c - finds the command, parses its options, turns its fault into an exit status.
  *
  *   orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...
- *   orrery help [VERB] | --help | --version
+ *   orrery help [VERB | --man | --completion] | --help | --version
  */
 #include "sim/cli/cli.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/cli/manual.h"
 #include "sim/cli/show.h"
 
 #ifndef ORR_VERSION
@@ -102,7 +103,7 @@ static int print_help(void) {
   printf("Orrery simulates AI clusters and the work that runs on them.\n\n"
          "usage: orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...\n\n");
   for (guint i = 0; i < G_N_ELEMENTS(commands); i++) printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
-  printf("  %-10s %s\n\n", "help", "Explain a verb and its options.");
+  printf("  %-10s %s\n\n", "help", "Explain a verb and its options; --man and --completion print a page for man, and for bash.");
   print_options(before_verb);
   printf("\nTry: orrery run gpt3-175b-1024-a100\n");
   return 0;
@@ -129,8 +130,16 @@ static const OrrCommand *find_command(const char *verb, GError **error) {
   return NULL;
 }
 
+static int print_text(char *text) {
+  fputs(text, stdout);
+  g_free(text);
+  return 0;
+}
+
 static int run_help(char **args, GError **error) {
   if (!args[0]) return print_help();
+  if (strcmp(args[0], "--man") == 0) return print_text(orr_manual_page(commands, G_N_ELEMENTS(commands)));
+  if (strcmp(args[0], "--completion") == 0) return print_text(orr_manual_completion(commands, G_N_ELEMENTS(commands)));
   const OrrCommand *command = find_command(args[0], error);
   return command ? print_command_help(command) : 2;
 }
