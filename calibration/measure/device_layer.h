@@ -56,6 +56,16 @@ typedef struct {
   double max_error, limit; /* of |found - reference| / scale; what the format allows */
 } OrrVerdict;
 
+/* How the ranks of a job are. */
+typedef struct {
+  gint64 rank; /* that is worst off; -1: all are well */
+  gboolean ends_job;
+  char reason[256]; /* cut off at a character's end */
+} OrrJobWord;
+
+/* The word of @rank with that reason. */
+OrrJobWord orr_job_word(gint64 rank, const char *reason, gboolean ends_job);
+
 typedef struct OrrBench OrrBench;   /* an open device */
 typedef struct OrrKernel OrrKernel; /* prepared work on it */
 
@@ -71,6 +81,13 @@ typedef struct {
   void (*release)(OrrKernel *kernel);
   /* All ranks of a job get rank 0's number: they must measure the same collective next. */
   gboolean (*agree)(OrrBench *bench, gint64 *number, GError **error);
+  /* All ranks of a job say how it went before they go on together: @mine is NULL or why this rank cannot, and
+   * @mine_ends_job whether nobody can. @ret_word gets the word of the rank that is worst off, the same on all. In a job
+   * of one it is this one's. */
+  gboolean (*settle)(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word, GError **error);
+  /* This rank has failed amid what all do together: calls in flight are given up, and the others are told why, so that
+   * none waits for it. The bench can be closed then, and nothing else. */
+  void (*fail)(OrrBench *bench, const char *reason);
 } OrrDeviceLayer;
 
 extern const OrrDeviceLayer orr_fake_layer;

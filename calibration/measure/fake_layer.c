@@ -5,8 +5,8 @@
  *   time = roofline * (1.25 + 0.25 sin(3 log2(flops + bytes))) * (1 + 0.01 noise)
  *
  * which neighbours cannot guess well, so that the plan has something to refine. Beside a transfer a product takes 1.2
- * times as long, a transfer beside a product 1.5 times, without noise. mxfp8 and nvfp4 are not there, and
- * permute answers wrongly on 4096 rows, so that refusals and failed verification are seen.
+ * times as long, a transfer beside a product 1.5 times, without noise. mxfp8 and nvfp4 are not there, buffers of
+ * 8 GiB do not fit, and permute answers wrongly on 4096 rows, so that refusals and failed verification are seen.
  */
 #include <math.h>
 #include <string.h>
@@ -71,6 +71,10 @@ static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **
                 orr_dtype_names[work.dtype]);
     return NULL;
   }
+  if (strcmp(shape->family->entry.name, "collective") == 0 && orr_shape_at(shape, "bytes") > (gint64)1 << 32) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "shapes that do not fit into the device's memory");
+    return NULL;
+  }
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
   *kernel = (OrrKernel){.bench = bench, .shape = *shape, .hash = orr_hash3(1, 2, g_str_hash(text))};
@@ -125,6 +129,15 @@ static gboolean fake_agree(OrrBench *bench, gint64 *number, GError **error) {
   return TRUE;
 }
 
+static gboolean fake_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word,
+                            GError **error) {
+  (void)bench, (void)error;
+  *ret_word = mine ? orr_job_word(0, mine, mine_ends_job) : (OrrJobWord){.rank = -1};
+  return TRUE;
+}
+
+static void fake_fail(OrrBench *bench, const char *reason) { (void)bench, (void)reason; }
+
 const OrrDeviceLayer orr_fake_layer = {
     .name = "fake",
     .open = fake_open,
@@ -136,4 +149,6 @@ const OrrDeviceLayer orr_fake_layer = {
     .verify = fake_verify,
     .release = fake_release,
     .agree = fake_agree,
+    .settle = fake_settle,
+    .fail = fake_fail,
 };

@@ -43,6 +43,15 @@ double orr_family_roofline(const OrrShape *shape, const OrrBenchFacts *facts) {
   return 2e-6 + fmax(work.flops / peak, work.bytes / rate);
 }
 
+OrrJobWord orr_job_word(gint64 rank, const char *reason, gboolean ends_job) {
+  OrrJobWord word = {.rank = rank, .ends_job = ends_job};
+  const char *end;
+  g_strlcpy(word.reason, reason, sizeof word.reason);
+  g_utf8_validate(word.reason, -1, &end);
+  word.reason[end - word.reason] = 0;
+  return word;
+}
+
 void orr_bench_facts_clear(OrrBenchFacts *facts) {
   g_free(facts->device);
   g_free(facts->driver);

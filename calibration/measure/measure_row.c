@@ -51,6 +51,34 @@ static const OrrField fields[] = {
 const OrrFieldTable orr_measure_row_table =
     ORR_FIELD_TABLE("kernel_sample", "One row a microkernel that was measured.", OrrMeasureRow, fields);
 
+#define OF_REFUSAL(name_, kind_, member_, sentence_)                                                                   \
+  { .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRefusal, member_), .sentence = sentence_ }
+static const OrrField refusal_fields[] = {
+    OF_REFUSAL("family", ORR_FIELD_TEXT, family, "Family of microkernels."),
+    OF_REFUSAL("shape", ORR_FIELD_TEXT, shape, "What was asked of it: each column of the family as key=value."),
+    OF_REFUSAL("rank", ORR_FIELD_INT, rank, "The rank that could not, of a job of several; else 0."),
+    OF_REFUSAL("ends-job", ORR_FIELD_BOOL, ends_job, "Whether nothing could be measured after it."),
+    OF_REFUSAL("reason", ORR_FIELD_TEXT, reason, "Why it was not measured."),
+    OF_REFUSAL("device", ORR_FIELD_TEXT, device, "The device, as its driver calls it."),
+    OF_REFUSAL("driver", ORR_FIELD_TEXT, driver, "Version of the driver."),
+    OF_REFUSAL("date", ORR_FIELD_TEXT, date, "When the calibration was begun (UTC, ISO 8601)."),
+};
+const OrrFieldTable orr_measure_refusal_table =
+    ORR_FIELD_TABLE("kernel_refusal", "One row a microkernel that was asked for and could not be measured.",
+                    OrrMeasureRefusal, refusal_fields);
+
+void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape, const OrrJobWord *word,
+                              const OrrBenchFacts *facts, const char *date) {
+  *refusal = (OrrMeasureRefusal){.family = g_strdup(shape->family->entry.name),
+                                 .shape = orr_shape_text(shape),
+                                 .rank = word->rank,
+                                 .ends_job = word->ends_job,
+                                 .reason = g_strdup(word->reason),
+                                 .device = g_strdup(facts->device),
+                                 .driver = g_strdup(facts->driver),
+                                 .date = g_strdup(date)};
+}
+
 static int verified_of(const OrrVerdict *verdict) {
   if (!verdict || verdict->n_samples == 0) return ORR_VERIFIED_UNCHECKED;
   return verdict->max_error <= verdict->limit ? ORR_VERIFIED_YES : ORR_VERIFIED_NO; /* NaN: no */

@@ -28,6 +28,20 @@ typedef struct {
 
 extern const OrrFieldTable orr_measure_row_table;
 
+/* A kernel that was asked for and could not be measured: a row of table kernel_refusal. */
+typedef struct {
+  char *family, *shape;
+  gint64 rank; /* that said so first */
+  int ends_job;
+  char *reason, *device, *driver, *date;
+} OrrMeasureRefusal;
+
+extern const OrrFieldTable orr_measure_refusal_table;
+
+/* Copies what it needs; clear with orr_fields_clear(&orr_measure_refusal_table, refusal). */
+void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape, const OrrJobWord *word,
+                              const OrrBenchFacts *facts, const char *date);
+
 /* Copies what it needs; clear with orr_fields_clear(&orr_measure_row_table, row). */
 void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrShapeWork *work,
                           const OrrBenchFacts *facts, const OrrTiming *timing, const OrrVerdict *verdict,

@@ -18,10 +18,21 @@ typedef struct {
   GHashTable *told; /* reasons for passing over, each told once */
 } Session;
 
-static void note(Session *session, const char *reason) {
+/* Rank 0 alone tells and keeps. */
+static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord *word, GError **error) {
+  const OrrMeasureOrder *order = session->order;
+  gboolean fine = TRUE;
   session->outcome.n_passed_over++;
-  if (!g_hash_table_add(session->told, g_strdup(reason)) || !session->order->note) return;
-  session->order->note(reason, session->order->user);
+  if (session->facts->rank != 0) return TRUE;
+  if (order->refusal) {
+    OrrMeasureRefusal refusal;
+    orr_measure_refusal_init(&refusal, shape, word, session->facts, order->date);
+    fine = order->refusal(&refusal, order->user, error);
+    orr_fields_clear(&orr_measure_refusal_table, &refusal);
+  }
+  if (!word->ends_job && g_hash_table_add(session->told, g_strdup(word->reason)) && order->note)
+    order->note(word->reason, order->user);
+  return fine;
 }
 
 /* --- The plan --- */
@@ -68,32 +79,54 @@ static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming
 }
 
 /* Verified before it is timed: repeats may work in place. */
-static gboolean run_kernel(Session *session, OrrKernel *kernel, const OrrShape *shape, GError **error) {
-  OrrTiming timing;
-  OrrVerdict verdict = {0};
-  if (!session->layer->verify(kernel, &verdict, error) ||
-      !session->layer->time(kernel, &session->order->rule, &timing, error))
-    return FALSE;
-  orr_measure_plan_mark(session->plan, shape, timing.median_us);
-  return hand_on(session, shape, &timing, &verdict, error);
+static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_timing, OrrVerdict *ret_verdict,
+                           GError **error) {
+  *ret_verdict = (OrrVerdict){0};
+  return session->layer->verify(kernel, ret_verdict, error) &&
+         session->layer->time(kernel, &session->order->rule, ret_timing, error);
 }
 
-static gboolean measure(Session *session, const OrrShape *shape, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  OrrKernel *kernel = session->layer->prepare(session->bench, shape, &reason);
-  if (kernel) {
-    gboolean fine = run_kernel(session, kernel, shape, &reason);
-    session->layer->release(kernel);
-    if (fine) return TRUE;
-  }
+/* This rank's @reason (NULL: none) becomes the job's word, where the ranks measure @together. */
+static gboolean settle(Session *session, gboolean together, const GError *reason, OrrJobWord *ret_word,
+                       GError **error) {
+  const gboolean ends_job = reason && !g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE);
+  const char *mine = reason ? reason->message : NULL;
+  if (together) return session->layer->settle(session->bench, mine, ends_job, ret_word, error);
+  *ret_word = mine ? orr_job_word(session->facts->rank, mine, ends_job) : (OrrJobWord){.rank = -1};
+  return TRUE;
+}
+
+/* TRUE where the session goes on: the shape was measured, or all pass it over. */
+static gboolean take_word(Session *session, const OrrShape *shape, const OrrJobWord *word, GError **error) {
   g_autofree char *text = orr_shape_text(shape);
-  if (g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE)) {
-    note(session, reason->message);
-    orr_measure_plan_drop(session->plan, shape);
-    return TRUE;
-  }
-  g_propagate_prefixed_error(error, g_steal_pointer(&reason), "%s %s: ", shape->family->entry.name, text);
+  if (word->rank < 0) return TRUE;
+  if (!refuse(session, shape, word, error)) return FALSE;
+  orr_measure_plan_drop(session->plan, shape);
+  if (!word->ends_job) return TRUE;
+  g_autofree char *who =
+      word->rank != session->facts->rank ? g_strdup_printf("rank %" G_GINT64_FORMAT ": ", word->rank) : g_strdup("");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s%s %s: %s", who, shape->family->entry.name, text, word->reason);
   return FALSE;
+}
+
+static gboolean measure(Session *session, const OrrShape *shape, gboolean together, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  OrrJobWord word;
+  OrrTiming timing;
+  OrrVerdict verdict;
+  OrrKernel *kernel = session->layer->prepare(session->bench, shape, &reason);
+  gboolean fine = settle(session, together, reason, &word, error);
+  const gboolean is_ready = fine && word.rank < 0;
+  if (is_ready && !run_kernel(session, kernel, &timing, &verdict, &reason) && together &&
+      !g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE))
+    word = orr_job_word(session->facts->rank, reason->message, TRUE); /* the others cannot settle: see spend_and_tell */
+  else if (is_ready)
+    fine = settle(session, together, reason, &word, error);
+  if (kernel) session->layer->release(kernel);
+  if (!fine || !take_word(session, shape, &word, error)) return FALSE;
+  if (word.rank >= 0) return TRUE;
+  orr_measure_plan_mark(session->plan, shape, timing.median_us);
+  return hand_on(session, shape, &timing, &verdict, error);
 }
 
 /* --- The budget --- */
@@ -114,15 +147,24 @@ static gboolean spend(Session *session, gboolean together, GError **error) {
     if (together && !session->layer->agree(session->bench, &next, error)) return FALSE;
     if (next < 0) return TRUE;
     const OrrShape shape = *orr_measure_plan_shape(session->plan, next);
-    if (!measure(session, &shape, error)) return FALSE;
+    if (!measure(session, &shape, together, error)) return FALSE;
   }
+}
+
+/* Whatever ends one rank of a job ends all: the others would wait for it. */
+static gboolean spend_and_tell(Session *session, gboolean together, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  if (spend(session, together, &reason)) return TRUE;
+  if (together) session->layer->fail(session->bench, reason->message);
+  g_propagate_error(error, g_steal_pointer(&reason));
+  return FALSE;
 }
 
 static gboolean run_part(Session *session, gboolean for_all, OrrPlanState *states, GError **error) {
   session->plan = orr_measure_plan_new(session->facts, LONGEST_MS / 1e3);
   add_families(session, for_all);
   mark_known(session);
-  gboolean fine = spend(session, for_all, error);
+  gboolean fine = spend_and_tell(session, for_all, error);
   for (guint i = 0; states && session->order->families[i]; i++)
     if (is_for_all(session, session->order->families[i]) == for_all)
       states[i] = orr_measure_plan_state(session->plan, session->order->families[i]);

@@ -3,6 +3,15 @@
  *
  * Under a job of several ranks every rank runs the session; rank 0 picks and keeps the rows, the others follow it.
  * There only families over all GPUs are measured by all; the rest is rank 0's alone.
+ *
+ * A shape that all measure:
+ *
+ *   agree      what rank 0 picked
+ *   prepare    each for itself: here memory runs out, on one rank maybe
+ *   settle     no rank begins the collective unless all can: else all pass the shape over, or end with that rank's
+ * reason verify, time settle     likewise
+ *
+ * A rank that fails between the two ends the others by the layer's `fail`: they wait for a call that never comes.
  */
 #ifndef ORR_MEASURE_SESSION_H
 #define ORR_MEASURE_SESSION_H
@@ -19,7 +28,9 @@ typedef struct {
   OrrTimingRule rule;
   /* Each new row; FALSE with @error ends the session. */
   gboolean (*row)(const OrrMeasureRow *row, void *user, GError **error);
-  void (*note)(const char *text, void *user); /* what was passed over, and why */
+  /* Each shape that could not be measured; may be NULL. */
+  gboolean (*refusal)(const OrrMeasureRefusal *refusal, void *user, GError **error);
+  void (*note)(const char *text, void *user); /* what was passed over, and why; each reason once */
   void (*progress)(double spent_s, double budget_s, void *user);
   void *user;
 } OrrMeasureOrder;

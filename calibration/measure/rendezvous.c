@@ -66,21 +66,83 @@ static gboolean try_read(const char *file, void *bytes, gsize n) {
   return TRUE;
 }
 
-gboolean orr_rendezvous_share(const OrrRendezvous *rendezvous, void *bytes, gsize n, double timeout_s, GError **error) {
+/* "FILE-WORD" or, of one rank, "FILE-WORD-RANK". */
+static char *beside(const OrrRendezvous *rendezvous, const char *word, gint64 rank) {
+  return rank < 0 ? g_strdup_printf("%s-%s", rendezvous->file, word)
+                  : g_strdup_printf("%s-%s-%" G_GINT64_FORMAT, rendezvous->file, word, rank);
+}
+
+void orr_rendezvous_fail(const OrrRendezvous *rendezvous, const char *reason) {
+  if (!rendezvous->file) return;
+  g_autofree char *file = beside(rendezvous, "failed", -1);
+  g_autofree char *text = g_strdup_printf("rank %" G_GINT64_FORMAT ": %s", rendezvous->rank, reason);
+  if (!g_file_test(file, G_FILE_TEST_EXISTS)) write_bytes(file, text, strlen(text), NULL);
+}
+
+char *orr_rendezvous_failed(const OrrRendezvous *rendezvous) {
+  char *text = NULL;
+  if (!rendezvous->file) return NULL;
+  g_autofree char *file = beside(rendezvous, "failed", -1);
+  return g_file_get_contents(file, &text, NULL, NULL) ? text : NULL;
+}
+
+/* Gives up where another has failed, or at @until_us. */
+static gboolean may_wait_on(const OrrRendezvous *rendezvous, gint64 until_us, double timeout_s, const char *what,
+                            GError **error) {
+  g_autofree char *failed = orr_rendezvous_failed(rendezvous);
+  if (failed)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", failed);
+  else if (g_get_monotonic_time() > until_us)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "rank %" G_GINT64_FORMAT " waited %g s for %s", rendezvous->rank,
+                timeout_s, what);
+  else
+    return g_usleep(20000), TRUE; /* a shared file system has no other way to be told */
+  return FALSE;
+}
+
+/* The ranks that have not come: "rank 3", or "ranks 3, 5, 9 and 12 more"; NULL where all have. */
+static char *missing_ranks(const OrrRendezvous *rendezvous) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  guint n = 0;
+  for (gint64 rank = 0; rank < rendezvous->n_ranks; rank++) {
+    g_autofree char *file = beside(rendezvous, "here", rank);
+    if (g_file_test(file, G_FILE_TEST_EXISTS)) continue;
+    if (n++ < 3) g_string_append_printf(text, "%s%" G_GINT64_FORMAT, n > 1 ? ", " : "", rank);
+  }
+  if (n > 3) g_string_append_printf(text, " and %u more", n - 3);
+  return n ? g_strdup_printf("rank%s %s", n > 1 ? "s" : "", text->str) : NULL;
+}
+
+gboolean orr_rendezvous_meet(const OrrRendezvous *rendezvous, double timeout_s, GError **error) {
   const gint64 until_us = g_get_monotonic_time() + (gint64)(timeout_s * G_USEC_PER_SEC);
   if (!rendezvous->file) return TRUE;
-  if (rendezvous->rank == 0) return write_bytes(rendezvous->file, bytes, n, error);
-  while (!try_read(rendezvous->file, bytes, n)) {
-    if (g_get_monotonic_time() > until_us) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "rank %" G_GINT64_FORMAT " waited %g s for rank 0's %s",
-                  rendezvous->rank, timeout_s, rendezvous->file);
-      return FALSE;
+  g_autofree char *mine = beside(rendezvous, "here", rendezvous->rank);
+  if (!write_bytes(mine, "", 0, error)) return FALSE;
+  for (gint64 rank = 0; rank < rendezvous->n_ranks; rank++) { /* one file a look, however large the job */
+    g_autofree char *file = beside(rendezvous, "here", rank);
+    while (!g_file_test(file, G_FILE_TEST_EXISTS)) {
+      g_autofree char *missing = g_get_monotonic_time() > until_us ? missing_ranks(rendezvous) : NULL;
+      if (!may_wait_on(rendezvous, until_us, timeout_s, missing ? missing : "nobody", error)) return FALSE;
     }
-    g_usleep(20000); /* a shared file system has no other way to be told */
   }
   return TRUE;
 }
 
+gboolean orr_rendezvous_share(const OrrRendezvous *rendezvous, void *bytes, gsize n, double timeout_s, GError **error) {
+  const gint64 until_us = g_get_monotonic_time() + (gint64)(timeout_s * G_USEC_PER_SEC);
+  if (!rendezvous->file) return TRUE;
+  if (rendezvous->rank == 0) return write_bytes(rendezvous->file, bytes, n, error);
+  g_autofree char *what = g_strdup_printf("rank 0's %s", rendezvous->file);
+  while (!try_read(rendezvous->file, bytes, n))
+    if (!may_wait_on(rendezvous, until_us, timeout_s, what, error)) return FALSE;
+  return TRUE;
+}
+
 void orr_rendezvous_end(const OrrRendezvous *rendezvous) {
-  if (rendezvous->file && rendezvous->rank == 0) g_unlink(rendezvous->file);
+  if (!rendezvous->file || rendezvous->rank != 0) return;
+  g_unlink(rendezvous->file);
+  for (gint64 rank = 0; rank < rendezvous->n_ranks; rank++) {
+    g_autofree char *file = beside(rendezvous, "here", rank);
+    g_unlink(file);
+  }
 }

@@ -27,7 +27,17 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrRendezvous, orr_rendezvous_clear)
  * reads half of it; the others wait for it @timeout_s at most. */
 gboolean orr_rendezvous_share(const OrrRendezvous *rendezvous, void *bytes, gsize n, double timeout_s, GError **error);
 
-void orr_rendezvous_end(const OrrRendezvous *rendezvous); /* rank 0, when all have met: removes the file */
+/* Returns when all ranks have called it. ORR_FAULT_RESOURCE: a rank said that it has failed, with its reason, or some
+ * did not come in time, which are named. */
+gboolean orr_rendezvous_meet(const OrrRendezvous *rendezvous, double timeout_s, GError **error);
+
+/* Tells all ranks that this one cannot go on; the first that says so is heard. It stays said: a folder serves one job
+ * after another because a job's name is in each file's. */
+void orr_rendezvous_fail(const OrrRendezvous *rendezvous, const char *reason);
+/* "rank 3: out of memory" where a rank has said so, else NULL. Newly allocated. */
+char *orr_rendezvous_failed(const OrrRendezvous *rendezvous);
+
+void orr_rendezvous_end(const OrrRendezvous *rendezvous); /* rank 0, when all have met: removes the files */
 
 G_END_DECLS
 

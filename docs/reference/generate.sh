@@ -50,14 +50,15 @@ tables() {
   "$orrery" run gpt3-175b-1024-a100 --db "$work/runs.db" --trace "$work/trace.json" > "$work/log" 2>&1
   "$orrery" validate korthikanti-layers --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
-  "$orrery" calibrate --device fake --families launch --budget 1s --db "$work/runs.db" > "$work/log" 2>&1
+  "$orrery" calibrate --device fake --families collective,launch --budget 20s --db "$work/runs.db" > "$work/log" 2>&1
   heading
   cat << 'END'
 # Tables of results
 
 A results database is one SQLite file: `run` has a row a run, every other table a `run_id`. Units are SI base units
 (seconds, bytes, bytes a second). A table is made when its first row is stored: `span` only by `run --trace`,
-`validation_row` and `cost_error` only by `validate`, `kernel_sample` only by `calibrate`. The same sentences are in
+`validation_row` and `cost_error` only by `validate`, `kernel_sample` and
+`kernel_refusal` only by `calibrate`. The same sentences are in
 every database, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"

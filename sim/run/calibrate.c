@@ -15,8 +15,9 @@ enum { ROUND_ROWS = 64 };
 
 typedef struct {
   const OrrCalibrateOrder *order;
-  OrrStore *store; /* NULL: rows are not stored */
-  GArray *round;   /* of OrrMeasureRow: not stored yet */
+  OrrStore *store;  /* NULL: rows are not stored */
+  GArray *round;    /* of OrrMeasureRow: not stored yet */
+  GArray *refusals; /* of OrrMeasureRefusal, likewise */
   char *resolved, *hash;
   gint64 round_began_us;
 } Keeper;
@@ -24,6 +25,7 @@ typedef struct {
 static void keeper_clear(Keeper *keeper) {
   orr_store_free(keeper->store);
   if (keeper->round) g_array_unref(keeper->round);
+  if (keeper->refusals) g_array_unref(keeper->refusals);
   g_free(keeper->resolved);
   g_free(keeper->hash);
 }
@@ -57,6 +59,18 @@ static GPtrArray *asked_families(char **asked, GError **error) {
 
 /* --- Storing --- */
 
+static gboolean store_rows(Keeper *keeper, GError **error) {
+  gboolean fine = TRUE;
+  for (guint i = 0; i < keeper->round->len && fine; i++)
+    fine = orr_store_add_row(keeper->store, &orr_measure_row_table, &g_array_index(keeper->round, OrrMeasureRow, i),
+                             error);
+  for (guint i = 0; i < keeper->refusals->len && fine; i++)
+    fine = orr_store_add_row(keeper->store, &orr_measure_refusal_table,
+                             &g_array_index(keeper->refusals, OrrMeasureRefusal, i), error);
+  if (!fine) orr_store_abandon_run(keeper->store);
+  return fine;
+}
+
 static gboolean store_round(Keeper *keeper, GError **error) {
   const double seconds = (g_get_monotonic_time() - keeper->round_began_us) / 1e6;
   const OrrRunFacts facts = {.scenario = "calibrate",
@@ -68,16 +82,11 @@ static gboolean store_round(Keeper *keeper, GError **error) {
                              .engine = keeper->order->layer->name,
                              .fidelity = "measured",
                              .wall_time_s = seconds};
-  if (!keeper->store || keeper->round->len == 0) return TRUE;
-  if (!orr_store_begin_run(keeper->store, &facts, NULL, error)) return FALSE;
-  for (guint i = 0; i < keeper->round->len; i++)
-    if (!orr_store_add_row(keeper->store, &orr_measure_row_table, &g_array_index(keeper->round, OrrMeasureRow, i),
-                           error)) {
-      orr_store_abandon_run(keeper->store);
-      return FALSE;
-    }
+  if (!keeper->store || keeper->round->len + keeper->refusals->len == 0) return TRUE;
+  if (!orr_store_begin_run(keeper->store, &facts, NULL, error) || !store_rows(keeper, error)) return FALSE;
   keeper->round_began_us = g_get_monotonic_time();
   g_array_set_size(keeper->round, 0);
+  g_array_set_size(keeper->refusals, 0);
   return orr_store_end_run(keeper->store, seconds, error);
 }
 
@@ -87,6 +96,23 @@ static gboolean keep_row(const OrrMeasureRow *row, void *user, GError **error) {
   orr_calibrate_copy_row(row, &copy);
   g_array_append_val(keeper->round, copy);
   return keeper->round->len < ROUND_ROWS || store_round(keeper, error);
+}
+
+static void refusal_clear(gpointer refusal) { orr_fields_clear(&orr_measure_refusal_table, refusal); }
+
+static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GError **error) {
+  Keeper *keeper = user;
+  (void)error;
+  const OrrMeasureRefusal copy = {.family = g_strdup(refusal->family),
+                                  .shape = g_strdup(refusal->shape),
+                                  .rank = refusal->rank,
+                                  .ends_job = refusal->ends_job,
+                                  .reason = g_strdup(refusal->reason),
+                                  .device = g_strdup(refusal->device),
+                                  .driver = g_strdup(refusal->driver),
+                                  .date = g_strdup(refusal->date)};
+  g_array_append_val(keeper->refusals, copy);
+  return TRUE;
 }
 
 static void pass_note(const char *text, void *user) {
@@ -104,6 +130,8 @@ static void pass_progress(double spent_s, double budget_s, void *user) {
 /* Rank 0 alone has the database. */
 static gboolean open_keeper(Keeper *keeper, const OrrBenchFacts *facts, GArray **ret_known, GError **error) {
   keeper->round = orr_calibrate_rows_new();
+  keeper->refusals = g_array_new(FALSE, TRUE, sizeof(OrrMeasureRefusal));
+  g_array_set_clear_func(keeper->refusals, refusal_clear);
   keeper->round_began_us = g_get_monotonic_time();
   g_autofree char *families = keeper->order->families ? g_strjoinv(", ", keeper->order->families) : g_strdup("all");
   keeper->resolved = g_strdup_printf("kind: calibration\ndevice: \"%s\"\nlayer: %s\nfamilies: \"%s\"\nbudget: %g s\n",
@@ -137,6 +165,7 @@ static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray
                                    .date = date,
                                    .rule = orr_timing_default,
                                    .row = keep_row,
+                                   .refusal = keep_refusal,
                                    .note = pass_note,
                                    .progress = pass_progress,
                                    .user = &keeper};

@@ -25,6 +25,7 @@ static gboolean has_column(const OrrFieldTable *table, const char *column) {
 static const OrrFieldTable *find_table(const char *name) {
   for (guint i = 0; orr_row_tables[i]; i++)
     if (same_name(orr_row_tables[i]->name, name)) return orr_row_tables[i];
+  if (same_name(orr_measure_refusal_table.name, name)) return &orr_measure_refusal_table;
   return same_name(orr_measure_row_table.name, name) ? &orr_measure_row_table : NULL;
 }
 

@@ -104,6 +104,24 @@ static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, g
   return !companion || elapsed(pair, END, ENDED, ret_left_us, error);
 }
 
+/* What runs, for its power: one round of the watched calls with their companion. */
+typedef struct {
+  Pair *pair;
+  const Side *watched, *companion;
+  guint n_calls, n_beside;
+} Round;
+
+static gboolean post_round(gpointer user, GError **error) {
+  const Round *round = user;
+  return (!round->companion || run_calls(round->pair, round->companion, round->n_beside, error)) &&
+         run_calls(round->pair, round->watched, round->n_calls, error);
+}
+
+static gboolean wait_round(gpointer user, GError **error) {
+  (void)user;
+  return orr_cuda_ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize", error);
+}
+
 static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companion, OrrTiming *timing, GError **error) {
   double us[REPEATS], left_us;
   guint n = 0;
@@ -124,7 +142,8 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
   }
   timing->calls = n_calls;
   orr_cuda_summarize(us, n, timing);
-  return TRUE;
+  Round round = {pair, watched, companion, n_calls, (guint)n_beside};
+  return orr_nvml_sample_under(pair->bench->nvml, post_round, wait_round, &round, timing, error);
 }
 
 static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {

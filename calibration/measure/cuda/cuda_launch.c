@@ -63,6 +63,21 @@ static gboolean measure_mean(OrrKernel *kernel, cudaGraphExec_t graph, const cud
   return TRUE;
 }
 
+typedef struct {
+  OrrKernel *kernel;
+  cudaGraphExec_t graph;
+} Round;
+
+static gboolean post_round(gpointer user, GError **error) {
+  const Round *round = user;
+  return launch_many(round->kernel, round->graph, round->kernel->shape.at[1], error);
+}
+
+static gboolean wait_round(gpointer user, GError **error) {
+  return orr_cuda_ok(cudaStreamSynchronize(((Round *)user)->kernel->bench->stream), "cudaStreamSynchronize", error);
+}
+
+/* Power is sampled after the timing: a look at NVML would be in the host's time. */
 static gboolean repeat_all(OrrKernel *kernel, cudaGraphExec_t graph, const cudaEvent_t *events, OrrTiming *timing,
                            GError **error) {
   double us[25];
@@ -70,7 +85,8 @@ static gboolean repeat_all(OrrKernel *kernel, cudaGraphExec_t graph, const cudaE
   for (guint i = 0; i < G_N_ELEMENTS(us); i++) /* the first warms up and is written over */
     if (!measure_mean(kernel, graph, events, n, &us[i > 0 ? i - 1 : 0], error)) return FALSE;
   orr_cuda_summarize(us, G_N_ELEMENTS(us) - 1, timing);
-  return TRUE;
+  Round round = {kernel, graph};
+  return orr_nvml_sample_under(kernel->bench->nvml, post_round, wait_round, &round, timing, error);
 }
 
 static gboolean time_launch(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {

@@ -159,7 +159,10 @@ static void cuda_close(OrrBench *bench) {
 static OrrBench *cuda_open(int ordinal, GError **error) {
   OrrBench *bench = g_new0(OrrBench, 1);
   bench->opened_us = g_get_monotonic_time();
-  if (start(bench, ordinal, error)) return bench;
+  g_autoptr(GError) reason = NULL;
+  if (start(bench, ordinal, &reason)) return bench;
+  orr_rendezvous_fail(&bench->rendezvous, reason->message); /* the other ranks wait for this one */
+  g_propagate_error(error, g_steal_pointer(&reason));
   cuda_close(bench);
   return NULL;
 }
@@ -297,6 +300,8 @@ static const OrrDeviceLayer cuda_layer = {
     .verify = cuda_verify,
     .release = cuda_release,
     .agree = orr_nccl_agree,
+    .settle = orr_nccl_settle,
+    .fail = orr_nccl_fail,
 };
 
 const OrrDeviceLayer *orr_cuda_layer_find(GError **error) {

@@ -92,6 +92,22 @@ void orr_nvml_sample(const OrrNvml *nvml, double *ret_watts, double *ret_sm_hz, 
   *ret_memory_hz = nvml ? clock_now(nvml, CLOCK_MEMORY) : NAN;
 }
 
+gboolean orr_nvml_sample_under(const OrrNvml *nvml, gboolean (*work)(gpointer user, GError **error),
+                               gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
+                               GError **error) {
+  const gint64 until_us = g_get_monotonic_time() + (gint64)(ORR_POWER_SETTLES_S * G_USEC_PER_SEC);
+  gboolean is_settled;
+  timing->watts = timing->sm_clock_hz = timing->memory_clock_hz = NAN;
+  if (!nvml) return TRUE;
+  do {
+    is_settled = g_get_monotonic_time() >= until_us;
+    if (!work(user, error)) return FALSE;
+    if (is_settled) orr_nvml_sample(nvml, &timing->watts, &timing->sm_clock_hz, &timing->memory_clock_hz);
+    if (!wait(user, error)) return FALSE;
+  } while (!is_settled);
+  return TRUE;
+}
+
 double orr_nvml_power_limit(const OrrNvml *nvml) {
   unsigned milliwatts = 0;
   return nvml && nvml->limit(nvml->device, &milliwatts) == 0 ? milliwatts / 1e3 : NAN;

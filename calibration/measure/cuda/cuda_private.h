@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 
 typedef struct OrrCublas OrrCublas;       /* cuda_gemm.c */
 typedef struct OrrCudnn OrrCudnn;         /* cuda_attention.c */
-typedef struct OrrNcclGroup OrrNcclGroup; /* cuda_collective.c */
+typedef struct OrrNcclGroup OrrNcclGroup; /* cuda_nccl.c */
 typedef struct OrrNvml OrrNvml;           /* cuda_power.c */
 
 struct OrrBench {
@@ -99,11 +99,19 @@ gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *sy
 
 /* --- cuda_power.c --- */
 
+/* A board's power needs that long under a load until it is the load's: what is read sooner is the idle board's. */
+#define ORR_POWER_SETTLES_S 0.1
+
 OrrNvml *orr_nvml_open(const char *pci_bus_id); /* NULL where there is none */
 void orr_nvml_free(OrrNvml *nvml);
 char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL where it cannot be told */
 /* Board power now, clocks now, limits; NAN where they cannot be told. @nvml may be NULL. */
 void orr_nvml_sample(const OrrNvml *nvml, double *ret_watts, double *ret_sm_hz, double *ret_memory_hz);
+/* Runs @work again and again until power has settled, and samples amid the last: for what is timed in bursts too short
+ * to tell. @work posts to the device and does not wait; @wait waits for all it posted. */
+gboolean orr_nvml_sample_under(const OrrNvml *nvml, gboolean (*work)(gpointer user, GError **error),
+                               gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
+                               GError **error);
 double orr_nvml_power_limit(const OrrNvml *nvml);
 double orr_nvml_max_sm_hz(const OrrNvml *nvml);
 
@@ -134,6 +142,9 @@ gboolean orr_nccl_open(OrrBench *bench, GError **error);
 void orr_nccl_free(OrrNcclGroup *group);
 char *orr_nccl_version(void);
 gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
+gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word,
+                         GError **error);
+void orr_nccl_fail(OrrBench *bench, const char *reason);
 /* One all-reduce (bf16) of @bytes on each GPU's own stream, for interference; @device_stream is the measured GPU's. */
 gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream, GError **error);
 

@@ -114,8 +114,7 @@ gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *
   while (n < rule->max_repeats) {
     const double spent_s = (g_get_monotonic_time() - begin_us) / 1e6;
     if (n >= rule->min_repeats && spent_s >= rule->burst_s) break;
-    /* Power settles in a tenth of a second: what a shorter burst would read is the idle board. */
-    if (!repeat(&watch, &us[n], spent_s >= 0.1 ? &timing : NULL, error)) return FALSE;
+    if (!repeat(&watch, &us[n], spent_s >= ORR_POWER_SETTLES_S ? &timing : NULL, error)) return FALSE;
     n++;
   }
   orr_cuda_summarize(us, n, &timing);

@@ -290,6 +290,10 @@ int orr_kernel_fill(void *out, int format, size_t n, uint64_t seed, OrrStream st
 }
 
 int orr_kernel_fill_constant(void *out, int format, size_t n, float value, OrrStream stream) {
+  if (format == 3) {
+    const __nv_fp8_e4m3 narrow(value);
+    return (int)cudaMemsetAsync(out, narrow.__x, n, stream);
+  }
   FOR_FORMAT((fill<T><<<4096, BLOCK, 0, stream>>>((T *)out, n, 0, value, false)));
 }
 

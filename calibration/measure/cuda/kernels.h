@@ -17,7 +17,7 @@ typedef struct CUstream_st *OrrStream; /* cudaStream_t */
 
 /* @n elements of @out, of any OrrFormat, uniform in [-1, 1) by a hash of @seed and the index. */
 int orr_kernel_fill(void *out, int format, size_t n, uint64_t seed, OrrStream stream);
-/* The same constant. */
+/* The same constant; format e4m3 too. */
 int orr_kernel_fill_constant(void *out, int format, size_t n, float value, OrrStream stream);
 int orr_kernel_nothing(OrrStream stream);
 

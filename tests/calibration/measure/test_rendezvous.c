@@ -105,11 +105,62 @@ static void test_share(void) {
   g_assert_cmpint(g_rmdir(folder), ==, 0); /* it is empty */
 }
 
+/* @rank of three that meet; 0 when it met all, 1 when it was told of a failure, 2 when it waited in vain. */
+static int meet_as(const char *folder, const char *rank, const char *failing) {
+  g_auto(OrrRendezvous) own = {0};
+  g_autoptr(GError) error = NULL;
+  set_slurm(folder, rank, "3");
+  if (!orr_rendezvous_init(&own, NULL)) return 3;
+  if (failing && strcmp(rank, failing) == 0) {
+    orr_rendezvous_fail(&own, "no GPU");
+    return 0;
+  }
+  if (orr_rendezvous_meet(&own, failing ? 20 : 0.2, &error)) return 0;
+  return strcmp(error->message, "rank 1: no GPU") == 0 ? 1 : 2;
+}
+
+static void run_three(const char *folder, const char *failing, guint n, int wanted) {
+  static const char *const ranks[] = {"0", "2", "1"};
+  pid_t children[G_N_ELEMENTS(ranks)];
+  for (guint i = 0; i < n; i++)
+    if ((children[i] = fork()) == 0) _exit(meet_as(folder, ranks[i], failing));
+  for (guint i = 0; i < n; i++) {
+    int status = 0;
+    g_assert_cmpint(waitpid(children[i], &status, 0), ==, children[i]);
+    g_assert_true(WIFEXITED(status));
+    g_assert_cmpint(WEXITSTATUS(status), ==, failing && strcmp(ranks[i], failing) == 0 ? 0 : wanted);
+  }
+}
+
+/* Two of three wait in vain, and say for whom; with the third all meet; the rest is gone when the job has begun. A rank
+ * that has failed is heard by all, long before their time is over, and stays said. */
+static void test_meet(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-rendezvous-XXXXXX", NULL);
+  g_auto(OrrRendezvous) own = {0};
+  g_autoptr(GError) error = NULL;
+  run_three(folder, NULL, 2, 2);
+  set_slurm(folder, "0", "3");
+  g_assert_true(orr_rendezvous_init(&own, NULL));
+  g_assert_false(orr_rendezvous_meet(&own, 0.05, &error));
+  g_assert_cmpstr(error->message, ==, "rank 0 waited 0.05 s for rank 1");
+  run_three(folder, NULL, 3, 0);
+  orr_rendezvous_end(&own);
+  g_assert_null(orr_rendezvous_failed(&own));
+  run_three(folder, "1", 3, 1);
+  g_autofree char *failed = orr_rendezvous_failed(&own);
+  g_assert_cmpstr(failed, ==, "rank 1: no GPU");
+  g_autofree char *said = g_strconcat(own.file, "-failed", NULL);
+  g_unlink(said);
+  orr_rendezvous_end(&own);
+  g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measure/rendezvous/alone", test_alone);
   g_test_add_func("/measure/rendezvous/launchers", test_launchers);
   g_test_add_func("/measure/rendezvous/nonsense", test_nonsense);
   g_test_add_func("/measure/rendezvous/share", test_share);
+  g_test_add_func("/measure/rendezvous/meet", test_meet);
   return g_test_run();
 }

@@ -1,0 +1,72 @@
+/*
+ * cuda_nccl.h - NCCL's communicators, and what keeps the ranks of a job from waiting for one that has failed.
+ *
+ * NCCL is opened at run time; its types and numbers are declared here after its ABI (nccl.h; the calls used are the
+ * same since 2.7, the 8-bit formats since 2.24).
+ */
+#ifndef ORR_CUDA_NCCL_H
+#define ORR_CUDA_NCCL_H
+
+#include "calibration/measure/cuda/cuda_private.h"
+
+G_BEGIN_DECLS
+
+typedef struct ncclComm *OrrNcclComm;
+typedef struct {
+  char internal[128];
+} OrrNcclId;
+
+enum { NCCL_INT8 = 0, NCCL_INT64 = 4, NCCL_FP16 = 6, NCCL_FP32 = 7, NCCL_BF16 = 9, NCCL_E4M3 = 10 };
+enum { NCCL_SUM = 0, NCCL_MAX = 2 };
+enum { NCCL_INVALID_ARGUMENT = 4, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
+
+typedef struct {
+  int (*version)(int *ret_version);
+  int (*unique_id)(OrrNcclId *ret_id);
+  int (*init_rank)(OrrNcclComm *ret_comm, int n_ranks, OrrNcclId id, int rank);
+  int (*init_all)(OrrNcclComm *ret_comms, int n, const int *devices);
+  int (*destroy)(OrrNcclComm comm);
+  int (*give_up)(OrrNcclComm comm);
+  int (*async_error)(OrrNcclComm comm, int *ret_result);
+  const char *(*error_text)(int result);
+  int (*group_start)(void);
+  int (*group_end)(void);
+  int (*all_reduce)(const void *in, void *out, size_t n, int type, int op, OrrNcclComm comm, cudaStream_t stream);
+  int (*all_gather)(const void *in, void *out, size_t n, int type, OrrNcclComm comm, cudaStream_t stream);
+  int (*reduce_scatter)(const void *in, void *out, size_t n, int type, int op, OrrNcclComm comm, cudaStream_t stream);
+  int (*broadcast)(const void *in, void *out, size_t n, int type, int root, OrrNcclComm comm, cudaStream_t stream);
+  int (*reduce)(const void *in, void *out, size_t n, int type, int op, int root, OrrNcclComm comm, cudaStream_t stream);
+  int (*send)(const void *in, size_t n, int type, int peer, OrrNcclComm comm, cudaStream_t stream);
+  int (*recv)(void *out, size_t n, int type, int peer, OrrNcclComm comm, cudaStream_t stream);
+} OrrNccl;
+
+enum { ORR_NCCL_MOST_GPUS = 64 };
+
+typedef struct {
+  int device, rank;
+  OrrNcclComm comm; /* NULL after an abort */
+  cudaStream_t stream;
+  cudaEvent_t begin, end;
+  char *in, *out; /* of the kernel that is prepared, or of interference */
+  gsize bytes;    /* of each */
+} OrrNcclGpu;
+
+struct OrrNcclGroup {
+  OrrNccl nccl;
+  OrrBench *bench;
+  gint64 n_ranks;
+  int n_gpus; /* of this process */
+  char *talk; /* on the first GPU, for agree and settle: they must not fail for want of memory */
+  OrrNcclGpu gpus[ORR_NCCL_MOST_GPUS];
+};
+
+/* ORR_FAULT_USAGE where NCCL does not do what is asked: all ranks ask the same. */
+gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error);
+
+/* Until all that was posted on the GPUs' streams has ended. Gives up, aborting the communicators, where NCCL or another
+ * rank says that it has failed, or after two minutes. */
+gboolean orr_nccl_wait(OrrNcclGroup *group, GError **error);
+
+G_END_DECLS
+
+#endif
