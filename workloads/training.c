@@ -6,6 +6,7 @@ static const char *const precision_words[] = {"fp16", "bf16", NULL};
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const sharding_words[] = {"none", "distributed-optimizer", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
+static const char *const method_words[] = {"uniform", "block", NULL};
 
 /* Products of three sizes stay within 64 bits. */
 #define SIZE(name_, member_, least_, sentence_, fallback_)                                                             \
@@ -74,6 +75,38 @@ static const OrrField comm_fields[] = {
 static const OrrFieldTable comm_table =
     ORR_FIELD_TABLE("pipeline-comm", "How stages hand over activations.", OrrPipelineComm, comm_fields);
 
+static const OrrField split_fields[] = {
+    FLAG(OrrPipelineSplit, "count-embedding", count_embedding,
+         "Count the embedding as one layer of the first stage (Megatron's account-for-embedding-in-pipeline-split).",
+         "false"),
+    FLAG(OrrPipelineSplit, "count-loss", count_loss,
+         "Count the output layer and loss as one layer of the last stage (account-for-loss-in-pipeline-split).",
+         "false"),
+    {.name = "first",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrPipelineSplit, first),
+     .sentence = "Layers of the first stage (decoder-first-pipeline-num-layers); 0: as many as the others.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e5},
+    {.name = "last",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrPipelineSplit, last),
+     .sentence = "Layers of the last stage (decoder-last-pipeline-num-layers); 0: as many as the others.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e5},
+    {.name = "layout",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrPipelineSplit, layout),
+     .sentence =
+         "Blocks in the order of the model, as Megatron's pipeline-model-parallel-layout: E embedding, t layer, "
+         "L loss, | ends a block, x*n and (xy)*n repeat; none.",
+     .fallback = "none"},
+};
+static const OrrFieldTable split_table = ORR_FIELD_TABLE(
+    "pipeline-split", "How layers are cut into stages; evenly where it says nothing.", OrrPipelineSplit, split_fields);
+
 static const OrrField optimizer_fields[] = {
     WORD(OrrOptimizer, "kind", kind, optimizer_words, "The optimizer: Adam with fp32 master weights.", "adam"),
     WORD(OrrOptimizer, "sharding", sharding, sharding_words,
@@ -107,6 +140,7 @@ static const OrrField training_fields[] = {
      .fallback = "1f1b",
      .registry = &orr_pipeline_registry},
     PART("pipeline-comm", pipeline_comm, comm_table, "How stages hand over activations.", "{}"),
+    PART("pipeline-split", split, split_table, "How layers are cut into stages; evenly where it says nothing.", "{}"),
     PART("batch", batch, batch_table, "Batch sizes in sequences.", NULL),
     {.name = "sequence",
      .kind = ORR_FIELD_INT,
@@ -126,6 +160,19 @@ static const OrrField training_fields[] = {
     WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
          "Activations recomputed in the backward: none, the attention core (selective), or whole layers (full).",
          "none"),
+    WORD(
+        OrrTraining, "recompute-method", recompute_method, method_words,
+        "Of full recomputation: uniform, all layers from the input of every recompute-layers-th; block, only the first "
+        "recompute-layers of each stage's chunk.",
+        "uniform"),
+    {.name = "recompute-layers",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrTraining, recompute_layers),
+     .sentence = "Layers a unit of recomputation (uniform), or layers of each chunk that are recomputed (block); "
+                 "Megatron's recompute-num-layers.",
+     .fallback = "1",
+     .min = 0,
+     .max = 1e5},
     PART("optimizer", optimizer, optimizer_table, "The optimizer and its sharding.", "{}"),
     PART("data-parallel", data_parallel, data_parallel_table, "How replicas reduce gradients.", "{}"),
     {.name = "collectives",
@@ -147,8 +194,8 @@ const OrrFieldTable orr_training_table = ORR_FIELD_TABLE(
 
 static void work_free(OrrWork *work) {
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  GArray *const arrays[] = {training->operators,  training->collectives,  training->memory,
-                            training->lane_stage, training->lane_replica};
+  GArray *const arrays[] = {training->operators, training->collectives, training->memory, training->lane_stage,
+                            training->lane_replica};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     if (arrays[i]) g_array_unref(arrays[i]);
   g_free(training);

@@ -42,6 +42,17 @@ typedef struct {
   gboolean scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
 } OrrPipelineComm;
 
+/* How layers are cut into stages: one of the three ways, or evenly (training_layout.c). */
+typedef struct {
+  gboolean count_embedding, count_loss; /* as one layer each */
+  gint64 first, last;                   /* layers of the first and the last stage; 0: as the others */
+  char *layout;                         /* "Et*3|(tt|)*29,tL", or "none" */
+} OrrPipelineSplit;
+
+/* Full recomputation: every layer's, from inputs kept once every recompute_layers layers; or that of the first
+ * recompute_layers layers of each block alone. */
+typedef enum { ORR_RECOMPUTE_UNIFORM, ORR_RECOMPUTE_BLOCK } OrrRecomputeMethod;
+
 typedef enum { ORR_SHARDING_NONE, ORR_SHARDING_DISTRIBUTED } OrrSharding; /* words "none", "distributed-optimizer" */
 
 typedef struct {
@@ -59,6 +70,7 @@ typedef struct {
   OrrParallel parallel;
   OrrChoice pipeline; /* of orr_pipeline_registry */
   OrrPipelineComm pipeline_comm;
+  OrrPipelineSplit split;
   OrrBatch batch;
   gint64 sequence; /* tokens; 0: the model's context */
   int precision;   /* OrrDtype: "fp16" or "bf16" */
@@ -66,6 +78,8 @@ typedef struct {
   int kernels;     /* OrrKernels */
   gboolean dropout;
   int recompute; /* OrrRecompute */
+  int recompute_method; /* OrrRecomputeMethod */
+  gint64 recompute_layers;
   OrrOptimizer optimizer;
   OrrDataParallel data_parallel;
   char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */

@@ -14,12 +14,6 @@ typedef struct {
   OrrDiags *diags;
 } Check;
 
-static gint64 replicas(const OrrTraining *params, gint64 n_gpus) {
-  const OrrParallel *p = &params->parallel;
-  const gint64 model_gpus = p->tp * p->pp;
-  return p->dp ? p->dp : MAX(n_gpus / model_gpus, 1);
-}
-
 static void check_axes(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   if (p->cp != 1)
@@ -34,7 +28,7 @@ static void check_axes(const Check *check) {
 static void check_gpus(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   const gint64 n_gpus = orr_cluster_n_gpus(check->cluster);
-  const gint64 dp = replicas(check->params, n_gpus);
+  const gint64 dp = orr_training_replicas(check->params, n_gpus);
   if (p->tp * p->pp * dp != n_gpus)
     orr_diags_error(check->diags, check->place,
                     "tp * pp * dp = " D " * " D " * " D " = " D " GPUs, but the cluster has " D
@@ -44,17 +38,23 @@ static void check_gpus(const Check *check) {
     orr_diags_error(check->diags, check->place, "the job has " D " GPUs, and the most is %d", n_gpus, MOST_GPUS);
 }
 
+static void check_split(const Check *check, const OrrPipelineKind *schedule, const OrrPipelineShape *shape) {
+  const gint64 n_blocks = orr_pipeline_n_blocks(schedule, shape);
+  if (n_blocks > MOST_GPUS) return; /* more than GPUs: said elsewhere */
+  g_autoptr(GError) error = NULL;
+  g_autofree gint64 *layers = g_new0(gint64, n_blocks);
+  if (!orr_layout_cut(check->params, check->model, shape, n_blocks, layers, &error))
+    orr_diags_error(check->diags, check->place, "%s", error->message);
+}
+
 static void check_schedule(const Check *check) {
   const OrrTraining *params = check->params;
   const OrrParallel *p = &params->parallel;
   const OrrPipelineKind *schedule = (const OrrPipelineKind *)params->pipeline.entry;
   if (!schedule) return;
-  const gint64 dp = replicas(params, orr_cluster_n_gpus(check->cluster));
+  const gint64 dp = orr_training_replicas(params, orr_cluster_n_gpus(check->cluster));
   OrrPipelineShape shape = {p->pp, schedule->chunks(params->pipeline.params), 0};
-  if (check->model->layers % (shape.stages * shape.chunks) != 0)
-    orr_diags_error(check->diags, check->place,
-                    "model %s: layers (" D ") cannot be divided by pp * chunks (" D " * " D ")", check->model->name,
-                    check->model->layers, shape.stages, shape.chunks);
+  check_split(check, schedule, &shape);
   if (shape.chunks > 1 && shape.stages == 1)
     orr_diags_error(check->diags, check->place, "pipeline.chunks is " D " but pp is 1: chunks need a pipeline",
                     shape.chunks);
@@ -76,19 +76,6 @@ static void check_order(const Check *check) {
   const gint64 ones[ORR_N_AXES] = {1, 1, 1, 1};
   if (!orr_placement_init(&placement, check->params->parallel.order, ones, &error))
     orr_diags_error(check->diags, check->place, "parallel.order: %s", error->message);
-}
-
-static OrrShard shard_of(const OrrTraining *params, const OrrModel *model) {
-  return (OrrShard){
-      .micro_batch = params->batch.micro,
-      .sequence = params->sequence ? params->sequence : model->context,
-      .tp = params->parallel.tp,
-      .sequence_parallel = params->parallel.sequence_parallel && params->parallel.tp > 1,
-      .attention = params->attention,
-      .dropout = params->dropout,
-      .kernels = params->kernels,
-      .dtype = params->precision == 0 ? ORR_FP16 : ORR_BF16,
-  };
 }
 
 static void check_collectives(const Check *check) {
@@ -116,47 +103,8 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_precision(&check);
   check_axes(&check);
   check_gpus(&check);
-  const OrrShard shard = shard_of(params, model);
+  const OrrShard shard = orr_training_shard(params, model);
   orr_transformer_check(model, &shard, place, diags);
   check_schedule(&check);
   check_collectives(&check);
-}
-
-gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {
-  const OrrParallel *p = &params->parallel;
-  *job = (OrrJob){
-      .params = params,
-      .world = world,
-      .shard = shard_of(params, world->model),
-      .schedule = (const OrrPipelineKind *)params->pipeline.entry,
-      .tp = p->tp,
-      .pp = p->pp,
-      .dp = replicas(params, orr_cluster_n_gpus(world->cluster)),
-  };
-  job->shape = (OrrPipelineShape){
-      .stages = job->pp,
-      .chunks = job->schedule->chunks(params->pipeline.params),
-      .micro_batches = params->batch.global_size / (params->batch.micro * job->dp),
-  };
-  job->chunk_layers = world->model->layers / (job->pp * job->shape.chunks);
-  job->gradient_bytes_each = params->data_parallel.gradients == 0 ? 4 : orr_dtype_bytes(job->shard.dtype);
-  const gint64 sizes[ORR_N_AXES] = {
-      [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = 1, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};
-  return orr_placement_init(&job->placement, p->order, sizes, error);
-}
-
-gint64 orr_job_gpu(const OrrJob *job, gint64 tp, gint64 dp, gint64 pp) {
-  const gint64 at[ORR_N_AXES] = {[ORR_AXIS_TP] = tp, [ORR_AXIS_DP] = dp, [ORR_AXIS_PP] = pp};
-  return orr_placement_gpu(&job->placement, at);
-}
-
-double orr_job_stage_parameters(const OrrJob *job, gint64 stage) {
-  const OrrModel *model = job->world->model;
-  const gboolean first = stage == 0, last = stage == job->pp - 1;
-  const OrrShard *shard = &job->shard;
-  double parameters =
-      orr_weights_sum(orr_transformer_layer_weights(model, 0, shard)) * job->chunk_layers * job->shape.chunks;
-  if (first) parameters += orr_weights_sum(orr_transformer_embedding_weights(model, shard));
-  if (last) parameters += orr_weights_sum(orr_transformer_head_weights(model, shard, first && model->tied_embeddings));
-  return parameters;
 }

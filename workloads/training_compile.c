@@ -9,7 +9,7 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->work.kind = &orr_training_kind;
   work->work.program = orr_program_new();
   work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
-  work->work.n_gpus = job->tp * job->pp * job->dp;
+  work->work.n_gpus = orr_job_replica_ranks(job) * job->pp * job->dp;
   work->placement = job->placement;
   work->shape = job->shape;
   work->tp = job->tp;
@@ -31,24 +31,17 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
   work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.dtype);
 }
 
-/* Runs of a phase in one step on a rank that has it. */
-static guint phase_runs(const OrrJob *job, const char *phase) {
-  if (g_str_equal(phase, "optimizer")) return 1;
-  const guint layers = g_str_has_prefix(phase, "layer-") ? job->chunk_layers * job->shape.chunks : 1;
-  return layers * job->shape.micro_batches;
-}
-
-static void count_operators(const OrrJob *job, GArray *operators) {
-  for (guint i = 0; i < operators->len; i++) {
-    OrrCostedOperator *costed = &g_array_index(operators, OrrCostedOperator, i);
-    costed->count *= phase_runs(job, costed->phase);
-  }
-}
-
-/* One layer of the first stage, alone. */
-static double layer_seconds(const OrrJob *job, const OrrTrainingPlan *plan, const OrrRun *run) {
+/* The first layer of the first stage, alone. */
+static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
+                            OrrRunKind run) {
   double sum = 0, seconds[ORR_N_TIMES] = {0};
-  orr_training_add_run(job, plan, 0, run, 1, seconds);
+  const GArray *units = orr_job_units(job, 0, 0);
+  for (guint i = 0; i < units->len && i < 2; i++) {
+    const guint part = g_array_index(units, guint, i);
+    if (orr_job_part(job, part)->unit != ORR_UNIT_LAYER) continue;
+    orr_training_add_run(job, plan, 0, &costs->parts[part].runs[run], 1, seconds);
+    break;
+  }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
   return sum;
 }
@@ -79,8 +72,8 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
     work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
                               ? ORR_FIDELITY_FOLDED
                               : ORR_FIDELITY_FULL;
-    work->layer_forward_s = layer_seconds(job, &plan, &costs->layer_forward);
-    work->layer_backward_s = layer_seconds(job, &plan, &costs->layer_backward);
+    work->layer_forward_s = layer_seconds(job, costs, &plan, ORR_RUN_FORWARD);
+    work->layer_backward_s = layer_seconds(job, costs, &plan, ORR_RUN_BACKWARD);
     work->work.links = g_array_ref(plan.wires.links);
     work->collectives = g_array_ref(plan.wires.collectives);
   }
@@ -105,19 +98,23 @@ static gboolean check_missing(const OrrJob *job, const GArray *operators, GError
   return FALSE;
 }
 
-OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error) {
-  OrrJob job;
-  if (!orr_job_init(&job, params, world, error)) return NULL;
+static OrrWork *compile_job(const OrrJob *job, GError **error) {
   OrrTrainingCosts costs;
-  orr_training_costs_init(&costs, &job);
-  g_autoptr(OrrWork) work = (OrrWork *)work_new(&job);
+  orr_training_costs_init(&costs, job);
+  g_autoptr(OrrWork) work = (OrrWork *)work_new(job);
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  const gboolean compiled = check_missing(&job, costs.operators, error) && compile(&job, &costs, training, error);
-  count_operators(&job, costs.operators);
+  const gboolean compiled = check_missing(job, costs.operators, error) && compile(job, &costs, training, error);
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
-  note_flops(training, &job);
-  if (compiled) orr_training_memory(&job, training->memory); /* as long as the schedule, which may be too long */
+  note_flops(training, job);
+  if (compiled) orr_training_memory(job, training->memory); /* as long as the schedule, which may be too long */
   orr_training_costs_clear(&costs);
   return compiled ? g_steal_pointer(&work) : NULL;
+}
+
+OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error) {
+  OrrJob job;
+  OrrWork *work = orr_job_init(&job, params, world, error) ? compile_job(&job, error) : NULL;
+  orr_job_clear(&job);
+  return work;
 }

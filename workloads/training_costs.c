@@ -1,9 +1,9 @@
 /*
  * training_costs - operators to seconds.
  *
- * A run is what a lane does for one layer (or the embedding, or the head) in one direction: segments of work between
- * tensor-parallel collectives. Each operator's cost goes to its kind of time. Where the host cannot launch kernels as
- * fast as the GPU ends them, the run lasts kernels * host_launch_s and the difference is host time: the GPU's queue
+ * A run is what a lane does for one unit (a layer, the embedding, the head) in one direction: segments of work between
+ * collectives of the lane's groups. Each operator's cost goes to its kind of time. Where the host cannot launch kernels
+ * as fast as the GPU ends them, the run lasts kernels * host_launch_s and the difference is host time: the GPU's queue
  * runs dry (PyTorch's eager mode; the profile gives host_launch_s).
  */
 #include "workloads/training_private.h"
@@ -12,19 +12,20 @@ static OrrTimeKind time_of(const OrrOperator *op) {
   if (op->pass == ORR_PASS_OPTIMIZER) return ORR_TIME_OPTIMIZER;
   if (op->kind == ORR_OPERATOR_ATTENTION) return ORR_TIME_ATTENTION;
   if (g_str_has_prefix(op->name, "attention-")) return ORR_TIME_ATTENTION;
-  return op->kind == ORR_OPERATOR_GEMM ? ORR_TIME_GEMM : ORR_TIME_MEMORY;
+  return op->kind == ORR_OPERATOR_GEMM || op->kind == ORR_OPERATOR_MOE ? ORR_TIME_GEMM : ORR_TIME_MEMORY;
 }
 
-static void remember(OrrTrainingCosts *costs, const char *phase, const OrrOperator *op, OrrCost cost) {
+/* @times a step, on a rank that has the phase. */
+static void remember(OrrTrainingCosts *costs, const char *phase, guint times, const OrrOperator *op, OrrCost cost) {
   for (guint i = 0; i < costs->operators->len; i++) {
     OrrCostedOperator *known = &g_array_index(costs->operators, OrrCostedOperator, i);
     if (known->phase != phase || known->op.pass != op->pass || known->op.name != op->name ||
         known->each_s != cost.time_s)
       continue;
-    known->count++;
+    known->count += times;
     return;
   }
-  const OrrCostedOperator row = {phase, *op, 1, cost.time_s, cost.how};
+  const OrrCostedOperator row = {phase, *op, times, cost.time_s, cost.how};
   g_array_append_val(costs->operators, row);
   if (cost.how == ORR_HOW_OUTSIDE) costs->outside++;
 }
@@ -34,44 +35,55 @@ static OrrSegment *new_segment(OrrRun *run) {
   return &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
 }
 
-/* What may run beside a collective: after an input gradient's, the weight gradients that follow; after a re-gather for
- * the weight gradient, the input gradient that follows (Megatron's LinearWithGradAccumulationAndAsyncCommunication).
- * -1: nothing, it blocks. */
-static int pass_beside(const OrrJob *job, const OrrOperator *comm) {
-  if (!job->params->parallel.async_tp_all_reduce) return -1;
-  if (comm->pass == ORR_PASS_DGRAD) return ORR_PASS_WGRAD;
-  return comm->pass == ORR_PASS_WGRAD ? ORR_PASS_DGRAD : -1;
+/* What may run beside a collective: as many operators as the model says; else, in the tensor-parallel group, after an
+ * input gradient's the weight gradients that follow, after a re-gather for the weight gradient the input gradient that
+ * follows (Megatron's LinearWithGradAccumulationAndAsyncCommunication). Else nothing: it blocks. */
+typedef struct {
+  int pass;   /* -1: none */
+  guint left; /* operators of any pass */
+} Beside;
+
+static Beside beside_of(const OrrJob *job, const OrrOperator *comm) {
+  if (comm->beside > 0) return (Beside){-1, comm->beside};
+  if (comm->group != ORR_GROUP_TP || !job->params->parallel.async_tp_all_reduce) return (Beside){-1, 0};
+  if (comm->pass == ORR_PASS_DGRAD) return (Beside){ORR_PASS_WGRAD, 0};
+  return (Beside){comm->pass == ORR_PASS_WGRAD ? ORR_PASS_DGRAD : -1, 0};
+}
+
+static gboolean is_beside(Beside beside, const OrrOperator *op) {
+  return op->kind != ORR_OPERATOR_COMM && (beside.left > 0 || (int)op->pass == beside.pass);
 }
 
 static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean beside) {
   OrrSegment *segment = &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
   segment->comm = comm->comm;
+  segment->group = comm->group;
   segment->comm_bytes = comm->bytes;
   segment->beside = beside;
   return new_segment(run);
 }
 
-static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, GArray *operators,
-                             OrrRun *run) {
+static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, guint times,
+                             GArray *operators, OrrRun *run) {
   OrrSegment *segment = new_segment(run);
-  int beside = -1; /* the pass that the open segment is for, while a collective runs beside it */
+  Beside beside = {-1, 0}; /* what the open segment is for, while a collective runs beside it */
   for (guint i = 0; i < operators->len; i++) {
     OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     op->kernels = job->shard.kernels;
-    const gboolean is_comm = op->kind == ORR_OPERATOR_COMM;
-    if (beside >= 0 && (is_comm || op->pass != beside)) {
-      beside = -1;
+    if ((beside.pass >= 0 || beside.left > 0) && !is_beside(beside, op)) {
+      beside = (Beside){-1, 0};
       segment = new_segment(run); /* waits for the collective */
     }
-    if (is_comm) {
-      beside = pass_beside(job, op);
-      segment = end_segment(run, op, beside >= 0);
+    if (op->kind == ORR_OPERATOR_COMM) {
+      beside = beside_of(job, op);
+      segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
       continue;
     }
     const OrrCost cost = orr_cost_operator(job->world->cost, op);
     segment->seconds[time_of(op)] += cost.time_s;
     run->kernels++;
-    remember(costs, phase, op, cost);
+    if (times > 0) remember(costs, phase, times, op, cost);
+    if (beside.left > 0 && --beside.left == 0) segment = new_segment(run);
   }
 }
 
@@ -88,63 +100,111 @@ static void settle_host(const OrrJob *job, OrrRun *run) {
     g_array_index(run->segments, OrrSegment, run->segments->len - 1).seconds[ORR_TIME_HOST] += host;
 }
 
-typedef void (*Decompose)(const OrrModel *model, const OrrShard *shard, GArray *operators);
-
-/* Layers of the only kind. */
-static void layer_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  orr_transformer_layer_forward(model, 0, shard, operators);
+/* "layer-forward"; where the model has layers of several kinds, "layer-1-forward". */
+static const char *phase_of(const OrrJob *job, const OrrPart *part, const char *what) {
+  static const char *const units[] = {"embedding", "layer", "head"};
+  const gboolean numbered = part->unit == ORR_UNIT_LAYER && orr_model_n_layer_kinds(job->world->model) > 1;
+  g_autofree char *kind = numbered ? g_strdup_printf("-%u", part->kind) : g_strdup("");
+  g_autofree char *phase = g_strconcat(units[part->unit], kind, "-", what, NULL);
+  return g_intern_string(phase);
 }
 
-static void layer_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  orr_transformer_layer_backward(model, 0, shard, operators);
-}
-
-static void cost_run(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, Decompose decompose, OrrRun *run) {
-  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  decompose(job->world->model, &job->shard, operators);
-  append_operators(costs, job, phase, operators, run);
-}
-
-static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, OrrRun *run) {
-  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_layer_recompute(job->world->model, 0, &job->shard, orr_recompute_modules(job->params->recompute),
-                                  operators);
-  if (operators->len > 0) append_operators(costs, job, "layer-recompute", operators, run);
-}
-
-void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
-  *costs = (OrrTrainingCosts){.operators = g_array_new(FALSE, TRUE, sizeof(OrrCostedOperator))};
-  const struct {
-    const char *phase;
-    Decompose decompose;
-    OrrRun *run;
-  } phases[] = {
-      {"layer-forward", layer_forward, &costs->layer_forward},
-      {"layer-backward", layer_backward, &costs->layer_backward},
-      {"embedding-forward", orr_transformer_embedding_forward, &costs->embedding_forward},
-      {"embedding-backward", orr_transformer_embedding_backward, &costs->embedding_backward},
-      {"head-forward", orr_transformer_head_forward, &costs->head_forward},
-      {"head-backward", orr_transformer_head_backward, &costs->head_backward},
-  };
-  for (guint i = 0; i < G_N_ELEMENTS(phases); i++) {
-    OrrRun *run = phases[i].run;
-    run->segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
-    if (run == &costs->layer_backward) cost_recompute(costs, job, run);
-    cost_run(costs, job, phases[i].phase, phases[i].decompose, run);
-    settle_host(job, run);
+static void list_forward(const OrrJob *job, const OrrPart *part, GArray *operators) {
+  const OrrModel *model = job->world->model;
+  switch (part->unit) {
+  case ORR_UNIT_EMBEDDING:
+    orr_transformer_embedding_forward(model, &job->shard, operators);
+    break;
+  case ORR_UNIT_LAYER:
+    orr_transformer_layer_forward(model, part->kind, &job->shard, operators);
+    break;
+  case ORR_UNIT_HEAD:
+    orr_transformer_head_forward(model, &job->shard, operators);
+    break;
   }
 }
 
+static void list_backward(const OrrJob *job, const OrrPart *part, GArray *operators) {
+  const OrrModel *model = job->world->model;
+  switch (part->unit) {
+  case ORR_UNIT_EMBEDDING:
+    orr_transformer_embedding_backward(model, &job->shard, operators);
+    break;
+  case ORR_UNIT_LAYER:
+    orr_transformer_layer_backward(model, part->kind, &job->shard, operators);
+    break;
+  case ORR_UNIT_HEAD:
+    orr_transformer_head_backward(model, &job->shard, operators);
+    break;
+  }
+}
+
+static GArray *operators_new(void) { return g_array_new(FALSE, TRUE, sizeof(OrrOperator)); }
+
+static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, const OrrPart *part, guint times, OrrRun *run) {
+  if (part->unit != ORR_UNIT_LAYER) return;
+  g_autoptr(GArray) operators = operators_new();
+  orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules, operators);
+  if (operators->len > 0) append_operators(costs, job, phase_of(job, part, "recompute"), times, operators, run);
+}
+
+/* The operators of a cut backward: those of weights' gradients, or all others. */
+static GArray *half_of(const GArray *operators, gboolean weights) {
+  GArray *half = operators_new();
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if ((op->pass == ORR_PASS_WGRAD) == weights) g_array_append_vals(half, op, 1);
+  }
+  return half;
+}
+
+/* Units of the part on the first stage that has one, times the micro-batches that pass each. */
+static guint times_of(const OrrJob *job, guint part) {
+  for (gint64 stage = 0; stage < job->pp; stage++)
+    if (orr_job_count(job, stage, part) > 0) return orr_job_count(job, stage, part) * orr_job_passes(job);
+  return 0;
+}
+
+static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
+  const OrrPart *part = orr_job_part(job, index);
+  OrrRun *runs = costs->parts[index].runs;
+  const guint times = times_of(job, index);
+  for (int kind = 0; kind < ORR_N_RUNS; kind++) runs[kind].segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
+  g_autoptr(GArray) forward = operators_new();
+  g_autoptr(GArray) backward = operators_new();
+  list_forward(job, part, forward);
+  list_backward(job, part, backward);
+  g_autoptr(GArray) input = half_of(backward, FALSE);
+  g_autoptr(GArray) weight = half_of(backward, TRUE);
+  const char *phase = phase_of(job, part, "backward");
+  append_operators(costs, job, phase_of(job, part, "forward"), times, forward, &runs[ORR_RUN_FORWARD]);
+  cost_recompute(costs, job, part, times, &runs[ORR_RUN_BACKWARD]);
+  append_operators(costs, job, phase, times, backward, &runs[ORR_RUN_BACKWARD]);
+  cost_recompute(costs, job, part, 0, &runs[ORR_RUN_INPUT]);
+  append_operators(costs, job, phase, 0, input, &runs[ORR_RUN_INPUT]);
+  append_operators(costs, job, phase, 0, weight, &runs[ORR_RUN_WEIGHT]);
+  for (int kind = 0; kind < ORR_N_RUNS; kind++) settle_host(job, &runs[kind]);
+}
+
+void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
+  *costs = (OrrTrainingCosts){.operators = g_array_new(FALSE, TRUE, sizeof(OrrCostedOperator)),
+                              .n_parts = job->layout.parts->len};
+  costs->parts = g_new0(OrrPartCosts, costs->n_parts);
+  for (guint part = 0; part < costs->n_parts; part++) cost_part(costs, job, part);
+}
+
 void orr_training_costs_clear(OrrTrainingCosts *costs) {
-  OrrRun *const runs[] = {&costs->layer_forward,      &costs->layer_backward, &costs->embedding_forward,
-                          &costs->embedding_backward, &costs->head_forward,   &costs->head_backward};
-  for (guint i = 0; i < G_N_ELEMENTS(runs); i++) g_clear_pointer(&runs[i]->segments, g_array_unref);
+  for (guint part = 0; part < costs->n_parts; part++)
+    for (int kind = 0; kind < ORR_N_RUNS; kind++) g_array_unref(costs->parts[part].runs[kind].segments);
+  g_clear_pointer(&costs->parts, g_free);
   g_clear_pointer(&costs->operators, g_array_unref);
 }
 
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
-  const double parameters = orr_job_stage_parameters(job, stage) / (sharded ? job->dp : 1);
+  const OrrWeights weights = orr_job_stage_weights(job, stage);
+  const double parameters = weights.dense / (sharded ? orr_dense_comb(job).size : 1) +
+                            weights.experts / (sharded ? orr_experts_comb(job).size : 1);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_transformer_optimizer(parameters, job->shard.dtype, operators);
   double seconds = 0;
@@ -153,7 +213,7 @@ double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job
     op->kernels = job->shard.kernels;
     const OrrCost cost = orr_cost_operator(job->world->cost, op);
     seconds += cost.time_s;
-    if (stage == 0) remember(costs, "optimizer", op, cost);
+    if (stage == 0) remember(costs, g_intern_static_string("optimizer"), 1, op, cost);
   }
   return seconds;
 }

@@ -41,10 +41,11 @@ static guint64 bits_of(double value) {
 }
 
 static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to, guint32 boundary) {
-  for (gint64 t = 0; t < r->job->tp; t++) {
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
     Crossing crossing = {replica, boundary, r->links->len, 0, 0};
-    crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, t, replica, from),
-                                          orr_job_gpu(r->job, t, replica, to), 0, r->links);
+    crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, from, rank),
+                                          orr_job_gpu(r->job, to, rank), 0, r->links);
     crossing.n = r->links->len - crossing.first;
     g_array_append_val(r->crossings, crossing);
   }
@@ -53,10 +54,11 @@ static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to
 /* The tensor-parallel groups' links: other collectives may load them while the group uses them. */
 static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrJob *job = r->job;
+  const gint64 n = orr_job_replica_ranks(job);
   for (gint64 t = 0; t < job->tp && job->tp > 1; t++) {
     Crossing crossing = {replica, 2 * job->pp + stage, r->links->len, 0, 0};
-    crossing.latency_s = orr_fabric_route(job->world->fabric, orr_job_gpu(job, t, replica, stage),
-                                          orr_job_gpu(job, (t + 1) % job->tp, replica, stage), 0, r->links);
+    crossing.latency_s = orr_fabric_route(job->world->fabric, orr_job_gpu(job, stage, replica * n + t),
+                                          orr_job_gpu(job, stage, replica * n + (t + 1) % job->tp), 0, r->links);
     crossing.n = r->links->len - crossing.first;
     g_array_append_val(r->crossings, crossing);
   }
@@ -64,7 +66,8 @@ static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
 
 static void add_replica(Refinement *r, guint32 replica) {
   const gint64 pp = r->job->pp;
-  const gint64 boundaries = pp == 1 ? 0 : r->job->shape.chunks > 1 ? pp : pp - 1; /* chunks wrap around */
+  const gboolean wraps = r->job->schedule->blocks == ORR_BLOCKS_LOOP && r->job->shape.chunks > 1;
+  const gint64 boundaries = pp == 1 ? 0 : wraps ? pp : pp - 1;
   for (gint64 stage = 0; stage < boundaries; stage++) {
     const gint64 next = (stage + 1) % pp;
     add_crossings(r, replica, stage, next, 2 * stage);

@@ -5,35 +5,80 @@
  *   gradients    parameters * 2 or 4, as data-parallel.gradients says
  *   optimizer    parameters * 12: fp32 master weights and Adam's two moments; / dp with a distributed optimizer
  *                (2 + 2 + 12 is ZeRO's (2 + 2 + K) with K = 12; Rajbhandari et al. 2020, section 3)
- *   activations  what the schedule keeps alive on the stage (orr_pipeline_peak chunk activations of chunk_layers
- * layers), plus, under full recomputation, one layer's working set while it is replayed; the embedding's and the head's
- * extras (Korthikanti et al. 2022, section 4)
+ *   activations  what the schedule keeps alive on the stage at once, plus, under full recomputation, one layer's
+ *                working set while it is replayed; the embedding's and the head's extras (Korthikanti et al. 2022,
+ *                section 4)
  */
 #include "workloads/training_private.h"
 
-static double stage_activations(const OrrJob *job, gint64 stage) {
+/* Layers that are recomputed whole, together, from one input. */
+static gint64 layers_together(const OrrJob *job) {
+  const gboolean uniform = job->params->recompute_method == ORR_RECOMPUTE_UNIFORM;
+  return uniform ? MAX(1, job->params->recompute_layers) : 1;
+}
+
+/* Kept by one pass of a block, less its head's: that ends before the next pass begins. */
+static double block_bytes(const OrrJob *job, const GArray *units) {
   const OrrModel *model = job->world->model;
-  const guint modules = orr_recompute_modules(job->params->recompute);
+  double bytes = 0;
+  gint64 whole = 0;
+  for (guint i = 0; i < units->len; i++) {
+    const OrrPart *part = orr_job_part(job, g_array_index(units, guint, i));
+    const gboolean kept = !(part->modules & ORR_MODULE_LAYER) || whole++ % layers_together(job) == 0;
+    if (part->unit == ORR_UNIT_LAYER && kept)
+      bytes += orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, part->modules);
+    if (part->unit == ORR_UNIT_EMBEDDING) bytes += orr_transformer_embedding_activation_bytes(model, &job->shard);
+  }
+  return bytes;
+}
+
+/* The most of what a stage's passes keep at once. */
+static double kept_bytes(const OrrJob *job, gint64 stage) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
+  g_autofree double *each = g_new(double, job->shape.chunks);
+  for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++)
+    each[chunk] = block_bytes(job, orr_job_units(job, stage, chunk));
   job->schedule->steps(&job->shape, stage, steps);
-  const double alive = (double)orr_pipeline_peak(steps);
-  double bytes = alive * job->chunk_layers * orr_transformer_layer_activation_bytes(model, 0, &job->shard, modules);
-  if (modules & ORR_MODULE_LAYER)
-    bytes += orr_transformer_layer_activation_bytes(model, 0, &job->shard, 0);
-  if (stage == 0) bytes += alive / job->shape.chunks * orr_transformer_embedding_activation_bytes(model, &job->shard);
-  if (stage == job->pp - 1) bytes += orr_transformer_head_activation_bytes(model, &job->shard);
+  double alive = 0, peak = 0;
+  for (guint i = 0; i < steps->len; i++) {
+    const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
+    if (orr_step_begins(step)) alive += each[step->chunk];
+    peak = MAX(peak, alive);
+    if (orr_step_ends(step)) alive -= each[step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk];
+  }
+  return peak;
+}
+
+/* While layers that are recomputed whole are replayed: as many as belong together of the largest of the stage. */
+static double replayed_bytes(const OrrJob *job, gint64 stage) {
+  double most = 0;
+  for (guint i = 0; i < job->layout.parts->len; i++) {
+    const OrrPart *part = orr_job_part(job, i);
+    if (part->unit == ORR_UNIT_LAYER && (part->modules & ORR_MODULE_LAYER) && orr_job_count(job, stage, i) > 0)
+      most = MAX(most, orr_transformer_layer_activation_bytes(job->world->model, part->kind, &job->shard, 0));
+  }
+  return most * layers_together(job);
+}
+
+static double stage_activations(const OrrJob *job, gint64 stage) {
+  double bytes = kept_bytes(job, stage) + replayed_bytes(job, stage);
+  if (orr_job_holds(job, stage, ORR_UNIT_HEAD))
+    bytes += orr_transformer_head_activation_bytes(job->world->model, &job->shard);
   return bytes;
 }
 
 void orr_training_memory(const OrrJob *job, GArray *memory) {
   const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
   for (gint64 stage = 0; stage < job->pp; stage++) {
-    const double parameters = orr_job_stage_parameters(job, stage);
+    const OrrWeights weights = orr_job_stage_weights(job, stage);
+    const double trained = weights.dense + weights.experts;
+    const double optimized = weights.dense / (sharded ? orr_dense_comb(job).size : 1) +
+                             weights.experts / (sharded ? orr_experts_comb(job).size : 1);
     const OrrStageMemory row = {
         .stage = stage,
-        .weights = parameters * orr_dtype_bytes(job->shard.dtype),
-        .gradients = parameters * job->gradient_bytes_each,
-        .optimizer = parameters * 12 / (sharded ? job->dp : 1),
+        .weights = orr_weights_sum(weights) * orr_dtype_bytes(job->shard.dtype),
+        .gradients = trained * job->gradient_bytes_each,
+        .optimizer = optimized * 12,
         .activations = stage_activations(job, stage),
     };
     g_array_append_val(memory, row);

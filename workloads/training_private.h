@@ -2,12 +2,17 @@
  * training_private.h - the steps from an OrrTraining to a program, one file each:
  *
  *   training_check.c    what single fields cannot check
- *   training_costs.c    operators -> runs: seconds between tensor-parallel collectives, by kind of time
+ *   training_job.c      a job with all defaults filled in; its ranks
+ *   training_layout.c   the model's layers -> blocks of units
+ *   training_costs.c    operators -> runs: seconds between collectives, by kind of time
+ *   training_groups.c   ranks -> the groups that meet in collectives
  *   training_wires.c    collectives -> phases over program links
  *   training_fold.c     replicas -> classes that are replayed once
  *   training_plan.c     every communication of the job, planned
+ *   training_layers.c   of those, the collectives inside layers
  *   training_memory.c   bytes a GPU of each stage holds
- *   training_program.c  schedule + runs + wires -> streams of ops
+ *   training_emit.c     a run of units, a transfer, a reduction -> ops
+ *   training_program.c  schedule -> streams of ops
  *   training_compile.c  puts them together
  */
 #ifndef ORR_TRAINING_PRIVATE_H
@@ -21,6 +26,33 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
                         OrrDiags *diags);
 OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error);
 
+/* training_layout.c */
+
+typedef enum { ORR_UNIT_EMBEDDING, ORR_UNIT_LAYER, ORR_UNIT_HEAD } OrrUnitKind;
+
+/* What equal units of the model share: their operators, and so their costs, parameters and activations. */
+typedef struct {
+  OrrUnitKind unit;
+  guint kind;    /* LAYER: orr_model_layer_kind */
+  guint modules; /* LAYER: what is recomputed before its backward, ORR_MODULE_* */
+} OrrPart;
+
+/* The model cut into the blocks of a pipeline. */
+typedef struct {
+  GArray *parts;   /* of OrrPart, no two alike, in the order of their first unit */
+  GArray **blocks; /* of guint, the part of each unit in forward order; by block, NULL-terminated */
+} OrrLayout;
+
+/* How many layers each of @n_blocks blocks holds (@ret_layers, n_blocks of them); FALSE with the rule that is broken.
+ */
+gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
+                        gint64 n_blocks, gint64 *ret_layers, GError **error);
+gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const OrrModel *model,
+                         const OrrPipelineShape *shape, gint64 n_blocks, GError **error);
+void orr_layout_clear(OrrLayout *layout);
+
+/* training_job.c */
+
 /* One job, with the defaults that depend on model and machine filled in. */
 typedef struct {
   const OrrTraining *params;
@@ -29,21 +61,40 @@ typedef struct {
   OrrPipelineShape shape;
   const OrrPipelineKind *schedule;
   OrrPlacement placement;
-  gint64 tp, pp, dp;
-  gint64 chunk_layers;
+  OrrLayout layout;
+  gint64 tp, cp, pp, dp;
+  gint64 ep, etp;             /* of routed experts; etp * ep divides or is a multiple of tp * cp */
   double gradient_bytes_each; /* of one parameter's gradient */
 } OrrJob;
 
+OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model);
+gint64 orr_training_replicas(const OrrTraining *params, gint64 n_gpus); /* dp, settled */
+
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error);
-gint64 orr_job_gpu(const OrrJob *job, gint64 tp, gint64 dp, gint64 pp);
-double orr_job_stage_parameters(const OrrJob *job, gint64 stage); /* of one GPU */
+void orr_job_clear(OrrJob *job);
+
+/* Ranks of a stage are numbered tp fastest, then cp, then dp, whatever GPUs hold them: Megatron's order, by which
+ * expert groups are cut. Those of a replica are next to each other. */
+gint64 orr_job_gpu(const OrrJob *job, gint64 stage, gint64 rank);
+static inline gint64 orr_job_replica_ranks(const OrrJob *job) { return job->tp * job->cp; }
+
+gint64 orr_job_n_blocks(const OrrJob *job);
+const GArray *orr_job_units(const OrrJob *job, gint64 stage, gint64 chunk); /* of guint: parts, in forward order */
+const OrrPart *orr_job_part(const OrrJob *job, guint part);
+gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part); /* units of that part on the stage */
+gint64 orr_job_passes(const OrrJob *job);                          /* micro-batches through a unit, a step */
+gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrUnitKind unit);
+
+OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part); /* of one GPU */
+OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);
 
 /* training_costs.c */
 
-/* Work of one lane up to a tensor-parallel collective (or the end). */
+/* Work of one lane up to a collective of one of its groups (or the end). */
 typedef struct {
   double seconds[ORR_N_TIMES];
   int comm;          /* OrrOperatorComm that follows the work, or -1 */
+  int group;         /* OrrOperatorGroup of it */
   double comm_bytes; /* NCCL's size */
   gboolean beside;   /* the collective runs beside the next segment's work; what comes after that waits for it */
 } OrrSegment;
@@ -53,9 +104,16 @@ typedef struct {
   guint kernels;
 } OrrRun;
 
+/* What a unit does. A backward begins with what is recomputed; it is whole, or the two runs of a cut one. */
+typedef enum { ORR_RUN_FORWARD, ORR_RUN_BACKWARD, ORR_RUN_INPUT, ORR_RUN_WEIGHT, ORR_N_RUNS } OrrRunKind;
+
 typedef struct {
-  OrrRun layer_forward, layer_backward; /* backward begins with what is recomputed */
-  OrrRun embedding_forward, embedding_backward, head_forward, head_backward;
+  OrrRun runs[ORR_N_RUNS];
+} OrrPartCosts;
+
+typedef struct {
+  OrrPartCosts *parts; /* by part of the layout */
+  guint n_parts;
   GArray *operators; /* of OrrCostedOperator */
   gint64 outside;
 } OrrTrainingCosts;
@@ -68,6 +126,36 @@ double orr_training_beside_seconds(const OrrJob *job, double work_s, double comm
 
 /* Seconds of the optimizer on one GPU of @stage; its operators join costs->operators for stage 0. */
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage);
+
+/* training_groups.c */
+
+/* Equal calls of several groups that move together: call g's GPUs are gpus[g * n .. g * n + n). */
+typedef struct {
+  gint64 *gpus;
+  OrrCollectiveCall *calls;
+  guint n_calls;
+} OrrCalls;
+
+/* Ranks i, i + stride, ... of a stage, `size` of them, for each i below stride; then of the next stride * size ranks.
+ */
+typedef struct {
+  gint64 stride, size;
+} OrrComb;
+
+OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group);
+OrrComb orr_dense_comb(const OrrJob *job);   /* who reduces the gradients of dense parameters: dp * cp ranks */
+OrrComb orr_experts_comb(const OrrJob *job); /* those of routed experts: tp * cp * dp / (etp * ep) */
+
+/* Replicas that meet in the collectives of @group: 1, or, for experts, as many as their groups reach over. */
+gint64 orr_group_span(const OrrJob *job, OrrOperatorGroup group);
+
+void orr_calls_init(OrrCalls *calls, OrrCollectiveOp op, double bytes, guint n_calls, guint n);
+void orr_calls_clear(OrrCalls *calls);
+
+/* The groups of @comb among the ranks [first, first + n) of each of @n_ranges ranges of @stage. A send-recv is one step
+ * of a ring: a call for each rank, to the next. */
+void orr_calls_of(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes, OrrComb comb, gint64 stage,
+                  const gint64 *firsts, guint n_ranges, gint64 n);
 
 /* training_wires.c */
 
@@ -90,10 +178,10 @@ typedef struct {
 void orr_wires_init(OrrWires *wires, const OrrJob *job, OrrProgram *program);
 void orr_wires_clear(OrrWires *wires);
 
-/* One wire for @n_calls equal calls that different groups make at the same time: their links' weights add up, the
- * longest latency counts. It is noted in wires->collectives under @name with @count a step, where that name is new. */
-gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCollectiveCall *calls, guint n_calls,
-                        OrrWire *ret_wire, GError **error);
+/* One wire for equal calls that different groups make at the same time: their links' weights add up, the longest
+ * latency counts. It is noted in wires->collectives under @name with @count a step, where that name is new. */
+gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCalls *calls, OrrWire *ret_wire,
+                        GError **error);
 void orr_wire_clear(OrrWire *wire);
 
 /* Adds to @load (fabric link -> hash) what @wire puts on each of its links, told apart by @salt. */
@@ -121,48 +209,58 @@ void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory 
 
 /* training_plan.c */
 
-/* Gradients that are reduced together: those of the next `units` units of the stage's last backward, where a unit is the
- * head, a layer or the embedding, in backward order. */
+/* Gradients that are reduced together: those of the next `units` units of the stage's last backwards, in their order.
+ */
 typedef struct {
   gint64 units;
   double bytes;
   const OrrWire *wire; /* of the plan */
 } OrrBucket;
 
-/* A tensor-parallel collective of one lane's group. */
+/* A collective inside layers, of one lane's group. */
 typedef struct {
-  int comm; /* OrrOperatorComm */
+  int group, comm; /* OrrOperatorGroup, OrrOperatorComm */
   double bytes;
   OrrWire wire;
-} OrrTpWire;
+} OrrGroupWire;
 
 /* Every communication of the job, planned. Lane l = stage * fold.n + class. */
 typedef struct {
   OrrWires wires;
   OrrFold fold;
-  GArray **buckets;           /* by stage: of OrrBucket; empty where dp is 1 */
-  GPtrArray *bucket_wires;    /* of OrrWire *: owned */
-  OrrWire *parameters;        /* by stage: all-gather of a distributed optimizer */
-  OrrWire *transfers;         /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
-  OrrWire *embedding;         /* by class: the tied embedding's gradient, first and last stage */
-  OrrWire norm;               /* the gradient norm over a replica */
-  GArray **tp_wires;          /* by lane: of OrrTpWire */
-  gboolean tp_alone;          /* nothing else ever uses the tensor-parallel groups' links while they do */
-  double gather_s;            /* scatter-gather: the receiver's all-gather over NVLink */
+  GArray **buckets;        /* by stage: of OrrBucket; empty where dp is 1 */
+  GPtrArray *bucket_wires; /* of OrrWire *: owned */
+  OrrWire *parameters;     /* by stage: all-gather of a distributed optimizer */
+  OrrWire *transfers;      /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
+  OrrWire *embedding;      /* by class: the tied embedding's gradient, first and last stage */
+  OrrWire norm;            /* the gradient norm over a replica */
+  GArray **group_wires;    /* by lane: of OrrGroupWire */
+  gboolean alone;          /* nothing else ever uses the links of the layers' collectives while they do */
+  double gather_s;         /* scatter-gather: the receiver's all-gather over NVLink */
 } OrrTrainingPlan;
 
 gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
                                 OrrFidelity fidelity, OrrProgram *program, GError **error);
 void orr_training_plan_clear(OrrTrainingPlan *plan);
 
-const OrrWire *orr_training_tp_wire(const OrrTrainingPlan *plan, guint lane, int comm, double bytes);
+/* Ranks at which the replicas of @class begin; newly allocated, fold.size[class] of them. */
+gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class);
 
-/* training_program.c */
+/* training_layers.c */
+gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
+                                  GError **error);
+void orr_training_clear_layers(OrrTrainingPlan *plan);
+const OrrWire *orr_training_group_wire(const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment);
+const char *orr_training_comm_name(int group, int comm); /* "tp-all-reduce" */
 
-/* @run, @times over, as one piece of work, added to @seconds: its collectives take their time alone on the fabric; those
- * that run beside work cost its slow-down and what outlasts it. Exact when the lane is alone on its links. */
+/* training_emit.c */
+
+/* @run, @times over, as one piece of work, added to @seconds: its collectives take their time alone on the fabric;
+ * those that run beside work cost its slow-down and what outlasts it. Exact when the lane is alone on its links. */
 void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
                           double seconds[ORR_N_TIMES]);
+
+/* training_program.c */
 
 /* About how many ops orr_training_emit will emit; rather too many. */
 double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan);

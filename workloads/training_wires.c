@@ -105,11 +105,11 @@ static void note(OrrWires *wires, const char *name, gint64 count, const OrrColle
   g_array_append_val(wires->collectives, row);
 }
 
-static gboolean plan_all(const OrrWires *wires, const OrrCollectiveCall *calls, guint n_calls,
-                         const OrrCollectiveAlgorithm *algorithm, GPtrArray *plans, GError **error) {
+static gboolean plan_all(const OrrWires *wires, const OrrCalls *calls, const OrrCollectiveAlgorithm *algorithm,
+                         GPtrArray *plans, GError **error) {
   g_ptr_array_set_size(plans, 0);
-  for (guint i = 0; i < n_calls; i++) {
-    OrrCollectivePlan *plan = orr_collective_plan(&wires->context, &calls[i], algorithm, error);
+  for (guint i = 0; i < calls->n_calls; i++) {
+    OrrCollectivePlan *plan = orr_collective_plan(&wires->context, &calls->calls[i], algorithm, error);
     if (!plan) return FALSE;
     g_ptr_array_add(plans, plan);
   }
@@ -159,18 +159,18 @@ static gint slower_first(gconstpointer a, gconstpointer b) {
   return (x->predicted_s < y->predicted_s) - (x->predicted_s > y->predicted_s);
 }
 
-gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCollectiveCall *calls, guint n_calls,
-                        OrrWire *ret_wire, GError **error) {
+gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCalls *calls, OrrWire *ret_wire,
+                        GError **error) {
   g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
-  if (!plan_all(wires, calls, n_calls, forced(wires, &calls[0]), plans, error)) return FALSE;
+  if (!plan_all(wires, calls, forced(wires, &calls->calls[0]), plans, error)) return FALSE;
   if (!are_alike(plans)) {
     const OrrEntry *ring = orr_registry_find(&orr_collective_registry, "ring");
-    if (!plan_all(wires, calls, n_calls, (const OrrCollectiveAlgorithm *)ring, plans, error)) return FALSE;
+    if (!plan_all(wires, calls, (const OrrCollectiveAlgorithm *)ring, plans, error)) return FALSE;
     level_rings(plans);
     g_ptr_array_sort(plans, slower_first);
   }
   fill_wire(wires, plans, ret_wire);
-  note(wires, name, count, &calls[0], g_ptr_array_index(plans, 0));
+  note(wires, name, count, &calls->calls[0], g_ptr_array_index(plans, 0));
   return TRUE;
 }
 

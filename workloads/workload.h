@@ -41,6 +41,8 @@ typedef enum {
   ORR_TIME_ATTENTION,
   ORR_TIME_MEMORY, /* kernels bound by HBM bandwidth */
   ORR_TIME_TP_COMM,
+  ORR_TIME_CP_COMM,
+  ORR_TIME_EP_COMM,
   ORR_TIME_PP_COMM,
   ORR_TIME_DP_COMM,
   ORR_TIME_OPTIMIZER,

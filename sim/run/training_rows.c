@@ -16,7 +16,7 @@ static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
 }
 
 static gboolean is_exposed_comm(OrrTimeKind kind) {
-  return kind == ORR_TIME_TP_COMM || kind == ORR_TIME_PP_COMM || kind == ORR_TIME_DP_COMM;
+  return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM;
 }
 
 static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *replayed, guint lane) {
@@ -54,7 +54,7 @@ static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed, 
 }
 
 static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
-  static const char *const kinds[] = {"gemm", "attention", "memory", "comm"};
+  static const char *const kinds[] = {"gemm", "attention", "memory", "comm", "moe"};
   for (guint i = 0; i < work->operators->len; i++) {
     const OrrCostedOperator *costed = &g_array_index(work->operators, OrrCostedOperator, i);
     const OrrOperatorRow row = {

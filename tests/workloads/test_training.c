@@ -152,7 +152,8 @@ static void test_overrides(void) {
   g_assert_cmpfloat(plain.result.iteration_time_s, ==, small.result.iteration_time_s);
   g_assert_true(plain.result.fits);
   g_assert_false(small.result.fits);
-  /* What is measured scales with the device: twice the rate, all but twice the GEMMs; twice the NVLink, less tp-comm. */
+  /* What is measured scales with the device: twice the rate, all but twice the GEMMs; twice the NVLink, less tp-comm.
+   */
   const Answer fast = simulate("cluster.device.bf16=624 TFLOP/s");
   g_assert_cmpfloat(fast.times[ORR_TIME_GEMM], <, 0.6 * plain.times[ORR_TIME_GEMM]);
   g_assert_cmpfloat(fast.times[ORR_TIME_GEMM], >, 0.49 * plain.times[ORR_TIME_GEMM]);
@@ -172,6 +173,54 @@ static void test_oversubscription(void) {
   g_assert_cmpfloat(simulate(thin).result.iteration_time_s, >, 1.01 * simulate(even).result.iteration_time_s);
 }
 
+static void assert_same(const char *a, const char *b) {
+  const Answer x = simulate(a), y = simulate(b);
+  if (x.span_sum != y.span_sum || x.result.memory_peak_bytes != y.result.memory_peak_bytes)
+    g_error("'%s' and '%s' differ: %.17g and %.17g s", a, b, x.result.iteration_time_s, y.result.iteration_time_s);
+}
+
+/* Each way to cut layers into stages says the same as the layout that it stands for; 14 layers with both ends counted
+ * as one make 16 over 4 stages. */
+static void test_splits(void) {
+  assert_same("", "workload.pipeline-split.layout=Et*4|t*4|t*4|t*4L");
+  assert_same("model.layers=14;workload.pipeline-split={count-embedding: true, count-loss: true}",
+              "model.layers=14;workload.pipeline-split.layout=Ettt,|(t*4|)*2,tttL");
+  assert_same("workload.pipeline-split={first: 3, last: 3}", "workload.pipeline-split.layout=Et*3|(t*5|)*2t*3L");
+  assert_same("workload.pipeline-split={first: 2, last: 2};workload.pipeline={kind: interleaved-1f1b, chunks: 2}",
+              "workload.pipeline-split.layout=Et|(ttt|)*2t|t|(ttt|)*2tL;"
+              "workload.pipeline={kind: interleaved-1f1b, chunks: 2}");
+}
+
+/* The slowest stage is the pace: a stage of one layer less on each end takes less than an even cut, whose last stage
+ * has the head besides. */
+static void test_split_pace(void) {
+  const char *const model = "model.vocab=256000;model.layers=";
+  g_autofree char *even = g_strconcat(model, "16", NULL);
+  g_autofree char *uneven = g_strconcat(model, "16;workload.pipeline-split.layout=Et*4|t*5|t*5|ttL", NULL);
+  g_assert_cmpfloat(simulate(uneven).result.iteration_time_s, <, simulate(even).result.iteration_time_s);
+}
+
+/* Full recomputation of the first n layers of each stage: all four are full, none is none; between, time and memory lie
+ * between. Uniform by two keeps every second input: of 4 layers and 4 micro-batches on stage 0, 8 inputs less, one
+ * layer's working set more. */
+static void test_recompute_methods(void) {
+  assert_same("workload.recompute=full",
+              "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=4");
+  assert_same("", "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=0");
+  const Answer none = simulate(""), full = simulate("workload.recompute=full"),
+               half = simulate("workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=2"),
+               pairs = simulate("workload.recompute=full;workload.recompute-layers=2");
+  g_assert_cmpfloat(half.result.iteration_time_s, >, none.result.iteration_time_s);
+  g_assert_cmpfloat(half.result.iteration_time_s, <, full.result.iteration_time_s);
+  g_assert_cmpfloat(half.result.memory_peak_bytes, <, none.result.memory_peak_bytes);
+  g_assert_cmpfloat(half.result.memory_peak_bytes, >, full.result.memory_peak_bytes);
+  g_assert_cmpfloat(pairs.result.iteration_time_s, ==, full.result.iteration_time_s);
+  /* s b h = 2048 * 4096: an input 2 s b h; a layer with fused attention, no dropout and tp 4 keeps s b h (8 + 24/4) and
+   * 4 bytes a row and head. */
+  const double sbh = 2048.0 * 4096, layer = sbh * (8 + 24.0 / 4) + 4 * 2048.0 * 32 / 4;
+  assert_close(pairs.result.memory_peak_bytes - full.result.memory_peak_bytes, layer - 8 * 2 * sbh, 1e-9);
+}
+
 static void test_refusals(void) {
   const struct {
     const char *sets, *says;
@@ -180,6 +229,17 @@ static void test_refusals(void) {
       {"workload.parallel.tp=0", "'tp' must be between 1 and 1000000"},
       {"workload.parallel={tp: 64, pp: 1, dp: 1}", "attention heads"},
       {"model.layers=18", "layers (18) cannot be divided by pp * chunks (4 * 1)"},
+      {"workload.pipeline-split.layout=Et|t", "it has 2 blocks, and pp * chunks makes 4"},
+      {"workload.pipeline-split.layout=Et*4|t*4|t*4|t*5L", "it has 17 layers, and model small has 16"},
+      {"workload.pipeline-split.layout=t*4|t*4|t*4|t*4L", "E begins the first block"},
+      {"workload.pipeline-split.layout=(Et*4|t*4|t*4|t*4L", "a bracket is not closed"},
+      {"workload.pipeline-split.layout=Et*4)|t*4|t*4|t*4L", "closed that was not opened"},
+      {"workload.pipeline-split.layout=Ex*4|t*4|t*4|t*4L", "may hold E, t, L"},
+      {"workload.pipeline-split.layout=Et*0|t*4|t*4|t*4L", "a number of 1 or more"},
+      {"workload.pipeline-split.layout=E(t*99999)*99999|t|t|tL", "too long"},
+      {"workload.pipeline-split={first: 3}", "leave 13 of small's 16 layers to 3 stages"},
+      {"workload.pipeline-split={first: 4, count-loss: true}", "one way to cut at a time"},
+      {"workload.pipeline-split={count-loss: true}", "layers (16) with embedding or loss counted (1)"},
       {"workload.batch.global=30", "batch.global (30) cannot be divided"},
       {"workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.batch.global=24", "multiple of pp"},
       {"workload.parallel.cp=2", "parallel.cp is 2"},
@@ -218,6 +278,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/steps", test_steps);
   g_test_add_func("/training/overrides", test_overrides);
   g_test_add_func("/training/oversubscription", test_oversubscription);
+  g_test_add_func("/training/splits", test_splits);
+  g_test_add_func("/training/split-pace", test_split_pace);
+  g_test_add_func("/training/recompute-methods", test_recompute_methods);
   g_test_add_func("/training/refusals", test_refusals);
   g_test_add_func("/training/tables", test_tables);
   return g_test_run();

@@ -16,8 +16,8 @@ static char *refuse(const OrrPipelineShape *shape G_GNUC_UNUSED) { return NULL; 
 
 static void steps(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED, GArray *out) {
   const gint64 m = shape->micro_batches;
-  for (gint64 i = 0; i < m; i++) g_array_append_vals(out, &(OrrPipelineStep){FALSE, 0, i}, 1);
-  for (gint64 i = m - 1; i >= 0; i--) g_array_append_vals(out, &(OrrPipelineStep){TRUE, 0, i}, 1);
+  for (gint64 i = 0; i < m; i++) orr_pipeline_put(out, ORR_STEP_FORWARD, 0, i);
+  for (gint64 i = m - 1; i >= 0; i--) orr_pipeline_put(out, ORR_STEP_BACKWARD, 0, i);
 }
 
 static double bubble(const OrrPipelineShape *shape) { return (double)(shape->stages - 1) / shape->micro_batches; }

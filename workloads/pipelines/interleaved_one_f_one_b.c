@@ -53,7 +53,7 @@ static OrrPipelineStep step_at(const OrrPipelineShape *shape, gint64 k, gboolean
   const gint64 group = shape->stages * shape->chunks;
   const gint64 chunk = k % group / shape->stages;
   return (OrrPipelineStep){
-      .backward = backward,
+      .kind = backward ? ORR_STEP_BACKWARD : ORR_STEP_FORWARD,
       .chunk = backward ? shape->chunks - 1 - chunk : chunk,
       .micro_batch = k / group * shape->stages + k % shape->stages,
   };

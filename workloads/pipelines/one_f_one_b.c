@@ -19,10 +19,10 @@ static char *refuse(const OrrPipelineShape *shape G_GNUC_UNUSED) { return NULL; 
 static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   const gint64 m = shape->micro_batches;
   const gint64 warm_up = MIN(shape->stages - 1 - stage, m);
-  for (gint64 i = 0; i < warm_up; i++) g_array_append_vals(out, &(OrrPipelineStep){FALSE, 0, i}, 1);
+  for (gint64 i = 0; i < warm_up; i++) orr_pipeline_put(out, ORR_STEP_FORWARD, 0, i);
   for (gint64 i = 0; i < m; i++) {
-    if (warm_up + i < m) g_array_append_vals(out, &(OrrPipelineStep){FALSE, 0, warm_up + i}, 1);
-    g_array_append_vals(out, &(OrrPipelineStep){TRUE, 0, i}, 1);
+    if (warm_up + i < m) orr_pipeline_put(out, ORR_STEP_FORWARD, 0, warm_up + i);
+    orr_pipeline_put(out, ORR_STEP_BACKWARD, 0, i);
   }
 }
 

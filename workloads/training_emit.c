@@ -1,0 +1,209 @@
+/*
+ * training_emit - pieces of a step as ops: a run of units, a hand-over between stages, a reduction.
+ */
+#include <string.h>
+
+#include "workloads/training_emit.h"
+
+static const char *const stream_names[] = {"compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",  "dp",
+                                           "tp",      "send-next-2", "send-prev-2", "recv-prev-2", "recv-next-2"};
+G_STATIC_ASSERT(G_N_ELEMENTS(stream_names) == ORR_N_STREAMS);
+
+guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream) {
+  guint32 *known = &e->streams[lane->lane][stream];
+  if (*known == G_MAXUINT32) *known = orr_program_stream(e->program, lane->lane, stream_names[stream]);
+  return *known;
+}
+
+/* --- labels ----------------------------------------------------------------------------------------------------- */
+
+/* A label stands for one sum of kinds of time: equal names with other times are numbered. */
+static guint32 work_label(OrrEmitter *e, const char *name, const double seconds[ORR_N_TIMES]) {
+  GArray *known = e->work->work.label_seconds;
+  for (guint k = 1;; k++) {
+    g_autofree char *numbered = k > 1 ? g_strdup_printf("%s #%u", name, k) : NULL;
+    const guint32 label = orr_program_label(e->program, numbered ? numbered : name, "compute");
+    const gboolean is_new = label >= known->len / ORR_N_TIMES;
+    if (is_new) g_array_set_size(known, (label + 1) * ORR_N_TIMES);
+    double *parts = &g_array_index(known, double, label *ORR_N_TIMES);
+    if (is_new) memcpy(parts, seconds, sizeof(double) * ORR_N_TIMES);
+    if (memcmp(parts, seconds, sizeof(double) * ORR_N_TIMES) == 0) return label;
+  }
+}
+
+void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const double seconds[ORR_N_TIMES],
+                   gint32 tag) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  orr_program_work(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), sum, work_label(e, name, seconds), tag);
+}
+
+guint32 orr_emit_comm_label(OrrEmitter *e, const char *name, OrrTimeKind kind) {
+  return orr_program_label(e->program, name, orr_time_words[kind]);
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------------- */
+
+static double segment_seconds(const OrrSegment *segment) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += segment->seconds[kind];
+  return sum;
+}
+
+static OrrTimeKind time_of_group(int group) {
+  return group == ORR_GROUP_CP ? ORR_TIME_CP_COMM : group == ORR_GROUP_EP ? ORR_TIME_EP_COMM : ORR_TIME_TP_COMM;
+}
+
+/* What a collective beside work costs: the work's slow-down while it runs, and what of it outlasts the work. */
+static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm_s, double *ret_slowdown_s) {
+  const double alone_s = segment_seconds(work), slowed_s = orr_training_beside_seconds(job, alone_s, comm_s);
+  *ret_slowdown_s = slowed_s - alone_s;
+  return *ret_slowdown_s + MAX(comm_s - slowed_s, 0);
+}
+
+void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
+                          double seconds[ORR_N_TIMES]) {
+  for (guint i = 0; i < run->segments->len; i++) {
+    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += times * segment->seconds[kind];
+    if (segment->comm < 0) continue;
+    const double comm_s = orr_training_group_wire(plan, lane, segment)->predicted_s;
+    double slowdown_s = 0;
+    seconds[time_of_group(segment->group)] +=
+        times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
+  }
+}
+
+static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, OrrTrainingStream stream,
+                            gint32 tag) {
+  const OrrWire *wire = orr_training_group_wire(e->plan, lane->lane, segment);
+  const guint32 comm = orr_program_comm(e->program, 1, wire->phases, wire->n_phases);
+  const char *name = orr_training_comm_name(segment->group, segment->comm);
+  orr_program_join(e->program, orr_emit_stream(e, lane, stream), comm,
+                   orr_emit_comm_label(e, name, time_of_group(segment->group)), tag);
+}
+
+/* The collective on its own stream; compute goes on with @beside and then waits. */
+static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, const char *name, gint32 tag) {
+  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+  const guint32 beside = orr_emit_stream(e, lane, ORR_STREAM_TP);
+  const guint32 ready = orr_program_event(e->program), done = orr_program_event(e->program);
+  orr_program_record(e->program, compute, ready);
+  orr_program_wait(e->program, beside, ready);
+  emit_group_comm(e, lane, segment, ORR_STREAM_TP, tag);
+  orr_program_record(e->program, beside, done);
+  double seconds[ORR_N_TIMES], slowdown_s = 0;
+  memcpy(seconds, segment[1].seconds, sizeof seconds);
+  const double comm_s = orr_training_group_wire(e->plan, lane->lane, segment)->predicted_s;
+  beside_cost(e->job, segment + 1, comm_s, &slowdown_s);
+  seconds[time_of_group(segment->group)] += slowdown_s;
+  orr_emit_work(e, lane, name, seconds, tag);
+  orr_program_wait(e->program, compute, done);
+}
+
+static void emit_segments(OrrEmitter *e, const OrrLaneAt *lane, const OrrRun *run, const char *name, gint32 tag) {
+  for (guint i = 0; i < run->segments->len; i++) {
+    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
+    g_autofree char *piece = g_strdup_printf("%s/%u", name, i);
+    if (segment_seconds(segment) > 0) orr_emit_work(e, lane, piece, segment->seconds, tag);
+    if (segment->comm < 0) continue;
+    if (!segment->beside) {
+      emit_group_comm(e, lane, segment, ORR_STREAM_COMPUTE, tag);
+      continue;
+    }
+    i++; /* the segment beside it is emitted with it */
+    g_autofree char *next = g_strdup_printf("%s/%u", name, i);
+    emit_beside(e, lane, segment, next, tag);
+  }
+}
+
+void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
+                   double extra_pp_s, gint32 tag) {
+  double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
+  if (e->plan->alone) {
+    for (guint i = 0; i < n; i++)
+      orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, seconds);
+    orr_emit_work(e, lane, name, seconds, tag);
+    return;
+  }
+  if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, tag);
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *piece = g_strdup_printf("%s.%u", name, i);
+    for (gint64 k = 0; k < runs[i].count; k++) emit_segments(e, lane, runs[i].run, piece, tag);
+  }
+}
+
+/* --- hand-overs ------------------------------------------------------------------------------------------------- */
+
+static gint64 stage_of(const OrrEmitter *e, gint64 chain, gint64 block) {
+  return orr_pipeline_stage(e->job->schedule, &e->job->shape, (OrrPipelinePlace){chain, block});
+}
+
+gboolean orr_emit_crosses(const OrrEmitter *e, const OrrHandover *handover) {
+  return stage_of(e, handover->chain, handover->boundary) != stage_of(e, handover->chain, handover->boundary + 1) ||
+         e->job->schedule->blocks == ORR_BLOCKS_LOOP;
+}
+
+/* Whether the model goes from stage to the stage before at this boundary: the second way through the stages. */
+static gboolean is_reversed(const OrrEmitter *e, const OrrHandover *handover) {
+  if (e->job->schedule->blocks == ORR_BLOCKS_LOOP) return FALSE;
+  return stage_of(e, handover->chain, handover->boundary) > stage_of(e, handover->chain, handover->boundary + 1);
+}
+
+static guint32 transfer_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *h) {
+  const gsize way = ((gsize)lane->class * 2 + h->backward) * e->chains + h->chain;
+  guint32 *slot = &e->transfers[(way * e->blocks + h->boundary) * e->job->shape.micro_batches + h->micro_batch];
+  const gboolean reversed = is_reversed(e, h);
+  const gint64 stage = stage_of(e, h->chain, h->boundary + (reversed ? 1 : 0));
+  const gboolean back = h->backward != reversed;
+  return orr_emit_once(e, slot, 2, &e->plan->transfers[(lane->class * e->job->pp + stage) * 2 + back]);
+}
+
+static guint32 handover_label(OrrEmitter *e, const OrrHandover *handover) {
+  return orr_emit_comm_label(e, handover->backward ? "pp-backward" : "pp-forward", ORR_TIME_PP_COMM);
+}
+
+void orr_emit_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover) {
+  static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_RECV_PREV, ORR_STREAM_RECV_NEXT},
+                                                  {ORR_STREAM_RECV_NEXT_2, ORR_STREAM_RECV_PREV_2}};
+  const guint32 stream = orr_emit_stream(e, lane, streams[is_reversed(e, handover)][handover->backward]);
+  const guint32 arrived = orr_program_event(e->program);
+  orr_program_join(e->program, stream, transfer_comm(e, lane, handover), handover_label(e, handover),
+                   handover->micro_batch);
+  orr_program_record(e->program, stream, arrived);
+  orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), arrived);
+}
+
+void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover) {
+  static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_SEND_NEXT, ORR_STREAM_SEND_PREV},
+                                                  {ORR_STREAM_SEND_PREV_2, ORR_STREAM_SEND_NEXT_2}};
+  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+  const guint32 stream = orr_emit_stream(e, lane, streams[is_reversed(e, handover)][handover->backward]);
+  const guint32 ready = orr_program_event(e->program);
+  orr_program_record(e->program, compute, ready);
+  orr_program_wait(e->program, stream, ready);
+  orr_program_join(e->program, stream, transfer_comm(e, lane, handover), handover_label(e, handover),
+                   handover->micro_batch);
+  if (e->job->params->pipeline_comm.overlap_p2p) return;
+  const guint32 sent = orr_program_event(e->program);
+  orr_program_record(e->program, stream, sent);
+  orr_program_wait(e->program, compute, sent);
+}
+
+/* --- gradients -------------------------------------------------------------------------------------------------- */
+
+guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire) {
+  if (*slot == ORR_NO_COMM) *slot = orr_program_comm(e->program, members, wire->phases, wire->n_phases);
+  return *slot;
+}
+
+void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, guint b) {
+  const guint32 dp = orr_emit_stream(e, lane, ORR_STREAM_DP);
+  const OrrBucket *bucket = &g_array_index(e->plan->buckets[lane->stage], OrrBucket, b);
+  const guint32 ready = orr_program_event(e->program);
+  orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), ready);
+  orr_program_wait(e->program, dp, ready);
+  guint32 *slot = &e->reductions[lane->stage * e->most_buckets + b];
+  orr_program_join(e->program, dp, orr_emit_once(e, slot, e->plan->fold.n, bucket->wire),
+                   orr_emit_comm_label(e, "dp-gradients", ORR_TIME_DP_COMM), -1);
+}

@@ -1,0 +1,94 @@
+/*
+ * training_emit.h - what training_program.c and training_emit.c share: the state of emission, and pieces of a step.
+ *
+ *   compute    wait(input) [work | work collective work ...] record(output) ...   one lane
+ *   recv-*     join(transfer) record(input)                    receives are posted ahead, in the schedule's order
+ *   send-*     wait(output) join(transfer)                     compute waits for a send's end unless overlap-p2p
+ *   dp         wait(bucket's gradients) join(reduction)
+ *   tp         a layer's collective beside compute (only where the lane is not alone on its links)
+ *
+ * The model's second way through the stages (v and bidirectional schedules) has streams of its own, `*-2`: its order
+ * is another.
+ */
+#ifndef ORR_TRAINING_EMIT_H
+#define ORR_TRAINING_EMIT_H
+
+#include "workloads/training_private.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  ORR_STREAM_COMPUTE,
+  ORR_STREAM_SEND_NEXT,
+  ORR_STREAM_SEND_PREV,
+  ORR_STREAM_RECV_PREV,
+  ORR_STREAM_RECV_NEXT,
+  ORR_STREAM_DP,
+  ORR_STREAM_TP,
+  ORR_STREAM_SEND_NEXT_2, /* from here on only where something uses them */
+  ORR_STREAM_SEND_PREV_2,
+  ORR_STREAM_RECV_PREV_2,
+  ORR_STREAM_RECV_NEXT_2,
+  ORR_N_STREAMS
+} OrrTrainingStream;
+
+#define ORR_NO_COMM G_MAXUINT32
+
+typedef struct {
+  const OrrJob *job;
+  const OrrTrainingCosts *costs;
+  const OrrTrainingPlan *plan;
+  const double *optimizer_s;
+  OrrTrainingWork *work;
+  OrrProgram *program;
+  gint64 chains, blocks;
+  guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not there yet */
+  guint32 *transfers;  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
+  guint32 *reductions; /* by stage * most + bucket: comms of this step */
+  guint32 *gathers;    /* by stage */
+  guint32 *embeddings; /* by class */
+  guint32 norm;
+  guint most_buckets;
+} OrrEmitter;
+
+typedef struct {
+  guint lane, class;
+  gint64 stage;
+} OrrLaneAt;
+
+guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream);
+guint32 orr_emit_comm_label(OrrEmitter *e, const char *name, OrrTimeKind kind);
+void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const double seconds[ORR_N_TIMES],
+                   gint32 tag);
+
+/* Consecutive equal units: @count times a run. */
+typedef struct {
+  const OrrRun *run;
+  gint64 count;
+} OrrRuns;
+
+/* In order, as one piece of work where that is exact. @extra_pp_s: what a receiver adds first. */
+void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
+                   double extra_pp_s, gint32 tag);
+
+/* A boundary tensor between block @boundary of a chain and the next one, received or sent by @lane. */
+typedef struct {
+  gint64 chain, boundary;
+  gint32 micro_batch;
+  gboolean backward;
+} OrrHandover;
+
+/* Whether two stages meet at the boundary at all: at the turn of a V one stage holds both blocks. */
+gboolean orr_emit_crosses(const OrrEmitter *e, const OrrHandover *handover);
+void orr_emit_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover);
+void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover);
+
+/* Bucket @b's gradients are complete on compute: reduce them on the dp stream. */
+void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, guint b);
+
+/* The communication in @slot, made by whoever comes first. */
+guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * training_job - a training job with its defaults filled in, and where its ranks and units are.
+ */
+#include "workloads/training_private.h"
+
+gint64 orr_training_replicas(const OrrTraining *params, gint64 n_gpus) {
+  const OrrParallel *p = &params->parallel;
+  const gint64 model_gpus = p->tp * p->cp * p->pp;
+  return p->dp ? p->dp : MAX(n_gpus / model_gpus, 1);
+}
+
+OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
+  return (OrrShard){
+      .micro_batch = params->batch.micro,
+      .sequence = params->sequence ? params->sequence : model->context,
+      .tp = params->parallel.tp,
+      .cp = params->parallel.cp,
+      .ep = params->parallel.ep,
+      .etp = 1,
+      .sequence_parallel = params->parallel.sequence_parallel && params->parallel.tp > 1,
+      .attention = params->attention,
+      .dropout = params->dropout,
+      .kernels = params->kernels,
+      .dtype = params->precision == 0 ? ORR_FP16 : ORR_BF16,
+  };
+}
+
+gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {
+  const OrrParallel *p = &params->parallel;
+  *job = (OrrJob){
+      .params = params,
+      .world = world,
+      .shard = orr_training_shard(params, world->model),
+      .schedule = (const OrrPipelineKind *)params->pipeline.entry,
+      .tp = p->tp,
+      .cp = p->cp,
+      .pp = p->pp,
+      .dp = orr_training_replicas(params, orr_cluster_n_gpus(world->cluster)),
+      .ep = p->ep,
+      .etp = 1,
+  };
+  job->shape = (OrrPipelineShape){
+      .stages = job->pp,
+      .chunks = job->schedule->chunks(params->pipeline.params),
+      .micro_batches = params->batch.global_size / (params->batch.micro * job->dp),
+  };
+  job->gradient_bytes_each = params->data_parallel.gradients == 0 ? 4 : orr_dtype_bytes(job->shard.dtype);
+  const gint64 sizes[ORR_N_AXES] = {
+      [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = job->cp, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};
+  return orr_placement_init(&job->placement, p->order, sizes, error) &&
+         orr_layout_init(&job->layout, params, world->model, &job->shape, orr_job_n_blocks(job), error);
+}
+
+void orr_job_clear(OrrJob *job) { orr_layout_clear(&job->layout); }
+
+gint64 orr_job_gpu(const OrrJob *job, gint64 stage, gint64 rank) {
+  const gint64 at[ORR_N_AXES] = {[ORR_AXIS_TP] = rank % job->tp,
+                                 [ORR_AXIS_CP] = rank / job->tp % job->cp,
+                                 [ORR_AXIS_DP] = rank / job->tp / job->cp,
+                                 [ORR_AXIS_PP] = stage};
+  return orr_placement_gpu(&job->placement, at);
+}
+
+gint64 orr_job_n_blocks(const OrrJob *job) { return orr_pipeline_n_blocks(job->schedule, &job->shape); }
+
+const GArray *orr_job_units(const OrrJob *job, gint64 stage, gint64 chunk) {
+  return job->layout.blocks[orr_pipeline_place(job->schedule, &job->shape, stage, chunk).block];
+}
+
+const OrrPart *orr_job_part(const OrrJob *job, guint part) { return &g_array_index(job->layout.parts, OrrPart, part); }
+
+gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part) {
+  gint64 count = 0;
+  for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
+    const GArray *units = orr_job_units(job, stage, chunk);
+    for (guint i = 0; i < units->len; i++) count += g_array_index(units, guint, i) == part;
+  }
+  return count;
+}
+
+gint64 orr_job_passes(const OrrJob *job) { return job->shape.micro_batches / orr_pipeline_n_chains(job->schedule); }
+
+gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrUnitKind unit) {
+  for (guint part = 0; part < job->layout.parts->len; part++)
+    if (orr_job_part(job, part)->unit == unit && orr_job_count(job, stage, part) > 0) return TRUE;
+  return FALSE;
+}
+
+OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part) {
+  const OrrModel *model = job->world->model;
+  const OrrPart *p = orr_job_part(job, part);
+  switch (p->unit) {
+  case ORR_UNIT_EMBEDDING:
+    return orr_transformer_embedding_weights(model, &job->shard);
+  case ORR_UNIT_LAYER:
+    return orr_transformer_layer_weights(model, p->kind, &job->shard);
+  case ORR_UNIT_HEAD: {
+    const gboolean shares = model->tied_embeddings && orr_job_holds(job, stage, ORR_UNIT_EMBEDDING);
+    return orr_transformer_head_weights(model, &job->shard, shares);
+  }
+  }
+  g_return_val_if_reached(((OrrWeights){0}));
+}
+
+OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage) {
+  OrrWeights sum = {0};
+  for (guint part = 0; part < job->layout.parts->len; part++) {
+    const OrrWeights each = orr_job_part_weights(job, stage, part);
+    const gint64 count = orr_job_count(job, stage, part);
+    sum.dense += count * each.dense;
+    sum.experts += count * each.experts;
+    sum.frozen += count * each.frozen;
+  }
+  return sum;
+}

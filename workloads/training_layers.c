@@ -1,0 +1,130 @@
+/*
+ * training_layers - the collectives inside layers: of the tensor-, context- and expert-parallel groups of each lane.
+ *
+ * Where nobody else can use a group's links at the time, its time alone on the fabric is its time, and it becomes part
+ * of the lane's work (plan->alone); else each is a communication of its own, which loads the links of all the groups
+ * that the lane stands for.
+ */
+#include "workloads/training_private.h"
+
+static const OrrCollectiveOp ops[] = {
+    [ORR_COMM_ALL_REDUCE] = ORR_ALL_REDUCE,         [ORR_COMM_ALL_GATHER] = ORR_ALL_GATHER,
+    [ORR_COMM_REDUCE_SCATTER] = ORR_REDUCE_SCATTER, [ORR_COMM_ALL_TO_ALL] = ORR_ALL_TO_ALL,
+    [ORR_COMM_SEND_RECV] = ORR_SEND_RECV,
+};
+
+const char *orr_training_comm_name(int group, int comm) {
+  g_autofree char *name = g_strdup_printf("%s-%s", orr_group_words[group], orr_collective_words[ops[comm]]);
+  return g_intern_string(name);
+}
+
+const OrrWire *orr_training_group_wire(const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment) {
+  const GArray *wires = plan->group_wires[lane];
+  for (guint i = 0; i < wires->len; i++) {
+    const OrrGroupWire *known = &g_array_index(wires, OrrGroupWire, i);
+    if (known->group == segment->group && known->comm == segment->comm && known->bytes == segment->comm_bytes)
+      return &known->wire;
+  }
+  return NULL;
+}
+
+/* The calls of @segment's group in the replicas of a lane's class, or in the first of them alone. */
+static void lane_calls(OrrCalls *calls, const OrrTrainingPlan *plan, const OrrJob *job, guint lane,
+                       const OrrSegment *segment, gboolean whole_class) {
+  const guint class = lane % plan->fold.n;
+  g_autofree gint64 *firsts = orr_training_class_ranks(plan, job, class);
+  orr_calls_of(calls, job, ops[segment->comm], segment->comm_bytes, orr_group_comb(job, segment->group),
+               lane / plan->fold.n, firsts, whole_class ? plan->fold.size[class] : 1, orr_job_replica_ranks(job));
+}
+
+static gboolean is_same(const OrrSegment *a, const OrrSegment *b) {
+  return a->comm == b->comm && a->group == b->group && a->comm_bytes == b->comm_bytes;
+}
+
+/* Calls like @segment's in a step of a lane of @stage. */
+static gint64 count_of(const OrrJob *job, const OrrTrainingCosts *costs, gint64 stage, const OrrSegment *segment) {
+  gint64 count = 0;
+  for (guint part = 0; part < costs->n_parts; part++) {
+    gint64 each = 0;
+    for (int kind = ORR_RUN_FORWARD; kind <= ORR_RUN_BACKWARD; kind++) {
+      const GArray *segments = costs->parts[part].runs[kind].segments;
+      for (guint i = 0; i < segments->len; i++) each += is_same(&g_array_index(segments, OrrSegment, i), segment);
+    }
+    count += each * orr_job_count(job, stage, part) * orr_job_passes(job);
+  }
+  return count;
+}
+
+static gboolean plan_run(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs, guint lane,
+                         const OrrRun *run, gboolean whole_class, GError **error) {
+  for (guint i = 0; i < run->segments->len; i++) {
+    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
+    if (segment->comm < 0 || orr_training_group_wire(plan, lane, segment)) continue;
+    OrrGroupWire wire = {segment->group, segment->comm, segment->comm_bytes, {0}};
+    OrrCalls calls;
+    lane_calls(&calls, plan, job, lane, segment, whole_class);
+    const gboolean planned =
+        orr_wires_join(&plan->wires, orr_training_comm_name(segment->group, segment->comm),
+                       count_of(job, costs, lane / plan->fold.n, segment), &calls, &wire.wire, error);
+    orr_calls_clear(&calls);
+    if (!planned) return FALSE;
+    g_array_append_val(plan->group_wires[lane], wire);
+  }
+  return TRUE;
+}
+
+static void clear_lane(OrrTrainingPlan *plan, guint lane) {
+  GArray *wires = plan->group_wires[lane];
+  for (guint i = 0; i < wires->len; i++) orr_wire_clear(&g_array_index(wires, OrrGroupWire, i).wire);
+  g_array_set_size(wires, 0);
+}
+
+static gboolean plan_lanes(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
+                           gboolean whole_class, GError **error) {
+  for (guint lane = 0; lane < job->pp * plan->fold.n; lane++) {
+    clear_lane(plan, lane);
+    for (guint part = 0; part < costs->n_parts; part++)
+      for (int kind = 0; kind < ORR_N_RUNS && orr_job_count(job, lane / plan->fold.n, part) > 0; kind++)
+        if (!plan_run(plan, job, costs, lane, &costs->parts[part].runs[kind], whole_class, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* Whether a group's links also carry its lane's pipeline transfers, or gradients beside its backward. */
+static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint class, const OrrWire *wire) {
+  for (gint64 s = 0; s < 2 * job->pp; s++)
+    if (orr_wires_meet(&plan->wires, wire, &plan->transfers[class * job->pp * 2 + s])) return FALSE;
+  if (!job->params->data_parallel.overlap) return TRUE;
+  for (gint64 s = 0; s < job->pp; s++)
+    if (plan->buckets[s]->len > 0 &&
+        orr_wires_meet(&plan->wires, wire, g_array_index(plan->buckets[s], OrrBucket, 0).wire))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean lane_is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint lane) {
+  const GArray *wires = plan->group_wires[lane];
+  for (guint i = 0; i < wires->len; i++)
+    if (!is_alone(plan, job, lane % plan->fold.n, &g_array_index(wires, OrrGroupWire, i).wire)) return FALSE;
+  return TRUE;
+}
+
+gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
+                                  GError **error) {
+  const guint n_lanes = plan->fold.n * job->pp;
+  plan->group_wires = g_new0(GArray *, n_lanes + 1);
+  for (guint lane = 0; lane < n_lanes; lane++)
+    plan->group_wires[lane] = g_array_new(FALSE, FALSE, sizeof(OrrGroupWire));
+  if (!plan_lanes(plan, job, costs, FALSE, error)) return FALSE;
+  plan->alone = TRUE;
+  for (guint lane = 0; lane < n_lanes && plan->alone; lane++) plan->alone = lane_is_alone(plan, job, lane);
+  return plan->alone || plan_lanes(plan, job, costs, TRUE, error);
+}
+
+void orr_training_clear_layers(OrrTrainingPlan *plan) {
+  for (guint lane = 0; plan->group_wires && plan->group_wires[lane]; lane++) {
+    clear_lane(plan, lane);
+    g_array_unref(plan->group_wires[lane]);
+  }
+  g_clear_pointer(&plan->group_wires, g_free);
+}
