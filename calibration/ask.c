@@ -340,13 +340,22 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
   return check_values(question, values, error);
 }
 
+static gboolean answer(const OrrCostModel *cost, const Question *question, const double *values, OrrCost *ret_cost,
+                       GError **error) {
+  *ret_cost = question->answer(cost, question->name, values);
+  if (isfinite(ret_cost->time_s)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "%s: device %s states no link to other devices: scale-up-bandwidth or host-link-bandwidth is needed",
+              question->name, cost->device->name ? cost->device->name : "?");
+  return FALSE;
+}
+
 gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, const char *const *key_values,
                           OrrCost *ret_cost, GError **error) {
   const Question *question = find_question(operator_name, error);
   double values[MAX_KEYS];
   if (!question || !read_pairs(question, key_values, values, error)) return FALSE;
-  *ret_cost = question->answer(cost, question->name, values);
-  return TRUE;
+  return answer(cost, question, values, ret_cost, error);
 }
 
 /* --- rows --- */
@@ -400,9 +409,14 @@ static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text)
   else if (line->cells && rows->op_column >= 0 && strcmp(line->cells[rows->op_column], rows->question->name) != 0)
     g_string_append(text, ",,");
   else if (line->cells && read_row(rows, line, values)) {
-    OrrCost answer = rows->question->answer(rows->cost, rows->question->name, values);
-    g_ascii_formatd(buffer, sizeof buffer, "%.6g", answer.time_s * 1e6);
-    g_string_append_printf(text, ",%s,%s", buffer, orr_how_words[answer.how]);
+    g_autoptr(GError) error = NULL;
+    OrrCost told;
+    if (!answer(rows->cost, rows->question, values, &told, &error)) {
+      orr_diags_error(rows->diags, line->place, "%s", error->message);
+      return;
+    }
+    g_ascii_formatd(buffer, sizeof buffer, "%.6g", told.time_s * 1e6);
+    g_string_append_printf(text, ",%s,%s", buffer, orr_how_words[told.how]);
   }
   g_string_append_c(text, '\n');
 }

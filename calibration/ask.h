@@ -4,9 +4,10 @@
  * Operators: gemm, attention_prefill, attention_decode, moe_ffn, memory, and the collectives all_reduce, all_gather,
  * reduce_scatter, alltoall, broadcast, reduce, sendrecv; of experts' tokens deepep_dispatch, deepep_combine (DeepEP),
  * alltoall_prepare, alltoall_dispatch, alltoall_combine, alltoall_combine_low_precision (TensorRT-LLM). A '-' in a name
- * is a '_'. Keys are named as the columns of the tables that profiles are made from: gemm_dtype, m, n, k; batch_size, isl, step, num_heads, num_key_value_heads, head_dim; num_tokens,
- * hidden_size, inter_size, topk, num_experts, moe_tp_size, moe_ep_size, distribution, projections; n_gpus, bytes;
- * mode, node_num, gpus_per_node, num_token_per_rank, hidden, topk, num_experts; kernel_source.
+ * is a '_'. Keys are named as the columns of the tables that profiles are made from: gemm_dtype, m, n, k; batch_size,
+ * isl, step, num_heads, num_key_value_heads, head_dim; num_tokens, hidden_size, inter_size, topk, num_experts,
+ * moe_tp_size, moe_ep_size, distribution, projections; n_gpus, bytes; mode, node_num, gpus_per_node,
+ * num_token_per_rank, hidden; kernel_source.
  */
 #ifndef ORR_ASK_H
 #define ORR_ASK_H
@@ -16,7 +17,8 @@
 G_BEGIN_DECLS
 
 /* @key_values: NULL-terminated "key=value". FALSE with ORR_FAULT_USAGE: an unknown operator or key (with what is
- * allowed), a missing key, a value that is none. A collective without rows is modelled as a ring. */
+ * allowed), a missing key, a value that is none; ORR_FAULT_DOCUMENT: a device that states no link, asked for what needs
+ * one. A collective without rows is modelled as a ring. */
 gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, const char *const *key_values,
                           OrrCost *ret_cost, GError **error);
 

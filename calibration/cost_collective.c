@@ -3,12 +3,14 @@
  *
  * Between two sizes time over t0 + S/B is a power law of the bytes (t0: the smallest row's time, B: the largest row's
  * bandwidth): a call has a floor and an asymptote, which a power law of the time alone overshoots between rows. Below
- * the smallest row it is that row's (latency bound); above the largest it grows by what a byte more cost between the two
- * largest rows.
+ * the smallest row it is that row's (latency bound); above the largest it grows by what a byte more cost between the
+ * two largest rows.
  *
  * Without rows, a question about one alone is answered by a ring in the domain: launch + steps * scale-up-step + share
  * * bytes / (scale-up bandwidth * its efficiency); Thakur, Rabenseifner, Gropp 2005. Simulations replay collectives on
- * the fabric instead (workloads/collectives).
+ * the fabric instead (workloads/collectives). A device without a scale-up link meets its neighbours over PCIe, of which
+ * NCCL reaches `pcie_efficiency`; that holds for two GPUs behind one switch. Where traffic crosses between sockets, or
+ * without peer-to-peer, it is many times slower, which a datasheet does not tell.
  */
 #include <math.h>
 #include <string.h>
@@ -16,6 +18,9 @@
 #include "calibration/cost_private.h"
 #include "calibration/profile_nccl.h"
 #include "sim/base/fault.h"
+
+/* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5): NCCL's topology model, as the cluster's host-link-efficiency. */
+static const double pcie_efficiency = 0.76;
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error) {
   OrrCostCollective *collective = g_new0(OrrCostCollective, 1);
@@ -46,7 +51,8 @@ OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, 
   const double *x = (double *)(void *)bytes_axis->data, *t = (double *)(void *)us->data;
   guint last = us->len - 1, i = 0;
   if (bytes < x[0]) return (OrrCost){t[0] * 1e-6, ORR_HOW_OUTSIDE};
-  if (bytes > x[last]) return (OrrCost){(t[last] + (bytes - x[last]) * slope_above(x, t, last)) * 1e-6, ORR_HOW_OUTSIDE};
+  if (bytes > x[last])
+    return (OrrCost){(t[last] + (bytes - x[last]) * slope_above(x, t, last)) * 1e-6, ORR_HOW_OUTSIDE};
   while (x[i] < bytes) i++;
   if (x[i] == bytes) return (OrrCost){t[i] * 1e-6, ORR_HOW_MEASURED};
   double per_byte = t[last] / x[last], share = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
@@ -68,7 +74,8 @@ static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, c
   const OrrProfileConstants *constants = model->constants;
   double share, steps = ring_steps(op, (double)n_ranks, &share);
   double efficiency = device->scale_up_efficiency > 0 ? device->scale_up_efficiency : 1;
-  double bandwidth = device->scale_up_bytes_per_s * efficiency;
+  double bandwidth = device->scale_up_bytes_per_s > 0 ? device->scale_up_bytes_per_s * efficiency
+                                                      : device->host_link_bytes_per_s * pcie_efficiency;
   double time_s = constants->collective_launch_s + steps * constants->scale_up_step_s;
   return bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY;
 }
@@ -100,10 +107,12 @@ const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL}
 
 gboolean orr_cost_has_nccl(const OrrCostModel *model) { return model->nccl && model->nccl->len > 0; }
 
-gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol, OrrNcclCosts *ret_costs) {
+gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol,
+                       OrrNcclCosts *ret_costs) {
   for (guint i = 0; model->nccl && i < model->nccl->len; i++) {
     const OrrProfileNccl *row = model->nccl->pdata[i];
-    if (row->protocol + 1 != (int)protocol || strcmp(orr_nccl_algorithm_words[row->algorithm], algorithm) != 0) continue;
+    if (row->protocol + 1 != (int)protocol || strcmp(orr_nccl_algorithm_words[row->algorithm], algorithm) != 0)
+      continue;
     *ret_costs = row->costs;
     return TRUE;
   }

@@ -72,7 +72,8 @@ gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GErr
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error);
 
-/* A ring over @n_ranks of one domain, by the profile's constants; infinite on a device without a scale-up link. */
+/* A ring over @n_ranks of one domain, by the profile's constants, over PCIe where the device has no scale-up link;
+ * infinite on a device that states neither. */
 OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes);
 
 /* Compute and memory traffic overlap, but not wholly where they are alike: the square root of the sum of squares. */

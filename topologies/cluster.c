@@ -80,6 +80,12 @@ static const OrrField node_fields[] = {
      .fallback = "1 us",
      .flags = ORR_FIELD_UNSIGNED,
      .sentence = "GPU to GPU over PCIe, one way; 1 us is what NCCL's tuning table gives an LL step on PCIe."},
+    {.name = "gpudirect-rdma",
+     .kind = ORR_FIELD_BOOL,
+     MEMBER(OrrNodeShape, gpudirect_rdma),
+     .fallback = "true",
+     .sentence = "NICs reach GPU memory. Without it NCCL has no LL128 over the network; state nic-bandwidth as what the "
+                 "way through the host leaves."},
 };
 
 const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(

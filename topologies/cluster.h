@@ -22,6 +22,7 @@ typedef struct {
   double host_link_bytes_per_s;    /* PCIe of one GPU, one direction; 0: the device's */
   double host_link_efficiency;     /* share of it that peer-to-peer copies over PCIe reach */
   double host_link_latency_s;      /* GPU to GPU over PCIe, one way */
+  gboolean gpudirect_rdma;         /* NICs reach GPU memory; FALSE: data goes through the host's */
 } OrrNodeShape;
 
 typedef enum { ORR_ROUTING_IDEAL, ORR_ROUTING_ECMP } OrrRouting; /* words "ideal", "ecmp" */

@@ -162,6 +162,8 @@ gboolean orr_fabric_spans_nodes(const OrrFabric *fabric) {
   return fabric->cluster->node.scale_up_domain > fabric->cluster->node.gpus;
 }
 
+gboolean orr_fabric_gpudirect(const OrrFabric *fabric) { return fabric->cluster->node.gpudirect_rdma; }
+
 static void append_ends(gint64 base, gint64 src, gint64 dst, GArray *links) {
   guint32 ends[] = {(guint32)(base + 2 * src), (guint32)(base + 2 * dst + 1)};
   g_array_append_vals(links, ends, 2);

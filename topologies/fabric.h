@@ -68,6 +68,7 @@ const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "sca
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b); /* joined by scale-up links */
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu);                        /* its scale-up domain's number */
 gboolean orr_fabric_spans_nodes(const OrrFabric *fabric);                             /* whether a scale-up domain does */
+gboolean orr_fabric_gpudirect(const OrrFabric *fabric);                               /* NICs reach GPU memory */
 
 /* Appends the links from one GPU to another (each once; guint32 ids) and returns the one-way latency in seconds. @flow
  * tells flows between the same ends apart (queue pairs). src == dst: no links, 0. */

@@ -99,6 +99,27 @@ static void test_exchanges(void) {
   assert_refused("alltoall_combine", "kernel_source=x", "kernel_source is 'x': want NVLinkTwoSided or NVLinkOneSided");
 }
 
+/* Without NVLink a ring goes over PCIe, 24 of 31.5 GB/s; without that either nobody knows. The constants are defaults:
+ * 8 us and 2 steps of 1 us. */
+static void test_without_scale_up(void) {
+  OrrDevice device = round_device;
+  device.scale_up_bytes_per_s = 0;
+  device.host_link_bytes_per_s = 31.5e9;
+  g_autoptr(OrrCostModel) pcie = model_of(NULL, &device);
+  static const char *const keys[] = {"n_gpus=2", "bytes=1e9", NULL};
+  g_autoptr(GError) error = NULL;
+  OrrCost cost;
+  g_assert_true(orr_ask_operator(pcie, "all_reduce", keys, &cost, NULL));
+  assert_near(cost.time_s, 10e-6 + 1e9 / (31.5e9 * 0.76), 1e-12);
+  device.host_link_bytes_per_s = 0;
+  g_autoptr(OrrCostModel) alone = model_of(NULL, &device);
+  g_assert_false(orr_ask_operator(alone, "all_reduce", keys, &cost, &error));
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  g_assert_cmpstr(error->message, ==,
+                  "all_reduce: device round states no link to other devices: scale-up-bandwidth or host-link-bandwidth "
+                  "is needed");
+}
+
 static gboolean ask_rows(const char *operator_name, const char *csv, char **ret_text, GError **error) {
   g_autofree char *path = NULL;
   int file = g_file_open_tmp("orrery-XXXXXX", &path, NULL);
@@ -154,6 +175,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/ask/answers", test_answers);
   g_test_add_func("/ask/refusals", test_refusals);
   g_test_add_func("/ask/exchanges", test_exchanges);
+  g_test_add_func("/ask/without-scale-up", test_without_scale_up);
   g_test_add_func("/ask/rows", test_rows);
   g_test_add_func("/ask/rows-of-other-operators", test_rows_of_other_operators);
   g_test_add_func("/ask/bad-rows", test_bad_rows);

@@ -18,7 +18,9 @@ static const char profile_text[] =
     "- {algorithm: tree, protocol: simple, base: 20 us, scale-up-step: 2 us, scale-out-step: 10 us,\n"
     "   scale-out-efficiency: 50 %, scale-out-chunk: 1 MB, chunk-ramp: 2}\n"
     "- {algorithm: nvls, protocol: simple, base: 30 us, scale-up-efficiency: 80 %}\n"
-    "- {algorithm: nvls-tree, protocol: simple, base: 30 us, scale-out-step: 10 us}\n";
+    "- {algorithm: nvls-tree, protocol: simple, base: 30 us, scale-out-step: 10 us}\n"
+    "- {algorithm: pairwise, protocol: ll128, base: 1 us}\n"
+    "- {algorithm: pairwise, protocol: simple, base: 30 us}\n";
 
 typedef struct {
   Machine machine;
@@ -133,6 +135,21 @@ static void test_choice(void) {
 }
 
 /* SHARP: a NIC carries S/8 once, whatever the number of nodes; PAT: ceil(log2 4) hops and a ring's bytes. */
+/* Without GPUDirect RDMA, LL128 crosses no network unless it is forced; inside a domain it stays. */
+static void test_gpudirect(void) {
+  g_auto(Tuned) tuned;
+  tuned_init(&tuned, 2);
+  for (int direct = 0; direct < 2; direct++) {
+    tuned.machine.cluster.node.gpudirect_rdma = direct;
+    g_autoptr(OrrCollectivePlan) far = tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_AUTO);
+    g_autoptr(OrrCollectivePlan) near = tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 8, NULL, ORR_PROTOCOL_AUTO);
+    g_autoptr(OrrCollectivePlan) forced = tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_LL128);
+    g_assert_cmpint(far->protocol, ==, direct ? ORR_PROTOCOL_LL128 : ORR_PROTOCOL_SIMPLE);
+    g_assert_cmpint(near->protocol, ==, ORR_PROTOCOL_LL128);
+    g_assert_cmpint(forced->protocol, ==, ORR_PROTOCOL_LL128);
+  }
+}
+
 static void test_forced(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 4, 8, 4, 1);
@@ -145,6 +162,7 @@ static void test_forced(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/nccl/gpudirect", test_gpudirect);
   g_test_add_func("/nccl/efficiency", test_efficiency);
   g_test_add_func("/nccl/protocol", test_protocol);
   g_test_add_func("/nccl/network", test_network);

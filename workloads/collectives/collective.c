@@ -132,13 +132,20 @@ static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context, const 
   return plan;
 }
 
+/* LL128 wants 128 bytes to arrive at once, which NCCL trusts over the network only from NIC to GPU (typeInter <=
+ * PATH_PXB, src/graph/tuning.cc). */
+static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrProtocol protocol) {
+  return protocol != ORR_PROTOCOL_LL128 || orr_fabric_gpudirect(context->fabric) ||
+         in_one_domain(context->fabric, call);
+}
+
 /* Under the best protocol that the profile has a row for, or the forced one; NULL where it has none. */
 static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm) {
   OrrCollectivePlan *best = NULL;
   for (OrrProtocol protocol = ORR_PROTOCOL_LL; context->cost && protocol < ORR_N_PROTOCOLS; protocol++) {
     OrrNcclCosts costs;
-    if (call->protocol != ORR_PROTOCOL_AUTO && call->protocol != protocol)
+    if (call->protocol == ORR_PROTOCOL_AUTO ? !is_possible(context, call, protocol) : call->protocol != protocol)
       continue;
     if (orr_cost_nccl(context->cost, algorithm->entry.name, protocol, &costs))
       keep_better(&best, plan_under(context, call, algorithm, protocol, &costs));
