@@ -139,16 +139,25 @@ static void record_event(OrrExecutor *executor, double at_s, OrrEventState *even
   }
 }
 
+static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp *op) {
+  const double now_s = executor->streams[stream].now_s;
+  if (executor->slowdowns.starts == NULL) return now_s + op->duration_s;
+  return orr_slowdowns_work_end(&executor->slowdowns, orr_program_stream_lane(executor->program, stream), now_s,
+                                op->duration_s);
+}
+
 /* Replays a stream until it has to wait or is done. */
 static void run_ahead(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *state = &executor->streams[stream];
   while (state->next_op < state->n_ops) {
     const OrrOp *op = &state->ops[state->next_op++];
     switch ((OrrOpKind)op->kind) {
-    case ORR_OP_WORK:
-      add_span(executor, stream, op, G_MAXUINT32, state->now_s, state->now_s, state->now_s + op->duration_s);
-      state->now_s += op->duration_s;
+    case ORR_OP_WORK: {
+      const double end_s = work_end(executor, stream, op);
+      add_span(executor, stream, op, G_MAXUINT32, state->now_s, state->now_s, end_s);
+      state->now_s = end_s;
       break;
+    }
     case ORR_OP_COMM:
       join_comm(executor, stream, op->target);
       return;
@@ -248,6 +257,7 @@ static void clear(OrrExecutor *executor) {
   g_free(executor->links);
   g_free(executor->changes);
   orr_use_rows_clear(&executor->uses);
+  orr_slowdowns_clear(&executor->slowdowns);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
 }
 
@@ -277,6 +287,7 @@ gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanS
   executor.spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
   if (!add_links(&executor, error)) return FALSE;
   set_up_states(&executor);
+  orr_slowdowns_init(&executor.slowdowns, program);
   schedule_faults(&executor);
   if (!replay(&executor, error)) return FALSE;
   if (link_bytes != NULL) report_links(&executor, link_bytes);

@@ -62,6 +62,12 @@ typedef struct {
   double bandwidth;
 } OrrLinkChange;
 
+/* When a lane's work slows down; by date, the dates of one lane in rows of `starts` as in OrrUseRows. */
+typedef struct {
+  guint32 *starts; /* by lane, n_lanes + 1 of them; NULL: no lane is ever slow */
+  OrrSlowdown *items;
+} OrrSlowdowns;
+
 struct OrrExecutor {
   const OrrProgram *program;
   OrrEngine *engine;
@@ -71,6 +77,7 @@ struct OrrExecutor {
   OrrLink *links;         /* program's kept link -> engine's */
   OrrLinkChange *changes; /* of the program's faults */
   OrrUseRows uses;        /* the program's kept rows, in the engine's numbers */
+  OrrSlowdowns slowdowns;
   OrrStreamList ready;
   OrrSpanBuffer spans;
   double end_s;
@@ -81,6 +88,13 @@ void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint3
 
 /* Hands to the sink, in order, the kept spans that end before @before_s. */
 void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s);
+
+/* Sorts @program's slowdowns by lane and date (executor_slow.c). */
+void orr_slowdowns_init(OrrSlowdowns *slowdowns, const OrrProgram *program);
+void orr_slowdowns_clear(OrrSlowdowns *slowdowns);
+
+/* When work of @lane ends that begins at @begin_s and takes @duration_s where nothing is slow. */
+double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s);
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what (executor_stuck.c). */
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error);

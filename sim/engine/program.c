@@ -48,6 +48,7 @@ OrrProgram *orr_program_new(void) {
   program->comms = g_array_new(FALSE, FALSE, sizeof(OrrComm));
   program->phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
   program->faults = g_array_new(FALSE, FALSE, sizeof(OrrFault));
+  program->slowdowns = g_array_new(FALSE, FALSE, sizeof(OrrSlowdown));
   orr_use_rows_init(&program->paths);
   return program;
 }
@@ -55,7 +56,7 @@ OrrProgram *orr_program_new(void) {
 void orr_program_free(OrrProgram *program) {
   if (program == NULL) return;
   GArray *arrays[] = {program->links, program->lanes,  program->streams, program->labels,
-                      program->comms, program->phases, program->faults};
+                      program->comms, program->phases, program->faults,  program->slowdowns};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   orr_use_rows_clear(&program->paths);
   orr_use_rows_clear(&program->kept);
@@ -141,6 +142,11 @@ void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event) {
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor) {
   OrrFault fault = {at_s, link, factor};
   g_array_append_val(program->faults, fault);
+}
+
+void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor) {
+  OrrSlowdown slowdown = {at_s, lane, factor};
+  g_array_append_val(program->slowdowns, slowdown);
 }
 
 void orr_program_keep_link(OrrProgram *program, guint32 link) {

@@ -72,6 +72,10 @@ void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor);
 void orr_program_keep_link(OrrProgram *program, guint32 link);
 
+/* A slow GPU: from @at_s on, WORK of @lane takes @factor times as long (1: as usual; less is faster). Work that is under
+ * way then is slowed for the rest of it. A later one of the same lane replaces it. */
+void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor);
+
 /* Checks that each comm has exactly n_members joins, each event one record, and folds links. Once, before replay. */
 gboolean orr_program_seal(OrrProgram *program, GError **error);
 

@@ -46,6 +46,12 @@ typedef struct {
   double factor;
 } OrrFault;
 
+typedef struct {
+  double at_s;
+  guint32 lane;
+  double factor;
+} OrrSlowdown;
+
 /* Rows of link uses. */
 typedef struct {
   GArray *starts; /* guint32, n_rows + 1 of them */
@@ -62,6 +68,7 @@ struct OrrProgram {
   GArray *comms;  /* OrrComm */
   GArray *phases; /* OrrPhase */
   GArray *faults; /* OrrFault */
+  GArray *slowdowns; /* OrrSlowdown */
   OrrUseRows paths;
   OrrUseRows kept; /* after seal: the same rows over kept links; links are numbered as in `links` */
   guint32 n_events;

@@ -32,6 +32,12 @@ static gboolean check_links(const OrrProgram *program, GError **error) {
       return wrong(error, "fault %u is of link %u of %u, factor %g, at %g s", i, fault->link, program->links->len,
                    fault->factor, fault->at_s);
   }
+  for (guint i = 0; i < program->slowdowns->len; i++) {
+    const OrrSlowdown *slow = &g_array_index(program->slowdowns, OrrSlowdown, i);
+    if (slow->lane >= program->lanes->len || !fine_number(slow->at_s) || !fine_number(slow->factor) || slow->factor == 0)
+      return wrong(error, "slowdown %u is of lane %u of %u, factor %g, at %g s", i, slow->lane, program->lanes->len,
+                   slow->factor, slow->at_s);
+  }
   return TRUE;
 }
 

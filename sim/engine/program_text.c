@@ -14,6 +14,10 @@ static void add_links(GString *text, const OrrProgram *program) {
     const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
     g_string_append_printf(text, "fault at %g s: link %u x %g\n", fault->at_s, fault->link, fault->factor);
   }
+  for (guint i = 0; i < program->slowdowns->len; i++) {
+    const OrrSlowdown *slow = &g_array_index(program->slowdowns, OrrSlowdown, i);
+    g_string_append_printf(text, "slow at %g s: lane %u x %g\n", slow->at_s, slow->lane, slow->factor);
+  }
 }
 
 static void add_paths(GString *text, const OrrProgram *program) {

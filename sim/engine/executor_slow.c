@@ -1,0 +1,49 @@
+/*
+ * executor_slow.c - work on lanes that slow down.
+ *
+ * A lane's speed is a step function of time: 1 / factor from each of its dates on. Work of duration d that begins at t
+ * ends at the T for which the speed's integral from t to T is d.
+ *
+ *   speed 1 |-----------+              d = 3 from t = 1, factor 2 from 2 on: 1 second of it is done by 2, the other two
+ *       1/2 |           +-------       take 4; T = 6
+ *           0     1     2
+ */
+#include <stdlib.h>
+
+#include "sim/engine/executor_private.h"
+
+static int by_lane_and_date(const void *a, const void *b) {
+  const OrrSlowdown *x = a, *y = b;
+  if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
+  return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+void orr_slowdowns_init(OrrSlowdowns *slowdowns, const OrrProgram *program) {
+  const guint n = program->slowdowns->len, n_lanes = orr_program_n_lanes(program);
+  *slowdowns = (OrrSlowdowns){NULL, NULL};
+  if (n == 0) return;
+  slowdowns->items = g_memdup2(program->slowdowns->data, n * sizeof(OrrSlowdown));
+  slowdowns->starts = g_new0(guint32, n_lanes + 1);
+  qsort(slowdowns->items, n, sizeof(OrrSlowdown), by_lane_and_date);
+  for (guint i = 0; i < n; i++) slowdowns->starts[slowdowns->items[i].lane + 1]++;
+  for (guint lane = 0; lane < n_lanes; lane++) slowdowns->starts[lane + 1] += slowdowns->starts[lane];
+}
+
+void orr_slowdowns_clear(OrrSlowdowns *slowdowns) {
+  g_clear_pointer(&slowdowns->starts, g_free);
+  g_clear_pointer(&slowdowns->items, g_free);
+}
+
+double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s) {
+  double now_s = begin_s, factor = 1;
+  for (guint32 i = slowdowns->starts[lane]; i < slowdowns->starts[lane + 1]; i++) {
+    const OrrSlowdown *slow = &slowdowns->items[i];
+    if (slow->at_s > now_s) {
+      if (now_s + duration_s * factor <= slow->at_s) break;
+      duration_s -= (slow->at_s - now_s) / factor;
+      now_s = slow->at_s;
+    }
+    factor = slow->factor;
+  }
+  return now_s + duration_s * factor;
+}

@@ -1,0 +1,134 @@
+/*
+ * program_merge.c - arrays are put one after another; only links are looked up, so that two parts share one.
+ */
+#include "sim/engine/program_merge.h"
+
+#include "sim/engine/program_private.h"
+
+/* The merged program's number of each link of @part. */
+static guint32 *merge_links(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known) {
+  guint32 *numbers = g_new(guint32, part->program->links->len + 1);
+  for (guint32 i = 0; i < part->program->links->len; i++) {
+    const OrrProgramLink *link = &g_array_index(part->program->links, OrrProgramLink, i);
+    const gpointer thing = GUINT_TO_POINTER(part->links[i]);
+    gpointer found = NULL;
+    if (!g_hash_table_lookup_extended(known, thing, NULL, &found)) {
+      found = GUINT_TO_POINTER(orr_program_link(merged, link->name, link->bandwidth));
+      g_hash_table_insert(known, thing, found);
+    }
+    numbers[i] = GPOINTER_TO_UINT(found);
+    if (link->keep) orr_program_keep_link(merged, numbers[i]);
+  }
+  return numbers;
+}
+
+static guint32 merge_paths(OrrProgram *merged, const OrrProgram *part, const guint32 *links) {
+  const guint32 first = orr_use_rows_n(&merged->paths);
+  for (guint32 path = 0; path < orr_use_rows_n(&part->paths); path++) {
+    guint n;
+    const OrrLinkUse *uses = orr_use_rows_get(&part->paths, path, &n);
+    for (guint i = 0; i < n; i++) {
+      const OrrLinkUse use = {links[uses[i].link], uses[i].weight};
+      g_array_append_val(merged->paths.uses, use);
+    }
+    orr_use_rows_end_row(&merged->paths);
+  }
+  return first;
+}
+
+static void merge_comms(OrrProgram *merged, const OrrProgram *part, guint32 first_path) {
+  const guint32 first_phase = merged->phases->len;
+  for (guint i = 0; i < part->phases->len; i++) {
+    OrrPhase phase = g_array_index(part->phases, OrrPhase, i);
+    if (phase.path != ORR_NO_PATH) phase.path += first_path;
+    g_array_append_val(merged->phases, phase);
+  }
+  for (guint i = 0; i < part->comms->len; i++) {
+    OrrComm comm = g_array_index(part->comms, OrrComm, i);
+    comm.first_phase += first_phase;
+    g_array_append_val(merged->comms, comm);
+  }
+}
+
+/* Appended as they are, not looked up: a label's number is its part's plus an offset. */
+static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
+  for (guint i = 0; i < part->labels->len; i++) {
+    const OrrLabel *known = &g_array_index(part->labels, OrrLabel, i);
+    const OrrLabel label = {g_string_chunk_insert_const(merged->names, known->name),
+                            g_string_chunk_insert_const(merged->names, known->category)};
+    g_array_append_val(merged->labels, label);
+  }
+}
+
+static void merge_stream(OrrProgram *merged, const OrrStream *stream, const OrrProgramOffset *offset,
+                         guint32 first_event) {
+  const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
+  GArray *ops = g_array_index(merged->streams, OrrStream, to).ops;
+  for (guint i = 0; i < stream->ops->len; i++) {
+    OrrOp op = g_array_index(stream->ops, OrrOp, i);
+    if (op.kind == ORR_OP_WORK || op.kind == ORR_OP_COMM) op.label += offset->first_label;
+    if (op.kind == ORR_OP_COMM) op.target += offset->first_comm;
+    if (op.kind == ORR_OP_RECORD || op.kind == ORR_OP_WAIT) op.target += first_event;
+    g_array_append_val(ops, op);
+  }
+}
+
+static void merge_lanes(OrrProgram *merged, const OrrProgramPart *part) {
+  for (guint i = 0; i < part->program->lanes->len; i++) {
+    const OrrLane *lane = &g_array_index(part->program->lanes, OrrLane, i);
+    g_autofree char *name = g_strdup_printf("%s: %s", part->name, lane->name);
+    orr_program_lane(merged, name, lane->multiplicity);
+  }
+}
+
+static void merge_faults(OrrProgram *merged, const OrrProgram *part, const guint32 *links) {
+  for (guint i = 0; i < part->faults->len; i++) {
+    const OrrFault *fault = &g_array_index(part->faults, OrrFault, i);
+    orr_program_fault(merged, fault->at_s, links[fault->link], fault->factor);
+  }
+}
+
+static void merge_slowdowns(OrrProgram *merged, const OrrProgram *part, guint32 first_lane) {
+  for (guint i = 0; i < part->slowdowns->len; i++) {
+    const OrrSlowdown *slow = &g_array_index(part->slowdowns, OrrSlowdown, i);
+    orr_program_slow_lane(merged, slow->at_s, first_lane + slow->lane, slow->factor);
+  }
+}
+
+static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known, OrrProgramOffset *offset) {
+  const guint32 first_event = merged->n_events;
+  *offset = (OrrProgramOffset){merged->lanes->len, merged->streams->len, merged->comms->len, merged->labels->len};
+  g_autofree guint32 *links = merge_links(merged, part, known);
+  merge_comms(merged, part->program, merge_paths(merged, part->program, links));
+  merge_labels(merged, part->program);
+  merge_lanes(merged, part);
+  merge_faults(merged, part->program, links);
+  merge_slowdowns(merged, part->program, offset->first_lane);
+  merged->n_events += part->program->n_events;
+  merged->n_lost += part->program->n_lost;
+  for (guint i = 0; i < part->program->streams->len; i++)
+    merge_stream(merged, &g_array_index(part->program->streams, OrrStream, i), offset, first_event);
+}
+
+/* The first stream of each lane of @part waits for its start. */
+static void delay_part(OrrProgram *merged, const OrrProgramPart *part, const OrrProgramOffset *offset) {
+  if (part->start_s <= 0) return;
+  const OrrLabel idle = {"not started", "idle"};
+  const OrrOp wait = {.duration_s = part->start_s, .label = merged->labels->len, .tag = -1, .kind = ORR_OP_WORK};
+  g_array_append_val(merged->labels, idle);
+  g_autofree gboolean *seen = g_new0(gboolean, part->program->lanes->len + 1);
+  for (guint i = 0; i < part->program->streams->len; i++) {
+    OrrStream *stream = &g_array_index(merged->streams, OrrStream, offset->first_stream + i);
+    gboolean *is_delayed = &seen[stream->lane - offset->first_lane];
+    if (!*is_delayed) g_array_prepend_val(stream->ops, wait);
+    *is_delayed = TRUE;
+  }
+}
+
+OrrProgram *orr_program_merge(const OrrProgramPart *parts, guint n, OrrProgramOffset *ret_offsets) {
+  OrrProgram *merged = orr_program_new();
+  g_autoptr(GHashTable) known = g_hash_table_new(g_direct_hash, g_direct_equal);
+  for (guint i = 0; i < n; i++) merge_part(merged, &parts[i], known, &ret_offsets[i]);
+  for (guint i = 0; i < n; i++) delay_part(merged, &parts[i], &ret_offsets[i]);
+  return merged;
+}

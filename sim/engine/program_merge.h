@@ -1,0 +1,31 @@
+/*
+ * program_merge.h - several programs as one: jobs that run at the same time and have nothing in common but links.
+ */
+#ifndef ORR_PROGRAM_MERGE_H
+#define ORR_PROGRAM_MERGE_H
+
+#include "sim/engine/program.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const char *name;          /* before its lanes' names: "NAME: stage 0, replica 0" */
+  const OrrProgram *program; /* sealed or not */
+  const guint32 *links;      /* of each of its links the number of the thing it stands for: equal numbers, one link */
+  double start_s;            /* no op of its lanes' first streams runs before */
+} OrrProgramPart;
+
+/* Where a part's things begin in the merged program: its lane l is lane first_lane + l there, and so on. Labels too;
+ * the wait for a start has a label of its own, the merged program's last ones (category "idle"). */
+typedef struct {
+  guint32 first_lane, first_stream, first_comm, first_label;
+} OrrProgramOffset;
+
+/* A new program, not sealed, with the parts side by side. @ret_offsets has room for @n. Bandwidths of a link that
+ * several parts know are equal (they are of one fabric); the first part's counts. Faults come along, on time since the
+ * start. */
+OrrProgram *orr_program_merge(const OrrProgramPart *parts, guint n, OrrProgramOffset *ret_offsets);
+
+G_END_DECLS
+
+#endif
