@@ -91,7 +91,7 @@ static const OrrField node_fields[] = {
 const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
     "node", "A node: its GPUs, what joins them, and what joins it to others.", OrrNodeShape, node_fields);
 
-static const char *const routing_words[] = {"ideal", "ecmp", NULL};
+const char *const orr_routing_words[] = {"ideal", "ecmp", "adaptive", "static", "valiant", "ugal", NULL};
 
 static const OrrField cluster_fields[] = {
     {.name = "name",
@@ -145,10 +145,17 @@ static const OrrField cluster_fields[] = {
     {.name = "routing",
      .kind = ORR_FIELD_WORD,
      MEMBER(OrrCluster, routing),
-     .words = routing_words,
+     .words = orr_routing_words,
      .fallback = "ideal",
-     .sentence =
-         "ideal: packets spread evenly over all parallel links; ecmp: a seeded hash gives each flow one of them."},
+     .sentence = "How flows share equal routes: ideal and adaptive spread packets over all, ecmp hashes each queue pair "
+                 "to one (seeded), static goes by the destination; valiant and ugal take detours on a dragonfly."},
+    {.name = "queue-pairs",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrCluster, queue_pairs),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .sentence = "Queue pairs a connection is spread over, which ecmp hashes apart (NCCL_IB_QPS_PER_CONNECTION)."},
 };
 
 const OrrFieldTable orr_cluster_table =

@@ -25,7 +25,16 @@ typedef struct {
   gboolean gpudirect_rdma;         /* NICs reach GPU memory; FALSE: data goes through the host's */
 } OrrNodeShape;
 
-typedef enum { ORR_ROUTING_IDEAL, ORR_ROUTING_ECMP } OrrRouting; /* words "ideal", "ecmp" */
+typedef enum { /* see fabric.h */
+  ORR_ROUTING_IDEAL,
+  ORR_ROUTING_ECMP,
+  ORR_ROUTING_ADAPTIVE,
+  ORR_ROUTING_STATIC,
+  ORR_ROUTING_VALIANT,
+  ORR_ROUTING_UGAL
+} OrrRouting;
+
+extern const char *const orr_routing_words[]; /* "ideal", "ecmp", ..., NULL */
 
 typedef struct {
   char *name;
@@ -37,6 +46,7 @@ typedef struct {
   OrrNodeShape node;
   OrrChoice fabric; /* of orr_fabric_registry */
   int routing;      /* OrrRouting */
+  gint64 queue_pairs; /* of a connection: flows that ecmp tells apart */
 } OrrCluster;
 
 extern const OrrFieldTable orr_cluster_table;

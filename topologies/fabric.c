@@ -9,8 +9,9 @@
  *
  * Invariants
  *  1. A route holds each link once, and its first and last link belong to its two ends.
- *  2. The route from a to b has as many links as the one from b to a.
- *  3. The same seed, ends and flow give the same route.
+ *  2. The route from a to b has as many links as the one from b to a, where neither a hash nor the destination
+ *     picks between the cables of two dragonfly groups.
+ *  3. The same seed, ends, flow and path give the same route.
  */
 #include "topologies/fabric.h"
 
@@ -21,12 +22,20 @@
 
 /* To add a kind: one file in fabrics/ with one const OrrFabricKind, a line in each list here (alphabetical), its file
  * in the build, its test in tests/topologies/fabrics/. */
-extern const OrrFabricKind orr_fat_tree, orr_nvlink_domain, orr_rail_optimized;
+extern const OrrFabricKind orr_clos_tree, orr_custom, orr_dragonfly, orr_dragonfly_plus, orr_fat_tree, orr_hyperx,
+    orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus;
 
 static const OrrEntry *const entries[] = {
+    &orr_clos_tree.entry,
+    &orr_custom.entry,
+    &orr_dragonfly.entry,
+    &orr_dragonfly_plus.entry,
     &orr_fat_tree.entry,
+    &orr_hyperx.entry,
     &orr_nvlink_domain.entry,
+    &orr_rail_only.entry,
     &orr_rail_optimized.entry,
+    &orr_torus.entry,
     NULL,
 };
 
@@ -73,6 +82,29 @@ static gboolean check_domains(const OrrFabric *fabric, GError **error) {
   return TRUE;
 }
 
+/* What a fabric without links between rails, and routing with detours, ask of the machine. */
+static gboolean check_routing(const OrrFabric *fabric, GError **error) {
+  const OrrCluster *cluster = fabric->cluster;
+  const gboolean detours = cluster->routing == ORR_ROUTING_VALIANT || cluster->routing == ORR_ROUTING_UGAL;
+  if (detours && (!fabric->plan || !fabric->kind->detour)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "routing %s takes detours through other groups, which fabric %s has not: use it on a dragonfly or "
+                "dragonfly-plus, or routing ideal, ecmp, adaptive or static",
+                orr_routing_words[cluster->routing], fabric->kind->entry.name);
+    return FALSE;
+  }
+  const gboolean apart = fabric->plan && fabric->kind->reaches && fabric->n_ports > 1 &&
+                         !fabric->kind->reaches(fabric->plan, 0, 1);
+  if (apart && cluster->node.scale_up_domain % cluster->node.gpus != 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "fabric %s has no links between rails: scale-up-domain (%" G_GINT64_FORMAT
+                ") must hold whole nodes of %" G_GINT64_FORMAT " GPUs, which hand over to each other (PXN)",
+                fabric->kind->entry.name, cluster->node.scale_up_domain, cluster->node.gpus);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean make_plan(OrrFabric *fabric, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
   gint64 built_ports = orr_cluster_n_built_nodes(cluster) * orr_node_shape_n_ports(&cluster->node);
@@ -107,7 +139,8 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
   fabric->n_gpus = orr_cluster_n_nodes(cluster) * node->gpus;
   fabric->n_ports = orr_cluster_n_nodes(cluster) * orr_node_shape_n_ports(node);
   fabric->gpus_per_port = node->nics_per_gpu > 0 && node->nics_per_gpu < 1 ? llround(1 / node->nics_per_gpu) : 1;
-  if (!check_domains(fabric, error) || !make_plan(fabric, error) || !number_links(fabric, error)) return NULL;
+  if (!check_domains(fabric, error) || !make_plan(fabric, error) || !check_routing(fabric, error) ||
+      !number_links(fabric, error)) return NULL;
   return g_steal_pointer(&fabric);
 }
 
@@ -169,46 +202,132 @@ static void append_ends(gint64 base, gint64 src, gint64 dst, GArray *links) {
   g_array_append_vals(links, ends, 2);
 }
 
-/* NIC, switches, NIC. @ret_switches: how many were passed. */
-static double route_out(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, GArray *links,
-                        guint *ret_switches) {
+/* The number whose digits make a route's choices. */
+static guint64 route_hash(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, gint64 dst_port, guint64 flow,
+                          guint path) {
+  const OrrCluster *cluster = fabric->cluster;
+  switch ((OrrRouting)cluster->routing) {
+  case ORR_ROUTING_ECMP:
+    return orr_hash3(fabric->seed, (guint64)src_gpu << 32 | (guint64)dst_gpu, flow * (guint64)cluster->queue_pairs + path);
+  case ORR_ROUTING_STATIC:
+    return (guint64)dst_port;
+  default:
+    return path;
+  }
+}
+
+typedef struct {
+  const OrrFabric *fabric;
+  guint64 flow;
+  guint path;
+  gboolean detour;
+  guint switches; /* returned: how many were passed */
+} Asked;
+
+/* NIC, switches, NIC. */
+static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *links) {
+  const OrrFabric *fabric = asked->fabric;
+  const OrrFabricKind *kind = fabric->kind;
   gint64 src = src_gpu / fabric->gpus_per_port, dst = dst_gpu / fabric->gpus_per_port;
-  guint64 pair = (guint64)src_gpu << 32 | (guint64)dst_gpu;
+  guint64 hash = route_hash(fabric, src_gpu, dst_gpu, dst, asked->flow, asked->path);
   guint32 tx = (guint32)(fabric->nic_base + 2 * src), rx = (guint32)(fabric->nic_base + 2 * dst + 1);
   g_array_append_val(links, tx);
   guint first = links->len;
-  *ret_switches = fabric->kind->route(fabric->plan, src, dst, orr_hash3(fabric->seed, pair, flow), links);
+  asked->switches = (asked->detour ? kind->detour : kind->route)(fabric->plan, src, dst, hash, links);
   for (guint i = first; i < links->len; i++) g_array_index(links, guint32, i) += (guint32)fabric->net_base;
   g_array_append_val(links, rx);
-  return fabric->cluster->node.nic_latency_s + *ret_switches * fabric->kind->switch_latency(fabric->plan);
+  return fabric->cluster->node.nic_latency_s + asked->switches * kind->switch_latency(fabric->plan);
 }
 
-static double route_any(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, GArray *links,
-                        guint *ret_switches) {
+/* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's; @src_gpu itself where it does. */
+static gint64 way_out(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu) {
+  if (!fabric->kind->reaches) return src_gpu;
+  const gint64 domain = fabric->cluster->node.scale_up_domain, first = src_gpu / domain * domain;
+  const gint64 dst = dst_gpu / fabric->gpus_per_port;
+  for (gint64 i = 0; i < domain; i++) {
+    gint64 gpu = first + (src_gpu - first + i) % domain;
+    if (fabric->kind->reaches(fabric->plan, gpu / fabric->gpus_per_port, dst)) return gpu;
+  }
+  return src_gpu; /* refused when the fabric was made */
+}
+
+static double route_any(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *links) {
+  const OrrFabric *fabric = asked->fabric;
   const OrrNodeShape *node = &fabric->cluster->node;
-  *ret_switches = src_gpu != dst_gpu;
+  asked->switches = src_gpu != dst_gpu;
   if (src_gpu == dst_gpu) return 0;
   if (orr_fabric_same_domain(fabric, src_gpu, dst_gpu)) {
     append_ends(0, src_gpu, dst_gpu, links);
     return node->scale_up_latency_s;
   }
-  if (src_gpu / node->gpus == dst_gpu / node->gpus) {
+  if (src_gpu / node->gpus == dst_gpu / node->gpus && !fabric->kind->within_nodes) {
     append_ends(fabric->host_base, src_gpu, dst_gpu, links);
     return node->host_link_latency_s;
   }
-  return route_out(fabric, src_gpu, dst_gpu, flow, links, ret_switches);
+  gint64 out = way_out(fabric, src_gpu, dst_gpu);
+  if (out == src_gpu) return route_out(asked, src_gpu, dst_gpu, links);
+  append_ends(0, src_gpu, out, links);
+  double latency_s = node->scale_up_latency_s + route_out(asked, out, dst_gpu, links);
+  asked->switches++; /* the NVSwitch */
+  return latency_s;
+}
+
+/* Detours are what valiant's routes are; ugal's are asked for by themselves. */
+static gboolean takes_detours(const OrrFabric *fabric) { return fabric->cluster->routing == ORR_ROUTING_VALIANT; }
+
+double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path,
+                       GArray *links) {
+  Asked asked = {.fabric = fabric, .flow = flow, .path = path, .detour = takes_detours(fabric)};
+  return route_any(&asked, src_gpu, dst_gpu, links);
 }
 
 double orr_fabric_route(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, GArray *links) {
-  guint switches = 0;
-  return route_any(fabric, src_gpu, dst_gpu, flow, links, &switches);
+  return orr_fabric_path(fabric, src_gpu, dst_gpu, flow, 0, links);
+}
+
+double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path,
+                         GArray *links) {
+  Asked asked = {.fabric = fabric, .flow = flow, .path = path, .detour = TRUE};
+  return route_any(&asked, src_gpu, dst_gpu, links);
+}
+
+static guint count_paths(const OrrFabric *fabric, guint (*count)(gconstpointer)) {
+  return fabric->plan && count ? MAX(count(fabric->plan), 1) : 1;
+}
+
+guint orr_fabric_n_paths(const OrrFabric *fabric) {
+  switch ((OrrRouting)fabric->cluster->routing) {
+  case ORR_ROUTING_ECMP:
+    return (guint)fabric->cluster->queue_pairs;
+  case ORR_ROUTING_STATIC:
+    return 1;
+  case ORR_ROUTING_VALIANT:
+    return count_paths(fabric, fabric->kind->n_detours);
+  default:
+    return count_paths(fabric, fabric->kind->n_paths);
+  }
+}
+
+guint orr_fabric_n_detours(const OrrFabric *fabric) {
+  if (fabric->cluster->routing != ORR_ROUTING_UGAL || !fabric->plan) return 0;
+  return fabric->kind->n_detours ? fabric->kind->n_detours(fabric->plan) : 0;
+}
+
+gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {
+  if (!fabric->plan || !fabric->kind->shape) return FALSE;
+  fabric->kind->shape(fabric->plan, ret_shape);
+  return ret_shape[0] * ret_shape[1] * ret_shape[2] == orr_fabric_n_gpus(fabric);
+}
+
+guint orr_fabric_diameter(const OrrFabric *fabric) {
+  return fabric->plan ? fabric->kind->diameter(fabric->plan) : 1;
 }
 
 guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu) {
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  guint switches = 0;
-  route_any(fabric, src_gpu, dst_gpu, 0, links, &switches);
-  return switches;
+  Asked asked = {.fabric = fabric};
+  route_any(&asked, src_gpu, dst_gpu, links);
+  return asked.switches;
 }
 
 /* --- Description --- */

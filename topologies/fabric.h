@@ -8,9 +8,16 @@
  *    +-- host tx/rx -- PCIe                         else, both in one node: host tx(src), host rx(dst)
  *    +-- NIC tx/rx -- leaf -- spine -- core ...     else: NIC tx(src), switch links up and down, NIC rx(dst)
  *
- * A switch level's parallel links between two switches are either one trunk of their summed bandwidth (routing: ideal,
- * packets are spread over all) or single links of which a flow takes one by a seeded hash of (src, dst, flow): ecmp.
  * Bandwidths are what large messages reach: nominal * efficiency.
+ *
+ * A flow takes orr_fabric_n_paths routes at once, an equal share of it each. Which ones, the cluster's routing says:
+ *
+ *   ideal     packets are spread evenly over all shortest routes; parallel links of a Clos are then one trunk
+ *   adaptive  the same, at the share of switch links that adaptive routing reaches (transport.h)
+ *   ecmp      a seeded hash of (src, dst, flow, queue pair) picks one shortest route for each of `queue-pairs`
+ *   static    destination mod k: one shortest route, the same for all who send to that port (InfiniBand's tables)
+ *   valiant   spread over detours through every other group of a dragonfly, then on to the receiver
+ *   ugal      shortest or detour, whichever split leaves the busiest link of the collective the least to carry
  *
  * The kinds of scale-out fabric are entries (topologies/fabrics/, one file each), see OrrFabricKind.
  */
@@ -42,15 +49,28 @@ typedef struct {
   gpointer (*plan)(const OrrCluster *cluster, const void *params, gint64 n_ports, double port_bytes_per_s, GError **error);
   void (*plan_free)(gpointer plan);
   gint64 (*n_links)(gconstpointer plan); /* switch-to-switch links; numbered from 0 here */
-  /* Appends the switch-to-switch links from port to port; returns the number of switches passed. @hash picks among
-   * parallel links under ecmp. */
+  /* Whether a port reaches another through this fabric; NULL: always. Where it does not (rail-only), traffic first
+   * crosses to a GPU of its own domain that does, as NCCL's PXN. */
+  gboolean (*reaches)(gconstpointer plan, gint64 src_port, gint64 dst_port);
+  /* Appends the switch-to-switch links of one shortest route from port to port; returns the number of switches passed.
+   * The digits of @hash, in mixed radix, make its choices. */
   guint (*route)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links /* of guint32 */);
+  /* The same through a group that is neither's; NULL: the fabric has no such routes. Without a third group: route. */
+  guint (*detour)(gconstpointer plan, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links);
+  /* How many hashes, 0, 1, ..., spread a flow evenly over all its routes; NULL: 1 (trunks). */
+  guint (*n_paths)(gconstpointer plan);
+  guint (*n_detours)(gconstpointer plan);
   double (*link_bandwidth)(gconstpointer plan, gint64 link);
   char *(*link_name)(gconstpointer plan, gint64 link);
   double (*switch_latency)(gconstpointer plan); /* seconds a switch adds */
   void (*levels)(gconstpointer plan, GArray *levels /* of OrrFabricLevel; names newly allocated */);
   /* Closed form: the bisection bandwidth in bytes/s, one direction, that the plan must show. */
   double (*bisection)(gconstpointer plan);
+  /* Closed form: the most switches that a shortest route passes between two ports of a full fabric. */
+  guint (*diameter)(gconstpointer plan);
+  /* A torus: its sizes, 1 where it has fewer axes; NULL for the others. */
+  void (*shape)(gconstpointer plan, gint64 ret_shape[3]);
+  gboolean within_nodes; /* GPUs of a node meet over the fabric too, unless they share a scale-up domain */
 } OrrFabricKind;
 
 extern const OrrRegistry orr_fabric_registry;
@@ -74,9 +94,21 @@ gboolean orr_fabric_gpudirect(const OrrFabric *fabric);                         
  * tells flows between the same ends apart (queue pairs). src == dst: no links, 0. */
 double orr_fabric_route(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, GArray *links);
 
+/* The routes that a flow is spread over, an equal share each: orr_fabric_route is path 0. Inside a node all are equal. */
+guint orr_fabric_n_paths(const OrrFabric *fabric);
+double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path, GArray *links);
+
+/* Under ugal, the detours that a flow may take instead; 0 under any other routing. */
+guint orr_fabric_n_detours(const OrrFabric *fabric);
+double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path, GArray *links);
+
+/* The sizes of a torus that the job fills (1 where it has fewer axes), chip x + X (y + Y z); FALSE: it is none. */
+gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);
+
 /* For `orrery describe cluster`. Levels: GArray of OrrFabricLevel, free with g_array_unref (names freed with it). */
 GArray *orr_fabric_levels(const OrrFabric *fabric);
 double orr_fabric_bisection(const OrrFabric *fabric);
+guint orr_fabric_diameter(const OrrFabric *fabric); /* most switches on a shortest route, by closed form */
 guint orr_fabric_hops(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu); /* switches passed; 1 in a node */
 
 /* A dozen aligned lines: counts, bandwidths, a table of levels, bisection bandwidth, hops from GPU 0. Newly allocated. */

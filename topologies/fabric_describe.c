@@ -87,7 +87,7 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   add_scale_up(text, cluster);
   add_nic(text, cluster);
   g_string_append_printf(text, LABEL "%s, routing %s\n", "fabric", cluster->fabric.entry->name,
-                         cluster->routing == ORR_ROUTING_IDEAL ? "ideal" : "ecmp");
+                         orr_routing_words[cluster->routing]);
   add_levels(text, fabric);
   g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection", bisection);
   add_hops(text, fabric);

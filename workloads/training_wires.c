@@ -5,6 +5,8 @@
  * handing over activations) are one communication: their plans have the same phases, and a link that several of them
  * cross is loaded by the sum of their weights. Exact where the groups are in lock-step, which is what a lane means.
  */
+#include <math.h>
+
 #include "sim/base/random.h"
 #include "workloads/training_private.h"
 
@@ -129,17 +131,31 @@ static gboolean are_alike(const GPtrArray *plans) {
   return TRUE;
 }
 
-/* Rings over groups that lie differently in their nodes move different unit flows (one ring, or one a NIC): brought to
- * the smallest unit, the others' weights are multiples of it. */
-static void level_rings(GPtrArray *plans) {
-  double unit = G_MAXDOUBLE;
-  for (guint i = 0; i < plans->len; i++) {
-    const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
-    unit = MIN(unit, g_array_index(plan->phases, OrrCollectivePhase, 0).bytes);
+static OrrCollectivePhase *first_phase(const GPtrArray *plans, guint i) {
+  const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
+  return &g_array_index(plan->phases, OrrCollectivePhase, 0);
+}
+
+static gboolean is_multiple(double bytes, double unit) { return fabs(bytes / unit - round(bytes / unit)) < 1e-6; }
+
+/* The largest that the phases of all plans are multiples of: a part of the smallest. */
+static double common_unit(const GPtrArray *plans) {
+  double least = G_MAXDOUBLE;
+  for (guint i = 0; i < plans->len; i++) least = MIN(least, first_phase(plans, i)->bytes);
+  for (guint parts = 1; parts <= 64; parts++) {
+    gboolean fits = TRUE;
+    for (guint i = 0; i < plans->len; i++) fits = fits && is_multiple(first_phase(plans, i)->bytes, least / parts);
+    if (fits) return least / parts;
   }
+  return least;
+}
+
+/* Rings over groups that lie differently in their nodes move different unit flows (one ring, or one a NIC; parts of one
+ * where it is spread over routes): brought to one unit, of which all are multiples. */
+static void level_rings(GPtrArray *plans) {
+  const double unit = common_unit(plans);
   for (guint i = 0; i < plans->len; i++) {
-    const OrrCollectivePlan *plan = g_ptr_array_index(plans, i);
-    OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, 0);
+    OrrCollectivePhase *phase = first_phase(plans, i);
     const guint32 multiple = (guint32)(phase->bytes / unit + 0.5);
     for (guint u = 0; u < phase->n_uses; u++) phase->uses[u].weight *= multiple;
     phase->bytes = unit;

@@ -134,6 +134,40 @@ static void test_sizes(void) {
   });
 }
 
+/* Fabrics that cannot be built. 560 nodes of 8 unless max-nodes says otherwise. */
+static void test_fabrics(void) {
+#define FABRIC(text_) "gpus: 4", "gpus: 4, max-nodes: 2, fabric: {" text_ "}"
+  assert_changes((const Change[]){
+      {FABRIC("kind: custom, hosts: [{switch: a, ports: 8}, {switch: b, ports: 8}], cables: [{from: a, to: s}]"),
+       "wrong.yaml:3:10: error: fabric custom: for max-nodes, 2: no way leads from a to b: the fabric must be connected"},
+      {FABRIC("kind: custom, hosts: [{switch: a, ports: 15}]"), "hosts names 15 ports, but the machine has 16 NIC ports"},
+      {FABRIC("kind: custom, hosts: [{switch: a, ports: 16}], cables: [{from: a, to: a}]"), "joins switch 'a' to itself"},
+      {FABRIC("kind: custom, radix: 16, hosts: [{switch: a, ports: 16}], cables: [{from: a, to: b}]"),
+       "switch 'a' has 17 ports in use, but radix is 16"},
+      {FABRIC("kind: dragonfly, hosts-per-router: 40"), "needs 87 ports, but radix is 64"},
+      {FABRIC("kind: dragonfly, groups: 600"), "600 groups, but 32 routers of 16 global cables reach at most 512 others"},
+      {FABRIC("kind: dragonfly-plus, hosts-per-leaf: 60"), "a leaf with 60 NICs and 10 spines needs 70 ports"},
+      {FABRIC("kind: dragonfly-plus, global-per-spine: 60"), "needs 70 ports, but radix is 64"},
+      {FABRIC("kind: hyperx, shape: 64x64"), "needs 134 ports, but radix is 64"},
+      {FABRIC("kind: hyperx, shape: 1x1"), "shape 1x1 has 1 switches of 8 ports, but 16 ports are needed"},
+      {FABRIC("kind: hyperx, shape: 4y4"), "shape is '4y4': it must be 1 to 4 whole numbers"},
+      {FABRIC("kind: torus, shape: 3x3"), "16 chips are no whole number of slices of 3x3 (9 chips)"},
+      {FABRIC("kind: torus, shape: 4x8"), "16 chips do not fill a slice of 4x8 (32 chips)"},
+      {FABRIC("kind: torus, shape: 2x1x1"), "the job has 4 chips, a slice of 2x1x1 has 2, and no links lead from slice"},
+      {FABRIC("kind: torus, shape: 4x4, twisted: true"), "shape 4x4 cannot be twisted: its axes must be a and 2a"},
+      {FABRIC("kind: clos, down: 4x4, oversubscription: 0.5"), "oversubscription is '0.5': it must be at most 1 ratios"},
+      {FABRIC("kind: clos, down: 4x4, oversubscription: 1x7"), "oversubscription is '1x7': it must be at most 1 ratios"},
+      {FABRIC("kind: clos, down: 4x2"), "down: 4x2 joins 8 ports, but 16 are needed"},
+      {FABRIC("kind: clos, down: 8x2, radix: 12"), "a switch of level 1 with 8 links down and 8 up needs 16 ports"},
+      {FABRIC("kind: fat-tree, oversubscription: 0.5"), "'oversubscription' must be between 1 and 1000"},
+      {"gpus: 4", "gpus: 4, routing: valiant", "use it on a dragonfly"},
+      {"gpus: 4", "gpus: 4, node: {scale-up-domain: 4}, fabric: {kind: rail-only, levels: 3, nodes-per-leaf: 32}",
+       "scale-up-domain (4) must hold whole nodes of 8 GPUs"},
+      {NULL, NULL, NULL},
+  });
+#undef FABRIC
+}
+
 static void test_names(void) {
   assert_changes((const Change[]){
       {"dgx-a100-superpod", "dgx-a100-superpot", "did you mean 'dgx-a100-superpod'?"},
@@ -141,6 +175,7 @@ static void test_names(void) {
       {"{layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}", "gpt3-175", "did you mean 'gpt3-175b'?"},
       {"gpus: 4", "gpus: 4, device: h100-sxn", "did you mean 'h100-sxm'?"},
       {"gpus: 4", "gpus: 4, fabric: fat-tre", "did you mean 'fat-tree'?"},
+      {"gpus: 4", "gpus: 4, fabric: {kind: torus, shap: 4x4}", "did you mean 'shape'?"},
       {"gpus: 4", "gpus: 4, routing: ecpm", "did you mean 'ecmp'?"},
       {"kind: training", "kind: trainign", "did you mean 'training'?"},
       {"kind: 1f1b", "kind: 1f1bb", "did you mean '1f1b'?"},
@@ -236,6 +271,7 @@ static void add_tests(void) {
   g_test_add_func("/bad-input/units", test_units);
   g_test_add_func("/bad-input/ranges", test_ranges);
   g_test_add_func("/bad-input/sizes", test_sizes);
+  g_test_add_func("/bad-input/fabrics", test_fabrics);
   g_test_add_func("/bad-input/names", test_names);
   g_test_add_func("/bad-input/base-circle", test_base_circle);
   g_test_add_func("/bad-input/files", test_files);

@@ -7,16 +7,50 @@ typedef struct {
   const char *kind, *fabric, *domain;
 } Shape;
 
+#define CUSTOM                                                                                                         \
+  "{kind: custom, hosts: [{switch: a, ports: 16}, {switch: b, ports: 16}, {switch: c, ports: 16}], "                   \
+  "cables: [{from: a, to: s, count: 2}, {from: b, to: s, count: 2}, {from: c, to: s, bandwidth: 20 GB/s}, "            \
+  "{from: a, to: t, count: 2}, {from: b, to: t, count: 2}, {from: c, to: t, bandwidth: 20 GB/s}]}"
+
 static const Shape shapes[] = {
+    {"clos", "{kind: clos, down: 4x4x4, oversubscription: 2x2}", "4"},
+    {"clos", "{kind: clos, down: 2x3x4x2, radix: 12, planes: 2}", "4"},
+    {"clos", "{kind: clos, down: 48}", "4"},
+    {"custom", CUSTOM, "4"},
+    {"dragonfly", "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 2}", "4"},
+    {"dragonfly", "{kind: dragonfly, hosts-per-router: 3, routers-per-group: 4, global-per-router: 3}", "2"},
+    {"dragonfly-plus",
+     "{kind: dragonfly-plus, hosts-per-leaf: 4, leaves-per-group: 2, spines-per-group: 2, "
+     "global-per-spine: 5}",
+     "4"},
     {"fat-tree", "{kind: fat-tree, radix: 12}", "4"},
     {"fat-tree", "{kind: fat-tree, levels: 3, radix: 8}", "4"},
     {"fat-tree", "{kind: fat-tree, levels: 3, radix: 8, oversubscription: 3, core-oversubscription: 2}", "2"},
+    {"hyperx", "{kind: hyperx, shape: 4x3, hosts-per-switch: 4}", "4"},
+    {"hyperx", "{kind: hyperx, shape: 2x3x2, hosts-per-switch: 4, cables: 2}", "2"},
     {"nvlink-domain", "{kind: nvlink-domain, scale-out: {kind: fat-tree, levels: 3, radix: 8}}", "8"},
+    {"rail-only", "{kind: rail-only, radix: 64}", "4"},
+    {"rail-only", "{kind: rail-only, radix: 8, nodes-per-leaf: 4}", "8"},
     {"rail-optimized", "{kind: rail-optimized, radix: 24, nodes-per-group: 3}", "4"},
     {"rail-optimized", "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
+    {"torus", "{kind: torus, shape: 4x4x3}", "1"},
+    {"torus", "{kind: torus, shape: 6x8}", "1"},
 };
 
 enum { N_NODES = 12, N_GPUS = 48 };
+
+/* What a fixture of @shape is made of; a domain of 8 spans nodes. */
+#define SHAPED(shape_, routing_)                                                                                       \
+  "nodes", "12", "node.scale-up-domain", (shape_).domain, "fabric", in_domains(&(shape_), buffer), "routing", (routing_)
+
+/* rail-only with a domain over two nodes stands inside nvlink-domain. */
+static const char *in_domains(const Shape *shape, char buffer[1024]) {
+  if (strcmp(shape->kind, "rail-only") != 0 || strcmp(shape->domain, "8") != 0) return shape->fabric;
+  g_snprintf(buffer, 1024, "{kind: nvlink-domain, scale-out: %s}", shape->fabric);
+  return buffer;
+}
+
+static gboolean takes_every_routing(const Shape *shape) { return g_str_has_prefix(shape->kind, "dragonfly"); }
 
 static void test_every_kind_has_a_shape(void) {
   for (const OrrEntry *const *entry = orr_fabric_registry.entries; *entry; entry++) {
@@ -30,37 +64,101 @@ static void test_every_kind_has_a_shape(void) {
   }
 }
 
-static void check_pair(const ClusterFixture *fixture, gint64 src, gint64 dst) {
+/* Whether the ends meet without the fabric. */
+static gboolean is_near(const ClusterFixture *fixture, gint64 src, gint64 dst) {
+  const OrrFabricKind *kind = (const OrrFabricKind *)fixture->cluster.fabric.entry;
+  return orr_fabric_same_domain(fixture->fabric, src, dst) || (src / 4 == dst / 4 && !kind->within_nodes);
+}
+
+static double switch_latency(const ClusterFixture *fixture) {
+  const char *kind = fixture->cluster.fabric.entry->name;
+  return strcmp(kind, "torus") == 0 ? 100e-9 : strcmp(kind, "dragonfly") == 0 ? 350e-9 : 150e-9;
+}
+
+/* What NVLink adds where the sender's NIC does not reach the receiver's (rail-only). */
+static gboolean crosses_rails(ClusterFixture *fixture, GArray *links) {
+  const char *kind = orr_fabric_link_kind(fixture->fabric, g_array_index(links, guint32, 0));
+  if (strcmp(kind, "scale-up") != 0) return FALSE;
+  g_array_remove_range(links, 0, 2);
+  return TRUE;
+}
+
+static guint check_pair(ClusterFixture *fixture, gint64 src, gint64 dst) {
   g_autoptr(GArray) there = g_array_new(FALSE, FALSE, sizeof(guint32));
   g_autoptr(GArray) back = g_array_new(FALSE, FALSE, sizeof(guint32));
   double latency_s = orr_fabric_route(fixture->fabric, src, dst, 3, there);
-  assert_near(orr_fabric_route(fixture->fabric, dst, src, 3, back), latency_s);
-  g_assert_cmpuint(there->len, ==, back->len);
-  if (src == dst || orr_fabric_same_domain(fixture->fabric, src, dst) || src / 4 == dst / 4) {
+  double back_s = orr_fabric_route(fixture->fabric, dst, src, 3, back);
+  if (src == dst || is_near(fixture, src, dst)) {
     g_assert_cmpuint(there->len, ==, src == dst ? 0 : 2);
-    return;
+    return 1;
   }
-  guint switches = fixture_check_route(fixture, src, dst, 3);
-  assert_near(latency_s, 10e-6 + switches * 150e-9); /* the fixture's NIC, the default switch */
+  gboolean crosses = crosses_rails(fixture, there);
+  guint switches = fixture_check_links(fixture, there);
+  assert_near(latency_s, 10e-6 + switches * switch_latency(fixture) + crosses * 1e-6);
+  const gboolean by_ends =
+      fixture->cluster.routing == ORR_ROUTING_ECMP || fixture->cluster.routing == ORR_ROUTING_STATIC;
+  if (by_ends || crosses) return switches; /* what picks differs by direction: another cable of two groups */
+  g_assert_cmpuint(there->len, ==, back->len);
+  assert_near(back_s, latency_s);
+  return switches;
+}
+
+/* Between all pairs; the most switches that are passed are what the closed form says. */
+static void check_all_pairs(ClusterFixture *fixture) {
+  guint most = 0;
+  for (gint64 src = 0; src < N_GPUS; src++)
+    for (gint64 dst = 0; dst < N_GPUS; dst++) {
+      guint switches = check_pair(fixture, src, dst);
+      most = MAX(most, switches);
+    }
+  g_assert_cmpuint(most, <=, orr_fabric_diameter(fixture->fabric));
+  if (fixture->cluster.routing == ORR_ROUTING_ECMP) g_assert_cmpuint(most, ==, orr_fabric_diameter(fixture->fabric));
 }
 
 static void test_routes(void) {
+  static const char *const routings[] = {"ideal", "ecmp", "adaptive", "static"};
+  char buffer[1024];
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
-    for (int ecmp = 0; ecmp < 2; ecmp++) {
-      FIXTURE(fixture, 5, "nodes", "12", "node.scale-up-domain", shapes[i].domain, "fabric", shapes[i].fabric,
-              "routing", ecmp ? "ecmp" : "ideal");
-      for (gint64 src = 0; src < N_GPUS; src++)
-        for (gint64 dst = 0; dst < N_GPUS; dst++) check_pair(&fixture, src, dst);
+    for (guint r = 0; r < G_N_ELEMENTS(routings); r++) {
+      FIXTURE(fixture, 5, SHAPED(shapes[i], routings[r]));
+      check_all_pairs(&fixture);
+    }
+}
+
+/* Every path that a flow is spread over is a route, and detours are, too; no detour passes more than twice the most of
+ * a shortest one. */
+static void check_paths(const ClusterFixture *fixture, gint64 src, gint64 dst) {
+  for (guint path = 0; path < orr_fabric_n_paths(fixture->fabric); path++) {
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+    orr_fabric_path(fixture->fabric, src, dst, 1, path, links);
+    if (!is_near(fixture, src, dst)) fixture_check_links(fixture, links);
+  }
+  for (guint path = 0; path < orr_fabric_n_detours(fixture->fabric); path++) {
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+    orr_fabric_detour(fixture->fabric, src, dst, 1, path, links);
+    if (!is_near(fixture, src, dst))
+      g_assert_cmpuint(fixture_check_links(fixture, links), <, 2 * orr_fabric_diameter(fixture->fabric));
+  }
+}
+
+static void test_spread_routes(void) {
+  static const char *const routings[] = {"ideal", "valiant", "ugal"};
+  char buffer[1024];
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
+    for (guint r = 0; r < (takes_every_routing(&shapes[i]) ? 3 : 1); r++) {
+      if (strcmp(shapes[i].kind, "rail-only") == 0) continue; /* crossing rails is checked above */
+      FIXTURE(fixture, 5, SHAPED(shapes[i], routings[r]));
+      for (gint64 dst = 1; dst < N_GPUS; dst += 3) check_paths(&fixture, 0, dst);
     }
 }
 
 /* Under ideal routing a level is fewer, wider links: both ways together they carry what the single links do. */
 static void test_trunks_carry_the_same(void) {
+  char buffer[1024];
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
     double carried[2] = {0, 0};
     for (int ecmp = 0; ecmp < 2; ecmp++) {
-      FIXTURE(fixture, 5, "nodes", "12", "node.scale-up-domain", shapes[i].domain, "fabric", shapes[i].fabric,
-              "routing", ecmp ? "ecmp" : "ideal");
+      FIXTURE(fixture, 5, SHAPED(shapes[i], ecmp ? "ecmp" : "ideal"));
       for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
         carried[ecmp] += orr_fabric_link_bandwidth(fixture.fabric, link);
     }
@@ -68,10 +166,35 @@ static void test_trunks_carry_the_same(void) {
   }
 }
 
-static void test_names_are_unique(void) {
+/* Cables as they are told are the links as they are simulated, both ways. */
+static void test_levels_count_all_links(void) {
+  char buffer[1024];
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
-    FIXTURE(fixture, 5, "nodes", "12", "node.scale-up-domain", shapes[i].domain, "fabric", shapes[i].fabric, "routing",
-            "ecmp");
+    FIXTURE(fixture, 5, SHAPED(shapes[i], "ecmp"));
+    g_autoptr(GArray) levels = orr_fabric_levels(fixture.fabric);
+    double told = 0, simulated = 0;
+    gint64 cables = 0, links = 0;
+    for (guint l = 0; l < levels->len; l++) {
+      const OrrFabricLevel *level = &g_array_index(levels, OrrFabricLevel, l);
+      if (strcmp(level->name, "gpu-nvlink") == 0 || strcmp(level->name, "nic-leaf") == 0) continue;
+      told += 2 * (double)level->links * level->link_bytes_per_s;
+      cables += level->links;
+    }
+    for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++) {
+      if (strcmp(orr_fabric_link_kind(fixture.fabric, link), "fabric") != 0) continue;
+      simulated += orr_fabric_link_bandwidth(fixture.fabric, link);
+      links++;
+    }
+    if (links == 2 * orr_fabric_n_gpus(fixture.fabric) && cables == 0) continue; /* a leaf that joins all */
+    g_assert_cmpint(links, ==, 2 * cables);
+    g_assert_cmpfloat_with_epsilon(told, simulated, simulated * 1e-12 + 1e-9);
+  }
+}
+
+static void test_names_are_unique(void) {
+  char buffer[1024];
+  for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+    FIXTURE(fixture, 5, SHAPED(shapes[i], "ecmp"));
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
       g_assert_true(g_hash_table_add(seen, orr_fabric_link_name(fixture.fabric, link)));
@@ -190,6 +313,8 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/fabric/every-kind-has-a-shape", test_every_kind_has_a_shape);
   g_test_add_func("/fabric/routes", test_routes);
+  g_test_add_func("/fabric/spread-routes", test_spread_routes);
+  g_test_add_func("/fabric/levels-count-all-links", test_levels_count_all_links);
   g_test_add_func("/fabric/trunks-carry-the-same", test_trunks_carry_the_same);
   g_test_add_func("/fabric/names-are-unique", test_names_are_unique);
   g_test_add_func("/fabric/ecmp/seed", test_ecmp_follows_the_seed);

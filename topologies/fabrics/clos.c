@@ -6,7 +6,8 @@
  *  2. Every link id below orr_clos_n_links has one direction and one pair of switches (or of bundles).
  *  3. A route goes up as often as it comes down; a link appears in it once.
  *  4. Under ecmp the digits of one 64-bit hash, in mixed radix, make all of a route's choices: uniform and independent
- *     to about radix^4 / 2^64.
+ *     to about radix^4 / 2^64. By destination (static) the digits are the port's: mod links up at the leaf, what is
+ *     left at the spine, and the same on the way down.
  */
 #include "topologies/fabrics/clos.h"
 
@@ -28,7 +29,8 @@ OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params
       .link_bytes_per_s = nominal * cluster->node.nic_efficiency,
       .port_links = MAX(1, llround(cluster->node.nics_per_gpu)),
       .stride = 1,
-      .ideal = cluster->routing == ORR_ROUTING_IDEAL,
+      .ideal = cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE,
+      .by_destination = cluster->routing == ORR_ROUTING_STATIC,
   };
 }
 
@@ -262,9 +264,10 @@ static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 own
 static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gint64 spine, guint64 *hash,
                          GArray *links) {
   gint64 peers = clos->spines / clos->core_groups, parallel = clos->spine_up / clos->cores;
+  guint64 mine = *hash; /* by destination, the cable down is the destination's too, not what is left of its digits */
   gint64 up = draw(hash, clos->spine_up);
   gint64 dst_spine = core_group(clos, spine) * peers + draw(hash, peers);
-  gint64 down = up / parallel * parallel + draw(hash, parallel);
+  gint64 down = up / parallel * parallel + draw(clos->spec.by_destination ? &mine : hash, parallel);
   append(clos, TRUE, FALSE, src_pod, spine * clos->spine_up + up, links);
   append(clos, TRUE, TRUE, dst_pod, dst_spine * clos->spine_up + down, links);
   return dst_spine;
@@ -274,10 +277,12 @@ guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guin
   if (src_leaf == dst_leaf) return 1;
   gint64 src_pod = leaf_pod(clos, src_leaf), dst_pod = leaf_pod(clos, dst_leaf);
   gint64 parallel = clos->leaf_up / clos->spines;
+  guint64 mine = hash;
   gint64 up = draw(&hash, clos->leaf_up), spine = up / parallel;
   append(clos, FALSE, FALSE, src_leaf, up, links);
   if (src_pod != dst_pod) spine = cross_core(clos, src_pod, dst_pod, spine, &hash, links);
-  append(clos, FALSE, TRUE, dst_leaf, spine * parallel + draw(&hash, parallel), links);
+  append(clos, FALSE, TRUE, dst_leaf, spine * parallel + draw(clos->spec.by_destination ? &mine : &hash, parallel),
+         links);
   return src_pod == dst_pod ? 3 : 5;
 }
 
@@ -313,4 +318,10 @@ double orr_clos_bisection(gconstpointer plan) {
   if (clos->pods > 1)
     carried = MIN(carried, (double)(clos->pods * clos->spines * clos->spine_up) * clos->spine_link_bytes_per_s);
   return carried / 2;
+}
+
+guint orr_clos_diameter(gconstpointer plan) {
+  const OrrClos *clos = plan;
+  if (clos->spec.leaves == 1) return 1;
+  return clos->pods > 1 ? 5 : 3;
 }

@@ -89,6 +89,7 @@ typedef struct {
   gint64 stride;         /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
   gint64 leaves_per_pod; /* three levels; 0: as many as the radix allows */
   gboolean ideal;
+  gboolean by_destination; /* static routing: a route's hash is the port that it goes to */
 } OrrClosSpec;
 
 /* The first member of an entry's plan, so that the orr_clos_* below are functions of OrrFabricKind. */
@@ -123,6 +124,8 @@ void orr_clos_levels(gconstpointer plan, GArray *levels);
 /* Half of what the narrowest level carries: min(ports * port, leaves * U1 * link, pods * S * U2 * link) / 2, where a
  * level that joins nothing (one leaf, one pod) does not count. With full leaves: ports * port / (2 * o1 * o2). */
 double orr_clos_bisection(gconstpointer plan);
+
+guint orr_clos_diameter(gconstpointer plan); /* 1, 3 or 5 switches */
 
 G_END_DECLS
 

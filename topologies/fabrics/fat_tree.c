@@ -100,4 +100,5 @@ const OrrFabricKind orr_fat_tree = {
     .switch_latency = orr_clos_switch_latency,
     .levels = orr_clos_levels,
     .bisection = orr_clos_bisection,
+    .diameter = orr_clos_diameter,
 };

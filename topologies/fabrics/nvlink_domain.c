@@ -79,6 +79,23 @@ static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64
   return plan->kind->route(plan->plan, src_port, dst_port, hash, links);
 }
 
+/* The scale-out fabric has no detours where its kind has none: fabric.c asks the kind named in the cluster, so that
+ * valiant and ugal are refused here. */
+static gboolean reaches(gconstpointer data, gint64 src_port, gint64 dst_port) {
+  const Plan *plan = data;
+  return !plan->kind->reaches || plan->kind->reaches(plan->plan, src_port, dst_port);
+}
+
+static guint n_paths(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->kind->n_paths ? plan->kind->n_paths(plan->plan) : 1;
+}
+
+static guint diameter(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->kind->diameter(plan->plan);
+}
+
 static double link_bandwidth(gconstpointer data, gint64 link) {
   const Plan *plan = data;
   return plan->kind->link_bandwidth(plan->plan, link);
@@ -112,9 +129,12 @@ const OrrFabricKind orr_nvlink_domain = {
     .plan_free = plan_free,
     .n_links = n_links,
     .route = route,
+    .reaches = reaches,
+    .n_paths = n_paths,
     .link_bandwidth = link_bandwidth,
     .link_name = link_name,
     .switch_latency = switch_latency,
     .levels = levels,
     .bisection = bisection,
+    .diameter = diameter,
 };

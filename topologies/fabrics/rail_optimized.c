@@ -83,6 +83,7 @@ static gint64 port_leaf(const Plan *plan, gint64 port) {
 
 static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
   const Plan *plan = data;
+  if (plan->clos.spec.by_destination) hash /= (guint64)plan->rails; /* ports of one leaf are a node apart */
   return orr_clos_route(&plan->clos, port_leaf(plan, src_port), port_leaf(plan, dst_port), hash, links);
 }
 
@@ -99,4 +100,5 @@ const OrrFabricKind orr_rail_optimized = {
     .switch_latency = orr_clos_switch_latency,
     .levels = orr_clos_levels,
     .bisection = orr_clos_bisection,
+    .diameter = orr_clos_diameter,
 };

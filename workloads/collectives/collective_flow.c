@@ -15,6 +15,9 @@ static const OrrNcclCosts no_costs = {.scale_up_efficiency = 1, .scale_out_effic
 
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context) {
   *flow = (OrrCollectiveFlow){.fabric = context->fabric, .n_slots = INITIAL_SLOTS};
+  flow->n_paths = orr_fabric_n_paths(context->fabric);
+  flow->n_detours = orr_fabric_n_detours(context->fabric);
+  flow->detour_weights = g_array_new(FALSE, TRUE, sizeof(guint32));
   flow->costs = context->costs ? *context->costs : no_costs;
   flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   flow->route = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -23,6 +26,7 @@ void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContex
 
 void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
   g_clear_pointer(&flow->uses, g_array_unref);
+  g_clear_pointer(&flow->detour_weights, g_array_unref);
   g_clear_pointer(&flow->route, g_array_unref);
   g_clear_pointer(&flow->slots, g_free);
 }
@@ -45,15 +49,20 @@ static void index_uses(OrrCollectiveFlow *flow, guint n_slots) {
     *find_slot(flow, g_array_index(flow->uses, OrrLinkUse, i).link) = i + 1;
 }
 
-static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 weight) {
+/* @parts on the shortest routes, @detour_parts on detours. */
+static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guint32 detour_parts) {
   guint32 *slot = find_slot(flow, link);
-  if (*slot) {
-    g_array_index(flow->uses, OrrLinkUse, *slot - 1).weight += weight;
-    return;
+  if (!*slot) {
+    OrrLinkUse use = {.link = link, .weight = 0};
+    g_array_append_val(flow->uses, use);
+    *slot = flow->uses->len;
   }
-  OrrLinkUse use = {.link = link, .weight = weight};
-  g_array_append_val(flow->uses, use);
-  *slot = flow->uses->len;
+  const guint at = *slot - 1;
+  g_array_index(flow->uses, OrrLinkUse, at).weight += parts;
+  if (flow->n_detours > 0) {
+    g_array_set_size(flow->detour_weights, flow->uses->len);
+    g_array_index(flow->detour_weights, guint32, at) += detour_parts;
+  }
   if (flow->uses->len * 2 > flow->n_slots)
     index_uses(flow, flow->n_slots * 2);
 }
@@ -86,14 +95,37 @@ static double step_time(const OrrCollectiveFlow *flow, gboolean is_near) {
   return flow->costs.scale_out_step_s + fill_time(flow, flow->scale_out_fill_bytes);
 }
 
+static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_parts) {
+  for (guint i = 0; parts + detour_parts > 0 && i < flow->route->len; i++)
+    load_link(flow, g_array_index(flow->route, guint32, i), parts, detour_parts);
+}
+
+static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {
+  for (guint path = 0; weight > 0 && path < flow->n_detours; path++) {
+    g_array_set_size(flow->route, 0);
+    orr_fabric_detour(flow->fabric, src, dst, channel, path, flow->route);
+    load_route(flow, 0, weight);
+  }
+}
+
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {
   if (src == dst)
     return 0;
-  g_array_set_size(flow->route, 0);
-  double route_s = orr_fabric_route(flow->fabric, src, dst, channel, flow->route);
-  for (guint i = 0; weight > 0 && i < flow->route->len; i++)
-    load_link(flow, g_array_index(flow->route, guint32, i), weight);
-  return route_s + step_time(flow, orr_fabric_same_domain(flow->fabric, src, dst));
+  const gboolean near = orr_fabric_same_domain(flow->fabric, src, dst);
+  const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain all routes are one */
+  double hop_s = 0;
+  for (guint path = 0; path < n_paths; path++) {
+    g_array_set_size(flow->route, 0);
+    double path_s = orr_fabric_path(flow->fabric, src, dst, channel, path, flow->route);
+    double whole_s = path_s + step_time(flow, near);
+    load_route(flow, near ? weight * flow->n_paths : weight, near ? weight * flow->n_detours : 0);
+    hop_s = MAX(hop_s, whole_s);
+    if (weight == 0)
+      break;
+  }
+  if (!near)
+    add_detours(flow, src, dst, channel, weight);
+  return hop_s;
 }
 
 double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint32 weight) {
@@ -161,10 +193,50 @@ static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase 
                          orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, NULL));
 }
 
+enum { SPLITS = 8 }; /* ugal splits a flow by eighths */
+
+/* Parts of a unit flow, in all, when @detoured eighths of it take detours. */
+static double split_parts(const OrrCollectiveFlow *flow) { return (double)SPLITS * flow->n_paths * flow->n_detours; }
+
+static guint32 split_weight(const OrrCollectiveFlow *flow, guint i, guint detoured) {
+  const guint32 shortest = g_array_index(flow->uses, OrrLinkUse, i).weight;
+  const guint32 detour = g_array_index(flow->detour_weights, guint32, i);
+  return (SPLITS - detoured) * flow->n_detours * shortest + detoured * flow->n_paths * detour;
+}
+
+static double busiest(const OrrCollectiveFlow *flow, guint detoured) {
+  double most = 0;
+  for (guint i = 0; i < flow->uses->len; i++) {
+    guint32 link = g_array_index(flow->uses, OrrLinkUse, i).link;
+    most = MAX(most, split_weight(flow, i, detoured) / orr_fabric_link_bandwidth(flow->fabric, link));
+  }
+  return most;
+}
+
+/* The fewest eighths that leave the busiest link the least to carry; links that nothing is left on go. */
+static void split_detours(OrrCollectiveFlow *flow) {
+  guint best = 0, kept = 0;
+  for (guint detoured = 1; detoured <= SPLITS; detoured++)
+    if (busiest(flow, detoured) < busiest(flow, best) * (1 - 1e-9))
+      best = detoured;
+  for (guint i = 0; i < flow->uses->len; i++) {
+    OrrLinkUse use = {g_array_index(flow->uses, OrrLinkUse, i).link, split_weight(flow, i, best)};
+    if (use.weight > 0)
+      g_array_index(flow->uses, OrrLinkUse, kept++) = use;
+  }
+  g_array_set_size(flow->uses, kept);
+  g_array_set_size(flow->detour_weights, 0);
+}
+
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes, GArray *phases) {
   double base_s = phases->len == 0 ? flow->costs.base_s : 0;
+  double parts = flow->n_paths;
+  if (flow->n_detours > 0) {
+    split_detours(flow);
+    parts = split_parts(flow);
+  }
   OrrCollectivePhase phase = {.latency_s = (base_s + latency_s) * flow->costs.plateau,
-                              .bytes = bytes * divide_weights(flow->uses)};
+                              .bytes = bytes * divide_weights(flow->uses) / parts};
   phase.n_uses = flow->uses->len;
   phase.uses = (OrrLinkUse *)(gpointer)g_array_free(flow->uses, FALSE);
   phase.latency_s += shortfall(flow, &phase);

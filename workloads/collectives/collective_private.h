@@ -38,9 +38,15 @@ void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fa
 void orr_collective_layout_clear(OrrCollectiveLayout *layout);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clear)
 
-/* One phase in the making: edges between GPUs pile up as weights on links. */
+/* One phase in the making: edges between GPUs pile up as weights on links.
+ *
+ * Where the fabric spreads a flow over P routes (orr_fabric_n_paths), a unit flow is P parts, one a route, and weights
+ * count parts. Under ugal detours pile up beside the shortest routes, in parts of their own; when the phase is finished
+ * the split between the two is the one that leaves its busiest link the least to carry. */
 typedef struct {
   const OrrFabric *fabric;
+  guint n_paths, n_detours;
+  GArray *detour_weights; /* of guint32, beside uses: under ugal alone */
   OrrNcclCosts costs;
   double scale_up_fill_bytes, scale_out_fill_bytes; /* what fills a step: see orr_collective_flow_fill */
   GArray *uses;  /* of OrrLinkUse, in the order in which links were first met */

@@ -1,0 +1,341 @@
+/*
+ * clos_tree.c - clos: a folded Clos of one to four levels, given by how many children each level has.
+ *
+ *   level 3         o o o o          one subtree
+ *                  /  |  |  \
+ *   level 2     oo    |   oo         m_3 subtrees, W_2 switches each
+ *              / \       / \
+ *   level 1   o   o     o   o        m_2 leaves a subtree
+ *            ...               m_1 NIC ports a leaf
+ *
+ * An extended generalised fat tree (Oehring, Ibel, Das, Kumar, IPPS 1995) with any oversubscription o_l at each level
+ * but the highest, and parallel cables. A level-l switch has
+ *
+ *   U_l = m_1 ... m_l port / (o_1 ... o_l W_l rate)   links up, rounded, their rate set so that the ratios hold exactly
+ *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as the radix allows
+ *
+ * Way up: a link at each level, by a digit of the hash; the way down to the receiver is then given, but for which of
+ * c_l parallel cables. `planes` builds all of it several times over, each with 1/planes of a NIC's ports (multi-port
+ * NICs): a flow takes one plane under ecmp and static, all of them else.
+ *
+ *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from one) / 2
+ *
+ * Llama 3's 24,576 GPUs: 16 a rack, 192 racks a pod at full bisection, 8 pods at 1:7 (Llama 3 herd of models,
+ * 2024, 3.3.1):
+ *
+ *   fabric: {kind: clos, down: 16x192x8, oversubscription: 1x7, radix: 0}
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "topologies/fabrics/sizes.h"
+#include "topologies/fabric.h"
+
+#define I64 "%" G_GINT64_FORMAT
+
+extern const OrrFabricKind orr_clos_tree;
+
+enum { MOST_LEVELS = 4 };
+
+typedef struct {
+  char *down, *oversubscription;
+  gint64 radix, planes;
+  double link_bytes_per_s, switch_latency_s;
+} Params;
+
+/* What a subtree of one level has. */
+typedef struct {
+  gint64 ports;      /* below it, when full */
+  gint64 subtrees;   /* of this level in the fabric */
+  gint64 switches;   /* W */
+  gint64 up, cables; /* U of a switch, of which `cables` lead to the same switch above */
+  double link_rate;
+  double oversubscription;
+  gint64 base; /* first link id; up first, then down */
+} Level;
+
+typedef struct {
+  const Params *params;
+  Level level[MOST_LEVELS + 1]; /* from 1 */
+  guint n_levels;
+  gint64 n_ports, n_links; /* of a plane */
+  gint64 planes;
+  double port_rate;
+  gboolean trunks, by_destination;
+} Plan;
+
+static const OrrField fields[] = {
+    {.name = "down",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Params, down),
+     .fallback = "32x32",
+     .sentence = "Children at each level, from the leaf up: NIC ports of a leaf, leaves of a pod, ... e.g. 16x192x8."},
+    {.name = "oversubscription",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Params, oversubscription),
+     .fallback = "1",
+     .sentence = "Bandwidth from below over bandwidth up, at each level but the highest, e.g. 1x7; 1 where not given."},
+    {.name = "radix",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, radix),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e6,
+     .sentence = "Ports of every switch; 0: as many as it needs, one cable between any two."},
+    {.name = "planes",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, planes),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .sentence = "Networks of this shape side by side, each with its share of the bandwidth of every NIC."},
+    {.name = "link-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, link_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Nominal rate of a link between switches; 0: a NIC's in this plane."},
+    {.name = "switch-latency",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, switch_latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "150 ns",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence =
+         "Port to port through a switch; vendors give under 150 ns (Quantum-2), Ethernet switches 0.5 to 1 us."},
+};
+
+static const OrrFieldTable params_table = ORR_FIELD_TABLE("clos", "Parameters of the fabric clos.", Params, fields);
+
+/* --- Planning --- */
+
+static gint64 ports_of(const Plan *plan, guint l, const gint64 down[], gint64 port_links) {
+  gint64 below = l == 1 ? down[0] * port_links : down[l - 1] * plan->level[l - 1].cables;
+  return below + plan->level[l].up;
+}
+
+static gint64 links_up(const Plan *plan, guint l, double rate) {
+  const Level *level = &plan->level[l];
+  double from_below = (double)level->ports * plan->port_rate;
+  for (guint i = 1; i <= l; i++) from_below /= plan->level[i].oversubscription;
+  return l == plan->n_levels ? 0 : MAX(1, llround(from_below / (rate * (double)level->switches)));
+}
+
+/* Links of level @l; then the level above gets as few switches as its ports allow. */
+static void plan_level(Plan *plan, guint l, const gint64 down[], double rate) {
+  Level *level = &plan->level[l], *above = level + 1;
+  level->up = links_up(plan, l, rate);
+  double carried = (double)level->ports * plan->port_rate;
+  for (guint i = 1; i <= l; i++) carried /= plan->level[i].oversubscription;
+  if (l == plan->n_levels) return;
+  level->link_rate = carried / (double)(level->switches * level->up);
+  level->cables = 1;
+  for (gint64 cables = level->up; plan->params->radix && cables > 1; cables--) {
+    if (level->up % cables != 0) continue;
+    above->switches = level->switches * level->up / cables;
+    if (down[l] * cables + links_up(plan, l + 1, rate) > plan->params->radix) continue;
+    level->cables = cables;
+    break;
+  }
+  above->switches = level->switches * level->up / level->cables;
+}
+
+static gboolean check_ports(const Plan *plan, const gint64 down[], gint64 port_links, GError **error) {
+  for (guint l = 1; plan->params->radix && l <= plan->n_levels; l++) {
+    gint64 needed = ports_of(plan, l, down, port_links);
+    if (needed <= plan->params->radix) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "a switch of level %u with " I64 " links down and " I64 " up needs " I64 " ports, but radix is " I64, l,
+                needed - plan->level[l].up, plan->level[l].up, needed, plan->params->radix);
+    return FALSE;
+  }
+  if (plan->level[plan->n_levels].subtrees == 1) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "down: %s joins " I64 " ports, but " I64 " are needed",
+              plan->params->down, plan->level[plan->n_levels].ports, plan->n_ports);
+  return FALSE;
+}
+
+static void number_links(Plan *plan) {
+  for (guint l = 1; l < plan->n_levels; l++) {
+    Level *level = &plan->level[l];
+    level->base = plan->n_links;
+    plan->n_links += 2 * level->subtrees * (plan->trunks ? 1 : level->switches * level->up);
+  }
+}
+
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
+                         GError **error) {
+  const Params *params = data;
+  const OrrNodeShape *node = &cluster->node;
+  gint64 down[MOST_LEVELS];
+  double ratios[MOST_LEVELS];
+  g_autofree Plan *plan = g_new0(Plan, 1);
+  plan->params = params;
+  plan->n_ports = n_ports;
+  plan->planes = params->planes;
+  plan->port_rate = port_bytes_per_s / (double)params->planes;
+  plan->trunks = cluster->routing != ORR_ROUTING_ECMP && cluster->routing != ORR_ROUTING_STATIC;
+  plan->by_destination = cluster->routing == ORR_ROUTING_STATIC;
+  plan->n_levels = orr_sizes_parse("down", params->down, MOST_LEVELS, down, error);
+  if (!plan->n_levels ||
+      !orr_ratios_parse("oversubscription", params->oversubscription, MAX(plan->n_levels - 1, 1), ratios, error))
+    return NULL;
+  const gint64 port_links = MAX(1, llround(node->nics_per_gpu / (double)params->planes));
+  double rate = params->link_bytes_per_s > 0 ? params->link_bytes_per_s * node->nic_efficiency
+                                             : plan->port_rate / (double)port_links;
+  gint64 ports = 1;
+  plan->level[1].switches = 1;
+  for (guint l = 1; l <= plan->n_levels; l++) {
+    ports *= down[l - 1];
+    plan->level[l].ports = ports;
+    plan->level[l].subtrees = (n_ports + ports - 1) / ports;
+    plan->level[l].oversubscription = l < plan->n_levels ? ratios[l - 1] : 1;
+  }
+  for (guint l = 1; l <= plan->n_levels; l++) plan_level(plan, l, down, rate);
+  number_links(plan);
+  return check_ports(plan, down, port_links, error) ? g_steal_pointer(&plan) : NULL;
+}
+
+/* --- Links --- */
+
+static gint64 n_links(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->n_links * (plan->trunks ? 1 : plan->planes);
+}
+
+/* An id taken apart. */
+typedef struct {
+  guint l;
+  gboolean down;
+  gint64 plane, subtree, index; /* of switch and link: switch * U + link */
+} Link;
+
+static gint64 per_subtree(const Plan *plan, guint l) {
+  return plan->trunks ? 1 : plan->level[l].switches * plan->level[l].up;
+}
+
+static Link take_apart(const Plan *plan, gint64 id) {
+  Link link = {.l = 1, .plane = id / plan->n_links};
+  id %= plan->n_links;
+  while (link.l + 1 < plan->n_levels && id >= plan->level[link.l + 1].base) link.l++;
+  gint64 n = per_subtree(plan, link.l), rest = id - plan->level[link.l].base;
+  gint64 half = plan->level[link.l].subtrees * n;
+  link.down = rest >= half;
+  rest -= link.down ? half : 0;
+  link.subtree = rest / n;
+  link.index = rest % n;
+  return link;
+}
+
+static void append(const Plan *plan, Link link, GArray *links) {
+  gint64 n = per_subtree(plan, link.l), half = plan->level[link.l].subtrees * n;
+  gint64 id = plan->level[link.l].base + (link.down ? half : 0) + link.subtree * n + (plan->trunks ? 0 : link.index);
+  guint32 number = (guint32)(id + (plan->trunks ? 0 : link.plane * plan->n_links));
+  g_array_append_val(links, number);
+}
+
+static double link_bandwidth(gconstpointer data, gint64 id) {
+  const Plan *plan = data;
+  const Level *level = &plan->level[take_apart(plan, id).l];
+  return plan->trunks ? level->link_rate * (double)(level->switches * level->up * plan->planes) : level->link_rate;
+}
+
+static char *link_name(gconstpointer data, gint64 id) {
+  const Plan *plan = data;
+  const Link link = take_apart(plan, id);
+  const Level *level = &plan->level[link.l];
+  const char *direction = link.down ? "down" : "up";
+  g_autofree char *plane =
+      plan->planes > 1 && !plan->trunks ? g_strdup_printf("plane" I64 ":", link.plane) : g_strdup("");
+  if (plan->trunks) return g_strdup_printf("l%u_" I64 "-l%u.%s", link.l, link.subtree, link.l + 1, direction);
+  gint64 here = link.index / level->up, port = link.index % level->up;
+  gint64 above = here * (level->up / level->cables) + port / level->cables;
+  gint64 up_tree = link.subtree * level->ports / (level + 1)->ports;
+  g_autofree char *copy = level->cables > 1 ? g_strdup_printf("#" I64, port % level->cables) : g_strdup("");
+  return g_strdup_printf("%sl%u_" I64 "_" I64 "-l%u_" I64 "_" I64 "%s.%s", plane, link.l, link.subtree, here,
+                         link.l + 1, up_tree, above, copy, direction);
+}
+
+/* --- Routes --- */
+
+/* The next digit of @hash in radix @n. */
+static gint64 draw(guint64 *hash, gint64 n) {
+  gint64 digit = (gint64)(*hash % (guint64)n);
+  *hash /= (guint64)n;
+  return digit;
+}
+
+static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
+  const Plan *plan = data;
+  const gint64 plane = plan->trunks ? 0 : draw(&hash, plan->planes);
+  gint64 at[MOST_LEVELS + 2] = {0};      /* the switch at each level, in its subtree */
+  guint64 digits[MOST_LEVELS + 2] = {0}; /* what a level's were drawn from: a destination's, on its way down too */
+  guint top = 1;
+  for (; src / plan->level[top].ports != dst / plan->level[top].ports; top++) {
+    const Level *level = &plan->level[top];
+    digits[top] = hash;
+    gint64 up = plan->trunks ? 0 : draw(&hash, level->up);
+    append(plan, (Link){top, FALSE, plane, src / level->ports, at[top] * level->up + up}, links);
+    at[top + 1] = at[top] * (level->up / level->cables) + up / level->cables;
+  }
+  for (guint l = top - 1; l >= 1; l--) {
+    const Level *level = &plan->level[l];
+    gint64 up = at[l + 1] % (level->up / level->cables) * level->cables;
+    if (!plan->trunks) up += draw(plan->by_destination ? &digits[l] : &hash, level->cables);
+    append(plan, (Link){l, TRUE, plane, dst / level->ports, at[l] * level->up + up}, links);
+  }
+  return 2 * top - 1;
+}
+
+static double switch_latency(gconstpointer data) { return ((const Plan *)data)->params->switch_latency_s; }
+
+/* --- Description --- */
+
+static void levels(gconstpointer data, GArray *ret_levels) {
+  const Plan *plan = data;
+  for (guint l = 1; l < plan->n_levels; l++) {
+    const Level *level = &plan->level[l], *above = level + 1;
+    OrrFabricLevel row = {.name = g_strdup_printf("level %u-%u", l, l + 1),
+                          .switches = level->subtrees * level->switches * plan->planes,
+                          .switches_above = above->subtrees * above->switches * plan->planes,
+                          .links = level->subtrees * level->switches * level->up * plan->planes,
+                          .link_bytes_per_s = level->link_rate,
+                          .oversubscription = level->oversubscription};
+    g_array_append_val(ret_levels, row);
+  }
+}
+
+static double bisection(gconstpointer data) {
+  const Plan *plan = data;
+  double carried = (double)plan->n_ports * plan->port_rate;
+  for (guint l = 1; l < plan->n_levels; l++) {
+    const Level *level = &plan->level[l];
+    if (level->subtrees > 1)
+      carried = MIN(carried, (double)(level->subtrees * level->switches * level->up) * level->link_rate);
+  }
+  return carried / 2 * (double)plan->planes;
+}
+
+static guint diameter(gconstpointer data) {
+  const Plan *plan = data;
+  guint l = 1;
+  while (plan->level[l].subtrees > 1) l++;
+  return 2 * l - 1;
+}
+
+const OrrFabricKind orr_clos_tree = {
+    .entry = {.name = "clos",
+              .sentence = "Folded Clos of one to four levels with any oversubscription at each, in one or more planes.",
+              .params = &params_table},
+    .plan = plan_new,
+    .plan_free = g_free,
+    .n_links = n_links,
+    .route = route,
+    .link_bandwidth = link_bandwidth,
+    .link_name = link_name,
+    .switch_latency = switch_latency,
+    .levels = levels,
+    .bisection = bisection,
+    .diameter = diameter,
+};

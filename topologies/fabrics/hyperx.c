@@ -1,0 +1,200 @@
+/*
+ * hyperx.c - HyperX: switches on a grid, joined to all others of their row along each axis.
+ *
+ *      s00 -- s10 -- s20     every switch to every other one of its row ...
+ *       |  X   |  X   |
+ *      s01 -- s11 -- s21     ... and of its column; a 1-axis HyperX is a full mesh, sizes of 2 a hypercube
+ *
+ * Ahn, Binkert, Davis, McLaren, Schreiber, "HyperX: topology, routing, and packaging of efficient large-scale
+ * networks", SC 2009. Sizes S_1 x ... x S_L, T ports a switch, K cables to each neighbour.
+ *
+ *   shortest route   one hop an axis in which the ends differ, in any order: at most L + 1 switches, L! routes
+ *   bisection        min over axes of  K S_i^2/4 * (switches / S_i) * rate = switches * S_i / 4 * K * rate, S_i even;
+ *                    one direction
+ *
+ *   fabric: {kind: hyperx, shape: 8x8, hosts-per-switch: 8}
+ */
+#include "sim/base/fault.h"
+#include "topologies/fabrics/sizes.h"
+#include "topologies/fabrics/switch_graph.h"
+
+#define I64 "%" G_GINT64_FORMAT
+
+extern const OrrFabricKind orr_hyperx;
+
+enum { MOST_AXES = 4 };
+
+typedef struct {
+  char *shape;
+  gint64 hosts, cables, radix;
+  double link_bytes_per_s, switch_latency_s;
+} Params;
+
+typedef struct {
+  OrrSwitchGraph graph;
+  const Params *params;
+  gint64 n_ports, size[MOST_AXES];
+  guint n_axes;
+  double rate, port_rate;
+} Plan;
+
+static const OrrField fields[] = {
+    {.name = "shape",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Params, shape),
+     .fallback = "8x8",
+     .sentence = "Switches along each axis, 1 to 4 axes, e.g. 8x8."},
+    {.name = "hosts-per-switch",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, hosts),
+     .fallback = "8",
+     .min = 1,
+     .max = 65536,
+     .sentence = "NIC ports of a switch."},
+    {.name = "cables",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, cables),
+     .fallback = "1",
+     .min = 1,
+     .max = 1024,
+     .sentence = "Cables between two switches of a row."},
+    {.name = "radix",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, radix),
+     .fallback = "64",
+     .min = 2,
+     .max = 65536,
+     .sentence = "Ports of every switch."},
+    {.name = "link-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, link_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Nominal rate of a cable between switches; 0: the NIC's."},
+    {.name = "switch-latency",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, switch_latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "150 ns",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Port to port through a switch; vendors give under 150 ns (Quantum-2)."},
+};
+
+static const OrrFieldTable params_table = ORR_FIELD_TABLE("hyperx", "Parameters of the fabric hyperx.", Params, fields);
+
+static gint64 n_switches(const Plan *plan) { return plan->size[0] * plan->size[1] * plan->size[2] * plan->size[3]; }
+
+static gint64 n_neighbours(const Plan *plan) {
+  gint64 n = 0;
+  for (guint axis = 0; axis < MOST_AXES; axis++) n += plan->size[axis] - 1;
+  return n;
+}
+
+static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
+  const Params *params = plan->params;
+  const gint64 used = params->hosts * port_links + n_neighbours(plan) * params->cables;
+  if (used > params->radix) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "a switch with " I64 " NICs and " I64 " cables needs " I64 " ports, but radix is " I64,
+                params->hosts * port_links, n_neighbours(plan) * params->cables, used, params->radix);
+    return FALSE;
+  }
+  if (n_switches(plan) * params->hosts >= plan->n_ports && n_switches(plan) <= 1000000) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "shape %s has " I64 " switches of " I64 " ports, but " I64
+              " ports are needed, of at most 1000000 switches",
+              params->shape, n_switches(plan), params->hosts, plan->n_ports);
+  return FALSE;
+}
+
+static void add_cables(Plan *plan) {
+  gint64 stride = 1;
+  for (guint axis = 0; axis < MOST_AXES; stride *= plan->size[axis++])
+    for (gint64 s = 0; s < n_switches(plan); s++)
+      for (gint64 at = s / stride % plan->size[axis] + 1, to = s + stride; at < plan->size[axis]; at++, to += stride)
+        orr_switch_graph_cable(&plan->graph, (guint)s, (guint)to, (guint)plan->params->cables, plan->rate, 0);
+}
+
+static void plan_free(gpointer data) {
+  Plan *plan = data;
+  if (plan) orr_switch_graph_clear(&plan->graph);
+  g_free(plan);
+}
+
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
+                         GError **error) {
+  static const guint factorial[] = {1, 1, 2, 6, 24};
+  const Params *params = data;
+  const OrrNodeShape *node = &cluster->node;
+  double nominal = params->link_bytes_per_s > 0 ? params->link_bytes_per_s : node->nic_bytes_per_s;
+  Plan *plan = g_new0(Plan, 1);
+  plan->params = params;
+  plan->n_ports = n_ports;
+  plan->rate = nominal * node->nic_efficiency;
+  plan->port_rate = port_bytes_per_s;
+  plan->n_axes = orr_sizes_parse("shape", params->shape, MOST_AXES, plan->size, error);
+  if (!plan->n_axes || !check(plan, MAX(1, (gint64)(node->nics_per_gpu + 0.5)), error)) {
+    g_free(plan);
+    return NULL;
+  }
+  orr_switch_graph_init(&plan->graph, cluster, (guint)n_switches(plan), "switch");
+  plan->graph.switch_latency_s = params->switch_latency_s;
+  plan->graph.n_paths = factorial[plan->n_axes];
+  add_cables(plan);
+  if (orr_switch_graph_close(&plan->graph, error)) return plan;
+  plan_free(plan);
+  return NULL;
+}
+
+static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
+  const Plan *plan = data;
+  const gint64 hosts = plan->params->hosts;
+  return orr_switch_graph_route(&plan->graph, (guint)(src / hosts), (guint)(dst / hosts), hash, links);
+}
+
+static void levels(gconstpointer data, GArray *ret_levels) {
+  const Plan *plan = data;
+  const double cables = (double)(n_neighbours(plan) * plan->params->cables);
+  OrrFabricLevel level = {.name = g_strdup("rows"),
+                          .switches = n_switches(plan),
+                          .links = n_switches(plan) * n_neighbours(plan) / 2 * plan->params->cables,
+                          .link_bytes_per_s = plan->rate,
+                          .oversubscription = 1};
+  if (cables > 0) level.oversubscription = (double)plan->params->hosts * plan->port_rate / (cables * plan->rate);
+  g_array_append_val(ret_levels, level);
+}
+
+static double bisection(gconstpointer data) {
+  const Plan *plan = data;
+  double least = (double)plan->n_ports * plan->port_rate / 2;
+  for (guint axis = 0; axis < plan->n_axes; axis++) {
+    double size = (double)plan->size[axis], cut = (double)n_switches(plan) * size / 4 * plan->rate;
+    if (size > 1) least = MIN(least, cut * (double)plan->params->cables);
+  }
+  return least;
+}
+
+static guint diameter(gconstpointer data) {
+  const Plan *plan = data;
+  guint hops = 0;
+  for (guint axis = 0; axis < plan->n_axes; axis++) hops += plan->size[axis] > 1;
+  return hops + 1;
+}
+
+const OrrFabricKind orr_hyperx = {
+    .entry = {.name = "hyperx",
+              .sentence = "Switches on a grid, each joined to all others of its row along each axis.",
+              .params = &params_table},
+    .plan = plan_new,
+    .plan_free = plan_free,
+    .n_links = orr_switch_graph_n_links,
+    .route = route,
+    .n_paths = orr_switch_graph_n_paths,
+    .link_bandwidth = orr_switch_graph_link_bandwidth,
+    .link_name = orr_switch_graph_link_name,
+    .switch_latency = orr_switch_graph_switch_latency,
+    .levels = levels,
+    .bisection = bisection,
+    .diameter = diameter,
+};

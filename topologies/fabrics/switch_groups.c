@@ -1,0 +1,106 @@
+/*
+ * switch_groups.c - see switch_groups.h.
+ */
+#include "topologies/fabrics/switch_groups.h"
+
+enum { MOST_PATHS = 64 };
+
+void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups, guint size,
+                            const char *switch_word) {
+  *groups = (OrrSwitchGroups){.n_groups = n_groups, .size = size};
+  orr_switch_graph_init(&groups->graph, cluster, n_groups * size, switch_word);
+}
+
+void orr_switch_groups_clear(OrrSwitchGroups *groups) {
+  orr_switch_graph_clear(&groups->graph);
+  g_clear_pointer(&groups->global, g_free);
+}
+
+static guint32 *global_of(const OrrSwitchGroups *groups, guint from, guint to, guint copy) {
+  return &groups->global[((gsize)from * groups->n_groups + to) * groups->between + copy];
+}
+
+/* The cable that leads from a group to the o-th after the next one leads, seen from there, to the (g-2-o)-th. */
+void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each, double bytes_per_s,
+                            int level) {
+  const guint g = groups->n_groups, size = groups->size;
+  groups->between = g > 1 ? (size - first_exit) * exits_each / (g - 1) : 0;
+  groups->global = g_new0(guint32, (gsize)g * g * groups->between + 1);
+  for (guint here = 0; here < g; here++)
+    for (guint o = 0; o + 1 < g; o++) {
+      guint there = (here + 1 + o) % g;
+      for (guint copy = 0; here < there && copy < groups->between; copy++) {
+        guint exit = (copy * (g - 1) + o) / exits_each, entry = (copy * (g - 1) + g - 2 - o) / exits_each;
+        guint32 link = groups->graph.links->len;
+        orr_switch_graph_cable(&groups->graph, here * size + first_exit + exit, there * size + first_exit + entry, 1,
+                               bytes_per_s, level);
+        g_array_index(groups->graph.links, OrrGraphLink, link).copy = copy; /* names tell them apart */
+        g_array_index(groups->graph.links, OrrGraphLink, link + 1).copy = copy;
+        *global_of(groups, here, there, copy) = link;
+        *global_of(groups, there, here, copy) = link + 1;
+      }
+    }
+}
+
+/* Of a digit for the routes inside and one for the cables between, a number of hashes that is a multiple of both. */
+gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error) {
+  guint between = MAX(groups->between, 1), both = inside;
+  while (both % between != 0) both += inside;
+  groups->graph.n_paths = both <= MOST_PATHS ? both : MAX(inside, between);
+  return orr_switch_graph_close(&groups->graph, error);
+}
+
+static guint next_digit(guint64 *hash, guint radix) {
+  guint digit = (guint)(*hash % radix);
+  *hash /= radix;
+  return digit;
+}
+
+static guint hop_over(const OrrSwitchGroups *groups, guint32 link, GArray *links) {
+  g_array_append_val(links, link);
+  return g_array_index(groups->graph.links, OrrGraphLink, link).to;
+}
+
+/* To @group over cable @copy; returns where it is entered. */
+static guint enter(const OrrSwitchGroups *groups, guint src, guint group, guint copy, guint64 *hash, GArray *links) {
+  guint32 link = *global_of(groups, src / groups->size, group, copy);
+  orr_switch_graph_walk(&groups->graph, src, g_array_index(groups->graph.links, OrrGraphLink, link).from, groups->size,
+                        hash, links);
+  return hop_over(groups, link, links);
+}
+
+guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash, GArray *links) {
+  const guint before = links->len, to = dst / groups->size;
+  guint at = src;
+  if (src / groups->size != to) at = enter(groups, src, to, next_digit(&hash, groups->between), &hash, links);
+  orr_switch_graph_walk(&groups->graph, at, dst, groups->size, &hash, links);
+  return 1 + links->len - before;
+}
+
+/* Pairs begin with different third groups and cables, so that all are used alike where hashes are fewer. */
+guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash, GArray *links) {
+  const guint before = links->len, from = src / groups->size, to = dst / groups->size;
+  if (from == to || groups->n_groups < 3) return orr_switch_groups_route(groups, src, dst, hash, links);
+  const guint64 salt = src + dst;
+  hash += salt;
+  guint over = next_digit(&hash, groups->n_groups - 2);
+  if (over >= MIN(from, to)) over++;
+  if (over >= MAX(from, to)) over++;
+  hash += salt;
+  guint at = enter(groups, src, over, next_digit(&hash, groups->between), &hash, links);
+  hash += salt;
+  at = enter(groups, at, to, next_digit(&hash, groups->between), &hash, links);
+  orr_switch_graph_walk(&groups->graph, at, dst, groups->size, &hash, links);
+  return 1 + links->len - before;
+}
+
+guint orr_switch_groups_n_detours(gconstpointer plan) {
+  const OrrSwitchGroups *groups = plan;
+  return groups->n_groups > 2 ? MIN(groups->n_groups - 2, MOST_PATHS) : 1;
+}
+
+double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s,
+                                   double inside_bytes_per_s) {
+  const double half = groups->n_groups / 2, pair = groups->between * global_bytes_per_s;
+  return groups->n_groups % 2 == 0 ? half * half * pair : (half * half + half) * pair + inside_bytes_per_s;
+}

@@ -1,0 +1,348 @@
+/*
+ * torus.c - 1D, 2D and 3D torus, plain or twisted, cut into slices.
+ *
+ *      0 -- 1 -- 2 -- 3 --+        each chip is its own router: a link each way to the next one along each axis,
+ *      |    |    |    |   |        and around. Chip x + X (y + Y z); axis x varies fastest.
+ *      4 -- 5 -- 6 -- 7 --+
+ *
+ * Slices: `shape` is one slice, which optical circuit switches close to a torus of its own wherever its blocks stand
+ * (Jouppi et al., "TPU v4: An optically reconfigurable supercomputer", ISCA 2023, section 2). The machine has as many
+ * slices as its chips make; a job fits in one of them.
+ *
+ * Twisted: for a x a x 2a and a x 2a x 2a (2D: a x 2a) the links that close a short axis come back shifted by a along
+ * the long ones (Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez, Navaridas, "Twisted torus topologies for
+ * enhanced interconnection networks", TPDS 2010; TPU v4 section 2.8). The chips are then a lattice, x equal to x + w_i
+ * for
+ *
+ *   w_i = D_i e_i + sum over long axes j of a e_j,  short axes i;      w_j = D_j e_j,  long axes j
+ *
+ * Shortest routes: of the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3 that lead to the receiver those of least |x|+|y|+|z|,
+ * each in every order of the axes. A flow is spread evenly over all of them (the mean of many packets of
+ * dimension-order routing); under ecmp a hash takes one.
+ *
+ *   bisection, plain     2 * chips / longest axis * rate            one direction, even longest axis
+ *              twisted   min over axes j of (2 chips / D_j + sum over short axes i twisted along j of chips / D_i) *
+ * rate links                axes * chips cables all-to-all           every chip sends S/n to each other one; per link
+ * of axis j: n * mean |x_j| / 2 units
+ *
+ *   fabric: {kind: torus, shape: 4x4x8, twisted: true, link-bandwidth: 50 GB/s}
+ */
+#include <stdlib.h>
+
+#include "sim/base/fault.h"
+#include "topologies/fabrics/sizes.h"
+#include "topologies/fabric.h"
+
+#define I64 "%" G_GINT64_FORMAT
+
+extern const OrrFabricKind orr_torus;
+
+enum { AXES = 3, MOST_WAYS = 8, REACH = 2 };
+
+typedef struct {
+  char *shape;
+  gboolean twisted;
+  double link_bytes_per_s, switch_latency_s;
+} Params;
+
+typedef struct {
+  int step[AXES];
+} Way;
+
+/* The shortest ways to one displacement. */
+typedef struct {
+  Way ways[MOST_WAYS];
+  guint n;
+} Ways;
+
+typedef struct {
+  gint64 size[AXES], twist[AXES][AXES]; /* closing axis i shifts axis j by twist[i][j] */
+  gint64 slice, n_ports;
+  double rate, port_rate, switch_latency_s;
+  Ways *ways;     /* by displacement, as a chip's number */
+  int axes[AXES]; /* those of more than one chip */
+  guint n_axes, n_orders, diameter;
+} Plan;
+
+static const OrrField fields[] = {
+    {.name = "shape",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Params, shape),
+     .fallback = "4x4x4",
+     .sentence = "Chips of a slice along x, y and z, e.g. 4x4x8; one, two or three axes."},
+    {.name = "twisted",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(Params, twisted),
+     .fallback = "false",
+     .sentence = "Close short axes with a shift along axes twice as long (TPU v4): shapes a x a x 2a and a x 2a x 2a."},
+    {.name = "link-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, link_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Nominal rate of a link between neighbours, one direction; 0: the NIC's."},
+    {.name = "switch-latency",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, switch_latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "100 ns",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Through a chip's router; an assumption, as no vendor publishes it."},
+};
+
+static const OrrFieldTable params_table = ORR_FIELD_TABLE("torus", "Parameters of the fabric torus.", Params, fields);
+
+/* --- The lattice --- */
+
+static gint64 chip_at(const Plan *plan, const gint64 at[AXES]) {
+  return at[0] + plan->size[0] * (at[1] + plan->size[1] * at[2]);
+}
+
+static void place_of(const Plan *plan, gint64 chip, gint64 ret_at[AXES]) {
+  for (int axis = 0; axis < AXES; axis++) {
+    ret_at[axis] = chip % plan->size[axis];
+    chip /= plan->size[axis];
+  }
+}
+
+/* One hop along @axis, by +1 or -1; long axes, which are not twisted themselves, take up the shift. */
+static void move(const Plan *plan, gint64 at[AXES], int axis, int by) {
+  at[axis] += by;
+  if (at[axis] >= 0 && at[axis] < plan->size[axis]) return;
+  at[axis] -= by * plan->size[axis];
+  for (int j = 0; j < AXES; j++) at[j] = (at[j] + plan->size[j] - by * plan->twist[axis][j]) % plan->size[j];
+}
+
+static int length_of(const Way *way) { return abs(way->step[0]) + abs(way->step[1]) + abs(way->step[2]); }
+
+/* Keeps @way if it is as short as the ones before, and alone if it is shorter. An axis of one chip has no links. */
+static void consider(const Plan *plan, Ways *ways, const Way *way) {
+  for (int axis = 0; axis < AXES; axis++)
+    if (plan->size[axis] == 1 && way->step[axis] != 0) return;
+  if (ways->n > 0 && length_of(way) > length_of(&ways->ways[0])) return;
+  if (ways->n > 0 && length_of(way) < length_of(&ways->ways[0])) ways->n = 0;
+  if (ways->n < MOST_WAYS) ways->ways[ways->n++] = *way;
+}
+
+static void find_ways(const Plan *plan, const gint64 to[AXES], Ways *ways) {
+  for (int a = -REACH; a <= REACH; a++)
+    for (int b = -REACH; b <= REACH; b++)
+      for (int c = -REACH; c <= REACH; c++) {
+        const int n[AXES] = {a, b, c};
+        Way way;
+        for (int j = 0; j < AXES; j++) {
+          gint64 step = to[j] - n[j] * plan->size[j];
+          for (int i = 0; i < AXES; i++) step -= n[i] * plan->twist[i][j];
+          way.step[j] = (int)step;
+        }
+        consider(plan, ways, &way);
+      }
+}
+
+/* --- Planning --- */
+
+static void set_twist(Plan *plan) {
+  gint64 least = G_MAXINT64;
+  for (int axis = 0; axis < AXES; axis++)
+    if (plan->size[axis] > 1) least = MIN(least, plan->size[axis]);
+  for (int i = 0; i < AXES; i++)
+    for (int j = 0; j < AXES; j++)
+      if (plan->size[i] == least && plan->size[j] == 2 * least) plan->twist[i][j] = least;
+}
+
+static gboolean can_twist(const Plan *plan) {
+  gint64 least = G_MAXINT64;
+  int n_long = 0, n_short = 0;
+  for (int axis = 0; axis < AXES; axis++)
+    if (plan->size[axis] > 1) least = MIN(least, plan->size[axis]);
+  for (int axis = 0; axis < AXES; axis++) {
+    n_short += plan->size[axis] == least;
+    n_long += plan->size[axis] == 2 * least;
+    if (plan->size[axis] != 1 && plan->size[axis] != least && plan->size[axis] != 2 * least) return FALSE;
+  }
+  return n_long > 0 && n_short > 0;
+}
+
+static gboolean check(const Plan *plan, const Params *params, const OrrCluster *cluster, GError **error) {
+  g_autofree char *text = NULL;
+  if (cluster->node.nics_per_gpu < 1)
+    text = g_strdup_printf("nics-per-gpu is %g: a chip of a torus has ports of its own, 1 or more",
+                           cluster->node.nics_per_gpu);
+  else if (plan->slice > 1000000)
+    text = g_strdup_printf("shape %s has " I64 " chips: at most 1000000", params->shape, plan->slice);
+  else if (params->twisted && !can_twist(plan))
+    text = g_strdup_printf("shape %s cannot be twisted: its axes must be a and 2a, e.g. 4x4x8 or 4x8x8", params->shape);
+  else if (plan->n_ports % plan->slice != 0 && plan->n_ports > plan->slice)
+    text = g_strdup_printf(I64 " chips are no whole number of slices of %s (" I64 " chips)", plan->n_ports,
+                           params->shape, plan->slice);
+  else if (plan->n_ports < plan->slice)
+    text = g_strdup_printf(I64 " chips do not fill a slice of %s (" I64 " chips): set max-nodes, nodes or shape",
+                           plan->n_ports, params->shape, plan->slice);
+  else if (orr_cluster_n_gpus(cluster) > plan->slice)
+    text =
+        g_strdup_printf("the job has " I64 " chips, a slice of %s has " I64 ", and no links lead from slice to slice",
+                        orr_cluster_n_gpus(cluster), params->shape, plan->slice);
+  if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
+  return !text;
+}
+
+static void find_all_ways(Plan *plan) {
+  plan->ways = g_new0(Ways, plan->slice);
+  for (gint64 to = 0; to < plan->slice; to++) {
+    gint64 at[AXES];
+    place_of(plan, to, at);
+    find_ways(plan, at, &plan->ways[to]);
+    plan->diameter = MAX(plan->diameter, 1 + (guint)length_of(&plan->ways[to].ways[0]));
+  }
+}
+
+static void plan_free(gpointer data) {
+  Plan *plan = data;
+  if (plan) g_free(plan->ways);
+  g_free(plan);
+}
+
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
+                         GError **error) {
+  const Params *params = data;
+  double nominal = params->link_bytes_per_s > 0 ? params->link_bytes_per_s : cluster->node.nic_bytes_per_s;
+  g_autofree Plan *plan = g_new0(Plan, 1);
+  if (!orr_sizes_parse("shape", params->shape, AXES, plan->size, error)) return NULL;
+  plan->slice = plan->size[0] * plan->size[1] * plan->size[2];
+  plan->n_ports = n_ports;
+  plan->rate = nominal * cluster->node.nic_efficiency;
+  plan->port_rate = port_bytes_per_s;
+  plan->switch_latency_s = params->switch_latency_s;
+  if (!check(plan, params, cluster, error)) return NULL;
+  if (params->twisted) set_twist(plan);
+  for (int axis = 0; axis < AXES; axis++)
+    if (plan->size[axis] > 1) plan->axes[plan->n_axes++] = axis;
+  plan->n_orders = plan->n_axes == 3 ? 6 : plan->n_axes == 2 ? 2 : 1;
+  find_all_ways(plan);
+  return g_steal_pointer(&plan);
+}
+
+/* --- Links and routes --- */
+
+/* Two links a chip and axis: +x -x +y -y +z -z, without axes of one chip. */
+static gint64 n_links(gconstpointer data) {
+  const Plan *plan = data;
+  return 2 * plan->n_axes * plan->n_ports;
+}
+
+/* Along the @i-th of the axes. */
+static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i, int steps, GArray *links) {
+  const int by = steps < 0 ? -1 : 1;
+  for (; steps != 0; steps -= by) {
+    guint32 link = (guint32)(2 * (plan->n_axes * (base + chip_at(plan, at)) + i) + (by < 0));
+    g_array_append_val(links, link);
+    move(plan, at, plan->axes[i], by);
+  }
+}
+
+/* The displacement is taken from the sender, who may be made the origin: the lattice looks alike from everywhere. */
+static const Ways *ways_between(const Plan *plan, const gint64 from[AXES], gint64 dst) {
+  gint64 to[AXES];
+  place_of(plan, dst, to);
+  for (int axis = AXES - 1; axis >= 0; axis--) to[axis] -= from[axis];
+  for (int i = 0; i < AXES; i++) /* short axes first in effect: long ones are not twisted */
+    if (to[i] < 0) {
+      to[i] += plan->size[i];
+      for (int j = 0; j < AXES; j++) to[j] += plan->twist[i][j];
+    }
+  for (int j = 0; j < AXES; j++) to[j] = (to[j] % plan->size[j] + plan->size[j]) % plan->size[j];
+  return &plan->ways[chip_at(plan, to)];
+}
+
+static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
+  static const guint orders[][AXES] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0}, {0, 2, 1}, {2, 0, 1}, {2, 1, 0}};
+  const Plan *plan = data;
+  const guint before = links->len;
+  const gint64 base = src / plan->slice * plan->slice;
+  gint64 at[AXES];
+  place_of(plan, src - base, at);
+  const Ways *ways = ways_between(plan, at, dst - base);
+  const Way *way = &ways->ways[hash % ways->n];
+  const guint *order = orders[hash / ways->n % plan->n_orders];
+  for (guint i = 0; i < plan->n_axes; i++) /* of two axes the first two orders are all there are */
+    append_steps(plan, base, at, order[i], way->step[plan->axes[order[i]]], links);
+  return 1 + links->len - before;
+}
+
+/* A multiple of the orders times 1, 2, 4 or 8 ways; three and six ways of a twisted one come out nearly even. */
+static guint n_paths(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->n_orders == 6 ? 48 : plan->n_orders == 2 ? 8 : 2;
+}
+
+static double link_bandwidth(gconstpointer data, gint64 link) {
+  (void)link;
+  return ((const Plan *)data)->rate;
+}
+
+static char *link_name(gconstpointer data, gint64 link) {
+  const Plan *plan = data;
+  const gint64 chip = link / (2 * plan->n_axes), base = chip / plan->slice * plan->slice;
+  const int axis = plan->axes[link % (2 * plan->n_axes) / 2], back = (int)(link % 2);
+  gint64 at[AXES];
+  place_of(plan, chip - base, at);
+  move(plan, at, axis, back ? -1 : 1);
+  return g_strdup_printf("chip" I64 ">chip" I64 ".%c%c", chip, base + chip_at(plan, at), "xyz"[axis], back ? '-' : '+');
+}
+
+static double switch_latency(gconstpointer data) { return ((const Plan *)data)->switch_latency_s; }
+
+static void shape(gconstpointer data, gint64 ret_shape[3]) {
+  const Plan *plan = data;
+  for (int axis = 0; axis < AXES; axis++) ret_shape[axis] = plan->size[axis];
+}
+
+/* --- Description --- */
+
+static void levels(gconstpointer data, GArray *ret_levels) {
+  const Plan *plan = data;
+  for (int axis = 0; axis < AXES; axis++) {
+    if (plan->size[axis] == 1) continue;
+    OrrFabricLevel level = {.name = g_strdup_printf("axis %c", "xyz"[axis]),
+                            .switches = plan->n_ports,
+                            .links = plan->n_ports,
+                            .link_bytes_per_s = plan->rate,
+                            .oversubscription = 1};
+    g_array_append_val(ret_levels, level);
+  }
+}
+
+static double bisection(gconstpointer data) {
+  const Plan *plan = data;
+  const double chips = (double)plan->slice;
+  double least = (double)plan->n_ports * plan->port_rate / 2;
+  for (int j = 0; j < AXES; j++) {
+    double cut = 2 * chips / (double)plan->size[j];
+    for (int i = 0; i < AXES; i++)
+      if (plan->twist[i][j]) cut += chips / (double)plan->size[i];
+    if (plan->size[j] > 1) least = MIN(least, cut * plan->rate);
+  }
+  return least;
+}
+
+static guint diameter(gconstpointer data) { return ((const Plan *)data)->diameter; }
+
+const OrrFabricKind orr_torus = {
+    .entry = {.name = "torus",
+              .sentence = "A torus of one to three axes, plain or twisted, cut into slices (TPU).",
+              .params = &params_table},
+    .plan = plan_new,
+    .plan_free = plan_free,
+    .n_links = n_links,
+    .route = route,
+    .n_paths = n_paths,
+    .link_bandwidth = link_bandwidth,
+    .link_name = link_name,
+    .switch_latency = switch_latency,
+    .levels = levels,
+    .bisection = bisection,
+    .diameter = diameter,
+    .shape = shape,
+    .within_nodes = TRUE,
+};
