@@ -53,7 +53,7 @@ static void check_schedule(const Check *check) {
   const OrrPipelineKind *schedule = (const OrrPipelineKind *)params->pipeline.entry;
   if (!schedule) return;
   const gint64 dp = orr_training_replicas(params, orr_cluster_n_gpus(check->cluster));
-  OrrPipelineShape shape = {p->pp, schedule->chunks(params->pipeline.params), 0};
+  OrrPipelineShape shape = orr_pipeline_shape(&params->pipeline, p->pp, 0);
   check_split(check, schedule, &shape);
   if (shape.chunks > 1 && shape.stages == 1)
     orr_diags_error(check->diags, check->place, "pipeline.chunks is " D " but pp is 1: chunks need a pipeline",

@@ -203,8 +203,8 @@ void orr_training_costs_clear(OrrTrainingCosts *costs) {
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  const double parameters = weights.dense / (sharded ? orr_dense_comb(job).size : 1) +
-                            weights.experts / (sharded ? orr_experts_comb(job).size : 1);
+  const double parameters = weights.dense / (sharded ? orr_dense_replicas(job) : 1) +
+                            weights.experts / (sharded ? orr_experts_replicas(job) : 1);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_transformer_optimizer(parameters, job->shard.dtype, operators);
   double seconds = 0;

@@ -197,13 +197,13 @@ guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire
   return *slot;
 }
 
-void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, guint b) {
+void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, gint64 stage, guint b, guint n_stages) {
   const guint32 dp = orr_emit_stream(e, lane, ORR_STREAM_DP);
-  const OrrBucket *bucket = &g_array_index(e->plan->buckets[lane->stage], OrrBucket, b);
+  const OrrBucket *bucket = &g_array_index(e->plan->buckets[stage], OrrBucket, b);
   const guint32 ready = orr_program_event(e->program);
   orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), ready);
   orr_program_wait(e->program, dp, ready);
-  guint32 *slot = &e->reductions[lane->stage * e->most_buckets + b];
-  orr_program_join(e->program, dp, orr_emit_once(e, slot, e->plan->fold.n, bucket->wire),
+  guint32 *slot = &e->reductions[stage * e->most_buckets + b];
+  orr_program_join(e->program, dp, orr_emit_once(e, slot, n_stages * e->plan->fold.n, bucket->wire),
                    orr_emit_comm_label(e, "dp-gradients", ORR_TIME_DP_COMM), -1);
 }

@@ -83,8 +83,8 @@ gboolean orr_emit_crosses(const OrrEmitter *e, const OrrHandover *handover);
 void orr_emit_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover);
 void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover);
 
-/* Bucket @b's gradients are complete on compute: reduce them on the dp stream. */
-void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, guint b);
+/* The gradients of @stage's bucket @b are complete on compute: reduce them on the dp stream with @n_stages stages. */
+void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, gint64 stage, guint b, guint n_stages);
 
 /* The communication in @slot, made by whoever comes first. */
 guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire);

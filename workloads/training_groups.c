@@ -40,6 +40,12 @@ OrrComb orr_experts_comb(const OrrJob *job) {
   return (OrrComb){stride, job->tp * job->cp * job->dp / stride};
 }
 
+gint64 orr_dense_replicas(const OrrJob *job) { return orr_dense_comb(job).size * orr_pipeline_n_chains(job->schedule); }
+
+gint64 orr_experts_replicas(const OrrJob *job) {
+  return orr_experts_comb(job).size * orr_pipeline_n_chains(job->schedule);
+}
+
 gint64 orr_group_span(const OrrJob *job, OrrOperatorGroup group) {
   const OrrComb comb = orr_group_comb(job, group);
   return MAX(1, comb.stride * comb.size / orr_job_replica_ranks(job));
@@ -74,4 +80,24 @@ void orr_calls_of(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double
         *gpu++ = orr_job_gpu(job, stage, comb_rank(comb, firsts[range], group, k));
         if (ring) *gpu++ = orr_job_gpu(job, stage, comb_rank(comb, firsts[range], group, (k + 1) % comb.size));
       }
+}
+
+guint orr_job_holders(const OrrJob *job, gint64 block, gint64 ret_stages[2]) {
+  const gint64 chains = orr_pipeline_n_chains(job->schedule);
+  for (gint64 chain = 0; chain < chains; chain++)
+    ret_stages[chain] = orr_pipeline_stage(job->schedule, &job->shape, (OrrPipelinePlace){chain, block});
+  return chains;
+}
+
+void orr_calls_over(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes, OrrComb comb,
+                    const gint64 *stages, guint n_stages) {
+  const gint64 first = 0, n = orr_job_replica_ranks(job) * job->dp;
+  g_autofree OrrCalls *parts = g_new0(OrrCalls, n_stages);
+  for (guint s = 0; s < n_stages; s++) orr_calls_of(&parts[s], job, op, bytes, comb, stages[s], &first, 1, n);
+  orr_calls_init(calls, op, bytes, parts[0].n_calls, comb.size * n_stages);
+  for (guint g = 0; g < calls->n_calls; g++)
+    for (guint s = 0; s < n_stages; s++)
+      for (gint64 k = 0; k < comb.size; k++)
+        calls->gpus[(g * n_stages + s) * comb.size + k] = parts[s].gpus[g * comb.size + k];
+  for (guint s = 0; s < n_stages; s++) orr_calls_clear(&parts[s]);
 }

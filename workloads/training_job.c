@@ -39,11 +39,8 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
       .ep = p->ep,
       .etp = 1,
   };
-  job->shape = (OrrPipelineShape){
-      .stages = job->pp,
-      .chunks = job->schedule->chunks(params->pipeline.params),
-      .micro_batches = params->batch.global_size / (params->batch.micro * job->dp),
-  };
+  job->shape =
+      orr_pipeline_shape(&params->pipeline, job->pp, params->batch.global_size / (params->batch.micro * job->dp));
   job->gradient_bytes_each = params->data_parallel.gradients == 0 ? 4 : orr_dtype_bytes(job->shard.dtype);
   const gint64 sizes[ORR_N_AXES] = {
       [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = job->cp, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};

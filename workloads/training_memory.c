@@ -72,8 +72,8 @@ void orr_training_memory(const OrrJob *job, GArray *memory) {
   for (gint64 stage = 0; stage < job->pp; stage++) {
     const OrrWeights weights = orr_job_stage_weights(job, stage);
     const double trained = weights.dense + weights.experts;
-    const double optimized = weights.dense / (sharded ? orr_dense_comb(job).size : 1) +
-                             weights.experts / (sharded ? orr_experts_comb(job).size : 1);
+    const double optimized = weights.dense / (sharded ? orr_dense_replicas(job) : 1) +
+                             weights.experts / (sharded ? orr_experts_replicas(job) : 1);
     const OrrStageMemory row = {
         .stage = stage,
         .weights = orr_weights_sum(weights) * orr_dtype_bytes(job->shard.dtype),

@@ -7,12 +7,15 @@
  */
 #include "workloads/training_private.h"
 
-/* All groups of @comb on @stage. */
+static gboolean is_bidirectional(const OrrJob *job) { return orr_pipeline_n_chains(job->schedule) > 1; }
+
+/* All groups of @comb on @stage; in a bidirectional schedule over the two stages that hold the block of that number. */
 static gboolean plan_stage(OrrTrainingPlan *plan, const OrrJob *job, const char *name, gint64 count, OrrCollectiveOp op,
                            OrrComb comb, gint64 stage, double bytes, OrrWire *ret_wire, GError **error) {
   OrrCalls calls;
-  const gint64 first = 0;
-  orr_calls_of(&calls, job, op, bytes, comb, stage, &first, 1, orr_job_replica_ranks(job) * job->dp);
+  gint64 stages[2] = {stage, stage};
+  const guint n_stages = is_bidirectional(job) ? orr_job_holders(job, stage, stages) : 1;
+  orr_calls_over(&calls, job, op, bytes, comb, stages, n_stages);
   const gboolean planned = orr_wires_join(&plan->wires, name, count, &calls, ret_wire, error);
   orr_calls_clear(&calls);
   return planned;
@@ -44,10 +47,11 @@ static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char 
   return planned;
 }
 
-/* Parts of a stage's units in the order of their last backwards: its last chunk first, each from its end. */
+/* Parts of a stage's units in the order of their last backwards: its last chunk first, each from its end. Those of a
+ * block, where two stages hold it: chunk 0 of the stage of that number. */
 static GArray *backward_units(const OrrJob *job, gint64 stage) {
   GArray *order = g_array_new(FALSE, FALSE, sizeof(guint));
-  for (gint64 chunk = job->shape.chunks; chunk-- > 0;) {
+  for (gint64 chunk = is_bidirectional(job) ? 1 : job->shape.chunks; chunk-- > 0;) {
     const GArray *units = orr_job_units(job, stage, chunk);
     for (guint i = units->len; i-- > 0;) g_array_append_vals(order, &g_array_index(units, guint, i), 1);
   }
@@ -56,12 +60,13 @@ static GArray *backward_units(const OrrJob *job, gint64 stage) {
 
 static void cut_buckets(const OrrJob *job, gint64 stage, GArray *buckets) {
   const OrrDataParallel *dp = &job->params->data_parallel;
+  const gboolean overlap = dp->overlap && !is_bidirectional(job);
   g_autoptr(GArray) units = backward_units(job, stage);
   OrrBucket bucket = {0};
   for (guint u = 0; u < units->len; u++) {
     bucket.units++;
     bucket.bytes += orr_job_part_weights(job, stage, g_array_index(units, guint, u)).dense * job->gradient_bytes_each;
-    if (u + 1 < units->len && (!dp->overlap || bucket.bytes < dp->bucket_bytes)) continue;
+    if (u + 1 < units->len && (!overlap || bucket.bytes < dp->bucket_bytes)) continue;
     g_array_append_val(buckets, bucket);
     bucket = (OrrBucket){0};
   }
@@ -87,12 +92,19 @@ static gboolean plan_buckets(OrrTrainingPlan *plan, const OrrJob *job, gint64 st
   return TRUE;
 }
 
+static double gathered_parameters(const OrrJob *job, gint64 stage) {
+  g_autoptr(GArray) units = backward_units(job, stage);
+  double sum = 0;
+  for (guint u = 0; u < units->len; u++) sum += orr_job_part_weights(job, stage, g_array_index(units, guint, u)).dense;
+  return sum;
+}
+
 static gboolean plan_gradients(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
-  if (orr_dense_comb(job).size == 1) return TRUE;
+  if (orr_dense_replicas(job) == 1) return TRUE;
   for (gint64 stage = 0; stage < job->pp; stage++) {
     if (!plan_buckets(plan, job, stage, error)) return FALSE;
     if (job->params->optimizer.sharding != ORR_SHARDING_DISTRIBUTED) continue;
-    const double bytes = orr_job_stage_weights(job, stage).dense * orr_dtype_bytes(job->shard.dtype);
+    const double bytes = gathered_parameters(job, stage) * orr_dtype_bytes(job->shard.dtype);
     if (!plan_stage(plan, job, "dp-parameters", 1, ORR_ALL_GATHER, orr_dense_comb(job), stage, bytes,
                     &plan->parameters[stage], error))
       return FALSE;

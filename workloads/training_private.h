@@ -146,6 +146,12 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group);
 OrrComb orr_dense_comb(const OrrJob *job);   /* who reduces the gradients of dense parameters: dp * cp ranks */
 OrrComb orr_experts_comb(const OrrJob *job); /* those of routed experts: tp * cp * dp / (etp * ep) */
 
+/* GPUs that hold the same parameter: those of its comb, on both stages that hold its block in a bidirectional schedule.
+ */
+gint64 orr_dense_replicas(const OrrJob *job);
+gint64 orr_experts_replicas(const OrrJob *job);
+guint orr_job_holders(const OrrJob *job, gint64 block, gint64 ret_stages[2]); /* how many, and which */
+
 /* Replicas that meet in the collectives of @group: 1, or, for experts, as many as their groups reach over. */
 gint64 orr_group_span(const OrrJob *job, OrrOperatorGroup group);
 
@@ -156,6 +162,10 @@ void orr_calls_clear(OrrCalls *calls);
  * of a ring: a call for each rank, to the next. */
 void orr_calls_of(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes, OrrComb comb, gint64 stage,
                   const gint64 *firsts, guint n_ranges, gint64 n);
+
+/* The groups of @comb over all ranks of @stages, each group joined over those. */
+void orr_calls_over(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes, OrrComb comb,
+                    const gint64 *stages, guint n_stages);
 
 /* training_wires.c */
 

@@ -90,7 +90,7 @@ static void emit_last_backward(OrrEmitter *e, const OrrLaneAt *lane, const Pass 
     reducing->unit += to - from;
     from = to;
     if (reducing->unit < g_array_index(buckets, OrrBucket, reducing->bucket).units) continue;
-    orr_emit_reduction(e, lane, reducing->bucket++);
+    orr_emit_reduction(e, lane, lane->stage, reducing->bucket++, 1);
     reducing->unit = 0;
   }
 }
@@ -146,44 +146,77 @@ static void emit_schedule_step(OrrEmitter *e, const OrrLaneAt *lane, const OrrPi
   emit_both(e, lane, &pass, &back, reducing);
 }
 
+/* Where the model is held twice, its copies' gradients meet after the step. */
+static gboolean overlaps(const OrrEmitter *e) { return e->job->params->data_parallel.overlap && e->chains == 1; }
+
 static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane) {
   const OrrJob *job = e->job;
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   job->schedule->steps(&job->shape, lane->stage, steps);
   g_autofree gint64 *left = g_new(gint64, job->shape.chunks);
   for (gint64 c = 0; c < job->shape.chunks; c++) left[c] = orr_job_passes(job);
-  Reducing reducing = {left, 0, 0, job->params->data_parallel.overlap && e->plan->buckets[lane->stage]->len > 0};
+  Reducing reducing = {left, 0, 0, overlaps(e) && e->plan->buckets[lane->stage]->len > 0};
   for (guint i = 0; i < steps->len; i++)
     emit_schedule_step(e, lane, &g_array_index(steps, OrrPipelineStep, i), &reducing);
+}
+
+/* The stages (or, held twice, the blocks) whose parameters a stage holds, in an order that all stages share. */
+static guint owners_of(const OrrEmitter *e, gint64 stage, gint64 ret_owners[2]) {
+  ret_owners[0] = stage;
+  if (e->chains == 1) return 1;
+  const gint64 other = e->job->pp - 1 - stage;
+  ret_owners[0] = MIN(stage, other);
+  ret_owners[1] = MAX(stage, other);
+  return 2;
+}
+
+static void emit_gradients(OrrEmitter *e, const OrrLaneAt *lane) {
+  gint64 owners[2];
+  const guint n_owners = owners_of(e, lane->stage, owners);
+  if (e->plan->buckets[lane->stage]->len == 0) return;
+  for (guint o = 0; o < n_owners && !overlaps(e); o++)
+    for (guint b = 0; b < e->plan->buckets[owners[o]]->len; b++) orr_emit_reduction(e, lane, owners[o], b, n_owners);
+  const guint32 reduced = orr_program_event(e->program);
+  orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_DP), reduced);
+  orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), reduced);
+}
+
+/* All stages wait for the norm, unless each goes on and checks it afterwards. */
+static void emit_norm(OrrEmitter *e, const OrrLaneAt *lane) {
+  const OrrJob *job = e->job;
+  const OrrPhase phase = {e->plan->norm.predicted_s, 0, ORR_NO_PATH};
+  const OrrWire wire = {(OrrPhase *)&phase, 1, phase.latency_s};
+  if (job->schedule->post_validates && job->schedule->post_validates(job->params->pipeline.params)) return;
+  orr_program_join(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE),
+                   orr_emit_once(e, &e->norm, job->pp * e->plan->fold.n, &wire),
+                   orr_emit_comm_label(e, "gradient-norm", ORR_TIME_DP_COMM), -1);
+}
+
+static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
+  gint64 owners[2];
+  const guint n_owners = owners_of(e, lane->stage, owners);
+  for (guint o = 0; o < n_owners; o++) {
+    const OrrWire *wire = &e->plan->parameters[owners[o]];
+    if (wire->n_phases == 0) continue;
+    orr_program_join(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE),
+                     orr_emit_once(e, &e->gathers[owners[o]], n_owners * e->plan->fold.n, wire),
+                     orr_emit_comm_label(e, "dp-parameters", ORR_TIME_DP_COMM), -1);
+  }
 }
 
 /* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer, parameters. */
 static void emit_update(OrrEmitter *e, const OrrLaneAt *lane) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
-  const OrrTrainingPlan *plan = e->plan;
-  const guint n_buckets = plan->buckets[lane->stage]->len;
-  if (n_buckets > 0) {
-    if (!e->job->params->data_parallel.overlap)
-      for (guint b = 0; b < n_buckets; b++) orr_emit_reduction(e, lane, b);
-    const guint32 reduced = orr_program_event(e->program);
-    orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_DP), reduced);
-    orr_program_wait(e->program, compute, reduced);
-  }
-  const OrrWire *embedding = &plan->embedding[lane->class];
+  emit_gradients(e, lane);
+  const OrrWire *embedding = &e->plan->embedding[lane->class];
   if (embedding->n_phases > 0 && (lane->stage == 0 || lane->stage == e->job->pp - 1))
     orr_program_join(e->program, compute, orr_emit_once(e, &e->embeddings[lane->class], 2, embedding),
                      orr_emit_comm_label(e, "embedding-gradients", ORR_TIME_DP_COMM), -1);
-  const OrrPhase norm = {plan->norm.predicted_s, 0, ORR_NO_PATH};
-  const OrrWire norm_wire = {(OrrPhase *)&norm, 1, norm.latency_s};
-  orr_program_join(e->program, compute, orr_emit_once(e, &e->norm, e->job->pp * plan->fold.n, &norm_wire),
-                   orr_emit_comm_label(e, "gradient-norm", ORR_TIME_DP_COMM), -1);
+  emit_norm(e, lane);
   double seconds[ORR_N_TIMES] = {[ORR_TIME_OPTIMIZER] = e->optimizer_s[lane->stage]};
   g_autofree char *name = g_strdup_printf("optimizer stage %d", (int)lane->stage);
   orr_emit_work(e, lane, name, seconds, -1);
-  const OrrWire *parameters = &plan->parameters[lane->stage];
-  if (parameters->n_phases > 0)
-    orr_program_join(e->program, compute, orr_emit_once(e, &e->gathers[lane->stage], plan->fold.n, parameters),
-                     orr_emit_comm_label(e, "dp-parameters", ORR_TIME_DP_COMM), -1);
+  emit_parameters(e, lane);
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
 }
 

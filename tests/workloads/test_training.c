@@ -98,6 +98,10 @@ static void test_folded_is_full(void) {
       "workload.optimizer.sharding=distributed-optimizer;workload.recompute=full",
       "workload.parallel={tp: 8, pp: 2, dp: 4};workload.parallel.sequence-parallel=true",
       "workload.parallel={tp: 2, pp: 8, dp: 4}",
+      "workload.pipeline=zb-h1",
+      "workload.pipeline=zb-v",
+      "workload.pipeline=dualpipe;workload.optimizer.sharding=distributed-optimizer",
+      "workload.pipeline={kind: breadth-first, chunks: 4}",
       "workload.parallel={tp: 1, pp: 1, dp: 64}",
       /* groups that straddle nodes in different ways */
       "cluster.nodes=3;model.heads=24;model.hidden=3072;workload.parallel={tp: 3, pp: 2, dp: 4}",
@@ -138,6 +142,45 @@ static void test_bubble(void) {
   const Answer a = simulate("workload.parallel={tp: 8, pp: 4, dp: 2};workload.batch.global=128;model.layers=64");
   g_assert_cmpfloat(a.result.bubble_fraction, >, 0.035);
   g_assert_cmpfloat(a.result.bubble_fraction, <, 0.075);
+}
+
+/* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from 3 (F + B + W) to 3 (F +
+ * B - W), a third where B and W take as long as F, more where B (attention, and collectives that it no longer hides)
+ * takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower than the other stages. */
+static void test_zero_bubble(void) {
+  const char *const sets =
+      "workload.parallel={tp: 8, pp: 4, dp: 2};workload.batch.global=128;model.layers=64;model.vocab=1024;workload.pipeline=";
+  double bubble[3];
+  static const char *const kinds[] = {"1f1b", "zb-h1", "zb-v"};
+  for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    g_autofree char *all = g_strconcat(sets, kinds[i], NULL);
+    bubble[i] = simulate(all).result.bubble_fraction;
+  }
+  g_test_message("bubbles: 1f1b %g, zb-h1 %g, zb-v %g", bubble[0], bubble[1], bubble[2]);
+  g_assert_cmpfloat(bubble[1], <, 0.7 * bubble[0]);
+  g_assert_cmpfloat(bubble[1], >, 0.3 * bubble[0]);
+  g_assert_cmpfloat(bubble[2], <, bubble[1]);
+}
+
+/* Post-validation: three steps of ZB-V one after the other without the wait at each end. */
+static void test_post_validation(void) {
+  const char *const sets =
+      "workload.steps=3;model.layers=16;workload.batch.global=32;workload.pipeline={kind: zb-v, post-validation: ";
+  g_autofree char *waits = g_strconcat(sets, "false}", NULL);
+  g_autofree char *goes_on = g_strconcat(sets, "true}", NULL);
+  g_assert_cmpfloat(simulate(goes_on).result.iteration_time_s, <, simulate(waits).result.iteration_time_s);
+}
+
+/* DualPipe holds the model twice: weights of two blocks a stage, and gradients that its copies reduce even where there
+ * is one replica. */
+static void test_dualpipe(void) {
+  const char *const sets = "workload.parallel={tp: 8, pp: 8, dp: 1};workload.batch.global=32;workload.pipeline=";
+  g_autofree char *once = g_strconcat(sets, "1f1b", NULL);
+  g_autofree char *twice = g_strconcat(sets, "dualpipe", NULL);
+  const Answer a = simulate(once), b = simulate(twice);
+  g_assert_cmpfloat(a.times[ORR_TIME_DP_COMM], <, 0.1 * b.times[ORR_TIME_DP_COMM]);
+  g_assert_cmpfloat(b.result.memory_peak_bytes, >, 1.3 * a.result.memory_peak_bytes);
+  g_assert_cmpfloat(b.times[ORR_TIME_BUBBLE], <, a.times[ORR_TIME_BUBBLE]);
 }
 
 /* Two steps take twice one step's time: nothing carries over but the optimizer's end. */
@@ -275,6 +318,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/times-add-up", test_times_add_up);
   g_test_add_func("/training/engines-agree", test_engines_agree);
   g_test_add_func("/training/bubble", test_bubble);
+  g_test_add_func("/training/zero-bubble", test_zero_bubble);
+  g_test_add_func("/training/post-validation", test_post_validation);
+  g_test_add_func("/training/dualpipe", test_dualpipe);
   g_test_add_func("/training/steps", test_steps);
   g_test_add_func("/training/overrides", test_overrides);
   g_test_add_func("/training/oversubscription", test_oversubscription);

@@ -1,8 +1,20 @@
 #include "workloads/pipelines/pipeline.h"
 
 /* Alphabetical. To add one, see pipeline.h. */
-static const OrrEntry *const entries[] = {&orr_one_f_one_b.entry, &orr_gpipe.entry, &orr_interleaved.entry, NULL};
+static const OrrEntry *const entries[] = {
+    &orr_one_f_one_b.entry, &orr_breadth_first.entry, &orr_dualpipe.entry, &orr_gpipe.entry,
+    &orr_interleaved.entry, &orr_zb_h1.entry,         &orr_zb_v.entry,     NULL};
 const OrrRegistry orr_pipeline_registry = {"pipeline", entries};
+
+OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches) {
+  const OrrPipelineKind *kind = (const OrrPipelineKind *)choice->entry;
+  return (OrrPipelineShape){
+      .stages = stages,
+      .chunks = kind->chunks(choice->params),
+      .micro_batches = micro_batches,
+      .group = kind->group ? kind->group(choice->params) : 0,
+  };
+}
 
 gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind) { return kind->blocks == ORR_BLOCKS_BIDIRECTIONAL ? 2 : 1; }
 

@@ -26,6 +26,7 @@ typedef struct {
   gint64 stages;
   gint64 chunks; /* a stage */
   gint64 micro_batches;
+  gint64 group; /* micro-batches that pass a chunk in a row, where the schedule has such groups; 0: as it likes */
 } OrrPipelineShape;
 
 typedef enum {
@@ -52,7 +53,9 @@ typedef struct {
 typedef struct {
   OrrEntry entry;
   OrrBlocks blocks;
-  gint64 (*chunks)(const void *params); /* a stage */
+  gint64 (*chunks)(const void *params);           /* a stage */
+  gint64 (*group)(const void *params);            /* NULL: 0 */
+  gboolean (*post_validates)(const void *params); /* stages do not wait for the gradient norm; NULL: they do */
   /* NULL, or why this shape cannot be scheduled (newly allocated). */
   char *(*refuse)(const OrrPipelineShape *shape);
   void (*steps)(const OrrPipelineShape *shape, gint64 stage, GArray *steps /* of OrrPipelineStep */);
@@ -65,6 +68,7 @@ typedef struct {
 
 extern const OrrRegistry orr_pipeline_registry;
 
+OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches);
 gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind);
 gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape); /* of a chain */
 OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape, gint64 stage,
@@ -84,9 +88,13 @@ gint64 orr_pipeline_peak(const GArray *steps);
 
 void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch);
 
+extern const OrrPipelineKind orr_breadth_first;
+extern const OrrPipelineKind orr_dualpipe;
 extern const OrrPipelineKind orr_gpipe;
-extern const OrrPipelineKind orr_one_f_one_b;
 extern const OrrPipelineKind orr_interleaved;
+extern const OrrPipelineKind orr_one_f_one_b;
+extern const OrrPipelineKind orr_zb_h1;
+extern const OrrPipelineKind orr_zb_v;
 
 G_END_DECLS
 

@@ -77,9 +77,10 @@ static double replay(const OrrPipelineKind *kind, const OrrPipelineShape *shape)
 }
 
 static const OrrPipelineShape shapes[] = {
-    {1, 1, 1},  {1, 1, 5},  {2, 1, 1},    {2, 1, 2},  {4, 1, 8},   {4, 1, 3},   {8, 1, 64}, {4, 2, 8}, {4, 3, 12},
-    {2, 2, 2},  {2, 2, 3},  {16, 3, 192}, {8, 4, 32}, {3, 5, 9},   {64, 1, 16}, {1, 2, 1},  {2, 2, 4}, {4, 2, 7},
-    {4, 2, 10}, {6, 2, 12}, {6, 2, 36},   {8, 2, 48}, {16, 2, 32}, {16, 2, 96}, {7, 2, 13}, {4, 4, 6}, {5, 1, 2}};
+    {1, 1, 1},  {1, 1, 5},   {2, 1, 1},   {2, 1, 2},     {4, 1, 8},     {4, 1, 3},    {8, 1, 64},  {4, 2, 8},
+    {4, 3, 12}, {2, 2, 2},   {2, 2, 3},   {16, 3, 192},  {8, 4, 32},    {3, 5, 9},    {64, 1, 16}, {1, 2, 1},
+    {2, 2, 4},  {4, 2, 7},   {4, 2, 10},  {4, 2, 16, 8}, {4, 3, 21, 8}, {2, 2, 9, 3}, {6, 2, 12},  {6, 2, 36},
+    {8, 2, 48}, {16, 2, 32}, {16, 2, 96}, {7, 2, 13},    {4, 4, 6},     {5, 1, 2}};
 
 static gboolean can_run(const OrrPipelineKind *kind, const OrrPipelineShape *shape) {
   if (!kind->entry.params && kind->chunks(NULL) != shape->chunks) return FALSE;
@@ -181,6 +182,23 @@ static void test_refuses(void) {
   g_autofree char *refusal = orr_interleaved.refuse(&shape);
   g_assert_nonnull(strstr(refusal, "(6)"));
   g_assert_nonnull(strstr(refusal, "(4)"));
+  static const struct {
+    const OrrPipelineKind *kind;
+    OrrPipelineShape shape;
+    const char *says;
+  } cases[] = {
+      {&orr_interleaved, {4, 2, 8, 3}, "group is 3, less than pp (4)"},
+      {&orr_interleaved, {4, 2, 10, 8}, "of 10 micro-batches in groups of 8 remain 2"},
+      {&orr_zb_v, {4, 2, 6}, "2 pp - 1 = 7 micro-batches or more, and there are 6"},
+      {&orr_dualpipe, {3, 2, 12}, "even pp, and it is 3"},
+      {&orr_dualpipe, {4, 2, 6}, "2 pp = 8 or more, and there are 6"},
+      {&orr_dualpipe, {4, 2, 9}, "even number of micro-batches"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = cases[i].kind->refuse(&cases[i].shape);
+    g_assert_nonnull(text);
+    g_assert_nonnull(strstr(text, cases[i].says));
+  }
 }
 
 int main(int argc, char **argv) {
