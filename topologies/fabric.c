@@ -42,6 +42,8 @@ static const OrrEntry *const entries[] = {
 const OrrRegistry orr_fabric_registry = {.family = "fabric", .entries = entries};
 
 struct OrrFabric {
+  gint64 *gpu_of; /* of a slice: its GPUs' numbers in the machine; NULL: they are the machine's */
+  gint64 n_slice; /* how many */
   const OrrCluster *cluster;
   const OrrFabricKind *kind;
   gpointer plan; /* NULL where there are no NICs */
@@ -144,15 +146,31 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
   return g_steal_pointer(&fabric);
 }
 
+OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus) {
+  OrrFabric *slice = g_memdup2(whole, sizeof *whole);
+  slice->gpu_of = g_new(gint64, n_gpus + 1);
+  slice->n_slice = n_gpus;
+  for (gint64 i = 0; i < n_gpus; i++) slice->gpu_of[i] = whole->gpu_of ? whole->gpu_of[gpus[i]] : gpus[i];
+  return slice;
+}
+
+/* The machine's number of a GPU. */
+static gint64 machine_gpu(const OrrFabric *fabric, gint64 gpu) {
+  return fabric->gpu_of ? fabric->gpu_of[gpu] : gpu;
+}
+
 void orr_fabric_free(OrrFabric *fabric) {
   if (!fabric) return;
-  if (fabric->plan) fabric->kind->plan_free(fabric->plan);
+  if (fabric->plan && !fabric->gpu_of) fabric->kind->plan_free(fabric->plan); /* a slice's is the machine's */
+  g_free(fabric->gpu_of);
   g_free(fabric);
 }
 
 /* --- Links --- */
 
-gint64 orr_fabric_n_gpus(const OrrFabric *fabric) { return orr_cluster_n_gpus(fabric->cluster); }
+gint64 orr_fabric_n_gpus(const OrrFabric *fabric) {
+  return fabric->gpu_of ? fabric->n_slice : orr_cluster_n_gpus(fabric->cluster);
+}
 
 gint64 orr_fabric_n_links(const OrrFabric *fabric) { return fabric->n_links; }
 
@@ -185,7 +203,9 @@ char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link) {
 
 /* --- Routes --- */
 
-gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu) { return gpu / fabric->cluster->node.scale_up_domain; }
+gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu) {
+  return machine_gpu(fabric, gpu) / fabric->cluster->node.scale_up_domain;
+}
 
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b) {
   return orr_fabric_domain(fabric, gpu_a) == orr_fabric_domain(fabric, gpu_b);
@@ -256,7 +276,10 @@ static double route_any(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
   const OrrNodeShape *node = &fabric->cluster->node;
   asked->switches = src_gpu != dst_gpu;
   if (src_gpu == dst_gpu) return 0;
-  if (orr_fabric_same_domain(fabric, src_gpu, dst_gpu)) {
+  const gboolean in_domain = orr_fabric_same_domain(fabric, src_gpu, dst_gpu);
+  src_gpu = machine_gpu(fabric, src_gpu);
+  dst_gpu = machine_gpu(fabric, dst_gpu);
+  if (in_domain) {
     append_ends(0, src_gpu, dst_gpu, links);
     return node->scale_up_latency_s;
   }

@@ -79,6 +79,10 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
 void orr_fabric_free(OrrFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
 
+/* @gpus (copied) of @whole as a fabric of their own: GPU i of it is @gpus[i] of @whole, on the same links under the same
+ * numbers. What a job sees of a machine that it shares. @whole must outlive it. */
+OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus);
+
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
