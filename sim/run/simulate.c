@@ -1,18 +1,21 @@
 #include "sim/run/simulate.h"
 
-#include "sim/base/fault.h"
-#include "sim/run/kinds.h"
-#include "sim/run/machine.h"
+#include <string.h>
 
-static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, GError **error) {
+#include "sim/run/kinds.h"
+
+/* NULL without @error: another process goes on with it. */
+static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
+                                GError **error) {
   const gboolean ideal = scenario->engine == ORR_REPLAY_IDEAL ||
                          (scenario->engine == ORR_REPLAY_AUTO && orr_program_uncontended(work->program));
+  if (!ideal && how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
   return orr_engine_new(ideal ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
 }
 
-static gboolean replay(const OrrScenario *scenario, const OrrWork *work, OrrReplayed *replayed, OrrOutcome *outcome,
-                       GError **error) {
-  g_autoptr(OrrEngine) engine = choose_engine(scenario, work, error);
+static gboolean replay(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
+                       OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
+  g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
   if (!orr_executor_run(work->program, engine, orr_ledger_span, replayed->ledger, replayed->link_bytes,
@@ -40,12 +43,12 @@ static void fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
 }
 
 static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, const OrrWork *work,
-                                   gboolean keep_spans, OrrOutcome *outcome, GError **error) {
-  g_autoptr(GArray) spans = keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
+                                   const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+  g_autoptr(GArray) spans = how->keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
   g_autoptr(OrrLedger) ledger = orr_ledger_new(work, spans);
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
   OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
-  if (!replay(scenario, work, &replayed, outcome, error)) return FALSE;
+  if (!replay(scenario, work, how, &replayed, outcome, error)) return FALSE;
   outcome->kind = orr_run_kind(work->kind);
   fill_integer(outcome, "n-gpus", work->n_gpus);
   fill_integer(outcome, "events", (gint64)replayed.replay.n_events);
@@ -69,38 +72,31 @@ static OrrOutcome *outcome_new(void) {
   return outcome;
 }
 
-/* The scenario's device with its profile. on-missing: error refuses one that was not measured itself. */
-static gboolean find_machine(OrrLibrary *library, const OrrScenario *scenario, OrrMachine *machine, OrrOutcome *outcome,
-                             GError **error) {
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  if (!orr_machine_of(library, &scenario->cluster.device, machine, diags)) {
-    orr_diags_check(diags, error);
-    return FALSE;
-  }
-  orr_machine_warn(machine, outcome->warnings);
-  if (scenario->on_missing != ORR_ON_MISSING_ERROR || outcome->warnings->len == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
-              (const char *)outcome->warnings->pdata[0]);
-  return FALSE;
+OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scenario, const OrrSimulation *how,
+                            GError **error) {
+  const gint64 begin = g_get_monotonic_time();
+  g_autoptr(OrrOutcome) outcome = outcome_new();
+  for (guint i = 0; i < machine->warnings->len; i++)
+    g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
+  const OrrWorld world = {
+      &scenario->model, &scenario->cluster, machine->fabric, machine->cost, scenario->fidelity,
+      (OrrOnMissing)scenario->on_missing};
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
+  if (!work || !replay_and_collect(scenario, machine->fabric, work, how, outcome, error)) return NULL;
+  outcome->fidelity = orr_fidelity_words[work->fidelity];
+  fill_wall_time(outcome, begin);
+  return g_steal_pointer(&outcome);
 }
 
 OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
   const gint64 begin = g_get_monotonic_time();
-  g_autoptr(OrrOutcome) outcome = outcome_new();
-  g_auto(OrrMachine) machine = {NULL};
-  if (!find_machine(library, scenario, &machine, outcome, error)) return NULL;
-  g_autoptr(OrrCostModel) cost = orr_machine_costs(&machine, error);
-  if (!cost) return NULL;
-  g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, scenario->seed, error);
-  if (!fabric) return NULL;
-  const OrrWorld world = {
-      &scenario->model, &scenario->cluster, fabric, cost, scenario->fidelity, (OrrOnMissing)scenario->on_missing};
-  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
-  g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
-  if (!work || !replay_and_collect(scenario, fabric, work, keep_spans, outcome, error)) return NULL;
-  outcome->fidelity = orr_fidelity_words[work->fidelity];
-  fill_wall_time(outcome, begin);
-  return g_steal_pointer(&outcome);
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, error);
+  if (!world) return NULL;
+  const OrrSimulation how = {.keep_spans = keep_spans};
+  OrrOutcome *outcome = orr_simulate_in(world, scenario, &how, error);
+  if (outcome) fill_wall_time(outcome, begin);
+  return outcome;
 }
 
 void orr_outcome_free(OrrOutcome *outcome) {

@@ -6,7 +6,7 @@
 
 #include "results/store.h"
 #include "sim/run/rows.h"
-#include "sim/run/scenario.h"
+#include "sim/run/world.h"
 
 G_BEGIN_DECLS
 
@@ -32,6 +32,19 @@ typedef struct {
   GPtrArray *warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
   double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs; training */
 } OrrOutcome;
+
+/* How one run of many is made. */
+typedef struct {
+  gboolean keep_spans;
+  /* Called before a SimGrid engine is made, of which a process has one: a caller that runs many forks here. FALSE: this
+   * process does not go on, and orr_simulate_in returns NULL without an error. NULL: go on. */
+  gboolean (*before_simgrid)(void *user);
+  void *user;
+} OrrSimulation;
+
+/* Runs @scenario on @world, which was made of a scenario with an equal cluster, seed and on-missing. */
+OrrOutcome *orr_simulate_in(const OrrRunWorld *world, const OrrScenario *scenario, const OrrSimulation *how,
+                            GError **error);
 
 /* Runs @scenario. With the simgrid engine once a process (engine.h, rule 5): callers that run several fork. */
 OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error);

@@ -1,0 +1,27 @@
+/*
+ * world.h - a machine ready to be simulated on: its profile's costs and its fabric. Made once, used by any number of
+ * runs: reading a profile takes a hundred times longer than asking it.
+ */
+#ifndef ORR_RUN_WORLD_H
+#define ORR_RUN_WORLD_H
+
+#include "sim/run/machine.h"
+#include "sim/run/scenario.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  OrrMachine machine;
+  OrrCostModel *cost;
+  OrrFabric *fabric;
+  GPtrArray *warnings; /* of char *: what the profile does not hold of its own */
+} OrrRunWorld;
+
+/* Of @scenario's cluster, seed and on-missing, which must outlive it. */
+OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error);
+void orr_run_world_free(OrrRunWorld *world);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRunWorld, orr_run_world_free)
+
+G_END_DECLS
+
+#endif
