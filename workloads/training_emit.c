@@ -61,23 +61,41 @@ static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm
   return *ret_slowdown_s + MAX(comm_s - slowed_s, 0);
 }
 
+/* A segment with its collective where that is alone on its links, as seconds. */
+static void add_segment(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment,
+                        gint64 times, double seconds[ORR_N_TIMES]) {
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += times * segment->seconds[kind];
+  if (segment->comm < 0) return;
+  const double comm_s = orr_training_group_wire(plan, lane, segment)->predicted_s;
+  double slowdown_s = 0;
+  seconds[time_of_group(segment->group)] +=
+      times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
+}
+
 void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
                           double seconds[ORR_N_TIMES]) {
-  for (guint i = 0; i < run->segments->len; i++) {
-    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
-    for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += times * segment->seconds[kind];
-    if (segment->comm < 0) continue;
-    const double comm_s = orr_training_group_wire(plan, lane, segment)->predicted_s;
-    double slowdown_s = 0;
-    seconds[time_of_group(segment->group)] +=
-        times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
+  for (guint i = 0; i < run->segments->len; i++)
+    add_segment(job, plan, lane, &g_array_index(run->segments, OrrSegment, i), times, seconds);
+}
+
+/* Lanes of a team do the same in the same order: the k-th time is the same communication. */
+static guint32 team_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrWire *wire) {
+  const OrrFold *fold = &e->plan->fold;
+  const guint team = fold->team_of[lane->class];
+  GArray *comms = e->team_comms[lane->stage * fold->n_teams + team];
+  const guint k = e->team_at[lane->lane]++;
+  if (k == comms->len) {
+    const guint32 comm = orr_program_comm(e->program, fold->team_size[team], wire->phases, wire->n_phases);
+    g_array_append_val(comms, comm);
   }
+  return g_array_index(comms, guint32, k);
 }
 
 static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, OrrTrainingStream stream,
                             gint32 tag) {
   const OrrWire *wire = orr_training_group_wire(e->plan, lane->lane, segment);
-  const guint32 comm = orr_program_comm(e->program, 1, wire->phases, wire->n_phases);
+  const gboolean alone = orr_group_span(e->job, segment->group) == 1;
+  const guint32 comm = alone ? orr_program_comm(e->program, 1, wire->phases, wire->n_phases) : team_comm(e, lane, wire);
   const char *name = orr_training_comm_name(segment->group, segment->comm);
   orr_program_join(e->program, orr_emit_stream(e, lane, stream), comm,
                    orr_emit_comm_label(e, name, time_of_group(segment->group)), tag);
@@ -101,36 +119,61 @@ static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *
   orr_program_wait(e->program, compute, done);
 }
 
-static void emit_segments(OrrEmitter *e, const OrrLaneAt *lane, const OrrRun *run, const char *name, gint32 tag) {
+/* Work that waits to be emitted in one piece. */
+typedef struct {
+  OrrEmitter *e;
+  const OrrLaneAt *lane;
+  const char *name;
+  gint32 tag;
+  guint n; /* pieces of this run so far */
+  double seconds[ORR_N_TIMES];
+} Piece;
+
+static void flush(Piece *piece) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += piece->seconds[kind];
+  g_autofree char *name = g_strdup_printf("%s/%u", piece->name, piece->n++);
+  if (sum > 0) orr_emit_work(piece->e, piece->lane, name, piece->seconds, piece->tag);
+  memset(piece->seconds, 0, sizeof piece->seconds);
+}
+
+static void emit_segments(Piece *piece, const OrrRun *run) {
+  OrrEmitter *e = piece->e;
   for (guint i = 0; i < run->segments->len; i++) {
     const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
-    g_autofree char *piece = g_strdup_printf("%s/%u", name, i);
-    if (segment_seconds(segment) > 0) orr_emit_work(e, lane, piece, segment->seconds, tag);
-    if (segment->comm < 0) continue;
+    if (segment->comm < 0 || e->plan->alone[segment->group]) {
+      add_segment(e->job, e->plan, piece->lane->lane, segment, 1, piece->seconds);
+      continue;
+    }
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) piece->seconds[kind] += segment->seconds[kind];
+    flush(piece);
     if (!segment->beside) {
-      emit_group_comm(e, lane, segment, ORR_STREAM_COMPUTE, tag);
+      emit_group_comm(e, piece->lane, segment, ORR_STREAM_COMPUTE, piece->tag);
       continue;
     }
     i++; /* the segment beside it is emitted with it */
-    g_autofree char *next = g_strdup_printf("%s/%u", name, i);
-    emit_beside(e, lane, segment, next, tag);
+    g_autofree char *next = g_strdup_printf("%s/%u", piece->name, piece->n++);
+    emit_beside(e, piece->lane, segment, next, piece->tag);
   }
 }
 
 void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
                    double extra_pp_s, gint32 tag) {
   double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
-  if (e->plan->alone) {
+  if (e->plan->all_alone) {
     for (guint i = 0; i < n; i++)
       orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, seconds);
     orr_emit_work(e, lane, name, seconds, tag);
     return;
   }
   if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, tag);
-  for (guint i = 0; i < n; i++) {
-    g_autofree char *piece = g_strdup_printf("%s.%u", name, i);
-    for (gint64 k = 0; k < runs[i].count; k++) emit_segments(e, lane, runs[i].run, piece, tag);
-  }
+  for (guint i = 0; i < n; i++)
+    for (gint64 k = 0; k < runs[i].count; k++) {
+      g_autofree char *part = g_strdup_printf("%s.%u", name, i);
+      Piece piece = {e, lane, part, tag, 0, {0}};
+      emit_segments(&piece, runs[i].run);
+      flush(&piece);
+    }
 }
 
 /* --- hand-overs ------------------------------------------------------------------------------------------------- */

@@ -49,6 +49,8 @@ typedef struct {
   guint32 *embeddings; /* by class */
   guint32 norm;
   guint most_buckets;
+  GArray **team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
+  guint *team_at;      /* by lane: in how many of them it has been */
 } OrrEmitter;
 
 typedef struct {

@@ -9,10 +9,11 @@
  *                     collectives put on it
  *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the links in order)
  *
- * until no class splits. Two replicas of one colour then see links of equal bandwidth under equal load, so by induction
- * over events their transfers start and end together: replaying one, with its transfers loading every link that any
- * member of the class uses, is exact. Sums of hashes do not depend on any order; a collision of 64-bit hashes would
- * merge two classes (probability below 1e-10 for a million replicas).
+ * and, where expert groups join replicas, the colours of those it meets, until no class splits. Two replicas of one
+ * colour then see links of equal bandwidth under equal load, so by induction over events their transfers start and end
+ * together: replaying one, with its transfers loading every link that any member of the class uses, is exact. Sums of
+ * hashes do not depend on any order; a collision of 64-bit hashes would merge two classes (probability below 1e-10 for
+ * a million replicas).
  */
 #include <string.h>
 
@@ -51,17 +52,35 @@ static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to
   }
 }
 
+static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 boundary, gint64 from, gint64 to) {
+  Crossing crossing = {replica, boundary, r->links->len, 0, 0};
+  crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, stage, from),
+                                        orr_job_gpu(r->job, stage, to), 0, r->links);
+  crossing.n = r->links->len - crossing.first;
+  g_array_append_val(r->crossings, crossing);
+}
+
+/* Context and expert groups: any rank may send to any other of its group. */
+static void add_comb_crossings(Refinement *r, guint32 replica, gint64 stage, OrrOperatorGroup group) {
+  const OrrComb comb = orr_group_comb(r->job, group);
+  const gint64 n = orr_job_replica_ranks(r->job), block = comb.stride * comb.size;
+  const guint32 boundary = (2 + group) * r->job->pp + stage;
+  if (comb.size == 1) return;
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
+    for (gint64 k = 0; k < comb.size; k++) {
+      const gint64 peer = rank / block * block + rank % comb.stride + k * comb.stride;
+      if (peer != rank) add_pair(r, replica, stage, boundary, rank, peer);
+    }
+}
+
 /* The tensor-parallel groups' links: other collectives may load them while the group uses them. */
 static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrJob *job = r->job;
-  const gint64 n = orr_job_replica_ranks(job);
-  for (gint64 t = 0; t < job->tp && job->tp > 1; t++) {
-    Crossing crossing = {replica, 2 * job->pp + stage, r->links->len, 0, 0};
-    crossing.latency_s = orr_fabric_route(job->world->fabric, orr_job_gpu(job, stage, replica * n + t),
-                                          orr_job_gpu(job, stage, replica * n + (t + 1) % job->tp), 0, r->links);
-    crossing.n = r->links->len - crossing.first;
-    g_array_append_val(r->crossings, crossing);
-  }
+  const gint64 n = orr_job_replica_ranks(job), first = replica * n;
+  for (gint64 t = 0; t < n && job->tp > 1; t++)
+    add_pair(r, replica, stage, 2 * job->pp + stage, first + t, first + t / job->tp * job->tp + (t + 1) % job->tp);
+  add_comb_crossings(r, replica, stage, ORR_GROUP_CP);
+  add_comb_crossings(r, replica, stage, ORR_GROUP_EP);
 }
 
 static void add_replica(Refinement *r, guint32 replica) {
@@ -105,6 +124,16 @@ static guint64 colour_crossing(const Refinement *r, const Crossing *crossing, GH
   return colour;
 }
 
+/* Whom a replica meets in its expert groups, whatever their order. */
+static void colour_teams(const Refinement *r, guint64 *next) {
+  const gint64 span = orr_group_span(r->job, ORR_GROUP_EP);
+  for (gint64 first = 0; span > 1 && first < r->job->dp; first += span) {
+    guint64 sum = 0;
+    for (gint64 d = first; d < first + span; d++) sum += orr_hash3(r->colour[d], 0, 5);
+    for (gint64 d = first; d < first + span; d++) next[d] += orr_hash3(sum, 1, 5);
+  }
+}
+
 static void refine(Refinement *r, guint64 *next) {
   g_autoptr(GHashTable) links = colour_links(r);
   for (gint64 i = 0; i < r->job->dp; i++) next[i] = r->colour[i];
@@ -112,6 +141,7 @@ static void refine(Refinement *r, guint64 *next) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
     next[crossing->replica] += colour_crossing(r, crossing, links);
   }
+  colour_teams(r, next);
 }
 
 /* Numbers the classes in order of their first replica. */
@@ -142,26 +172,60 @@ static void fold_by_colour(OrrFold *fold, const OrrJob *job, GHashTable *load) {
   }
 }
 
+static void list_classes(OrrFold *fold, gint64 dp) {
+  memset(fold->size, 0, dp * sizeof *fold->size);
+  for (gint64 i = dp - 1; i >= 0; i--) {
+    fold->first[fold->class_of[i]] = i;
+    fold->size[fold->class_of[i]]++;
+  }
+}
+
+/* The least class of the team that @replica is in: teams of equal classes have it in common. */
+static guint32 least_class(const OrrFold *fold, gint64 replica) {
+  const gint64 begin = replica / fold->span * fold->span;
+  guint32 least = fold->class_of[begin];
+  for (gint64 d = begin; d < begin + fold->span; d++) least = MIN(least, fold->class_of[d]);
+  return least;
+}
+
+/* Teams are numbered in the order of their least classes, which are their first. */
+static void list_teams(OrrFold *fold) {
+  fold->n_teams = 0;
+  fold->uniform = TRUE;
+  memset(fold->team_size, 0, fold->n * sizeof *fold->team_size);
+  for (guint class = 0; class < fold->n; class ++) {
+    const guint32 least = least_class(fold, fold->first[class]);
+    fold->team_of[class] = least == class ? fold->n_teams++ : fold->team_of[least];
+    if (++fold->team_size[fold->team_of[class]] > 1) fold->uniform = FALSE;
+  }
+}
+
 void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, GHashTable *load) {
   *fold = (OrrFold){
       .n = job->dp,
       .class_of = g_new0(guint32, job->dp),
       .first = g_new0(guint32, job->dp),
       .size = g_new0(guint32, job->dp),
+      .span = orr_group_span(job, ORR_GROUP_EP),
+      .team_of = g_new0(guint32, job->dp),
+      .team_size = g_new0(guint32, job->dp),
   };
-  if (fidelity == ORR_FIDELITY_FULL)
-    for (gint64 i = 0; i < job->dp; i++) fold->class_of[i] = i;
-  else
+  if (fidelity != ORR_FIDELITY_FULL || fold->span > 1) {
     fold_by_colour(fold, job, load);
-  for (gint64 i = job->dp - 1; i >= 0; i--) {
-    fold->first[fold->class_of[i]] = i;
-    fold->size[fold->class_of[i]]++;
+    list_classes(fold, job->dp);
+    list_teams(fold);
   }
+  if (fidelity != ORR_FIDELITY_FULL) return;
+  const gboolean uniform = fold->span == 1 || fold->uniform;
+  fold->n = job->dp;
+  for (gint64 i = 0; i < job->dp; i++) fold->class_of[i] = i;
+  list_classes(fold, job->dp);
+  list_teams(fold);
+  fold->uniform = uniform;
 }
 
 void orr_fold_clear(OrrFold *fold) {
-  g_free(fold->class_of);
-  g_free(fold->first);
-  g_free(fold->size);
+  guint32 *const lists[] = {fold->class_of, fold->first, fold->size, fold->team_of, fold->team_size};
+  for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
   *fold = (OrrFold){0};
 }

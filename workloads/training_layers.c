@@ -18,8 +18,17 @@ const char *orr_training_comm_name(int group, int comm) {
   return g_intern_string(name);
 }
 
+guint orr_training_leader(const OrrTrainingPlan *plan, const OrrJob *job, guint lane, int group) {
+  const OrrFold *fold = &plan->fold;
+  const guint class = lane % fold->n;
+  if (orr_group_span(job, group) == 1) return lane;
+  for (guint leader = 0; leader < class; leader++)
+    if (fold->team_of[leader] == fold->team_of[class]) return lane - class + leader;
+  return lane;
+}
+
 const OrrWire *orr_training_group_wire(const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment) {
-  const GArray *wires = plan->group_wires[lane];
+  const GArray *wires = plan->group_wires[orr_training_leader(plan, plan->wires.job, lane, segment->group)];
   for (guint i = 0; i < wires->len; i++) {
     const OrrGroupWire *known = &g_array_index(wires, OrrGroupWire, i);
     if (known->group == segment->group && known->comm == segment->comm && known->bytes == segment->comm_bytes)
@@ -28,13 +37,25 @@ const OrrWire *orr_training_group_wire(const OrrTrainingPlan *plan, guint lane, 
   return NULL;
 }
 
-/* The calls of @segment's group in the replicas of a lane's class, or in the first of them alone. */
+/* First ranks of the teams like that of @class; newly allocated. */
+static gint64 *team_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class, guint *ret_n) {
+  const OrrFold *fold = &plan->fold;
+  gint64 *firsts = g_new(gint64, job->dp);
+  *ret_n = 0;
+  for (gint64 d = 0; d < job->dp; d += fold->span)
+    if (fold->team_of[fold->class_of[d]] == fold->team_of[class]) firsts[(*ret_n)++] = d * orr_job_replica_ranks(job);
+  return firsts;
+}
+
+/* The calls of @segment's group in the replicas of a lane's class or team, or in the first of them alone. */
 static void lane_calls(OrrCalls *calls, const OrrTrainingPlan *plan, const OrrJob *job, guint lane,
                        const OrrSegment *segment, gboolean whole_class) {
   const guint class = lane % plan->fold.n;
-  g_autofree gint64 *firsts = orr_training_class_ranks(plan, job, class);
+  const gint64 span = orr_group_span(job, segment->group);
+  guint n = plan->fold.size[class];
+  g_autofree gint64 *firsts = span > 1 ? team_ranks(plan, job, class, &n) : orr_training_class_ranks(plan, job, class);
   orr_calls_of(calls, job, ops[segment->comm], segment->comm_bytes, orr_group_comb(job, segment->group),
-               lane / plan->fold.n, firsts, whole_class ? plan->fold.size[class] : 1, orr_job_replica_ranks(job));
+               lane / plan->fold.n, firsts, whole_class ? n : 1, span * orr_job_replica_ranks(job));
 }
 
 static gboolean is_same(const OrrSegment *a, const OrrSegment *b) {
@@ -60,15 +81,16 @@ static gboolean plan_run(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrai
   for (guint i = 0; i < run->segments->len; i++) {
     const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
     if (segment->comm < 0 || orr_training_group_wire(plan, lane, segment)) continue;
+    const guint leader = orr_training_leader(plan, job, lane, segment->group);
     OrrGroupWire wire = {segment->group, segment->comm, segment->comm_bytes, {0}};
     OrrCalls calls;
-    lane_calls(&calls, plan, job, lane, segment, whole_class);
+    lane_calls(&calls, plan, job, leader, segment, whole_class);
     const gboolean planned =
         orr_wires_join(&plan->wires, orr_training_comm_name(segment->group, segment->comm),
                        count_of(job, costs, lane / plan->fold.n, segment), &calls, &wire.wire, error);
     orr_calls_clear(&calls);
     if (!planned) return FALSE;
-    g_array_append_val(plan->group_wires[lane], wire);
+    g_array_append_val(plan->group_wires[leader], wire);
   }
   return TRUE;
 }
@@ -102,11 +124,35 @@ static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint c
   return TRUE;
 }
 
-static gboolean lane_is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint lane) {
-  const GArray *wires = plan->group_wires[lane];
-  for (guint i = 0; i < wires->len; i++)
-    if (!is_alone(plan, job, lane % plan->fold.n, &g_array_index(wires, OrrGroupWire, i).wire)) return FALSE;
+/* Outside scale-up domains, where every GPU has links of its own, other lanes' groups cross the same links. */
+static gboolean stays_inside(const OrrJob *job, gint64 stage, OrrComb comb) {
+  const OrrFabric *fabric = job->world->fabric;
+  const gint64 n = orr_job_replica_ranks(job) * job->dp, block = comb.stride * comb.size;
+  for (gint64 rank = 0; rank < n; rank++) {
+    const gint64 head = orr_job_gpu(job, stage, rank / block * block + rank % comb.stride);
+    if (!orr_fabric_same_domain(fabric, head, orr_job_gpu(job, stage, rank))) return FALSE;
+  }
   return TRUE;
+}
+
+static void find_alone(OrrTrainingPlan *plan, const OrrJob *job) {
+  for (int group = 0; group < ORR_N_GROUPS; group++) {
+    plan->alone[group] = orr_group_span(job, group) == 1 || plan->fold.uniform;
+    if (group == ORR_GROUP_TP) continue; /* told by what it meets */
+    for (gint64 stage = 0; stage < job->pp && plan->alone[group]; stage++)
+      plan->alone[group] = stays_inside(job, stage, orr_group_comb(job, group));
+  }
+  for (guint lane = 0; lane < job->pp * plan->fold.n; lane++) {
+    const GArray *wires = plan->group_wires[lane];
+    for (guint i = 0; i < wires->len; i++) {
+      const OrrGroupWire *wire = &g_array_index(wires, OrrGroupWire, i);
+      if (plan->alone[wire->group] && !is_alone(plan, job, lane % plan->fold.n, &wire->wire))
+        plan->alone[wire->group] = FALSE;
+    }
+  }
+  plan->all_alone = TRUE;
+  for (int group = 0; group < ORR_N_GROUPS; group++)
+    if (orr_group_comb(job, group).size > 1 && !plan->alone[group]) plan->all_alone = FALSE;
 }
 
 gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
@@ -116,9 +162,8 @@ gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, cons
   for (guint lane = 0; lane < n_lanes; lane++)
     plan->group_wires[lane] = g_array_new(FALSE, FALSE, sizeof(OrrGroupWire));
   if (!plan_lanes(plan, job, costs, FALSE, error)) return FALSE;
-  plan->alone = TRUE;
-  for (guint lane = 0; lane < n_lanes && plan->alone; lane++) plan->alone = lane_is_alone(plan, job, lane);
-  return plan->alone || plan_lanes(plan, job, costs, TRUE, error);
+  find_alone(plan, job);
+  return plan->all_alone || plan_lanes(plan, job, costs, TRUE, error);
 }
 
 void orr_training_clear_layers(OrrTrainingPlan *plan) {

@@ -202,12 +202,18 @@ gboolean orr_wires_meet(const OrrWires *wires, const OrrWire *a, const OrrWire *
 
 /* training_fold.c */
 
-/* Classes of replicas; class_of[replica], first[class] and size[class]. */
+/* Classes of replicas; class_of[replica], first[class] and size[class]. Where expert groups reach over `span` replicas
+ * in a row, these are a team: its classes meet in every all-to-all. Teams of equal classes are one. */
 typedef struct {
   guint n;
   guint32 *class_of;
   guint32 *first;
   guint32 *size;
+  gint64 span;
+  guint n_teams;
+  guint32 *team_of;   /* by class */
+  guint32 *team_size; /* by team: its classes */
+  gboolean uniform; /* by colour all replicas of each team are of one class: they arrive together wherever they meet */
 } OrrFold;
 
 /* @load (may be NULL): fabric link -> hash of what other collectives put on it (orr_wires_load). */
@@ -238,15 +244,16 @@ typedef struct {
 typedef struct {
   OrrWires wires;
   OrrFold fold;
-  GArray **buckets;        /* by stage: of OrrBucket; empty where dp is 1 */
-  GPtrArray *bucket_wires; /* of OrrWire *: owned */
-  OrrWire *parameters;     /* by stage: all-gather of a distributed optimizer */
-  OrrWire *transfers;      /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
-  OrrWire *embedding;      /* by class: the tied embedding's gradient, first and last stage */
-  OrrWire norm;            /* the gradient norm over a replica */
-  GArray **group_wires;    /* by lane: of OrrGroupWire */
-  gboolean alone;          /* nothing else ever uses the links of the layers' collectives while they do */
-  double gather_s;         /* scatter-gather: the receiver's all-gather over NVLink */
+  GArray **buckets;             /* by stage: of OrrBucket; empty where dp is 1 */
+  GPtrArray *bucket_wires;      /* of OrrWire *: owned */
+  OrrWire *parameters;          /* by stage: all-gather of a distributed optimizer */
+  OrrWire *transfers;           /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
+  OrrWire *embedding;           /* by class: the tied embedding's gradient, first and last stage */
+  OrrWire norm;                 /* the gradient norm over a replica */
+  GArray **group_wires;         /* by lane: of OrrGroupWire */
+  gboolean alone[ORR_N_GROUPS]; /* nothing else ever uses the links of that group's collectives while they do */
+  gboolean all_alone;
+  double gather_s; /* scatter-gather: the receiver's all-gather over NVLink */
 } OrrTrainingPlan;
 
 gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
@@ -257,6 +264,10 @@ void orr_training_plan_clear(OrrTrainingPlan *plan);
 gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class);
 
 /* training_layers.c */
+
+/* The lane that speaks for all that meet in collectives of @group with @lane: itself, or the first of its team. */
+guint orr_training_leader(const OrrTrainingPlan *plan, const OrrJob *job, guint lane, int group);
+
 gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
                                   GError **error);
 void orr_training_clear_layers(OrrTrainingPlan *plan);

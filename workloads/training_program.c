@@ -1,6 +1,8 @@
 /*
  * training_program - the schedule's steps, and what follows them, as streams of ops (training_emit.h).
  */
+#include <string.h>
+
 #include "workloads/training_emit.h"
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
@@ -244,7 +246,7 @@ double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
   double ops = 0;
   for (gint64 stage = 0; stage < job->pp; stage++) {
     double segments = 0;
-    for (guint part = 0; part < costs->n_parts && !plan->alone; part++)
+    for (guint part = 0; part < costs->n_parts && !plan->all_alone; part++)
       segments += (double)orr_job_count(job, stage, part) * (costs->parts[part].runs[ORR_RUN_FORWARD].segments->len +
                                                              costs->parts[part].runs[ORR_RUN_BACKWARD].segments->len);
     ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments) * orr_job_passes(job) +
@@ -269,6 +271,8 @@ static void emit_step(OrrEmitter *e) {
   forget(e->gathers, pp);
   forget(e->embeddings, fold->n);
   e->norm = ORR_NO_COMM;
+  for (guint team = 0; team < pp * fold->n_teams; team++) g_array_set_size(e->team_comms[team], 0);
+  memset(e->team_at, 0, pp * fold->n * sizeof *e->team_at);
   for (guint l = 0; l < pp * fold->n; l++) {
     const OrrLaneAt lane = {l, l % fold->n, l / fold->n};
     emit_schedule(e, &lane);
@@ -299,6 +303,12 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   e.reductions = reductions;
   e.gathers = gathers;
   e.embeddings = embeddings;
+  g_autoptr(GPtrArray) team_comms = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+  for (guint team = 0; team < job->pp * plan->fold.n_teams; team++)
+    g_ptr_array_add(team_comms, g_array_new(FALSE, FALSE, sizeof(guint32)));
+  g_autofree guint *team_at = g_new0(guint, job->pp * n);
+  e.team_comms = (GArray **)team_comms->pdata;
+  e.team_at = team_at;
   add_lanes(&e);
   for (gint64 step = 0; step < job->params->steps; step++) emit_step(&e);
 }
