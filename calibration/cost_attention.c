@@ -29,7 +29,9 @@
 typedef struct {
   OrrProfilePhase phase;
   OrrDtype dtype, kv_dtype;
-  double batch, queries, length, heads, kv_heads, head_dim;
+  double batch, queries, length, heads, kv_heads;
+  double head_dim; /* the mean of a key's and a value's */
+  double stored;   /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
   gboolean causal;
 } Shape;
 
@@ -42,6 +44,7 @@ static double attention_roofline_s(const OrrCostModel *model, const Shape *shape
   double flops = 4 * shape->batch * shape->heads * pairs_of(shape) * shape->head_dim;
   double of_queries = 2 * shape->heads * shape->queries * fmax(orr_dtype_bytes(shape->dtype), 2);
   double of_keys = 2 * shape->kv_heads * shape->length * orr_dtype_bytes(shape->kv_dtype);
+  if (shape->stored > 0) of_keys *= shape->stored;
   double rate = model->peak_flops[shape->dtype] * model->constants->attention_efficiency;
   return orr_cost_roofline_s(model, flops / rate, shape->batch * shape->head_dim * (of_queries + of_keys));
 }
@@ -292,6 +295,7 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
   if (op->batch <= 0 || op->q_length <= 0 || op->kv_length <= 0 || op->heads <= 0 || op->kv_heads <= 0 ||
       op->head_dim <= 0)
     return (OrrCost){0, ORR_HOW_MODELLED};
+  double mean_dim = op->value_dim ? (double)(op->head_dim + op->value_dim) / 2 : (double)op->head_dim;
   Shape shape = {.phase = op->q_length == 1 && op->kv_length > 1 ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL,
                  .dtype = measured_format((OrrDtype)op->dtype),
                  .kv_dtype = measured_format(kv_dtype),
@@ -300,7 +304,8 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
                  .length = (double)op->kv_length,
                  .heads = (double)op->heads,
                  .kv_heads = (double)op->kv_heads,
-                 .head_dim = (double)op->head_dim,
+                 .head_dim = mean_dim,
+                 .stored = op->latent ? (double)op->head_dim / (2 * mean_dim) : 0,
                  .causal = op->causal};
   OrrCost cost = forward(model, &shape);
   if (op->pass != ORR_PASS_FORWARD) {

@@ -23,16 +23,24 @@ OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gi
   };
 }
 
-/* Forward: two products of 2 q kv d, reads q, k, v, writes out and one fp32 log-sum-exp a row. Backward: five products
- * (it makes the scores again: Dao et al. 2022, algorithm 4), reads q, k, v, out, its gradient and the log-sum-exp,
- * writes the gradients of q, k, v. */
+/* Of one query and one key head's tensors, in head_dim = d, value_dim = v. Forward: two products, 2 d and 2 v a pair;
+ * reads q, k, v, writes out and one fp32 log-sum-exp a row. Backward: five products (it makes the scores again: Dao et
+ * al. 2022, algorithm 4), those of scores, of q and of k over d, those of probabilities and of v over v; reads q, k, v,
+ * out, its gradient and the log-sum-exp, writes the gradients of q, k, v. */
+static void settle_attention(OrrOperator *op) {
+  gboolean forward = op->pass == ORR_PASS_FORWARD;
+  double b = op->batch, d = op->head_dim, v = op->value_dim ? op->value_dim : op->head_dim;
+  double pairs = op->causal ? op->q_length * (op->kv_length - op->q_length / 2.0) : (double)op->q_length * op->kv_length;
+  double queries = (double)op->heads * op->q_length, keys = (double)op->kv_heads * op->kv_length;
+  double values = op->latent ? 0 : keys * v; /* latent: read with the keys */
+  double elements = forward ? queries * (d + v) + keys * d + values : 2 * (queries * (d + v) + keys * d + values);
+  op->flops = b * 2.0 * op->heads * pairs * (forward ? d + v : 3 * d + 2 * v);
+  op->bytes = b * (orr_dtype_bytes(op->dtype) * elements + 4.0 * op->heads * op->q_length);
+}
+
 OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 q_length,
                                    gint64 kv_length, gint64 heads, gint64 kv_heads, gint64 head_dim, gboolean causal) {
-  gboolean forward = pass == ORR_PASS_FORWARD;
-  double b = batch, product = 2.0 * heads * q_length * kv_length * head_dim;
-  double q = (double)heads * q_length * head_dim, kv = (double)kv_heads * kv_length * head_dim;
-  double elements = forward ? 2 * q + 2 * kv : 4 * q + 4 * kv;
-  return (OrrOperator){
+  OrrOperator op = {
       .name = name,
       .kind = ORR_OPERATOR_ATTENTION,
       .pass = pass,
@@ -44,9 +52,14 @@ OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtyp
       .heads = heads,
       .kv_heads = kv_heads,
       .head_dim = head_dim,
-      .flops = b * product * (forward ? 2 : 5) / (causal ? 2 : 1),
-      .bytes = b * (orr_dtype_bytes(dtype) * elements + 4.0 * heads * q_length),
   };
+  settle_attention(&op);
+  return op;
+}
+
+void orr_operator_set_value_dim(OrrOperator *op, gint64 value_dim) {
+  op->value_dim = value_dim;
+  settle_attention(op);
 }
 
 /* Activations stay in 16 bits where the weights have fewer. */

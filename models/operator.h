@@ -5,10 +5,11 @@
  *
  *   GEMM       `batch` times y[m,n] = x[m,k] w[n,k]^T; flops 2 batch m n k
  *   ATTENTION  one fused kernel (Flash): `batch` sequences, q_length queries over kv_length keys, heads, kv_heads,
- *              head_dim; causal halves the flops
+ *              head_dim; causal: query i of q sees the first kv - q + i + 1 keys, of which FLOPs count q (kv - q / 2)
  *   MEMORY     bound by HBM bandwidth: layer norm, softmax, GELU, dropout, residual add, embedding, optimizer
  *   COMM       a collective of one of the groups that share a layer (`group`), in its middle; `bytes` is NCCL's size;
- *              send-recv is one step of a ring: each rank sends `bytes` to the next and has them from the one before
+ *              send-recv is one step of a ring: each rank sends `bytes` to the next and has them from the one before;
+ *              an all-to-all between experts says its shape too: m tokens of a rank, hidden size k, topk, experts
  *   MOE        the routed experts of one rank: m tokens of the whole expert-parallel group, hidden size k, inner size n
  *              of a whole expert, each token to `topk` of `experts`; experts are split over expert_ep ranks and each of
  *              them over expert_tp. 3 projections: gate, up, down (SwiGLU); 2: up, down (squared ReLU)
@@ -54,6 +55,8 @@ typedef struct {
   gboolean causal;  /* ATTENTION */
   gint64 batch, m, n, k;                                  /* GEMM */
   gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */
+  gint64 value_dim;   /* ATTENTION: of a value and the result; 0: head_dim */
+  gboolean latent;    /* ATTENTION: values are the first part of the keys, stored once (MLA's absorbed form) */
   gint64 experts, topk, expert_tp, expert_ep;             /* MOE, with m, n, k */
   gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
   double imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
@@ -67,6 +70,9 @@ OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gi
 /* Forward: two products, 4 batch heads q kv d FLOPs. Any other pass: the whole backward, five (2.5 times as many). */
 OrrOperator orr_operator_attention(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 q_length,
                                    gint64 kv_length, gint64 heads, gint64 kv_heads, gint64 head_dim, gboolean causal);
+
+/* Values, and so the result, are @value_dim wide: FLOPs and bytes of @op, an ATTENTION, follow. */
+void orr_operator_set_value_dim(OrrOperator *op, gint64 value_dim);
 
 /* The mean rank's share: topk / expert_ep experts a token, each with @projections products (0: counted as 3) of
  * hidden x inter / expert_tp. Reads the weights of the experts that balanced routing wakes and the tokens, writes the

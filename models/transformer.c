@@ -1,9 +1,8 @@
 /*
- * transformer.c - what all parts of a sharded transformer share: its widths on one rank, linear layers and norms, and
- * its parameters.
+ * transformer.c - what all parts of a sharded transformer share: its widths on one rank, linear layers and norms.
  *
  * Invariants:
- *  1. Only GEMM and ATTENTION operators have FLOPs, so that a sum over operators is the model's FLOPs (or tp times
+ *  1. Only GEMM, ATTENTION and MOE operators have FLOPs, so that a sum over operators is the model's FLOPs (or tp times
  *     less). Elementwise work is bound by its bytes.
  *  2. Backward of a linear layer keeps Megatron's order of issue: [gather x], dgrad, [reduce dx], wgrad (LinearWith-
  *     GradAccumulationAndAsyncCommunication, megatron/core/tensor_parallel/layers.py). A COMM's pass is that of the
@@ -13,66 +12,86 @@
  *
  *     dgrad  dx[m,k] = dy[m,n] (w^T)[k,n]^T      m x k over n
  *     wgrad  dw[n,k] = (dy^T)[n,m] (x^T)[k,m]^T  n x k over m
+ *
+ * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once each. A frozen layer
+ * has no wgrad. An adapter of rank r on it adds B (A x): forward r over k and n over r, backward the same by data and by
+ * weight; the two sums with the frozen product are elementwise (3 moves). A of a column-parallel layer is whole on each
+ * rank, B split; of a row-parallel one A is split and B whole, and its sum over ranks is part of the layer's own.
  */
+#include <string.h>
+
 #include "models/transformer_private.h"
 
 const char *const orr_attention_words[] = {"unfused", "fused", NULL};
+const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", NULL};
+const char *const orr_module_words[] = {"core-attn", "layernorm",      "mla-up-proj", "mlp", "moe",
+                                        "moe-act",   "shared-experts", NULL};
 
-static gint64 divide_up(gint64 a, gint64 b) {
-  return (a + b - 1) / b;
+static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
+
+/* --- view --- */
+
+static void view_encoder(OrrTransformerView *view) {
+  const OrrEncoder *encoder = &view->model->encoder;
+  view->hidden = encoder->hidden;
+  view->sequences = view->shard->micro_batch * encoder->images;
+  view->sequence = (gint64)orr_encoder_tokens(view->model);
+  view->heads = view->kv_heads = divide_up(encoder->heads, view->tp);
+  view->head_dim = encoder->hidden / MAX(1, encoder->heads);
+  view->ffn = divide_up(encoder->ffn, view->tp);
+  view->cp = 1;
+  view->activation = encoder->activation;
+  view->norm = encoder->norm;
+  view->bias = TRUE;
+  view->causal = FALSE;
 }
 
-OrrTransformerView orr_transformer_view(const OrrModel *model, const OrrShard *shard) {
-  gint64 tp = MAX(1, shard->tp), tokens = shard->micro_batch * shard->sequence;
-  gint64 heads = divide_up(model->heads, tp), kv_heads = divide_up(model->kv_heads, tp);
-  gint64 ffn = divide_up(model->ffn, tp);
-  gboolean sequence_parallel = shard->sequence_parallel && tp > 1;
-  return (OrrTransformerView){
-      .model = model,
-      .shard = shard,
-      .element_bytes = orr_dtype_bytes(shard->dtype),
-      .tokens = tokens,
-      .own_tokens = (double)tokens / (sequence_parallel ? tp : 1),
-      .heads = heads,
-      .kv_heads = kv_heads,
-      .q = heads * model->head_dim,
-      .kv = kv_heads * model->head_dim,
-      .ffn = ffn,
-      .fc1_width = (model->activation == ORR_ACTIVATION_SWIGLU ? 2 : 1) * ffn,
-      .vocab = divide_up(model->vocab, tp),
-      .sequence_parallel = sequence_parallel,
-  };
+static void view_decoder(OrrTransformerView *view) {
+  const OrrModel *model = view->model;
+  view->hidden = model->hidden;
+  view->sequences = view->shard->micro_batch;
+  view->sequence = view->shard->sequence / view->cp;
+  view->heads = divide_up(model->heads, view->tp);
+  view->kv_heads = divide_up(model->kv_heads, view->tp);
+  view->head_dim = model->head_dim;
+  view->ffn = divide_up(model->ffn, view->tp);
+  view->activation = model->activation;
+  view->norm = model->norm;
+  view->bias = model->bias;
+  view->causal = TRUE;
 }
 
-/* --- check --- */
-
-static void check_divides(gint64 value, const char *what, gint64 tp, OrrPlace place, OrrDiags *diags) {
-  if (value % tp)
-    orr_diags_error(diags, place,
-                    "%" G_GINT64_FORMAT " %s cannot be split over tp = %" G_GINT64_FORMAT
-                    ": tp must divide them",
-                    value, what, tp);
-}
-
-void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place, OrrDiags *diags) {
-  gint64 tp = shard->tp;
-  if (tp < 1 || shard->micro_batch < 1 || shard->sequence < 1) {
-    orr_diags_error(diags, place,
-                    "tp %" G_GINT64_FORMAT ", micro-batch %" G_GINT64_FORMAT ", sequence %" G_GINT64_FORMAT
-                    ": each must be 1 or more",
-                    tp, shard->micro_batch, shard->sequence);
-    return;
+static void view_widths(OrrTransformerView *view) {
+  const OrrMla *mla = &view->model->mla;
+  gboolean latent = orr_transformer_is_latent(view);
+  if (latent) {
+    view->kv_heads = view->heads;
+    view->head_dim = mla->nope_dim + mla->rope_dim;
   }
-  check_divides(model->heads, "attention heads", tp, place, diags);
-  check_divides(model->ffn, "columns of the MLP", tp, place, diags);
-  if (tp <= model->kv_heads || tp % model->kv_heads) /* else each is held tp / kv-heads times */
-    check_divides(model->kv_heads, "key-value heads", tp, place, diags);
-  if (shard->sequence_parallel)
-    check_divides(shard->sequence, "tokens of a sequence (sequence parallelism)", tp, place, diags);
-  if (model->position == ORR_POSITION_LEARNED && shard->sequence > model->context)
-    orr_diags_error(diags, place,
-                    "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT " learned positions",
-                    shard->sequence, model->context);
+  view->q = view->heads * view->head_dim;
+  view->kv = view->kv_heads * view->head_dim;
+  view->value = latent ? view->heads * mla->value_dim : view->kv;
+  view->context = latent ? view->value : view->q;
+  view->fc1_width = (orr_activation_is_gated(view->activation) ? 2 : 1) * view->ffn;
+  view->vocab = divide_up(view->model->vocab, view->tp);
+}
+
+OrrTransformerView orr_transformer_view(const OrrModel *model, guint kind, const OrrShard *shard) {
+  OrrTransformerView view = {.model = model,
+                             .shard = shard,
+                             .kind = orr_model_kind(model, kind),
+                             .element_bytes = orr_dtype_bytes(shard->dtype),
+                             .tp = MAX(1, shard->tp),
+                             .cp = MAX(1, shard->cp)};
+  view.sequence_parallel = shard->sequence_parallel && view.tp > 1;
+  if (view.kind.mixer == ORR_MIXER_ENCODER)
+    view_encoder(&view);
+  else
+    view_decoder(&view);
+  view_widths(&view);
+  view.tokens = view.sequences * view.sequence;
+  view.own_tokens = (double)view.tokens / (view.sequence_parallel ? view.tp : 1);
+  return view;
 }
 
 /* --- operators --- */
@@ -84,19 +103,18 @@ void orr_transformer_put_memory(const OrrTransformerView *view, GArray *operator
   g_array_append_val(operators, op);
 }
 
-void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
-                              OrrOperatorComm comm) {
-  if (view->shard->tp < 2)
-    return;
-  double bytes = view->element_bytes * view->tokens * view->model->hidden;
-  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_TP, comm, bytes);
-  g_array_append_val(operators, op);
+void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group,
+                                    gint64 members, OrrOperatorComm comm, double bytes) {
+  OrrOperator op = orr_operator_comm(name, pass, group, comm, bytes);
+  if (members > 1) g_array_append_val(operators, op);
 }
 
-void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n,
-                                gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, view->shard->dtype, 1, view->tokens, n, k);
-  g_array_append_val(operators, op);
+void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
+                              OrrOperatorComm comm, double width) {
+  gboolean narrow = comm == ORR_COMM_ALL_GATHER && orr_precision_casts(view->shard->recipe);
+  double element_bytes = narrow ? view->shard->recipe->gather_bytes : view->element_bytes;
+  orr_transformer_put_group_comm(operators, name, pass, ORR_GROUP_TP, view->shard->tp, comm,
+                                 element_bytes * view->tokens * width);
 }
 
 /* In 2021 autograd left the gradient in the weights' format, and local DDP's hook (`param.main_grad.add_(param.grad)`,
@@ -109,73 +127,154 @@ void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *opera
   g_array_append_val(operators, op);
 }
 
-static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, view->shard->dtype, 1, n, k, view->tokens);
+static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
+  const OrrPrecisionRecipe *recipe = view->shard->recipe;
+  if (!orr_precision_casts(recipe)) return view->shard->dtype;
+  return pass == ORR_PASS_FORWARD ? recipe->forward : pass == ORR_PASS_DGRAD ? recipe->dgrad : recipe->wgrad;
+}
+
+static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name, OrrDtype dtype, gint64 rows,
+                      gint64 n, gint64 k) {
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, dtype, 1, n, k, rows);
   /* Later Megatron (gradient-accumulation-fusion) accumulates in the GEMM, in fp32. */
-  if (!orr_transformer_is_eager(view))
-    op.bytes += (8 - view->element_bytes) * n * k;
+  if (!orr_transformer_is_eager(view)) op.bytes += (8 - view->element_bytes) * n * k;
   g_array_append_val(operators, op);
-  if (orr_transformer_is_eager(view))
-    orr_transformer_put_main_grad(view, operators, (double)n * k);
+  if (orr_transformer_is_eager(view)) orr_transformer_put_main_grad(view, operators, (double)n * k);
+}
+
+static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype, gint64 m, gint64 n, gint64 k) {
+  OrrOperator op = orr_operator_gemm(name, pass, dtype, 1, m, n, k);
+  g_array_append_val(operators, op);
+}
+
+void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name, gint64 rows,
+                               gint64 n, gint64 k) {
+  put_gemm(operators, name, ORR_PASS_FORWARD, view->shard->dtype, rows, n, k);
+}
+
+void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *operators, const char *name,
+                                        gint64 rows, gint64 n, gint64 k) {
+  put_gemm(operators, name, ORR_PASS_DGRAD, view->shard->dtype, rows, k, n);
+  if (!orr_transformer_is_frozen(view)) put_wgrad(view, operators, name, view->shard->dtype, rows, n, k);
+}
+
+/* --- linear layers --- */
+
+static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
+  if (!orr_precision_casts(view->shard->recipe)) return;
+  OrrOperator op =
+      orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
+  g_array_append_val(operators, op);
+}
+
+static void put_dequantise(const OrrTransformerView *view, GArray *operators, OrrPass pass, double weights) {
+  double bytes = weights * (ORR_NF4_BYTES + view->element_bytes);
+  OrrOperator op = orr_operator_memory("dequantise", pass, view->shard->dtype, bytes, 0);
+  if (orr_transformer_is_frozen(view) && view->shard->lora.quantised) g_array_append_val(operators, op);
+}
+
+/* Which of LoRA's targets a linear layer is; 0: none. */
+static guint target_of(const char *name) {
+  static const struct {
+    const char *name;
+    guint target;
+  } targets[] = {{"qkv", ORR_LORA_QKV}, {"projection", ORR_LORA_PROJECTION}, {"fc1", ORR_LORA_FC1},
+                 {"fc2", ORR_LORA_FC2}, {"q-down", ORR_LORA_QKV},            {"q-up", ORR_LORA_QKV},
+                 {"kv-down", ORR_LORA_QKV}, {"kv-up", ORR_LORA_QKV}};
+  for (guint i = 0; i < G_N_ELEMENTS(targets); i++)
+    if (strcmp(name, targets[i].name) == 0) return targets[i].target;
+  return 0;
+}
+
+static gboolean has_adapter(const OrrTransformerView *view, const char *name) {
+  return orr_transformer_is_frozen(view) && (view->shard->lora.targets & target_of(name));
+}
+
+static gint64 rows_of(const OrrTransformerView *view, OrrSplit split) {
+  return split == ORR_SPLIT_NONE ? (gint64)(view->own_tokens + 0.5) : view->tokens;
+}
+
+void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n, gint64 k,
+                                OrrSplit split) {
+  gint64 rows = rows_of(view, split), rank = view->shard->lora.rank;
+  put_cast(view, operators, ORR_PASS_FORWARD, (double)rows * k);
+  put_dequantise(view, operators, ORR_PASS_FORWARD, (double)n * k);
+  put_gemm(operators, name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD), rows, n, k);
+  if (!has_adapter(view, name)) return;
+  orr_transformer_put_plain(view, operators, "lora-a", rows, rank, k);
+  orr_transformer_put_plain(view, operators, "lora-b", rows, n, rank);
+  orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_FORWARD, (double)rows * n, 3, 0);
+}
+
+static void put_reduce(const OrrTransformerView *view, GArray *operators, gint64 k) {
+  if (view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER, k);
+  else
+    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE, k);
+}
+
+/* The adapter's share of dx, and the gradients of B; those of A follow the reduction of dx. */
+static void put_adapter_backward(const OrrTransformerView *view, GArray *operators, gint64 rows, gint64 n, gint64 k) {
+  gint64 rank = view->shard->lora.rank;
+  OrrDtype dtype = view->shard->dtype;
+  put_gemm(operators, "lora-b", ORR_PASS_DGRAD, dtype, rows, rank, n);
+  put_wgrad(view, operators, "lora-b", dtype, rows, n, rank);
+  put_gemm(operators, "lora-a", ORR_PASS_DGRAD, dtype, rows, k, rank);
+  orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_DGRAD, (double)rows * k, 3, 0);
 }
 
 void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n,
-                                         gint64 k, gboolean column_parallel) {
-  OrrOperator dgrad = orr_operator_gemm(name, ORR_PASS_DGRAD, view->shard->dtype, 1, view->tokens, k, n);
-  if (column_parallel && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER);
-  g_array_append_val(operators, dgrad);
-  if (column_parallel && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER);
-  else if (column_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE);
-  put_wgrad(view, operators, name, n, k);
+                                         gint64 k, OrrSplit split) {
+  gint64 rows = rows_of(view, split);
+  gboolean column = split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
+  gboolean adapter = has_adapter(view, name), wants_input = !frozen || adapter;
+  put_cast(view, operators, ORR_PASS_DGRAD, (double)rows * n);
+  if (column && view->sequence_parallel && wants_input)
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER, k);
+  put_dequantise(view, operators, ORR_PASS_DGRAD, (double)n * k);
+  put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD), rows, k, n);
+  if (adapter) put_adapter_backward(view, operators, rows, n, k);
+  if (column) put_reduce(view, operators, k);
+  if (!frozen) put_wgrad(view, operators, name, product_dtype(view, ORR_PASS_WGRAD), rows, n, k);
+  if (adapter) put_wgrad(view, operators, "lora-a", view->shard->dtype, rows, view->shard->lora.rank, k);
 }
+
+/* --- norms, biases, activation --- */
 
 static const char *norm_name(const OrrTransformerView *view) {
-  return view->model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
+  return view->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
 }
 
-void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_memory(view, operators, norm_name(view), ORR_PASS_FORWARD, orr_transformer_own_elements(view), 2,
-                             0);
+void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators, const char *name, double elements) {
+  orr_transformer_put_memory(view, operators, name, ORR_PASS_FORWARD, elements, 2, 0);
 }
 
 /* Apex' fused layer norm runs two kernels in backward: the gradients of gamma and beta (reads x and dy), then that of x
  * (reads x and dy, writes dx). The persistent kernels that followed (2022) do both in one pass. */
-void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *operators) {
-  double elements = orr_transformer_own_elements(view);
-  if (orr_transformer_is_eager(view))
+void orr_transformer_put_norm_of_backward(const OrrTransformerView *view, GArray *operators, const char *name,
+                                          double elements) {
+  if (orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
-  orr_transformer_put_memory(view, operators, norm_name(view), ORR_PASS_DGRAD, elements, 3, 0);
+  orr_transformer_put_memory(view, operators, name, ORR_PASS_DGRAD, elements, 3, 0);
 }
 
-/* --- parameters of one rank --- */
-
-OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard) {
-  (void)kind;
-  OrrTransformerView view = orr_transformer_view(model, shard);
-  double h = model->hidden, qkv = view.q + 2.0 * view.kv;
-  double weights = h * qkv + h * view.q + h * view.fc1_width + h * view.ffn;
-  double biases = model->bias ? qkv + h + view.fc1_width + h : 0; /* those of row-parallel layers are whole */
-  return (OrrWeights){.dense = weights + biases + 2 * orr_model_norm_parameters(model)};
+void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators) {
+  orr_transformer_put_norm_of(view, operators, norm_name(view), orr_transformer_own_elements(view));
 }
 
-static double token_embedding_parameters(const OrrModel *model, gint64 tp) {
-  return (double)divide_up(model->vocab, MAX(1, tp)) * model->hidden;
+void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *operators) {
+  orr_transformer_put_norm_of_backward(view, operators, norm_name(view), orr_transformer_own_elements(view));
 }
 
-OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrShard *shard) {
-  double positions = model->position == ORR_POSITION_LEARNED ? (double)model->context * model->hidden : 0;
-  return (OrrWeights){.dense = token_embedding_parameters(model, shard->tp) + positions};
+void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators, double elements) {
+  if (view->bias && !orr_transformer_is_frozen(view))
+    orr_transformer_put_memory(view, operators, "bias-grad", ORR_PASS_WGRAD, elements, 1, 0);
 }
 
-OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *shard, gboolean shares_embedding) {
-  double logits = shares_embedding ? 0 : token_embedding_parameters(model, shard->tp);
-  return (OrrWeights){.dense = orr_model_norm_parameters(model) + logits};
-}
-
-double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard) {
-  OrrTransformerView view = orr_transformer_view(model, shard);
-  return view.element_bytes * orr_transformer_own_elements(&view);
+/* GELU and ReLU read x, write y; backward reads x and dy, writes dx. Gated ones read gate and up, write y; backward reads
+ * gate, up and dy, writes the gradients of gate and up. */
+void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
+  gboolean gated = orr_activation_is_gated(view->activation), forward = pass == ORR_PASS_FORWARD;
+  double moves = forward ? (gated ? 3 : 2) : (gated ? 5 : 3);
+  orr_transformer_put_memory(view, operators, orr_activation_words[view->activation], pass, elements, moves, 0);
 }

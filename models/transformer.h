@@ -11,6 +11,7 @@
 
 #include "models/model.h"
 #include "models/operator.h"
+#include "models/precision.h"
 
 G_BEGIN_DECLS
 
@@ -19,30 +20,78 @@ G_BEGIN_DECLS
 typedef enum { ORR_ATTENTION_UNFUSED, ORR_ATTENTION_FUSED } OrrAttention;
 extern const char *const orr_attention_words[]; /* "unfused", "fused", NULL */
 
+/* How ranks share a sequence (context parallelism): keys and values go round a ring, step by step beside the attention
+ * of those that have come, each rank holding an early and a late piece so that all have equal work (Megatron's p2p;
+ * Liu et al. 2023, arXiv 2310.01889; zig-zag); all are gathered (Llama 3); or heads are shared instead of the sequence
+ * while attention runs (DeepSpeed Ulysses, arXiv 2309.14509). */
+typedef enum { ORR_CONTEXT_P2P, ORR_CONTEXT_ALL_GATHER, ORR_CONTEXT_ALL_TO_ALL } OrrContext;
+extern const char *const orr_context_words[]; /* "p2p", "all-gather", "all-to-all", NULL */
+
+/* Linear layers that adapters are added to, as bits. */
+enum {
+  ORR_LORA_QKV = 1 << 0,
+  ORR_LORA_PROJECTION = 1 << 1,
+  ORR_LORA_FC1 = 1 << 2,
+  ORR_LORA_FC2 = 1 << 3,
+  ORR_LORA_ALL = 15
+};
+
+/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, and have neither gradients nor an
+ * optimizer. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers are stored in NF4 with double quantisation and
+ * made 16-bit again before each product. */
+typedef struct {
+  gint64 rank; /* 0: no adapters, all is trained */
+  guint targets;
+  gboolean quantised;
+} OrrLora;
+
 /* How one rank sees the model. */
 typedef struct {
   gint64 micro_batch; /* sequences */
-  gint64 sequence;    /* tokens a sequence */
+  gint64 sequence;    /* tokens a sequence, over all context-parallel ranks */
   gint64 tp;
   gint64 cp;  /* ranks that share each sequence; 0 as 1 */
   gint64 ep;  /* ranks that share the experts; 0 as 1 */
   gint64 etp; /* ranks that share each expert; 0 as 1 */
   gboolean sequence_parallel;
+  OrrContext context;
   OrrAttention attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
   gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
   OrrKernels kernels;     /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
-  OrrDtype dtype;
+  OrrDtype dtype;         /* of activations between kernels, and of the weights as stored */
+  const OrrPrecisionRecipe *recipe; /* what linear layers' products run in; NULL: dtype */
+  double capacity;        /* tokens an expert takes, of its balanced share, padded up to that; 0: as many as come */
+  double imbalance;       /* see OrrOperator */
+  gboolean shared_expert_overlap; /* shared experts run beside the dispatch (Megatron's moe-shared-expert-overlap) */
+  OrrLora lora;
 } OrrShard;
 
-/* Whether @model can be split so: heads, key-value heads and MLP by tp, tokens under sequence parallelism, learned
- * positions enough. @model is settled; findings at @place. */
+/* Parameters that one rank holds: those that it shares with the ranks of its data- and context-parallel group, those of
+ * routed experts, which are replicated over fewer ranks, and those that are not trained. */
+typedef struct {
+  double dense, experts, frozen;
+  double linear; /* of all these, what is in the matrices of linear layers, adapters left out */
+} OrrWeights;
+static inline double orr_weights_sum(OrrWeights weights) { return weights.dense + weights.experts + weights.frozen; }
+
+/* Whether @model can be split so: heads, key-value heads and MLP by tp, tokens by cp and under sequence parallelism,
+ * experts by ep and etp, learned positions enough; and whether the kernels asked for can do it. @model is settled;
+ * findings at @place. */
 void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place, OrrDiags *diags);
 
-/* What of a layer's forward is kept to be replayed before its backward, as bits: Megatron's recompute-modules. */
+/* What of a layer's forward is not kept but replayed before its backward, as bits: Megatron's recompute-modules. */
 enum {
-  ORR_MODULE_CORE_ATTN = 1 << 0,
-  ORR_MODULE_LAYER = 1 << 30 /* all of it: full recomputation */
+  ORR_MODULE_CORE_ATTN = 1 << 0,      /* the attention core; of other mixers their scan */
+  ORR_MODULE_LAYERNORM = 1 << 1,      /* the norms before attention and feed-forward */
+  ORR_MODULE_MLA_UP_PROJ = 1 << 2,    /* latent attention: queries, keys and values from their compressed forms */
+  ORR_MODULE_MLP = 1 << 3,            /* a dense feed-forward */
+  ORR_MODULE_MOE = 1 << 4,            /* the whole of a feed-forward of experts */
+  ORR_MODULE_MOE_ACT = 1 << 5,        /* the routed experts' activation */
+  ORR_MODULE_SHARED_EXPERTS = 1 << 6, /* shared experts */
+  ORR_MODULE_LAYER = 1 << 30          /* all of it: full recomputation */
 };
+/* The words of the bits from 0 on: "core-attn", "layernorm", "mla-up-proj", "mlp", "moe", "moe-act", "shared-experts". */
+extern const char *const orr_module_words[];
 guint orr_recompute_modules(OrrRecompute recompute); /* none: 0; selective: the attention core; full: the layer */
 
 /* Each appends OrrOperator to @operators in execution order, COMM operators (of groups of two and more) in their places.
@@ -57,7 +106,8 @@ void orr_transformer_layer_backward(const OrrModel *model, guint kind, const Orr
 void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard, guint modules,
                                      GArray *operators);
 
-/* First stage: token (vocabulary-parallel) and position embedding, dropout. */
+/* First stage: token (vocabulary-parallel) and position embedding, dropout; of an encoder, what is not its layers: patch
+ * embedding and projector. */
 void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 
@@ -65,19 +115,25 @@ void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *s
 void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 
+/* One multi-token-prediction layer (DeepSeek-V3, arXiv 2412.19437, section 2.2): the next token's embedding and the
+ * state, normed and projected together, a layer as the model's last, and the output layer with its loss once more. */
+void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
+
+/* Weights cast once a step for narrow products: the linear layers among @weights. Nothing where the recipe casts none. */
+void orr_transformer_weight_cast(const OrrShard *shard, OrrWeights weights, GArray *operators);
+
 /* Adam on @parameters of one GPU, mixed precision with fp32 master weights as Megatron runs it: gradient copy to fp32,
  * unscale and inf check (fp16 only), gradient norm and clip, Adam, copy back. */
 void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators);
 
-/* Parameters that one rank holds: those that it shares with the ranks of its data- and context-parallel group, those of
- * routed experts, which are replicated over fewer ranks, and those that are not trained. */
-typedef struct {
-  double dense, experts, frozen;
-} OrrWeights;
-static inline double orr_weights_sum(OrrWeights weights) { return weights.dense + weights.experts + weights.frozen; }
-
 OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard);
 OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrShard *shard); /* of the first stage */
+
+OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *shard); /* of one, with its layer */
+
+/* Bytes that @weights take in a GPU: in the storage format, with narrow copies, or frozen in four bits. */
+double orr_transformer_weight_bytes(const OrrShard *shard, OrrWeights weights);
 
 /* Of the last stage: no logits' weights when it shares the first stage's memory (pp = 1, tied). */
 OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *shard, gboolean shares_embedding);
@@ -90,6 +146,7 @@ double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind,
  * (Korthikanti et al., section 4.3). */
 double orr_transformer_embedding_activation_bytes(const OrrModel *model, const OrrShard *shard);
 double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard);
+double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard, guint modules);
 
 /* Bytes of one micro-batch that one rank holds at a pipeline boundary: s b h * dtype; under sequence parallelism 1/tp
  * of it. (Without it, scatter-gather sends 1/tp and gathers on the other side: the pipeline's business.) */

@@ -1,5 +1,6 @@
 /*
- * transformer_ends.c - what the first and the last pipeline stage do beside layers, and the optimizer.
+ * transformer_ends.c - what the first and the last pipeline stage do beside layers, multi-token prediction, and the
+ * optimizer.
  *
  * Kernels and their order are NVIDIA/Megatron-LM v2.x's: megatron/model/language_model.py (Embedding),
  * megatron/model/gpt_model.py, megatron/mpu/cross_entropy.py, megatron/optimizer/optimizer.py (Float16Optimizer-
@@ -9,21 +10,65 @@
 
 /* --- embedding --- */
 
+/* Before an encoder's layers the patches' projection, after them the projector's two layers, on one token in merge
+ * squared, and its result's place among the text's tokens. Whole on each rank. */
+typedef struct {
+  gint64 patches, patch_width, hidden; /* of all images */
+  gint64 tokens, in, inner;            /* the projector's */
+} EncoderEnds;
+
+static EncoderEnds encoder_ends(const OrrTransformerView *view) {
+  const OrrModel *model = view->model;
+  double images = (double)view->shard->micro_batch * model->encoder.images;
+  return (EncoderEnds){
+      .patches = (gint64)(images * orr_encoder_patches(model)),
+      .patch_width = (gint64)orr_encoder_patch_width(model),
+      .hidden = model->encoder.hidden,
+      .tokens = MAX(1, (gint64)(images * orr_encoder_decoder_tokens(model))),
+      .in = (gint64)orr_encoder_projector_width(model),
+      .inner = model->encoder.projector ? model->encoder.projector : model->hidden,
+  };
+}
+
+static void put_encoder_ends(const OrrTransformerView *view, GArray *operators) {
+  EncoderEnds ends = encoder_ends(view);
+  if (!view->model->encoder.layers) return;
+  orr_transformer_put_plain(view, operators, "patch-embedding", ends.patches, ends.hidden, ends.patch_width);
+  orr_transformer_put_plain(view, operators, "projector", ends.tokens, ends.inner, ends.in);
+  orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_FORWARD, (double)ends.tokens * ends.inner, 2, 0);
+  orr_transformer_put_plain(view, operators, "projector", ends.tokens, view->hidden, ends.inner);
+  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_FORWARD, (double)ends.tokens * view->hidden, 2,
+                             0);
+}
+
+/* Patches are data: their projection has a gradient by weight alone, which stands for both here. */
+static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *operators) {
+  EncoderEnds ends = encoder_ends(view);
+  if (!view->model->encoder.layers) return;
+  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_DGRAD, (double)ends.tokens * view->hidden, 2, 0);
+  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, view->hidden, ends.inner);
+  orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_DGRAD, (double)ends.tokens * ends.inner, 3, 0);
+  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, ends.inner, ends.in);
+  orr_transformer_put_plain_backward(view, operators, "patch-embedding", ends.patches, ends.hidden, ends.patch_width);
+}
+
 /* Look-up (read, write), the rows of other ranks' tokens set to 0 (write), the sum over ranks; positions: look-up
  * (read, write), addition (2 reads, write); [b, s, h] -> [s, b, h]; dropout. */
 void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  OrrTransformerView view = orr_transformer_view(model, shard);
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
   orr_transformer_put_memory(&view, operators, "embedding", ORR_PASS_FORWARD, all, shard->tp > 1 ? 3 : 2, 0);
   if (view.sequence_parallel)
-    orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER);
+    orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER,
+                             model->hidden);
   else
-    orr_transformer_put_comm(&view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE);
+    orr_transformer_put_comm(&view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, model->hidden);
   if (model->position == ORR_POSITION_LEARNED)
     orr_transformer_put_memory(&view, operators, "position-embedding", ORR_PASS_FORWARD, own, 5, 0);
   orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_FORWARD, own, 2, 0);
   if (shard->dropout)
     orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_FORWARD, own, 2, 1);
+  put_encoder_ends(&view, operators);
 }
 
 /* The gradient of a look-up is dense: a table of zeros, then the tokens' rows added to it (read dy, read and write the
@@ -31,20 +76,22 @@ void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *sh
 static void put_table_grad(const OrrTransformerView *view, GArray *operators, const char *name, double table,
                            double tokens_elements) {
   double moves = table + 3 * tokens_elements;
+  if (orr_transformer_is_frozen(view)) return;
   orr_transformer_put_memory(view, operators, name, ORR_PASS_WGRAD, moves, 1, 0);
   orr_transformer_put_main_grad(view, operators, table);
 }
 
 void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  OrrTransformerView view = orr_transformer_view(model, shard);
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
+  put_encoder_ends_backward(&view, operators);
   if (shard->dropout)
     orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_DGRAD, own, 2, 1);
   orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_DGRAD, own, 2, 0);
   if (model->position == ORR_POSITION_LEARNED)
     put_table_grad(&view, operators, "position-embedding", (double)model->context * model->hidden, own);
   if (view.sequence_parallel)
-    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER);
+    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER, model->hidden);
   put_table_grad(&view, operators, "embedding", (double)view.vocab * model->hidden, all);
 }
 
@@ -77,20 +124,67 @@ static void put_cross_entropy(const OrrTransformerView *view, GArray *operators)
 }
 
 void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  OrrTransformerView view = orr_transformer_view(model, shard);
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_put_norm(&view, operators);
   if (view.sequence_parallel)
-    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER);
-  orr_transformer_put_linear(&view, operators, "logits", view.vocab, model->hidden);
+    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, model->hidden);
+  orr_transformer_put_plain(&view, operators, "logits", view.tokens, view.vocab, model->hidden);
   put_cross_entropy(&view, operators);
+}
+
+/* The output layer is column-parallel, in the storage format, and has no adapter. */
+static void put_logits_backward(const OrrTransformerView *view, GArray *operators) {
+  OrrShard shard = *view->shard;
+  OrrTransformerView plain = *view;
+  plain.shard = &shard;
+  shard.recipe = NULL;
+  orr_transformer_put_linear_backward(&plain, operators, "logits", view->vocab, view->hidden, ORR_SPLIT_COLUMN);
 }
 
 /* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back 4 + 2. */
 void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
-  OrrTransformerView view = orr_transformer_view(model, shard);
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
   put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, 8 + 4 + view.element_bytes);
-  orr_transformer_put_linear_backward(&view, operators, "logits", view.vocab, model->hidden, TRUE);
+  put_logits_backward(&view, operators);
   orr_transformer_put_norm_backward(&view, operators);
+}
+
+/* --- multi-token prediction --- */
+
+/* The look-up of the token after, both norms, the two side by side (2 reads, 2 writes), their projection. */
+static void put_mtp_begin(const OrrTransformerView *view, GArray *operators) {
+  double own = orr_transformer_own_elements(view), all = (double)view->tokens * view->hidden;
+  orr_transformer_put_memory(view, operators, "embedding", ORR_PASS_FORWARD, all, 2, 0);
+  orr_transformer_put_norm(view, operators);
+  orr_transformer_put_norm(view, operators);
+  orr_transformer_put_memory(view, operators, "mtp-concat", ORR_PASS_FORWARD, own, 4, 0);
+  if (view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, 2 * view->hidden);
+  orr_transformer_put_linear(view, operators, "mtp-projection", view->hidden / view->tp, 2 * view->hidden,
+                             ORR_SPLIT_COLUMN);
+  orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, view->hidden);
+}
+
+void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
+  put_mtp_begin(&view, operators);
+  orr_transformer_layer_forward(model, orr_model_layer_kind(model, model->layers - 1), shard, operators);
+  orr_transformer_head_forward(model, shard, operators);
+}
+
+void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
+  orr_transformer_head_backward(model, shard, operators);
+  orr_transformer_layer_backward(model, orr_model_layer_kind(model, model->layers - 1), shard, operators);
+  orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER,
+                           view.hidden);
+  orr_transformer_put_linear_backward(&view, operators, "mtp-projection", view.hidden / view.tp, 2 * view.hidden,
+                                      ORR_SPLIT_COLUMN);
+  orr_transformer_put_memory(&view, operators, "mtp-concat", ORR_PASS_DGRAD, orr_transformer_own_elements(&view), 4, 0);
+  orr_transformer_put_norm_backward(&view, operators);
+  orr_transformer_put_norm_backward(&view, operators);
+  put_table_grad(&view, operators, "embedding", (double)view.vocab * model->hidden,
+                 (double)view.tokens * model->hidden);
 }
 
 /* --- optimizer --- */

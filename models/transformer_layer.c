@@ -1,14 +1,14 @@
 /*
- * transformer_layer.c - one transformer layer as the kernels that Megatron launches.
+ * transformer_layer.c - one layer as the kernels that Megatron launches: the blocks, their ends, their recomputation.
  *
- * Forward, with the elements that each memory-bound kernel moves (per rank; t = tp, T = tokens, "own" = T h, under
- * sequence parallelism T h / t):
+ * A layer is one block or two, mixer and feed-forward. Forward, with the elements that each memory-bound kernel of plain
+ * attention and MLP moves (per rank; t = tp, T = tokens, "own" = T h, under sequence parallelism T h / t):
  *
  *   layer-norm            2 own              read, write
  *   [tp-all-gather]                          sequence parallelism only
  *   qkv                   GEMM               n = q + 2 kv
  *   qkv-bias              2 T (q + 2 kv)     torch.nn.functional.linear on 3-D input added it in a kernel of its own
- *   rope                  2 T (q + kv)       Llama only
+ *   qk-norm, rope         2 T (q + kv)       where the model has them
  *   -- attention core, unfused: recomputed by `selective` --
  *   attention-scores      GEMM, batched      s x s over head_dim (baddbmm into an empty buffer, beta = 0)
  *   attention-softmax     1.5 b a s^2        scaled_upper_triang_masked_softmax reads the lower triangle, writes all
@@ -25,7 +25,8 @@
  *
  * The split of QKV is a view (strided batched GEMMs take it), so it costs nothing forward; backward it is a
  * concatenation of three gradients (torch.split's), 2 T (q + 2 kv). Where two branches meet backward (residual and
- * block), autograd adds their gradients: 3 own.
+ * block), autograd adds their gradients: 3 own. A norm after the block (Gemma 2) comes before the residual's sum. In
+ * parallel blocks (PaLM) both parts read one norm and their results are summed before the collective, 3 T h.
  *
  * Sources: NVIDIA/Megatron-LM v2.x: megatron/model/transformer.py, megatron/fused_kernels/scaled_upper_triang_masked_
  * softmax.h, megatron/model/fused_bias_gelu.py; Korthikanti et al. 2022 (arXiv 2205.05198) for sequence parallelism.
@@ -33,203 +34,195 @@
  */
 #include "models/transformer_private.h"
 
-/* Elements of the attention scores of one rank. */
-static double score_elements(const OrrTransformerView *view) {
-  return (double)view->shard->micro_batch * view->heads * view->shard->sequence * view->shard->sequence;
+/* --- MLP --- */
+
+static void put_mlp(const OrrTransformerView *view, GArray *operators) {
+  orr_transformer_put_linear(view, operators, "fc1", view->fc1_width, view->hidden, ORR_SPLIT_COLUMN);
+  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD, (double)view->tokens * view->ffn);
+  orr_transformer_put_linear(view, operators, "fc2", view->hidden, view->ffn, ORR_SPLIT_ROW);
 }
 
-/* A product of every head of every sequence. */
-static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass, gint64 m,
-                           gint64 n, gint64 k) {
-  OrrOperator op =
-      orr_operator_gemm(name, pass, view->shard->dtype, view->shard->micro_batch * view->heads, m, n, k);
-  g_array_append_val(operators, op);
+static void put_mlp_backward(const OrrTransformerView *view, GArray *operators) {
+  orr_transformer_put_linear_backward(view, operators, "fc2", view->hidden, view->ffn, ORR_SPLIT_ROW);
+  orr_transformer_put_activation(view, operators, ORR_PASS_DGRAD, (double)view->tokens * view->ffn);
+  orr_transformer_put_bias_grad(view, operators, (double)view->tokens * view->fc1_width);
+  orr_transformer_put_linear_backward(view, operators, "fc1", view->fc1_width, view->hidden, ORR_SPLIT_COLUMN);
 }
 
-/* Unfused attention repeats keys and values for the query heads of a group: reads kv, writes q, of each. Backward sums
- * them: the same traffic the other way. */
-static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  if (view->kv_heads < view->heads)
-    orr_transformer_put_memory(view, operators, "kv-repeat", pass, view->tokens * 2.0 * (view->q + view->kv), 1, 0);
-}
+/* --- blocks --- */
 
-static void put_fused_attention(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  const OrrShard *shard = view->shard;
-  OrrOperator op = orr_operator_attention("attention", pass, shard->dtype, shard->micro_batch, shard->sequence,
-                                          shard->sequence, view->heads, view->kv_heads, view->model->head_dim, TRUE);
-  g_array_append_val(operators, op);
-}
+/* What stands between a norm and the residual stream, and which collectives it wants around it. */
+typedef struct {
+  OrrTransformerPart forward, backward;
+  gboolean gathers; /* begins with a column-parallel layer: its input is gathered */
+  gboolean reduces; /* ends with a row-parallel one: its result is summed */
+} Block;
 
-static void put_core(const OrrTransformerView *view, GArray *operators) {
-  gint64 s = view->shard->sequence, d = view->model->head_dim;
-  if (!orr_transformer_is_unfused(view)) {
-    put_fused_attention(view, operators, ORR_PASS_FORWARD);
-    return;
+static const Block attention_block = {orr_transformer_put_attention, orr_transformer_put_attention_backward, TRUE, TRUE};
+static const Block latent_block = {orr_transformer_put_latent, orr_transformer_put_latent_backward, FALSE, TRUE};
+static const Block mamba_block = {orr_transformer_put_mamba, orr_transformer_put_mamba_backward, TRUE, TRUE};
+static const Block linear_block = {orr_transformer_put_linear_attention, orr_transformer_put_linear_attention_backward,
+                                   TRUE, TRUE};
+static const Block mlp_block = {put_mlp, put_mlp_backward, TRUE, TRUE};
+static const Block moe_block = {orr_transformer_put_moe, orr_transformer_put_moe_backward, FALSE, FALSE};
+
+static const Block *mixer_of(const OrrTransformerView *view) {
+  switch (view->kind.mixer) {
+  case ORR_MIXER_NONE:
+    return NULL;
+  case ORR_MIXER_MAMBA:
+    return &mamba_block;
+  case ORR_MIXER_LINEAR:
+    return &linear_block;
+  default:
+    return orr_transformer_is_latent(view) ? &latent_block : &attention_block;
   }
-  put_kv_repeat(view, operators, ORR_PASS_FORWARD);
-  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_FORWARD, s, s, d);
-  orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_FORWARD, score_elements(view), 1.5, 0);
-  if (view->shard->dropout)
-    orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_FORWARD, score_elements(view), 2, 1);
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_FORWARD, s, d, s);
-  orr_transformer_put_memory(view, operators, "context-permute", ORR_PASS_FORWARD, (double)view->tokens * view->q, 2,
-                             0);
 }
 
-/* Each product has two gradients, both by data. Softmax: reads the lower triangles of grad and output, writes all. The
- * scores' factor 1 / sqrt(d) is baddbmm's alpha, by which autograd multiplies the gradients of Q and K afterwards. */
-static void put_core_backward(const OrrTransformerView *view, GArray *operators) {
-  gint64 s = view->shard->sequence, d = view->model->head_dim;
-  if (!orr_transformer_is_unfused(view)) {
-    put_fused_attention(view, operators, ORR_PASS_DGRAD);
-    return;
-  }
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, s, d); /* of the probabilities */
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, d, s); /* of V */
-  if (view->shard->dropout)
-    orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_DGRAD, score_elements(view), 2, 1);
-  orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_DGRAD, score_elements(view), 2, 0);
-  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD, s, d, s); /* of Q */
-  put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD, s, d, s); /* of K */
-  for (int i = 0; i < 2; i++)
-    orr_transformer_put_memory(view, operators, "attention-grad-scale", ORR_PASS_DGRAD, (double)view->tokens * view->q,
-                               2, 0);
-  put_kv_repeat(view, operators, ORR_PASS_DGRAD);
-}
-
-/* --- the ends of both blocks --- */
-
-/* A block begins with a norm of its own tokens, gathered where they are split. */
-static void put_block_begin(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_norm(view, operators);
-  if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER);
+static const Block *feed_of(const OrrTransformerView *view) {
+  if (view->kind.feed == ORR_FEED_NONE) return NULL;
+  return view->kind.feed == ORR_FEED_MOE ? &moe_block : &mlp_block;
 }
 
 static const char *residual_name(const OrrTransformerView *view) {
-  if (view->shard->dropout)
-    return view->model->bias ? "bias-dropout-add" : "dropout-add";
-  return view->model->bias ? "bias-add" : "residual-add";
+  if (view->shard->dropout) return view->bias ? "bias-dropout-add" : "dropout-add";
+  return view->bias ? "bias-add" : "residual-add";
 }
 
-/* It ends with the sum over the ranks and the way back to the residual stream. */
-static void put_block_end(const OrrTransformerView *view, GArray *operators) {
-  if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER);
-  else
-    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE);
+static void put_begin(const OrrTransformerView *view, GArray *operators, const Block *block) {
+  orr_transformer_put_norm(view, operators);
+  if (block->gathers && view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, view->hidden);
+}
+
+/* The sum over the ranks and the way back to the residual stream. */
+static void put_end(const OrrTransformerView *view, GArray *operators, const Block *block) {
+  if (block->reduces && view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER,
+                             view->hidden);
+  else if (block->reduces)
+    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, view->hidden);
+  if (view->model->post_norms) orr_transformer_put_norm(view, operators);
   orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_FORWARD, orr_transformer_own_elements(view),
                              3, view->shard->dropout ? 1 : 0);
 }
 
-/* A bias' gradient sums that of its layer's output over all tokens. */
-static void put_bias_grad(const OrrTransformerView *view, GArray *operators, double elements) {
-  if (view->model->bias)
-    orr_transformer_put_memory(view, operators, "bias-grad", ORR_PASS_WGRAD, elements, 1, 0);
-}
-
-static void put_block_end_backward(const OrrTransformerView *view, GArray *operators) {
+static void put_end_backward(const OrrTransformerView *view, GArray *operators, const Block *block) {
   double elements = orr_transformer_own_elements(view);
   if (view->shard->dropout)
     orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_DGRAD, elements, 2, 1);
-  put_bias_grad(view, operators, elements);
-  if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER);
+  if (view->model->post_norms) orr_transformer_put_norm_backward(view, operators);
+  if (block->reduces) orr_transformer_put_bias_grad(view, operators, elements);
+  if (block->reduces && view->sequence_parallel)
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER, view->hidden);
 }
 
-static void put_block_begin_backward(const OrrTransformerView *view, GArray *operators) {
+static void put_begin_backward(const OrrTransformerView *view, GArray *operators) {
   orr_transformer_put_norm_backward(view, operators);
   orr_transformer_put_memory(view, operators, "residual-grad-add", ORR_PASS_DGRAD, orr_transformer_own_elements(view),
                              3, 0);
 }
 
-/* --- attention block --- */
-
-static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  if (view->model->position == ORR_POSITION_ROPE)
-    orr_transformer_put_memory(view, operators, "rope", pass, (double)view->tokens * (view->q + view->kv), 2, 0);
+static void put_block(const OrrTransformerView *view, GArray *operators, const Block *block) {
+  if (!block) return;
+  put_begin(view, operators, block);
+  block->forward(view, operators);
+  put_end(view, operators, block);
 }
 
-static void put_attention(const OrrTransformerView *view, GArray *operators) {
-  gint64 qkv = view->q + 2 * view->kv, h = view->model->hidden;
-  put_block_begin(view, operators);
-  orr_transformer_put_linear(view, operators, "qkv", qkv, h);
-  if (view->model->bias && orr_transformer_is_eager(view))
-    orr_transformer_put_memory(view, operators, "qkv-bias", ORR_PASS_FORWARD, (double)view->tokens * qkv, 2, 0);
-  put_rope(view, operators, ORR_PASS_FORWARD);
-  put_core(view, operators);
-  orr_transformer_put_linear(view, operators, "projection", h, view->q);
-  put_block_end(view, operators);
+static void put_block_backward(const OrrTransformerView *view, GArray *operators, const Block *block) {
+  if (!block) return;
+  put_end_backward(view, operators, block);
+  block->backward(view, operators);
+  put_begin_backward(view, operators);
 }
 
-static void put_attention_backward(const OrrTransformerView *view, GArray *operators) {
-  gint64 qkv = view->q + 2 * view->kv, h = view->model->hidden;
-  put_block_end_backward(view, operators);
-  orr_transformer_put_linear_backward(view, operators, "projection", h, view->q, FALSE);
-  put_core_backward(view, operators);
-  put_rope(view, operators, ORR_PASS_DGRAD);
-  if (orr_transformer_is_eager(view))
-    orr_transformer_put_memory(view, operators, "qkv-grad-concat", ORR_PASS_DGRAD, (double)view->tokens * qkv, 2, 0);
-  put_bias_grad(view, operators, (double)view->tokens * qkv);
-  orr_transformer_put_linear_backward(view, operators, "qkv", qkv, h, TRUE);
-  put_block_begin_backward(view, operators);
-}
-
-/* --- MLP block --- */
-
-/* GELU reads x, writes y; backward reads x and dy, writes dx. SwiGLU reads gate and up, writes y; backward reads gate,
- * up and dy, writes the gradients of gate and up. */
-static void put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  gboolean gated = view->model->activation == ORR_ACTIVATION_SWIGLU, forward = pass == ORR_PASS_FORWARD;
-  double moves = forward ? (gated ? 3 : 2) : (gated ? 5 : 3);
-  orr_transformer_put_memory(view, operators, gated ? "swiglu" : "gelu", pass, (double)view->tokens * view->ffn, moves,
+/* Both parts after one norm; @first's collectives stand for both. */
+static void put_parallel(const OrrTransformerView *view, GArray *operators, const Block *first, const Block *second) {
+  put_begin(view, operators, first);
+  first->forward(view, operators);
+  second->forward(view, operators);
+  orr_transformer_put_memory(view, operators, "parallel-add", ORR_PASS_FORWARD, (double)view->tokens * view->hidden, 3,
                              0);
+  put_end(view, operators, first);
 }
 
-static void put_mlp(const OrrTransformerView *view, GArray *operators) {
-  put_block_begin(view, operators);
-  orr_transformer_put_linear(view, operators, "fc1", view->fc1_width, view->model->hidden);
-  put_activation(view, operators, ORR_PASS_FORWARD);
-  orr_transformer_put_linear(view, operators, "fc2", view->model->hidden, view->ffn);
-  put_block_end(view, operators);
-}
-
-static void put_mlp_backward(const OrrTransformerView *view, GArray *operators) {
-  put_block_end_backward(view, operators);
-  orr_transformer_put_linear_backward(view, operators, "fc2", view->model->hidden, view->ffn, FALSE);
-  put_activation(view, operators, ORR_PASS_DGRAD);
-  put_bias_grad(view, operators, (double)view->tokens * view->fc1_width);
-  orr_transformer_put_linear_backward(view, operators, "fc1", view->fc1_width, view->model->hidden, TRUE);
-  put_block_begin_backward(view, operators);
+static void put_parallel_backward(const OrrTransformerView *view, GArray *operators, const Block *first,
+                                  const Block *second) {
+  put_end_backward(view, operators, first);
+  second->backward(view, operators);
+  first->backward(view, operators);
+  orr_transformer_put_memory(view, operators, "parallel-grad-add", ORR_PASS_DGRAD, (double)view->tokens * view->hidden,
+                             3, 0);
+  put_begin_backward(view, operators);
 }
 
 /* --- the layer --- */
 
+static gboolean is_parallel(const OrrTransformerView *view) {
+  return view->model->parallel && view->kind.mixer != ORR_MIXER_ENCODER && mixer_of(view) && feed_of(view);
+}
+
 void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators) {
-  (void)kind;
-  OrrTransformerView view = orr_transformer_view(model, shard);
-  put_attention(&view, operators);
-  put_mlp(&view, operators);
+  OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  if (is_parallel(&view)) {
+    put_parallel(&view, operators, mixer_of(&view), feed_of(&view));
+    return;
+  }
+  put_block(&view, operators, mixer_of(&view));
+  put_block(&view, operators, feed_of(&view));
 }
 
 void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators) {
-  (void)kind;
-  OrrTransformerView view = orr_transformer_view(model, shard);
-  put_mlp_backward(&view, operators);
-  put_attention_backward(&view, operators);
+  OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  if (is_parallel(&view)) {
+    put_parallel_backward(&view, operators, mixer_of(&view), feed_of(&view));
+    return;
+  }
+  put_block_backward(&view, operators, feed_of(&view));
+  put_block_backward(&view, operators, mixer_of(&view));
 }
 
+/* --- recomputation --- */
+
 guint orr_recompute_modules(OrrRecompute recompute) {
-  static const guint modules[] = {[ORR_RECOMPUTE_NONE] = 0, [ORR_RECOMPUTE_SELECTIVE] = ORR_MODULE_CORE_ATTN,
+  static const guint modules[] = {[ORR_RECOMPUTE_NONE] = 0,
+                                  [ORR_RECOMPUTE_SELECTIVE] = ORR_MODULE_CORE_ATTN,
                                   [ORR_RECOMPUTE_FULL] = ORR_MODULE_LAYER};
   return modules[recompute];
 }
 
+static void recompute_feed(const OrrTransformerView *view, guint modules, GArray *operators) {
+  gboolean moe = view->kind.feed == ORR_FEED_MOE;
+  if (view->kind.feed == ORR_FEED_DENSE && (modules & ORR_MODULE_MLP)) put_mlp(view, operators);
+  if (moe && (modules & ORR_MODULE_MOE)) {
+    orr_transformer_put_moe(view, operators);
+    return;
+  }
+  if (moe && (modules & ORR_MODULE_MOE_ACT)) orr_transformer_put_moe_activation(view, operators);
+  if (moe && (modules & ORR_MODULE_SHARED_EXPERTS)) orr_transformer_put_shared_experts(view, operators);
+}
+
+static void recompute_mixer(const OrrTransformerView *view, guint modules, GArray *operators) {
+  gboolean scans = view->kind.mixer == ORR_MIXER_MAMBA || view->kind.mixer == ORR_MIXER_LINEAR;
+  if (view->kind.mixer == ORR_MIXER_NONE) return;
+  if ((modules & ORR_MODULE_MLA_UP_PROJ) && !scans && orr_transformer_is_latent(view))
+    orr_transformer_put_latent_up(view, operators);
+  if ((modules & ORR_MODULE_CORE_ATTN) && scans)
+    orr_transformer_put_scan(view, operators, ORR_PASS_FORWARD);
+  else if (modules & ORR_MODULE_CORE_ATTN)
+    orr_transformer_put_core(view, operators);
+}
+
 void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard, guint modules,
                                      GArray *operators) {
-  OrrTransformerView view = orr_transformer_view(model, shard);
-  if (modules & ORR_MODULE_LAYER)
+  OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  if (modules & ORR_MODULE_LAYER) {
     orr_transformer_layer_forward(model, kind, shard, operators);
-  else if (modules & ORR_MODULE_CORE_ATTN)
-    put_core(&view, operators);
+    return;
+  }
+  for (int i = 0; i < (mixer_of(&view) != NULL) + (feed_of(&view) != NULL); i++)
+    if (modules & ORR_MODULE_LAYERNORM) orr_transformer_put_norm(&view, operators);
+  recompute_mixer(&view, modules, operators);
+  recompute_feed(&view, modules, operators);
 }

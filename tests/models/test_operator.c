@@ -25,7 +25,7 @@ static void test_attention(void) {
   g_assert_cmpfloat(op.flops, ==, 2 * 2 * 51200);
   g_assert_cmpfloat(op.bytes, ==, 2 * (2 * (2560 + 1280) + 4 * 80));
   OrrOperator causal = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
-  g_assert_cmpfloat(causal.flops, ==, op.flops / 2);
+  g_assert_cmpfloat(causal.flops, ==, op.flops * 3 / 4); /* 10 (20 - 10 / 2) = 150 of 200 pairs */
   g_assert_cmpfloat(causal.bytes, ==, op.bytes);
   OrrOperator backward = orr_operator_attention("x", ORR_PASS_DGRAD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
   g_assert_cmpfloat(backward.flops, ==, 2.5 * causal.flops);
@@ -62,11 +62,31 @@ static void test_memory_and_comm(void) {
   g_assert_cmpfloat(comm.flops, ==, 0);
 }
 
+/* Keys of 24, values of 16, one head: 5 queries over 5 keys, all: 2 25 (24 + 16) = 2,000; backward 2 25 (3 24 + 2 16).
+ * Bytes: q, k 2 5 24, v, out 2 5 16 = 400 elements of 2, 5 log-sum-exps of 4. Latent: v lies in k. */
+static void test_attention_of_two_widths(void) {
+  OrrOperator op = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_BF16, 1, 5, 5, 1, 1, 24, FALSE);
+  orr_operator_set_value_dim(&op, 16);
+  g_assert_cmpfloat(op.flops, ==, 2000);
+  g_assert_cmpfloat(op.bytes, ==, 800 + 20);
+  op.pass = ORR_PASS_DGRAD;
+  orr_operator_set_value_dim(&op, 16);
+  g_assert_cmpfloat(op.flops, ==, 50 * (3 * 24 + 2 * 16));
+  op.pass = ORR_PASS_FORWARD;
+  op.latent = TRUE;
+  orr_operator_set_value_dim(&op, 16);
+  g_assert_cmpfloat(op.bytes, ==, 800 + 20 - 2 * 5 * 16);
+  op.latent = FALSE;
+  orr_operator_set_value_dim(&op, 24); /* equal widths: as without */
+  g_assert_cmpfloat(op.flops, ==, orr_operator_attention("x", ORR_PASS_FORWARD, ORR_BF16, 1, 5, 5, 1, 1, 24, FALSE).flops);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/operator/gemm", test_gemm);
   g_test_add_func("/operator/gemm-beyond-32-bits", test_gemm_beyond_32_bits);
   g_test_add_func("/operator/attention", test_attention);
+  g_test_add_func("/operator/attention-of-two-widths", test_attention_of_two_widths);
   g_test_add_func("/operator/moe", test_moe);
   g_test_add_func("/operator/memory-and-comm", test_memory_and_comm);
   return g_test_run();

@@ -1,0 +1,78 @@
+/*
+ * precision.c - the table of recipes.
+ *
+ * Bytes that a cast moves an element: it reads 2 (bf16) and writes the format twice, as it is and transposed; scales of
+ * s bytes for each block of b elements add 2 s / b.
+ *
+ *   fp8-delayed    2 + 1 + 1          the scale is of the steps before (Micikevicius et al. 2022, arXiv 2209.05433;
+ *                                     Transformer Engine, DelayedScaling)
+ *   fp8-current    2 + 2 + 1 + 1      the tensor is read for its largest value first (Float8CurrentScaling)
+ *   fp8-blockwise  2 + 1 + 1 + 2 4/128    a scale in fp32 for 1 x 128 of activations, 128 x 128 of weights
+ *                                     (DeepSeek-V3, arXiv 2412.19437, section 3.3.2; Float8BlockScaling)
+ *   mxfp8          2 + 1 + 1 + 2 1/32     a scale of 8 bits for 32 (OCP Microscaling 1.0; MXFP8BlockScaling)
+ *   nvfp4          2 + 2 + 1/2 + 1/2 + 2 1/16   a scale of 8 bits for 16 and one for the tensor, which is read for it
+ *                                     first; the transposed copy through a Hadamard transform of 16 (NVIDIA 2025,
+ *                                     arXiv 2509.25149)
+ *
+ * Casts are kernels of their own here: Transformer Engine fuses some with the norm or the activation before them, whose
+ * write of 2 bytes then falls away. Weights are cast once a step, the same way; their narrow copies stay beside the
+ * 16-bit ones unless the framework keeps no other (Megatron's fp8-param-gather, not modelled). Gathers under sequence
+ * parallelism carry the narrow format (Transformer Engine quantises before it gathers). fp8-blockwise dispatches
+ * tokens to experts in fp8, as DeepEP does; the others in 16 bits (Megatron's all-to-all dispatcher).
+ */
+#include "models/precision.h"
+
+const char *const orr_precision_words[] = {
+    [ORR_PRECISION_FP16] = "fp16",
+    [ORR_PRECISION_BF16] = "bf16",
+    [ORR_PRECISION_FP32] = "fp32",
+    [ORR_PRECISION_TF32] = "tf32",
+    [ORR_PRECISION_FP8_DELAYED] = "fp8-delayed",
+    [ORR_PRECISION_FP8_CURRENT] = "fp8-current",
+    [ORR_PRECISION_FP8_BLOCKWISE] = "fp8-blockwise",
+    [ORR_PRECISION_MXFP8] = "mxfp8",
+    [ORR_PRECISION_NVFP4] = "nvfp4",
+    [ORR_N_PRECISIONS] = NULL,
+};
+
+#define PLAIN(precision_, sentence_, dtype_, bytes_)                                                                   \
+  [precision_] = {.sentence = sentence_,                                                                               \
+                  .storage = dtype_,                                                                                   \
+                  .forward = dtype_,                                                                                   \
+                  .dgrad = dtype_,                                                                                     \
+                  .wgrad = dtype_,                                                                                     \
+                  .saved_bytes = bytes_,                                                                               \
+                  .gather_bytes = bytes_,                                                                              \
+                  .dispatch_bytes = bytes_}
+#define NARROW(precision_, sentence_, dtype_, element_, scale_, first_read_, dispatch_)                                \
+  [precision_] = {.sentence = sentence_,                                                                               \
+                  .storage = ORR_BF16,                                                                                 \
+                  .forward = dtype_,                                                                                   \
+                  .dgrad = dtype_,                                                                                     \
+                  .wgrad = dtype_,                                                                                     \
+                  .cast_bytes = (first_read_) + 2 + 2 * ((element_) + (scale_)),                                       \
+                  .weight_cast_bytes = (first_read_) + 2 + 2 * ((element_) + (scale_)),                                \
+                  .saved_bytes = (element_) + (scale_),                                                                \
+                  .weight_copy_bytes = 2 * ((element_) + (scale_)),                                                    \
+                  .gather_bytes = (element_) + (scale_),                                                               \
+                  .dispatch_bytes = dispatch_}
+
+static const OrrPrecisionRecipe recipes[ORR_N_PRECISIONS] = {
+    PLAIN(ORR_PRECISION_FP16, "16-bit floats with a loss scale.", ORR_FP16, 2),
+    PLAIN(ORR_PRECISION_BF16, "bfloat16.", ORR_BF16, 2),
+    PLAIN(ORR_PRECISION_FP32, "32-bit floats.", ORR_FP32, 4),
+    PLAIN(ORR_PRECISION_TF32, "32-bit floats, multiplied as TF32.", ORR_TF32, 4),
+    NARROW(ORR_PRECISION_FP8_DELAYED, "fp8, one scale a tensor from the steps before.", ORR_FP8, 1, 0, 0, 2),
+    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale a tensor from its own largest value.", ORR_FP8, 1, 0, 2, 2),
+    NARROW(ORR_PRECISION_FP8_BLOCKWISE, "fp8, scales of 1 x 128 and 128 x 128 (DeepSeek-V3).", ORR_FP8, 1, 4.0 / 128, 0,
+           1 + 4.0 / 128),
+    NARROW(ORR_PRECISION_MXFP8, "fp8, a scale for each 32 (OCP Microscaling).", ORR_FP8, 1, 1.0 / 32, 0, 2),
+    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale for each 16 and one a tensor.", ORR_FP4, 0.5, 1.0 / 16, 2, 2),
+};
+
+const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {
+  g_return_val_if_fail((guint)precision < ORR_N_PRECISIONS, NULL);
+  return &recipes[precision];
+}
+
+gboolean orr_precision_casts(const OrrPrecisionRecipe *recipe) { return recipe && recipe->cast_bytes > 0; }

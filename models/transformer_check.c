@@ -1,0 +1,128 @@
+/*
+ * transformer_check.c - which models can be split how: every rule names its values.
+ *
+ * Rules are the frameworks': Megatron-Core's arguments.py and transformer_config.py for training.
+ */
+#include "models/transformer_private.h"
+
+typedef struct {
+  const OrrModel *model;
+  const OrrShard *shard;
+  OrrPlace place;
+  OrrDiags *diags;
+} Check;
+
+static void check_divides(const Check *check, gint64 value, const char *what, const char *by, gint64 size) {
+  if (size > 0 && value % size)
+    orr_diags_error(check->diags, check->place,
+                    "%" G_GINT64_FORMAT " %s cannot be split over %s = %" G_GINT64_FORMAT ": %s must divide them", value,
+                    what, by, size, by);
+}
+
+static gboolean check_sizes(const Check *check) {
+  const OrrShard *shard = check->shard;
+  if (shard->tp >= 1 && shard->micro_batch >= 1 && shard->sequence >= 1) return TRUE;
+  orr_diags_error(check->diags, check->place,
+                  "tp %" G_GINT64_FORMAT ", micro-batch %" G_GINT64_FORMAT ", sequence %" G_GINT64_FORMAT
+                  ": each must be 1 or more",
+                  shard->tp, shard->micro_batch, shard->sequence);
+  return FALSE;
+}
+
+/* Each key-value head is held tp / kv-heads times where there are fewer than ranks. */
+static void check_heads(const Check *check) {
+  const OrrModel *model = check->model;
+  gint64 tp = check->shard->tp, kv = MAX(1, model->kv_heads);
+  check_divides(check, model->heads, "attention heads", "tp", tp);
+  check_divides(check, model->ffn, "columns of the MLP", "tp", tp);
+  if (!model->mla.kv_rank && (tp <= kv || tp % kv)) check_divides(check, kv, "key-value heads", "tp", tp);
+  if (model->mamba.heads) check_divides(check, model->mamba.heads, "heads of Mamba layers", "tp", tp);
+  if (model->mamba.heads) check_divides(check, model->mamba.groups, "groups of Mamba layers", "tp", tp);
+  if (model->linear.key_heads)
+    check_divides(check, model->linear.key_heads, "key heads of linear attention", "tp", tp);
+  if (model->encoder.layers) check_divides(check, model->encoder.heads, "attention heads of the encoder", "tp", tp);
+}
+
+static void check_sequence(const Check *check) {
+  const OrrModel *model = check->model;
+  const OrrShard *shard = check->shard;
+  gint64 cp = MAX(1, shard->cp);
+  if (cp > 1) check_divides(check, shard->sequence, "tokens of a sequence", "2 * cp", 2 * cp);
+  if (shard->sequence_parallel)
+    check_divides(check, shard->sequence / cp, "tokens of a sequence (sequence parallelism)", "tp", shard->tp);
+  if (model->position == ORR_POSITION_LEARNED && shard->sequence > model->context)
+    orr_diags_error(check->diags, check->place,
+                    "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT " learned positions",
+                    shard->sequence, model->context);
+  if (model->encoder.layers &&
+      orr_encoder_decoder_tokens(model) * model->encoder.images > (double)shard->sequence)
+    orr_diags_error(check->diags, check->place,
+                    "%" G_GINT64_FORMAT " images make %.0f tokens, more than the sequence's %" G_GINT64_FORMAT,
+                    model->encoder.images, orr_encoder_decoder_tokens(model) * model->encoder.images, shard->sequence);
+}
+
+/* Heads are what all-to-all exchanges. */
+static void check_context(const Check *check) {
+  const OrrShard *shard = check->shard;
+  gint64 cp = MAX(1, shard->cp), tp = MAX(1, shard->tp);
+  if (cp == 1) return;
+  if (shard->attention == ORR_ATTENTION_UNFUSED)
+    orr_diags_error(check->diags, check->place, "cp = %" G_GINT64_FORMAT " wants fused attention", cp);
+  if (shard->context == ORR_CONTEXT_ALL_TO_ALL)
+    check_divides(check, check->model->heads, "attention heads (all-to-all context parallelism)", "tp * cp", tp * cp);
+  if (check->model->window.size > 0)
+    orr_diags_error(check->diags, check->place,
+                    "cp = %" G_GINT64_FORMAT " and windows of %" G_GINT64_FORMAT
+                    " tokens: attention that does not reach all tokens cannot be split by sequence here; set cp to 1",
+                    cp, check->model->window.size);
+}
+
+static void check_experts(const Check *check) {
+  const OrrMoe *moe = &check->model->moe;
+  const OrrShard *shard = check->shard;
+  gint64 ep = MAX(1, shard->ep), etp = MAX(1, shard->etp), tp = MAX(1, shard->tp);
+  if (!moe->experts) {
+    if (ep > 1 || etp > 1)
+      orr_diags_error(check->diags, check->place,
+                      "ep = %" G_GINT64_FORMAT ", etp = %" G_GINT64_FORMAT
+                      ", but the model has no experts: set both to 1, or choose a model with 'moe'",
+                      ep, etp);
+    return;
+  }
+  if (ep > moe->experts)
+    orr_diags_error(check->diags, check->place,
+                    "ep = %" G_GINT64_FORMAT " is more than the model's %" G_GINT64_FORMAT
+                    " experts: each rank holds at least one",
+                    ep, moe->experts);
+  else
+    check_divides(check, moe->experts, "experts", "ep", ep);
+  check_divides(check, moe->ffn ? moe->ffn : check->model->ffn, "columns of an expert", "etp", etp);
+  check_divides(check, moe->shared_ffn, "columns of the shared experts", "tp", tp);
+  if (tp > 1 && !shard->sequence_parallel && ep * etp != tp)
+    orr_diags_error(check->diags, check->place,
+                    "tp = %" G_GINT64_FORMAT " with experts wants sequence-parallel: true, as Megatron does (or ep * etp "
+                    "= tp, found %" G_GINT64_FORMAT " * %" G_GINT64_FORMAT ")",
+                    tp, ep, etp);
+}
+
+static void check_kernels(const Check *check) {
+  const OrrShard *shard = check->shard;
+  if (shard->attention != ORR_ATTENTION_UNFUSED) return;
+  if (check->model->window.size > 0 && check->model->window.size < shard->sequence)
+    orr_diags_error(check->diags, check->place,
+                    "attention: unfused knows no windows, the model's are of %" G_GINT64_FORMAT
+                    " tokens: use attention: fused",
+                    check->model->window.size);
+  if (check->model->mla.kv_rank)
+    orr_diags_error(check->diags, check->place, "attention: unfused knows no latent attention: use attention: fused");
+}
+
+void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place, OrrDiags *diags) {
+  const Check check = {model, shard, place, diags};
+  if (!check_sizes(&check)) return;
+  check_heads(&check);
+  check_sequence(&check);
+  check_context(&check);
+  check_experts(&check);
+  check_kernels(&check);
+}

@@ -1,0 +1,456 @@
+/* test_layers.c - layouts and kinds of layers: what their operators add up to, in which order, over which groups. */
+#include <math.h>
+#include <string.h>
+
+#include "models/transformer.h"
+#include "sim/base/library.h"
+#include "sim/base/yaml.h"
+
+static void assert_near(double value, double expected) {
+  g_assert_cmpfloat_with_epsilon(value, expected, 1e-9 * fabs(expected));
+}
+
+static OrrModel read_model(const char *text, const char *complaint) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "m.yaml", diags);
+  OrrModel model;
+  g_assert_nonnull(node);
+  orr_fields_read(&orr_model_table, node, NULL, diags, &model);
+  orr_model_settle(&model, node->place, diags);
+  g_autofree char *findings = orr_diags_text(diags);
+  g_test_message("%s", findings);
+  if (complaint)
+    g_assert_nonnull(strstr(findings, complaint));
+  else
+    g_assert_cmpstr(findings, ==, "");
+  return model;
+}
+
+static void assert_complaint(const char *layout, const char *complaint) {
+  g_autofree char *text = g_strdup_printf("{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
+  OrrModel model = read_model(text, complaint);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* --- layout --- */
+
+static void test_layout(void) {
+  OrrModel model = read_model("{layers: 8, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
+                              "moe: {experts: 4}, layout: [2 window+dense, attention + moe, dense]}",
+                              NULL);
+  static const guint kinds[] = {0, 0, 1, 2, 0, 0, 1, 2};
+  g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 3);
+  for (gint64 i = 0; i < 8; i++) g_assert_cmpuint(orr_model_layer_kind(&model, i), ==, kinds[i]);
+  g_autofree char *one = orr_model_kind_name(&model, 1), *two = orr_model_kind_name(&model, 2);
+  g_assert_cmpstr(one, ==, "attention+moe");
+  g_assert_cmpstr(two, ==, "dense");
+  g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 4);
+  g_assert_cmpint(orr_model_kind_layers(&model, 2), ==, 2);
+  g_assert_cmpint(orr_model_encoder_kind(&model), ==, -1);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* A list that is cut by the last layer; kinds that no layer has are none. */
+static void test_layout_is_cut(void) {
+  OrrModel model = read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
+                              "layout: [5 window+dense, attention+dense]}",
+                              NULL);
+  g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 1);
+  g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 2);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+static void test_layout_complaints(void) {
+  assert_complaint("[atention]", "unknown 'atention', did you mean 'attention'?");
+  assert_complaint("[attention+moe]", "the model has no 'moe' with 'experts'");
+  assert_complaint("[window]", "the model has no 'window' with 'size'");
+  assert_complaint("[mamba]", "the model has no 'mamba' with 'heads'");
+  assert_complaint("[linear]", "the model has no 'linear-attention' with 'key-heads'");
+  assert_complaint("[dense+attention]", "'attention' cannot stand there");
+  assert_complaint("[0 dense]", "a round of the layout is 1 to 512 layers");
+  assert_complaint("[600 dense]", "a round of the layout is 1 to 512 layers");
+  assert_complaint("[\"\"]", "it names no part");
+  OrrModel model = read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, moe: {experts: 4, topk: 5}}",
+                              "'moe.topk' is 5, but there are 4 experts");
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* --- sums of operators --- */
+
+static const char *const whole[] = {"deepseek-v3", "deepseek-v2-lite",   "mixtral-8x7b",     "qwen3-8b",
+                                    "gpt-oss-20b", "grok-1",             "nemotron-h-8b",    "gemma-3-27b",
+                                    "glm-5",       "qwen3-next-80b-a3b", "llama-4-maverick", "minimax-text-01",
+                                    "gpt-j-6b",    "qwen2-vl-7b",        "llava-1.5-7b",     "nemotron-3-nano-30b-a3b",
+                                    "bloom-176b",  "palm-540b",          "qwen2.5-7b",       "minimax-m2"};
+
+static OrrModel zoo(const char *name) {
+  static OrrLibrary *library;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  OrrModel model;
+  if (!library) library = orr_library_new(NULL);
+  g_autoptr(OrrNode) node = orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
+  g_assert_nonnull(node);
+  orr_fields_read(&orr_model_table, node, library, diags, &model);
+  orr_model_settle(&model, node->place, diags);
+  return model;
+}
+
+static OrrShard plain(gint64 sequence) {
+  return (OrrShard){.micro_batch = 1, .sequence = sequence, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
+}
+
+static double flops_of(const GArray *operators) {
+  double sum = 0;
+  for (guint i = 0; i < operators->len; i++) sum += g_array_index(operators, OrrOperator, i).flops;
+  return sum;
+}
+
+/* Every parameter is on some rank: with all groups of one, layers and ends are orr_model_parameters. */
+static void test_weights_are_the_models(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(whole); i++) {
+    OrrModel model = zoo(whole[i]);
+    OrrShard shard = plain(4096);
+    double sum = orr_weights_sum(orr_transformer_embedding_weights(&model, &shard)) +
+                 orr_weights_sum(orr_transformer_head_weights(&model, &shard, model.tied_embeddings));
+    for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++)
+      sum += orr_model_kind_layers(&model, kind) *
+             orr_weights_sum(orr_transformer_layer_weights(&model, kind, &shard));
+    g_test_message("%s: %.0f and %.0f", whole[i], sum, orr_model_parameters(&model));
+    assert_near(sum, orr_model_parameters(&model));
+    if (model.mtp_layers)
+      assert_near(orr_weights_sum(orr_transformer_mtp_weights(&model, &shard)) * model.mtp_layers,
+                  orr_model_mtp_parameters(&model));
+    orr_fields_clear(&orr_model_table, &model);
+  }
+}
+
+/* A forward's products are the model's formula but for what that counts otherwise: fused attention does the causal half
+ * (an encoder's all), scans are Megatron's estimate. What is left are the matrices: 2 a token and parameter of the
+ * layer, the same for every kind, whatever the split. */
+static void test_flops_are_the_models(void) {
+  const double tokens = 32768;
+  for (guint i = 0; i < G_N_ELEMENTS(whole); i++) {
+    OrrModel model = zoo(whole[i]);
+    OrrShard shard = plain((gint64)tokens);
+    for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++) {
+      g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      orr_transformer_layer_forward(&model, kind, &shard, operators);
+      double matrices = 0;
+      for (guint j = 0; j < operators->len; j++) {
+        const OrrOperator *op = &g_array_index(operators, OrrOperator, j);
+        if (op->kind == ORR_OPERATOR_ATTENTION || g_str_has_prefix(op->name, "scan-")) continue;
+        matrices += op->flops;
+      }
+      double formula = orr_model_layer_flops(&model, kind, 1, tokens) - orr_model_core_flops(&model, kind, 1, tokens);
+      if (model.moe.shared_gate && orr_model_kind(&model, kind).feed == ORR_FEED_MOE)
+        formula -= 2 * tokens * model.hidden; /* a gate of one column is no product of its own */
+      assert_near(matrices, formula);
+    }
+    orr_fields_clear(&orr_model_table, &model);
+  }
+}
+
+/* Fused attention over s: half of the formula's core; a window of W the pairs W s - W^2 / 2 rounded up to whole pieces;
+ * an encoder all of it. */
+static void test_flops_of_attention(void) {
+  static const struct {
+    const char *name;
+    guint kind;
+    double share;
+  } cases[] = {{"deepseek-v3", 1, 0.5}, {"qwen3-8b", 0, 0.5},         {"gemma-3-27b", 0, 0.5}, {"gemma-3-27b", 1, 0.5},
+               {"gpt-oss-20b", 0, 0.5}, {"llama-4-maverick", 0, 0.5}, {"qwen2-vl-7b", 1, 1},   {"llava-1.5-7b", 1, 1}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    OrrModel model = zoo(cases[i].name);
+    OrrShard shard = plain(32768);
+    g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    orr_transformer_layer_recompute(&model, cases[i].kind, &shard, ORR_MODULE_CORE_ATTN, operators);
+    g_assert_cmpuint(operators->len, ==, 1);
+    assert_near(flops_of(operators), cases[i].share * orr_model_core_flops(&model, cases[i].kind, 1, 32768));
+    orr_fields_clear(&orr_model_table, &model);
+  }
+}
+
+/* Mamba-2's products of Nemotron-H, by hand: a token has 2 Q G N of scores, 2 Q H P inside a chunk, 4 N H P with states;
+ * Q = 128, G = 8, N = 128, H = 128, P = 64. Megatron's estimate, 7 H P N, is within a fifth. */
+static void test_flops_of_mamba(void) {
+  OrrModel model = zoo("nemotron-h-8b");
+  OrrShard shard = plain(8192);
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_recompute(&model, 0, &shard, ORR_MODULE_CORE_ATTN, operators);
+  double by_hand = 8192.0 * (2 * 128.0 * 8 * 128 + 2 * 128.0 * 128 * 64 + 4 * 128.0 * 128 * 64);
+  assert_near(flops_of(operators), by_hand);
+  g_assert_cmpfloat(fabs(by_hand / orr_model_core_flops(&model, 0, 1, 8192) - 1), <, 0.2);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Lightning attention's are the formula; backward has each product twice. */
+static void test_flops_of_lightning(void) {
+  OrrModel model = zoo("minimax-text-01");
+  OrrShard shard = plain(8192);
+  g_autoptr(GArray) core = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) backward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_recompute(&model, 0, &shard, ORR_MODULE_CORE_ATTN, core);
+  assert_near(flops_of(core), orr_model_core_flops(&model, 0, 1, 8192));
+  orr_transformer_layer_forward(&model, 0, &shard, forward);
+  orr_transformer_layer_backward(&model, 0, &shard, backward);
+  assert_near(flops_of(backward), 2 * flops_of(forward));
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Splitting experts over ep and etp, and tensors over tp, splits work and weights of a layer exactly. */
+static void test_split(void) {
+  OrrModel model = zoo("mixtral-8x7b");
+  OrrShard one = plain(4096), split = plain(4096);
+  split.tp = 2;
+  split.sequence_parallel = TRUE;
+  split.ep = 4;
+  split.etp = 2;
+  g_autoptr(GArray) whole_ops = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) split_ops = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 0, &one, whole_ops);
+  orr_transformer_layer_forward(&model, 0, &split, split_ops);
+  /* 8 ranks (ep * etp) route 4096 / 2 tokens each; the group's tokens are 4 times one rank's at tp 1. */
+  assert_near(flops_of(split_ops) * 2, flops_of(whole_ops));
+  OrrWeights all = orr_transformer_layer_weights(&model, 0, &one);
+  OrrWeights part = orr_transformer_layer_weights(&model, 0, &split);
+  assert_near(part.experts * 8, all.experts);
+  g_assert_cmpfloat(all.experts, ==, 8 * 3 * 4096.0 * 14336);
+  g_assert_cmpfloat(part.dense, ==, (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096) / 2 + 8 * 4096 + 2 * 4096);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* --- order --- */
+
+typedef void (*Build)(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators);
+
+/* Names in order, a '*' after those of backward by weight, the group of collectives in front. */
+static void assert_names(Build function, const OrrModel *model, guint kind, const OrrShard *shard, const char *expected) {
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GString) names = g_string_new(NULL);
+  function(model, kind, shard, operators);
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    g_string_append_printf(names, "%s%s%s", i ? " " : "", op->name, op->pass == ORR_PASS_WGRAD ? "*" : "");
+    if (op->kind == ORR_OPERATOR_COMM) g_assert_true(g_str_has_prefix(op->name, orr_group_words[op->group]));
+  }
+  g_assert_cmpstr(names->str, ==, expected);
+}
+
+static void test_order_of_deepseek(void) {
+  OrrModel model = zoo("deepseek-v3");
+  OrrShard shard = plain(4096);
+  shard.ep = 8;
+  assert_names(orr_transformer_layer_forward, &model, 1, &shard,
+               "rms-norm q-down kv-down latent-norm q-up kv-up rope attention projection residual-add "
+               "rms-norm router router-topk shared-fc1 swiglu shared-fc2 permute ep-dispatch experts ep-combine "
+               "unpermute shared-add residual-add");
+  assert_names(orr_transformer_layer_backward, &model, 1, &shard,
+               "unpermute ep-combine experts experts* ep-dispatch permute "
+               "shared-fc2 shared-fc2* swiglu shared-fc1 shared-fc1* router-topk router router* shared-grad-add "
+               "rms-norm residual-grad-add "
+               "projection projection* attention rope kv-up kv-up* q-up q-up* latent-norm kv-down kv-down* "
+               "q-down q-down* rms-norm residual-grad-add");
+  shard.tp = 4;
+  shard.sequence_parallel = TRUE;
+  shard.etp = 2;
+  assert_names(orr_transformer_layer_forward, &model, 1, &shard,
+               "rms-norm q-down kv-down latent-norm tp-all-gather q-up kv-up rope attention projection "
+               "tp-reduce-scatter residual-add "
+               "rms-norm router router-topk tp-all-gather shared-fc1 swiglu shared-fc2 tp-reduce-scatter permute "
+               "ep-dispatch etp-all-gather experts etp-reduce-scatter ep-combine unpermute shared-add residual-add");
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape beside; overlapped, the three
+ * kernels of the shared expert run beside it. */
+static void test_dispatch(void) {
+  OrrModel model = zoo("deepseek-v3");
+  OrrShard shard = plain(4096);
+  shard.ep = 8;
+  shard.shared_expert_overlap = TRUE;
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 1, &shard, operators);
+  guint found = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_COMM) continue;
+    g_assert_cmpint(op->comm, ==, ORR_COMM_ALL_TO_ALL);
+    g_assert_cmpfloat(op->bytes, ==, 4096.0 * 8 * 7168 * 2);
+    g_assert_true(op->m == 4096 && op->k == 7168 && op->topk == 8 && op->experts == 256);
+    g_assert_cmpint(op->beside, ==, strcmp(op->name, "ep-dispatch") == 0 ? 3 : 0);
+    found++;
+  }
+  g_assert_cmpuint(found, ==, 2);
+  shard.capacity = 1.5; /* padded to one and a half of the balanced share */
+  g_array_set_size(operators, 0);
+  orr_transformer_layer_forward(&model, 1, &shard, operators);
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == ORR_OPERATOR_COMM) g_assert_cmpfloat(op->bytes, ==, 1.5 * 4096.0 * 8 * 7168 * 2);
+    if (op->kind == ORR_OPERATOR_MOE) g_assert_cmpint(op->m, ==, 4096 * 8 * 3 / 2);
+  }
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+static void test_order_of_others(void) {
+  OrrShard shard = plain(4096);
+  OrrModel model = zoo("nemotron-h-8b");
+  assert_names(orr_transformer_layer_forward, &model, 0, &shard,
+               "rms-norm mamba-in mamba-conv scan-scores scan-inner scan-states scan-carry scan-outer gated-norm "
+               "mamba-out residual-add");
+  assert_names(orr_transformer_layer_forward, &model, 1, &shard, "rms-norm fc1 squared-relu fc2 residual-add");
+  orr_fields_clear(&orr_model_table, &model);
+  model = zoo("gemma-2-9b");
+  assert_names(orr_transformer_layer_forward, &model, 0, &shard,
+               "rms-norm qkv rope attention projection rms-norm residual-add "
+               "rms-norm fc1 geglu fc2 rms-norm residual-add");
+  orr_fields_clear(&orr_model_table, &model);
+  model = zoo("gpt-j-6b");
+  assert_names(orr_transformer_layer_forward, &model, 0, &shard,
+               "layer-norm qkv rope attention projection fc1 gelu fc2 parallel-add bias-add");
+  orr_fields_clear(&orr_model_table, &model);
+  model = zoo("qwen3-8b");
+  assert_names(orr_transformer_layer_forward, &model, 0, &shard,
+               "rms-norm qkv qk-norm rope attention projection residual-add rms-norm fc1 swiglu fc2 residual-add");
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* --- context parallelism --- */
+
+static double attention_flops(const GArray *operators) {
+  double sum = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == ORR_OPERATOR_ATTENTION) sum += op->flops;
+  }
+  return sum;
+}
+
+/* Whatever way a sequence is shared, a rank does 1 / cp of the causal work, forward and backward. */
+static void test_context_shares_work(void) {
+  OrrModel model = zoo("qwen3-8b");
+  OrrShard one = plain(65536);
+  for (gint64 cp = 2; cp <= 8; cp *= 2)
+    for (int context = ORR_CONTEXT_P2P; context <= ORR_CONTEXT_ALL_TO_ALL; context++) {
+      OrrShard shard = plain(65536);
+      shard.cp = cp;
+      shard.context = (OrrContext)context;
+      g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      g_autoptr(GArray) part = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      orr_transformer_layer_forward(&model, 0, &one, all);
+      orr_transformer_layer_backward(&model, 0, &one, all);
+      orr_transformer_layer_forward(&model, 0, &shard, part);
+      orr_transformer_layer_backward(&model, 0, &shard, part);
+      assert_near(cp * attention_flops(part), attention_flops(all));
+      assert_near(cp * flops_of(part), flops_of(all));
+    }
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Two ranks of 2,048 tokens each, 8 key heads of 128 in bf16: keys and values are 2048 2 1024 2 = 8,388,608 bytes. */
+static void test_context_collectives(void) {
+  OrrModel model = zoo("qwen3-8b");
+  OrrShard shard = plain(4096);
+  shard.cp = 2;
+  assert_names(orr_transformer_layer_forward, &model, 0, &shard,
+               "rms-norm qkv qk-norm rope cp-send-recv attention attention attention-merge projection residual-add "
+               "rms-norm fc1 swiglu fc2 residual-add");
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 0, &shard, operators);
+  const OrrOperator *op = &g_array_index(operators, OrrOperator, 4);
+  g_assert_cmpfloat(op->bytes, ==, 8388608);
+  g_assert_cmpint(op->beside, ==, 1);
+  shard.context = ORR_CONTEXT_ALL_GATHER;
+  g_array_set_size(operators, 0);
+  orr_transformer_layer_forward(&model, 0, &shard, operators);
+  op = &g_array_index(operators, OrrOperator, 4);
+  g_assert_cmpstr(op->name, ==, "cp-all-gather");
+  g_assert_cmpfloat(op->bytes, ==, 2 * 8388608);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* --- multi-token prediction --- */
+
+/* DeepSeek-V3's layer of it: the last layer, a projection of 2 h to h and the output layer again, forward and twice
+ * backward; attention backward is 3 (n + r) + 2 v for forward's n + r + v. */
+static void test_mtp(void) {
+  OrrModel model = zoo("deepseek-v3");
+  OrrShard shard = plain(4096);
+  g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_mtp_forward(&model, &shard, forward);
+  double expected = orr_model_layer_flops(&model, 1, 1, 4096) - orr_model_core_flops(&model, 1, 1, 4096) / 2 +
+                    4 * 4096.0 * 7168 * 7168 + 2 * 4096.0 * 7168 * 129280;
+  assert_near(flops_of(forward), expected);
+  /* "11.5B unique parameters" (README_WEIGHTS.md of DeepSeek-V3): the layer's 11.507 and the projection's 0.103. */
+  g_assert_cmpfloat_with_epsilon((orr_model_mtp_parameters(&model) - 2 * 7168.0 * 7168) / 1e9, 11.5, 0.05);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* --- what cannot be split --- */
+
+static void assert_refused(const char *name, const OrrShard *shard, const char *part) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  OrrModel model = zoo(name);
+  orr_transformer_check(&model, shard, (OrrPlace){.file = "s.yaml", .line = 1, .column = 1}, diags);
+  g_autofree char *findings = orr_diags_text(diags);
+  g_test_message("%s", findings);
+  if (part)
+    g_assert_nonnull(strstr(findings, part));
+  else
+    g_assert_cmpstr(findings, ==, "");
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+static void test_refused(void) {
+  OrrShard shard = plain(4096);
+  shard.ep = 16;
+  assert_refused("mixtral-8x7b", &shard, "ep = 16 is more than the model's 8 experts");
+  assert_refused("qwen3-8b", &shard, "ep = 16, etp = 1, but the model has no experts");
+  shard.ep = 3;
+  assert_refused("mixtral-8x7b", &shard, "8 experts cannot be split over ep = 3");
+  shard.ep = 8;
+  assert_refused("mixtral-8x7b", &shard, NULL);
+  shard.tp = 2;
+  assert_refused("mixtral-8x7b", &shard, "tp = 2 with experts wants sequence-parallel: true");
+  shard.sequence_parallel = TRUE;
+  assert_refused("mixtral-8x7b", &shard, NULL);
+  shard = plain(4096);
+  shard.cp = 3;
+  assert_refused("qwen3-8b", &shard, "4096 tokens of a sequence cannot be split over 2 * cp = 6");
+  shard.cp = 64;
+  shard.context = ORR_CONTEXT_ALL_TO_ALL;
+  assert_refused("qwen3-8b", &shard, "32 attention heads (all-to-all context parallelism) cannot be split");
+  shard.cp = 2;
+  assert_refused("gemma-3-27b", &shard, "cp = 2 and windows of 1024 tokens");
+  shard.attention = ORR_ATTENTION_UNFUSED;
+  assert_refused("qwen3-8b", &shard, "cp = 2 wants fused attention");
+  shard.cp = 1;
+  assert_refused("deepseek-v3", &shard, "unfused knows no latent attention");
+  shard = plain(4096);
+  shard.tp = 16;
+  assert_refused("nemotron-h-8b", &shard, "8 groups of Mamba layers cannot be split over tp = 16");
+  shard = plain(512);
+  assert_refused("llava-1.5-7b", &shard, "1 images make 576 tokens, more than the sequence's 512");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/layers/layout", test_layout);
+  g_test_add_func("/layers/layout-is-cut", test_layout_is_cut);
+  g_test_add_func("/layers/layout-complaints", test_layout_complaints);
+  g_test_add_func("/layers/weights-are-the-models", test_weights_are_the_models);
+  g_test_add_func("/layers/flops-are-the-models", test_flops_are_the_models);
+  g_test_add_func("/layers/flops-of-attention", test_flops_of_attention);
+  g_test_add_func("/layers/flops-of-mamba", test_flops_of_mamba);
+  g_test_add_func("/layers/flops-of-lightning", test_flops_of_lightning);
+  g_test_add_func("/layers/split", test_split);
+  g_test_add_func("/layers/order-of-deepseek", test_order_of_deepseek);
+  g_test_add_func("/layers/dispatch", test_dispatch);
+  g_test_add_func("/layers/order-of-others", test_order_of_others);
+  g_test_add_func("/layers/context-shares-work", test_context_shares_work);
+  g_test_add_func("/layers/context-collectives", test_context_collectives);
+  g_test_add_func("/layers/mtp", test_mtp);
+  g_test_add_func("/layers/refused", test_refused);
+  return g_test_run();
+}
