@@ -92,9 +92,33 @@ static double median_of(GArray *times) {
   return (g_array_index(times, double, (times->len - 1) / 2) + g_array_index(times, double, times->len / 2)) / 2;
 }
 
-static void close_kernel(OrrNsys *nsys, char **name, GArray *times) {
+/* The first word that a kernel's name has says its family: cuBLAS, CUTLASS and Triton's templates, FlashAttention and
+ * cuDNN's, NCCL's, and PyTorch's and Transformer Engine's kernels that memory bounds. */
+static const char *family_of(const char *name) {
+  static const char *const words[][2] = {
+      {"nccl", "collective"},     {"flash", "attention"}, {"fmha", "attention"},     {"sdpa", "attention"},
+      {"attention", "attention"}, {"_mha", "attention"},  {"gemm", "gemm"},          {"cutlass", "gemm"},
+      {"xmma", "gemm"},           {"nvjet", "gemm"},      {"gemv", "gemm"},          {"splitk", "gemm"},
+      {"matmul", "gemm"},         {"norm", "memory"},     {"elementwise", "memory"}, {"softmax", "memory"},
+      {"copy", "memory"},         {"cast", "memory"},     {"transpose", "memory"},   {"embedding", "memory"},
+      {"index", "memory"},        {"gather", "memory"},   {"permute", "memory"},     {"reduce", "memory"},
+      {"adam", "memory"},         {"dropout", "memory"},  {"glu", "memory"},         {"gelu", "memory"},
+      {"cross_entropy", "memory"}};
+  g_autofree char *lower = g_ascii_strdown(name, -1);
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+    if (strstr(lower, words[i][0])) return words[i][1];
+  return "other";
+}
+
+static void close_kernel(OrrNsys *nsys, char **name, GArray *times, GHashTable *streams) {
   if (!*name || times->len == 0) return;
-  OrrNsysKernel kernel = {.name = g_steal_pointer(name), .calls = times->len, .median_us = median_of(times)};
+  OrrNsysKernel kernel = {.name = *name,
+                          .family = family_of(*name),
+                          .calls = times->len,
+                          .streams = g_hash_table_size(streams),
+                          .median_us = median_of(times)};
+  *name = NULL;
+  g_hash_table_remove_all(streams);
   for (guint i = 0; i < times->len; i++) kernel.total_us += g_array_index(times, double, i);
   kernel.least_us = g_array_index(times, double, 0);
   kernel.most_us = g_array_index(times, double, times->len - 1);
@@ -102,7 +126,7 @@ static void close_kernel(OrrNsys *nsys, char **name, GArray *times) {
   g_array_set_size(times, 0);
 }
 
-/* Columns: rowid, name, start, end, whether the row before is the same. */
+/* Columns: rowid, name, start, end, whether the row before is the same, device and stream as one number. */
 static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
   gint64 id = sqlite3_column_int64(row, 0), start = sqlite3_column_int64(row, 2), end = sqlite3_column_int64(row, 3);
   gboolean has_times = sqlite3_column_type(row, 2) == SQLITE_INTEGER && sqlite3_column_type(row, 3) == SQLITE_INTEGER;
@@ -115,19 +139,29 @@ static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
   return !wrong;
 }
 
+/* Old exports have neither stream nor process. */
+static sqlite3_stmt *select_kernels(const Reader *reader) {
+  const char *stream = has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "streamId") ? "k.streamId" : "0";
+  const char *process = has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid") ? "k.globalPid" : "0";
+  g_autofree char *sql = g_strdup_printf(
+      "SELECT k.rowid, s.value, k.start, k.end, coalesce(lag(k.start) OVER same IS k.start AND k.start IS NOT NULL"
+      " AND lag(k.end) OVER same IS k.end, 0), (%s >> 24 << 32) + (k.deviceId << 20) + %s"
+      " FROM CUPTI_ACTIVITY_KIND_KERNEL AS k"
+      " LEFT JOIN StringIds AS s ON s.id = k.demangledName"
+      " WINDOW same AS (PARTITION BY %s, k.deviceId, %s, k.demangledName, k.correlationId"
+      " ORDER BY k.start, k.end, k.rowid) ORDER BY s.value, k.start, k.rowid",
+      process, stream, process, stream);
+  return prepare(reader, sql);
+}
+
 static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
   static const char *const columns[] = {"start", "end", "deviceId", "demangledName", "correlationId", NULL};
   static const char *const strings[] = {"id", "value", NULL};
   if (!check_columns(reader, "CUPTI_ACTIVITY_KIND_KERNEL", columns) || !check_columns(reader, "StringIds", strings))
     return FALSE;
-  sqlite3_stmt *rows = prepare(
-      reader,
-      "SELECT k.rowid, s.value, k.start, k.end, coalesce(lag(k.start) OVER same IS k.start AND k.start IS NOT NULL"
-      " AND lag(k.end) OVER same IS k.end, 0) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k"
-      " LEFT JOIN StringIds AS s ON s.id = k.demangledName"
-      " WINDOW same AS (PARTITION BY k.deviceId, k.demangledName, k.correlationId ORDER BY k.start, k.end, k.rowid)"
-      " ORDER BY s.value, k.start, k.rowid");
+  sqlite3_stmt *rows = select_kernels(reader);
   if (!rows) return FALSE;
+  g_autoptr(GHashTable) streams = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
   g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(double));
   g_autofree char *name = NULL;
   int status;
@@ -136,13 +170,15 @@ static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
     const char *here = (const char *)sqlite3_column_text(rows, 1);
     double us = (double)(sqlite3_column_int64(rows, 3) - sqlite3_column_int64(rows, 2)) * 1e-3;
     if (g_strcmp0(name, here) != 0) {
-      close_kernel(nsys, &name, times);
+      close_kernel(nsys, &name, times, streams);
       g_free(name);
       name = g_strdup(here);
     }
+    const gint64 stream = sqlite3_column_int64(rows, 5);
     g_array_append_val(times, us);
+    g_hash_table_add(streams, g_memdup2(&stream, sizeof stream));
   }
-  close_kernel(nsys, &name, times);
+  close_kernel(nsys, &name, times, streams);
   return finish(reader, rows, status);
 }
 
@@ -201,17 +237,24 @@ static gboolean can_read_ranges(const Reader *reader) {
 /* A range's time is from the first start to the last end of NCCL's kernels that its thread launched within it. */
 static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
   if (!can_read_ranges(reader)) return TRUE;
-  const char *json = has(reader, "NVTX_EVENTS", "jsonText") ? "n.jsonText" : "NULL";
+  const gboolean has_text = has(reader, "NVTX_EVENTS", "jsonText"), has_id = has(reader, "NVTX_EVENTS", "jsonTextId");
+  const char *json = has_text && has_id ? "coalesce(n.jsonText, (SELECT value FROM StringIds WHERE id = n.jsonTextId))"
+                     : has_id           ? "(SELECT value FROM StringIds WHERE id = n.jsonTextId)"
+                     : has_text         ? "n.jsonText"
+                                        : "NULL";
+  const char *same_process = has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid")
+                                 ? " AND (k.globalPid IS NULL OR k.globalPid >> 24 = r.globalTid >> 24)"
+                                 : "";
   const char *text = has(reader, "NVTX_EVENTS", "textId")
                          ? "coalesce(n.text, (SELECT value FROM StringIds WHERE id = n.textId))"
                          : "n.text";
   g_autofree char *sql = g_strdup_printf(
       "SELECT n.rowid, %s AS name, %s, (max(k.end) - min(k.start)) / 1000.0 FROM NVTX_EVENTS AS n"
       " JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.globalTid = n.globalTid AND r.start BETWEEN n.start AND n.end"
-      " JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = r.correlationId"
+      " JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = r.correlationId%s"
       " JOIN StringIds AS s ON s.id = k.demangledName AND s.value LIKE 'nccl%%'"
       " WHERE name LIKE 'nccl%%' AND n.end IS NOT NULL GROUP BY n.rowid ORDER BY n.start, n.rowid",
-      text, json);
+      text, json, same_process);
   sqlite3_stmt *rows = prepare(reader, sql);
   if (!rows) return FALSE;
   int status;
@@ -265,7 +308,7 @@ static void append_number(GString *text, double value) {
 char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, "# device: %s; source: Nsight Systems\n", nsys->device ? nsys->device : "not said");
-  g_string_append(text, "kernel,calls,total_us,mean_us,median_us,min_us,max_us\n");
+  g_string_append(text, "kernel,calls,total_us,mean_us,median_us,min_us,max_us,family,streams\n");
   for (guint i = 0; i < nsys->kernels->len; i++) {
     const OrrNsysKernel *kernel = &g_array_index(nsys->kernels, OrrNsysKernel, i);
     const double numbers[] = {kernel->total_us, kernel->total_us / (double)kernel->calls, kernel->median_us,
@@ -277,7 +320,7 @@ char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
       g_string_append_c(text, ',');
       append_number(text, numbers[k]);
     }
-    g_string_append_c(text, '\n');
+    g_string_append_printf(text, ",%s,%" G_GINT64_FORMAT "\n", kernel->family, kernel->streams);
   }
   return g_string_free(text, FALSE);
 }

@@ -2,10 +2,12 @@
  * nsys.h - the SQLite export of NVIDIA Nsight Systems (`nsys export --type sqlite`), read: kernels by name, and the
  * collectives that NCCL's NVTX ranges name.
  *
- * Tables: CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, demangledName, correlationId), StringIds (id, value),
- * TARGET_INFO_GPU (id, name) where there is one; NVTX_EVENTS (start, end, text, textId, globalTid, and jsonText where
- * the payload was exported) and CUPTI_ACTIVITY_KIND_RUNTIME (start, correlationId, globalTid) for ranges. The file is
- * opened read-only, and nothing in it is changed.
+ * Tables: CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, demangledName, correlationId, and streamId and globalPid
+ * where they are), StringIds (id, value), TARGET_INFO_GPU (id, name) where there is one; NVTX_EVENTS (start, end, text,
+ * textId, globalTid, and jsonText or jsonTextId where the payload was exported) and CUPTI_ACTIVITY_KIND_RUNTIME (start,
+ * correlationId, globalTid) for ranges. A correlationId is unique in its process alone: globalPid is the upper 40 bits
+ * of globalTid (Nsight Systems' export schema, "Serialized process and thread identifiers"). The file is opened
+ * read-only, and nothing in it is changed.
  */
 #ifndef ORR_NSYS_H
 #define ORR_NSYS_H
@@ -16,7 +18,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   char *name;
-  gint64 calls;
+  const char *family; /* "gemm", "attention", "collective", "memory", "other": by words in the name */
+  gint64 calls, streams;
   double total_us, median_us, least_us, most_us;
 } OrrNsysKernel;
 
@@ -40,7 +43,8 @@ OrrNsys *orr_nsys_read(const char *path, GError **error);
 void orr_nsys_free(OrrNsys *nsys);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNsys, orr_nsys_free)
 
-/* "# device: ...", then kernel,calls,total_us,mean_us,median_us,min_us,max_us, the longest total first. */
+/* "# device: ...", then kernel,calls,total_us,mean_us,median_us,min_us,max_us,family,streams, the longest total first.
+ */
 char *orr_nsys_kernels_csv(const OrrNsys *nsys);
 
 /* system,table,dtype,version,op,n_gpus,bytes,latency_us: what `import measured --collectives` reads. A row for each op

@@ -52,14 +52,14 @@ static OrrNsys *read_made(const char *sql) {
   return nsys;
 }
 
-/* 1 + 3 + 2 us in 3 calls: mean 2, median 2. */
+/* 1 + 3 + 2 us in 3 calls: mean 2, median 2; on one stream of either device. */
 static void test_kernels(void) {
   g_autoptr(OrrNsys) nsys = read_made(SCHEMA KERNELS);
   g_autofree char *text = orr_nsys_kernels_csv(nsys);
   g_assert_cmpstr(text, ==,
                   "# device: NVIDIA H100; source: Nsight Systems\n"
-                  "kernel,calls,total_us,mean_us,median_us,min_us,max_us\n"
-                  "\"gemm<float, 2>\",3,6,2,2,1,3\n");
+                  "kernel,calls,total_us,mean_us,median_us,min_us,max_us,family,streams\n"
+                  "\"gemm<float, 2>\",3,6,2,2,1,3,gemm,2\n");
 }
 
 /* The median of 10 and 20 us is 15; the third call has no size. */
