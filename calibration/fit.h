@@ -32,6 +32,7 @@ typedef struct {
   const char *collectives_csv; /* NULL: none */
   const char *system;          /* whose rows of @collectives_csv */
   const char *name;            /* the profile's; NULL: the device's */
+  guint n_rows;                /* that are kept, by thin.h; 0: all */
 } OrrFitOrder;
 
 /* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT that names every bad line, or ORR_FAULT_RESOURCE. */

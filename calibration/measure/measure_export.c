@@ -1,5 +1,6 @@
 #include "calibration/measure/measure_export.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "calibration/measure/family.h"
@@ -62,10 +63,17 @@ static GArray *known_of(const GArray *rows, GError **error) {
 
 /* --- Writing --- */
 
+static char *known_number(double value, const char *unit) {
+  return isfinite(value) && value > 0 ? g_strdup_printf("%.0f %s", value, unit) : g_strdup("not told");
+}
+
 static char *source_line(const OrrMeasureRow *row) {
+  g_autofree char *clock = known_number(row->sm_clock_limit_hz / 1e6, "MHz");
+  g_autofree char *limit = known_number(row->power_limit_watts, "W");
   return g_strdup_printf("# device: %s; measured with orrery calibrate, %s; driver %s, CUDA %s, cuBLAS %s, cuDNN %s, "
-                         "NCCL %s; latency_us is one call, microseconds\n",
-                         row->device, row->date, row->driver, row->cuda, row->cublas, row->cudnn, row->nccl);
+                         "NCCL %s; SM clock at most %s, power limit %s; latency_us is one call, microseconds\n",
+                         row->device, row->date, row->driver, row->cuda, row->cublas, row->cudnn, row->nccl, clock,
+                         limit);
 }
 
 static GString *text_of(GHashTable *files, const char *file, const char *header, const OrrMeasureRow *row) {

@@ -140,9 +140,17 @@ static const struct {
     {"NVIDIA L40S", "l40s"},
 };
 
-char *orr_measure_device_name(const char *device) {
+static const char *shipped_name(const char *device) {
   for (guint i = 0; i < G_N_ELEMENTS(device_names); i++)
-    if (strcmp(device_names[i].driver, device) == 0) return g_strdup(device_names[i].name);
+    if (strcmp(device_names[i].driver, device) == 0) return device_names[i].name;
+  return NULL;
+}
+
+gboolean orr_measure_device_is_shipped(const char *device) { return shipped_name(device) != NULL; }
+
+char *orr_measure_device_name(const char *device) {
+  const char *shipped = shipped_name(device);
+  if (shipped) return g_strdup(shipped);
   GString *name = g_string_new(NULL);
   for (const char *c = device; *c; c++)
     if (g_ascii_isalnum(*c))

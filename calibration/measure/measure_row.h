@@ -54,6 +54,8 @@ gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *fa
 /* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the name in kebab-case. Newly
  * allocated. */
 char *orr_measure_device_name(const char *device);
+/* Whether it is one of those. */
+gboolean orr_measure_device_is_shipped(const char *device);
 
 G_END_DECLS
 

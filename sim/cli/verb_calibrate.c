@@ -21,13 +21,14 @@ static const GOptionEntry options[] = {
     {"families", 0, 0, G_OPTION_ARG_FILENAME, &families, "Only these, e.g. gemm,memory; 'orrery list microkernels'",
      "LIST"},
     {"device", 0, 0, G_OPTION_ARG_FILENAME, &fit.device,
-     "GPU to measure (default: 0), or fake; export, fit: the device whose rows they are", "N|NAME"},
-    {"raw", 0, 0, G_OPTION_ARG_FILENAME, &fit.raw, "fit: the folder of measured tables", "DIR"},
+     "GPU to measure (default: 0), or fake; export, fit, compare: whose rows they are", "N|NAME"},
+    {"raw", 0, 0, G_OPTION_ARG_FILENAME, &fit.raw, "fit: the folder of measured tables, or a database", "DIR|DB"},
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &fit.collectives,
      "fit: measured collectives (default: collectives.csv of DIR)", "FILE.csv"},
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &fit.machine, "fit: whose rows of the collectives (default: the device's)",
      "NAME"},
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &fit.name, "fit: the profile's name (default: the device's)", "NAME"},
+    {"thin", 0, 0, G_OPTION_ARG_INT, &fit.thin, "fit: keep so many rows, those that others cannot tell", "N"},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &fit.output, "fit: write there instead of to stdout", "FILE"},
     {NULL},
 };
@@ -107,7 +108,8 @@ static int measure(char **args, GError **error) {
   Watch watch = {0};
   OrrCalibrateOrder order = {
       .db = database(), .families = asked, .note = print_note, .progress = update_progress, .user = &watch};
-  if (!orr_cli_check_args(args, 0, 0, "calibrate takes options, or an action: errors, export, fit", error)) return 2;
+  if (!orr_cli_check_args(args, 0, 0, "calibrate takes options, or an action: compare, errors, export, fit", error))
+    return 2;
   if (!parse_budget(&order.budget_s, error)) return 2;
   if (!parse_device(&order, error)) return 1;
   g_auto(OrrCalibrateAnswer) answer = {0};
@@ -139,6 +141,10 @@ static int make_profile(OrrLibrary *library, char **args, GError **error) {
   return orr_calibrate_fit(library, &fit, args, error);
 }
 
+static int compare(OrrLibrary *library, char **args, GError **error) {
+  return orr_calibrate_differ(library, database(), fit.device, args, error);
+}
+
 /* --- The verb --- */
 
 /* Alphabetical. Each gets what follows its word. */
@@ -146,6 +152,7 @@ static const struct {
   const char *word;
   int (*run)(OrrLibrary *library, char **args, GError **error);
 } actions[] = {
+    {"compare", compare},
     {"errors", orr_calibrate_errors},
     {"export", export_rows},
     {"fit", make_profile},
@@ -164,13 +171,15 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_calibrate = {
     .verb = "calibrate",
     .sentence = "Measure this machine's GPUs, and make profiles of measured rows.",
-    .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] | export DIR [--db FILE] [--device NAME] |\n"
-             "       fit --raw DIR --device NAME [-o FILE] | errors PROFILE",
+    .usage =
+        "[--db FILE] [--budget TIME] [--families LIST] [--device N] | export DIR [--db FILE] [--device NAME] |\n"
+        "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db FILE] | errors PROFILE",
     .more = "Rows go to a database as they are measured; a second session goes on where the first ended: what was\n"
             "measured with the same device, driver, libraries, clock and power limit is not repeated. The budget goes\n"
             "where neighbours disagree most. 'export' writes CSV files that 'orrery import measured DIR' reads.\n"
             "'fit' makes a whole profile of such files: rows, the constants that they tell, and the errors of a\n"
             "cross-validation that leaves whole shapes out; 'errors' prints those of a profile of the library.\n"
+            "'compare' says, kernels by kernels, how far the database's rows are from what a profile says of them.\n"
             "Under Slurm or mpirun (a process a GPU, a folder all see in ORRERY_RENDEZVOUS) collectives span the job.\n"
             "--device fake is an analytic device, to see what this does where there is no GPU.\n"
             "Exit status 1: no GPU, or a kernel whose results are wrong.",

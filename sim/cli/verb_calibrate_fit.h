@@ -12,15 +12,19 @@ G_BEGIN_DECLS
 
 /* Options of `fit`, which the verb parses. */
 typedef struct {
-  char *raw;         /* folder of measured tables */
+  char *raw;         /* folder of measured tables, or database */
   char *device;      /* whose they are */
   char *collectives; /* CSV; NULL: collectives.csv of @raw, where there is one */
   char *machine;     /* whose rows of it; NULL: the device's name */
   char *name;        /* of the profile; NULL: the device's */
   char *output;      /* NULL: stdout */
+  int thin;          /* rows to keep; 0: all */
 } OrrCalibrateFit;
 
 int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **args, GError **error);
+
+/* `compare PROFILE`: how far the rows of @db, of @device where it is given, are from what the profile says. */
+int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args, GError **error);
 
 /* `errors PROFILE`: cross-validates it and prints the section `errors:`. */
 int orr_calibrate_errors(OrrLibrary *library, char **args, GError **error);

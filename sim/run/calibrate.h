@@ -41,6 +41,11 @@ gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_a
 /* All rows of the database, oldest first: GArray of OrrMeasureRow that clears its rows. Empty where there are none. */
 GArray *orr_calibrate_read(const char *db, GError **error);
 
+/* The rows of the database that are of @device: as its driver or as topologies/devices/ calls it. NULL, or a device of
+ * which it has none: all rows, where they are of one device (and, with @device, of one that is not shipped: the user
+ * then says what to take it for). ORR_FAULT_RESOURCE where there are none. */
+GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error);
+
 /* Writes the CSV files of measure_export.h into @folder, made where absent. @device: rows of that one alone, as its
  * driver or as topologies/devices/ calls it; NULL where the database knows one device. */
 GPtrArray *orr_calibrate_export(const char *db, const char *device, const char *folder, GError **error);

@@ -96,9 +96,20 @@ static gboolean is_device(const OrrMeasureRow *row, const char *device) {
   return !device || strcmp(row->device, device) == 0 || strcmp(name, device) == 0;
 }
 
-static GArray *rows_of(const char *db, const char *device, GError **error) {
+/* Whether all are of one device that has no name in the library: it is what the user says it is. */
+static gboolean is_one_stranger(const GArray *rows) {
+  for (guint i = 0; i < rows->len; i++) {
+    const char *device = g_array_index(rows, OrrMeasureRow, i).device;
+    if (orr_measure_device_is_shipped(device) || strcmp(device, g_array_index(rows, OrrMeasureRow, 0).device) != 0)
+      return FALSE;
+  }
+  return rows->len > 0;
+}
+
+GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error) {
   g_autoptr(GArray) all = orr_calibrate_read(db, error);
   if (!all) return NULL;
+  if (is_one_stranger(all)) return g_steal_pointer(&all);
   g_autoptr(GArray) rows = orr_calibrate_rows_new();
   for (guint i = 0; i < all->len; i++) {
     OrrMeasureRow copy;
@@ -113,7 +124,7 @@ static GArray *rows_of(const char *db, const char *device, GError **error) {
 }
 
 GPtrArray *orr_calibrate_export(const char *db, const char *device, const char *folder, GError **error) {
-  g_autoptr(GArray) rows = rows_of(db, device, error);
+  g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
   g_autoptr(GPtrArray) files = rows ? orr_measure_export(rows, error) : NULL;
   if (!files) return NULL;
   if (g_mkdir_with_parents(folder, 0777) != 0) {

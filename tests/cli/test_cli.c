@@ -113,6 +113,10 @@ static void test_usage(void) {
   assert_refused("calibrate exprt x", 2, "did you mean 'export'?");
   assert_refused("calibrate export", 2, "wants a folder");
   assert_refused("calibrate --budget 5", 2, "--budget");
+  assert_refused("calibrate compare", 2, "wants a profile");
+  assert_refused("calibrate compare h100-sx", 2, "h100-sxm");
+  assert_refused("calibrate fit --raw nowhere --device h100-sxm", 1, "no such folder or database");
+  assert_refused("calibrate fit --raw . --device h100-sxm --thin=-1", 2, "--thin -1");
   assert_refused("calibrate --device fake --families gem", 2, "did you mean 'gemm'?");
   assert_refused("cost nothing gemm", 2, "unknown profile");
   assert_refused("cost a100-80gb-sxm gem m=1", 2, "gemm");
@@ -130,6 +134,10 @@ static void test_calibrate(void) {
   assert_fine("calibrate --device fake --families launch,device-copy --budget 3s", "calibrate export DIR");
   g_assert_true(is_there("calibration.db"));
   assert_fine("calibrate export out", "launch.csv");
+  assert_fine("calibrate --device fake --families gemm --budget 5s", "gemm");
+  assert_fine("calibrate compare h100-sxm", "gemm bf16 forward");
+  assert_fine("calibrate fit --raw calibration.db --device h100-sxm", "made by orrery calibrate fit from fake");
+  assert_fine("calibrate fit --raw calibration.db --device h100-sxm --thin 10", "10 of ");
   g_assert_true(is_there("out/device_copy.csv"));
   assert_fine("query calibration.db calibration", "launch");
   assert_fine("calibrate --device fake --families launch --budget 1min", "nothing is left to measure");

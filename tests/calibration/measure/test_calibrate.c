@@ -11,6 +11,7 @@
 #include "calibration/profile_private.h"
 #include "sim/base/fault.h"
 #include "sim/run/calibrate.h"
+#include "sim/run/calibrate_compare.h"
 #include "tests/calibration/calibration_sample.h"
 
 typedef struct {
@@ -214,6 +215,62 @@ static void test_round_trip(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(count_lines(profile, "moe:"), ==, 1);
 }
 
+static const OrrCalibrateDifference *difference_of(const GPtrArray *differences, const char *kernels) {
+  for (guint i = 0; i < differences->len; i++) {
+    const OrrCalibrateDifference *difference = differences->pdata[i];
+    if (strcmp(difference->kernels, kernels) == 0) return difference;
+  }
+  g_assert_not_reached();
+}
+
+/* Rows against the profile that was fitted to them: 0 but for the three digits of a latency; had every kernel taken
+ * twice as long, the profile would say half: -50 %. Backward passes and copies are measured too, and told apart. */
+static void test_compare(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  static const char *const fitted[] = {"gemm bf16 forward", "attention-decode bf16 even", "moe-ffn bf16 balanced",
+                                       "collective all-reduce fp16"};
+  g_auto(OrrCalibrateAnswer) answer = {0};
+  g_autoptr(GError) error = NULL;
+  calibrate(fixture, "attention-decode,collective,device-copy,gemm,memory,moe-ffn", 120, &answer);
+  g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, NULL, fixture->out, &error);
+  g_autofree char *collectives = g_build_filename(fixture->out, "collectives.csv", NULL);
+  const OrrFitOrder order = {
+      .folder = fixture->out, .collectives_csv = collectives, .system = "fake-analytic-device", .name = "mine"};
+  g_autofree char *text = orr_fit(&order, &h100_device, &error);
+  g_assert_no_error(error);
+  OrrMachine machine = {.profile = sample_profile(text), .device = &h100_device};
+  g_autoptr(GArray) rows = orr_calibrate_rows_of(fixture->db, "h100-sxm", &error); /* a stranger: as the user says */
+  g_assert_no_error(error);
+  for (guint twice = 0; twice < 2; twice++) {
+    g_autoptr(GPtrArray) differences = orr_calibrate_compare(rows, &machine, &error);
+    g_assert_no_error(error);
+    for (guint i = 0; i < G_N_ELEMENTS(fitted); i++) {
+      const OrrCalibrateDifference *difference = difference_of(differences, fitted[i]);
+      g_assert_cmpuint(difference->errors.n, >=, 3); /* heads of 192 and 128 have no operator */
+      g_assert_cmpfloat_with_epsilon(difference->errors.bias, twice ? -0.5 : 0, 0.005);
+      g_assert_cmpfloat_with_epsilon(difference->errors.p90, twice ? 0.5 : 0, 0.005);
+    }
+    g_assert_cmpuint(difference_of(differences, "device-copy")->errors.n, ==, 0);
+    g_assert_cmpuint(difference_of(differences, "device-copy")->n_rows, >, 3);
+    g_assert_cmpuint(difference_of(differences, "gemm bf16 wgrad")->errors.n, >, 3);
+    g_assert_cmpuint(difference_of(differences, "memory rmsnorm-forward")->errors.n, >, 3);
+    for (guint i = 0; i < rows->len; i++) g_array_index(rows, OrrMeasureRow, i).median_us *= 2;
+  }
+  orr_profile_free(machine.profile);
+}
+
+/* Rows of a shipped device are not another one's. */
+static void test_rows_of(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_auto(OrrCalibrateAnswer) answer = {0};
+  g_autoptr(GError) error = NULL;
+  calibrate(fixture, "launch", 1, &answer);
+  g_autoptr(GArray) stranger = orr_calibrate_rows_of(fixture->db, "h100-sxm", &error);
+  g_assert_cmpuint(stranger->len, ==, answer.outcome.n_new);
+  g_assert_false(orr_measure_device_is_shipped("Fake analytic device"));
+  g_assert_true(orr_measure_device_is_shipped("NVIDIA H200"));
+}
+
 /* The newest of a shape counts; two devices are not one table. */
 static void test_export_rules(void) {
   OrrMeasureRow rows[2] = {{.family = "launch",
@@ -271,6 +328,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/measure/calibrate/same-machine", test_same_machine);
   ADD("wrong-results", test_wrong_results);
   ADD("round-trip", test_round_trip);
+  ADD("compare", test_compare);
+  ADD("rows-of", test_rows_of);
   g_test_add_func("/measure/calibrate/export-rules", test_export_rules);
   ADD("refusals", test_refusals);
   return g_test_run();
