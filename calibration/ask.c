@@ -15,7 +15,7 @@
 /* --- operators --- */
 
 /* Whole and above 0; the same or known; above 0; a number format; only 0; balanced or power_law_A; only balanced; 2, 3
- * or known; DeepEP's kernels; TensorRT-LLM's. */
+ * or known; yes or no; DeepEP's kernels; TensorRT-LLM's. */
 typedef enum {
   COUNT,
   KNOWN_COUNT,
@@ -25,6 +25,7 @@ typedef enum {
   DISTRIBUTION,
   BALANCED,
   PROJECTIONS,
+  YES_NO,
   DEEPEP_MODE,
   TRTLLM_SOURCE
 } KeyKind;
@@ -43,11 +44,15 @@ typedef struct {
   OrrCost (*answer)(const OrrCostModel *cost, const char *name, const double *values); /* values in the order of keys */
 } Question;
 
+static OrrCost ask_operator(const OrrCostModel *cost, const OrrOperator *op, double sustained) {
+  return sustained > 0 ? orr_cost_sustained(cost, op) : orr_cost_operator(cost, op);
+}
+
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
   OrrOperator op = orr_operator_gemm("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[4],
                                      (gint64)values[1], (gint64)values[2], (gint64)values[3]);
-  return orr_cost_operator(cost, &op);
+  return ask_operator(cost, &op, values[5]);
 }
 
 /* values: formats of queries and keys, batch, heads, key heads, head size, window, then the lengths. */
@@ -79,7 +84,7 @@ static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const doub
   OrrOperator op = orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[1],
                                     (gint64)values[2], (gint64)values[3], (gint64)values[4], (gint64)values[5],
                                     (gint64)values[6], (gint64)values[7], (gint64)values[9], values[8]);
-  return orr_cost_operator(cost, &op);
+  return ask_operator(cost, &op, values[10]);
 }
 
 static OrrCost answer_collective(const OrrCostModel *cost, const char *name, const double *values) {
@@ -169,7 +174,8 @@ static const Question questions[] = {
       {"m", COUNT, NULL},
       {"n", COUNT, NULL},
       {"k", COUNT, NULL},
-      {"batch", COUNT, "1"}},
+      {"batch", COUNT, "1"},
+      {"sustained", YES_NO, "no"}},
      answer_gemm},
     {"memory", {{"bytes", SIZE, NULL}}, answer_memory},
     {"moe_ffn",
@@ -182,7 +188,8 @@ static const Question questions[] = {
       {"moe_tp_size", COUNT, "1"},
       {"moe_ep_size", COUNT, "1"},
       {"distribution", DISTRIBUTION, "balanced"},
-      {"projections", PROJECTIONS, "known"}},
+      {"projections", PROJECTIONS, "known"},
+      {"sustained", YES_NO, "no"}},
      answer_moe},
     COLLECTIVE("reduce"),
     COLLECTIVE("reduce_scatter"),
@@ -219,6 +226,10 @@ char *orr_ask_help(void) {
 /* --- values --- */
 
 static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
+  if (kind == YES_NO) {
+    *ret_value = strcmp(text, "yes") == 0;
+    return *ret_value || strcmp(text, "no") == 0;
+  }
   if (kind == BALANCED) return strcmp(text, "balanced") == 0;
   if (kind == TRTLLM_SOURCE) {
     *ret_value = strcmp(text, "NVLinkOneSided") == 0;
@@ -229,17 +240,18 @@ static gboolean parse_word(KeyKind kind, const char *text, double *ret_value) {
 }
 
 static gboolean parse_value(const Key *key, const char *text, double *ret_value, GError **error) {
-  static const char *const wants[] = {[COUNT] = "a whole number above 0",
-                                      [KNOWN_COUNT] =
-                                          "a whole number above 0, or known (the fewest that the profile has rows of)",
-                                      [SIZE] = "a number above 0",
-                                      [FORMAT] = "a number format such as bfloat16",
-                                      [NO_WINDOW] = "0: windowed attention is not known",
-                                      [DISTRIBUTION] = "balanced or power_law_A",
-                                      [BALANCED] = "balanced: other loads were not measured",
-                                      [PROJECTIONS] = "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)",
-                                      [DEEPEP_MODE] = "normal or low_latency",
-                                      [TRTLLM_SOURCE] = "NVLinkTwoSided or NVLinkOneSided"};
+  static const char *const wants[] = {
+      [COUNT] = "a whole number above 0",
+      [KNOWN_COUNT] = "a whole number above 0, or known (the fewest that the profile has rows of)",
+      [SIZE] = "a number above 0",
+      [FORMAT] = "a number format such as bfloat16",
+      [NO_WINDOW] = "0: windowed attention is not known",
+      [DISTRIBUTION] = "balanced or power_law_A",
+      [BALANCED] = "balanced: other loads were not measured",
+      [PROJECTIONS] = "3 (gate, up, down), 2 (no gate) or known (as measured, else 3)",
+      [YES_NO] = "yes (amid others of its kind, under the board's power limit) or no (a burst)",
+      [DEEPEP_MODE] = "normal or low_latency",
+      [TRTLLM_SOURCE] = "NVLinkTwoSided or NVLinkOneSided"};
   OrrDtype dtype;
   char *end;
   double value = g_ascii_strtod(text, &end);
@@ -253,7 +265,7 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
     value = known ? 0 : value;
   } else if (key->kind == DISTRIBUTION) {
     good = orr_profile_moe_imbalance(text, &value);
-  } else if (key->kind == BALANCED || key->kind == DEEPEP_MODE || key->kind == TRTLLM_SOURCE) {
+  } else if (key->kind == YES_NO || key->kind == BALANCED || key->kind == DEEPEP_MODE || key->kind == TRTLLM_SOURCE) {
     value = 0;
     good = parse_word(key->kind, text, &value);
   } else if (key->kind == KNOWN_COUNT && strcmp(text, "known") == 0) {

@@ -41,6 +41,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 /* GEMM, ATTENTION, MEMORY, MOE. A COMM operator is not its business (0 s). */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
+/* The same amid others of its kind, under the board's power limit (cost_power.c): what a training step asks. Never shorter;
+ * ORR_HOW_MODELLED where the clock falls. */
+OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
+
+/* The clock that a kernel of @flops_per_s in @dtype holds under the limit, in that at which it reaches them; 1 where the
+ * profile does not know the device's power. */
+double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s);
+
 /* "gemm fp8" where the profile holds no table for that operator in that format, so that another one or the datasheet
  * stands in; NULL where it does, and for kernels that are answered by formula everywhere. Newly allocated. */
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);

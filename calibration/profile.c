@@ -30,6 +30,12 @@
     .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = (min_), .max = 1               \
   }
 
+#define WATTS(name_, member_, sentence_)                                                                               \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),                         \
+    .sentence = (sentence_), .fallback = "0 W", .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_WATTS                    \
+  }
+
 static const OrrField constants_fields[] = {
     SECONDS("kernel-overhead", kernel_overhead_s, "2.5 us",
             "What a kernel that is modelled takes beside its work: the shortest measured kernel."),
@@ -56,6 +62,10 @@ static const OrrField constants_fields[] = {
      .fallback = "1",
      .offset = offsetof(OrrProfileConstants, overlap_collective_slowdown),
      .sentence = "How many times longer a collective takes while compute runs beside it."},
+    WATTS("static-power", static_power_w,
+          "What the board draws beside its tensor cores while they work: leakage, memory, clocks."),
+    WATTS("tensor-power", tensor_power_w,
+          "What tensor cores at their peak rate would draw, at the clock of the rows; 0: not known, no limit is applied."),
     SHARE("attention-efficiency", attention_efficiency, "50 %", 0.01,
           "Share of the peak rate that fused attention reaches on long sequences."),
     {.name = "attention-backward-flops",

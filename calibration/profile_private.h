@@ -20,6 +20,7 @@ typedef struct {
   double memory_efficiency;
   double gemm_eager_rate;
   double overlap_slowdown, overlap_collective_slowdown;
+  double static_power_w, tensor_power_w;
   double attention_efficiency;
   double attention_backward_flops;
   double attention_backward_efficiency;

@@ -79,7 +79,7 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
       segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
       continue;
     }
-    const OrrCost cost = orr_cost_operator(job->world->cost, op);
+    const OrrCost cost = orr_cost_sustained(job->world->cost, op);
     segment->seconds[time_of(op)] += cost.time_s;
     run->kernels++;
     if (times > 0) remember(costs, phase, times, op, cost);

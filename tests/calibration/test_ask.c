@@ -54,7 +54,7 @@ static void test_refusals(void) {
       "unknown operator 'gem': did you mean 'gemm'? (allowed: all_gather, all_reduce, alltoall, alltoall_combine, "
       "alltoall_combine_low_precision, alltoall_dispatch, alltoall_prepare, attention_decode, attention_prefill, "
       "broadcast, deepep_combine, deepep_dispatch, gemm, memory, moe_ffn, reduce, reduce_scatter, sendrecv)");
-  assert_refused("gemm", "mm=1", "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch)");
+  assert_refused("gemm", "mm=1", "unknown key 'mm' of gemm (allowed: gemm_dtype, m, n, k, batch, sustained)");
   assert_refused("gemm", "m=1 n=2", "gemm needs k=...");
   assert_refused("gemm", "m", "'m': want key=value");
   assert_refused("gemm", "m=1.5", "m is '1.5': want a whole number above 0");
@@ -165,7 +165,7 @@ static void test_bad_rows(void) {
 
 static void test_help(void) {
   g_autofree char *help = orr_ask_help();
-  g_assert_nonnull(strstr(help, "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1]\n"));
+  g_assert_nonnull(strstr(help, "gemm [gemm_dtype=bfloat16] m=... n=... k=... [batch=1] [sustained=no]\n"));
 }
 
 int main(int argc, char **argv) {

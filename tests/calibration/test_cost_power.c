@@ -1,0 +1,83 @@
+/* test_cost_power.c - the clock under a board's power limit. */
+#include <math.h>
+
+#include "tests/calibration/calibration_sample.h"
+
+static const char text[] = "schema: profile/1\nname: p\ndevice: d\n"
+                           "constants: {static-power: 100 W, tensor-power: 800 W, gemm-efficiency: 100 %}\n";
+
+static OrrOperator gemm_op(gint64 size) {
+  return orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, size, size, size);
+}
+
+/* At the peak (1e14) tensor cores want 800 W, and 500 W leave 400: half, so a clock of 2^(-1/3). Half the rate wants
+ * just the 400 W; so does nothing at all. */
+static void test_clock(void) {
+  OrrDevice device = round_device;
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  device.tdp_watts = 500;
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  assert_near(orr_cost_clock(model, ORR_BF16, 1e14), cbrt(0.5), 1e-12);
+  g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 0.5e14), ==, 1);
+  g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 0), ==, 1);
+  OrrOperator op = gemm_op(8192);
+  double burst_s = orr_cost_operator(model, &op).time_s;
+  assert_near(orr_cost_sustained(model, &op).time_s, burst_s / orr_cost_clock(model, ORR_BF16, op.flops / burst_s),
+              1e-12);
+  g_assert_cmpint(orr_cost_sustained(model, &op).how, ==, ORR_HOW_MODELLED);
+}
+
+/* No limit known, none stated, one that no kernel reaches, memory-bound work: all as they were. */
+static void test_unlimited(void) {
+  OrrDevice device = round_device;
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  OrrOperator big = gemm_op(8192), copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e9, 1e12);
+  for (double tdp = 0; tdp <= 900; tdp += 900) {
+    device.tdp_watts = tdp;
+    g_autoptr(OrrCostModel) model = model_of(profile, &device);
+    g_assert_cmpfloat(orr_cost_sustained(model, &big).time_s, ==, orr_cost_operator(model, &big).time_s);
+  }
+  device.tdp_watts = 200;
+  g_autoptr(OrrCostModel) unknown = model_of(NULL, &device);
+  g_autoptr(OrrCostModel) known = model_of(profile, &device);
+  g_assert_cmpfloat(orr_cost_sustained(unknown, &big).time_s, ==, orr_cost_operator(unknown, &big).time_s);
+  g_assert_cmpfloat(orr_cost_sustained(known, &copy).time_s, ==, orr_cost_operator(known, &copy).time_s);
+}
+
+/* A lower limit never makes anything faster, nothing takes less than its burst, and no limit takes for ever. */
+static void test_limits(void) {
+  OrrDevice device = round_device;
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  for (gint64 size = 16; size <= 16384; size *= 4) {
+    OrrOperator op = gemm_op(size);
+    double last_s = INFINITY;
+    for (double tdp = 50; tdp <= 1000; tdp += 50) {
+      device.tdp_watts = tdp;
+      g_autoptr(OrrCostModel) model = model_of(profile, &device);
+      double time_s = orr_cost_sustained(model, &op).time_s, burst_s = orr_cost_operator(model, &op).time_s;
+      g_assert_cmpfloat(time_s, <=, last_s);
+      g_assert_cmpfloat(time_s, >=, burst_s);
+      g_assert_cmpfloat(time_s, <=, burst_s * 10 * (1 + 1e-12));
+      last_s = time_s;
+    }
+  }
+}
+
+/* What tensor-power was found from: 794.5 TFLOP/s at 700 W. */
+static void test_shipped(void) {
+  OrrDevice device = h100_device;
+  g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
+  device.tdp_watts = 700;
+  g_autoptr(OrrCostModel) model = model_of(profile, &device);
+  OrrOperator op = orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, 2048, 2048, 13312);
+  assert_near(op.flops / orr_cost_sustained(model, &op).time_s, 794.5e12, 2e-3);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/cost-power/clock", test_clock);
+  g_test_add_func("/cost-power/unlimited", test_unlimited);
+  g_test_add_func("/cost-power/limits", test_limits);
+  g_test_add_func("/cost-power/shipped", test_shipped);
+  return g_test_run();
+}
