@@ -9,16 +9,25 @@
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/cluster_load.h"
 #include "sim/cli/documents.h"
 #include "sim/cli/shelf.h"
 #include "sim/cli/show.h"
 #include "sim/run/machine.h"
 
 static char *plot;
+static OrrClusterAsk ask = {.seed = 1};
 
 static const GOptionEntry options[] = {
     {"plot", 0, 0, G_OPTION_ARG_FILENAME, &plot,
      "Of a profile: draw modelled against measured, on shapes left out, with gnuplot (.svg, .png, .pdf)", "FILE"},
+    {"collective", 0, 0, G_OPTION_ARG_FILENAME, &ask.collective,
+     "Of a cluster: flows on each kind of link, and the hottest links, under a collective over all of its GPUs", "OP"},
+    {"algorithm", 0, 0, G_OPTION_ARG_FILENAME, &ask.algorithm, "By that algorithm; else the fastest", "NAME"},
+    {"size", 0, 0, G_OPTION_ARG_FILENAME, &ask.size, "Its buffer (default 1 GiB)", "SIZE"},
+    {"seed", 0, 0, G_OPTION_ARG_INT, &ask.seed, "Of the hash under routing ecmp (default 1)", "N"},
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &ask.settings,
+     "Change the cluster, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated", "PATH=VALUE"},
     {NULL},
 };
 
@@ -56,14 +65,31 @@ static int describe_data(const OrrDocumentCode *code, gconstpointer data, GError
   return 0;
 }
 
+static int describe_load(const OrrCluster *cluster, GError **error) {
+  g_autofree char *text = orr_cluster_ask_answer(&ask, cluster, error);
+  if (!text) return 2;
+  printf("%s", text);
+  return 0;
+}
+
+/* What is asked of clusters alone. */
+static gboolean check_ask(const char *kind, GError **error) {
+  if (!orr_cluster_ask_is_made(&ask)) return TRUE;
+  if (strcmp(kind, "cluster") == 0 && (ask.collective || (!ask.algorithm && !ask.size))) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--collective, --algorithm, --size and --set are for a cluster, --algorithm and --size beside --collective");
+  return FALSE;
+}
+
 static int describe_document(const char *kind, OrrLibrary *library, const char *name, GError **error) {
   const OrrDocumentCode *code = orr_documents_find(kind);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
+  if (tree && !orr_cluster_ask_apply(&ask, tree, error)) return 2;
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
   orr_show_diags(diags);
   if (!data) return 2;
-  int status = describe_data(code, data, error);
+  int status = ask.collective ? describe_load(data, error) : describe_data(code, data, error);
   orr_documents_free(code, data);
   return status;
 }
@@ -105,6 +131,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   const OrrShelf *shelf = orr_shelf_find(args[0], error);
   if (!shelf) return 2;
+  if (!check_ask(shelf->singular, error)) return 2;
   const OrrEntry *entry = shelf->registry ? orr_registry_find(shelf->registry, args[1]) : NULL;
   const OrrView *view = strcmp(shelf->singular, "view") == 0 ? orr_view_find(args[1]) : NULL;
   if (entry) return describe_entry(shelf, entry);
@@ -123,9 +150,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_describe = {
     .verb = "describe",
     .sentence = "Show one device, cluster, model, schedule, view ... in full.",
-    .usage = "KIND NAME [--plot FILE]",
+    .usage = "KIND NAME [--plot FILE] [--collective OP [--algorithm NAME] [--size SIZE]] [--set PATH=VALUE ...]",
     .more =
-        "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level; a document ends\n"
+        "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level, or with --collective\n"
+        "the flows on its links; a document ends\n"
         "with its YAML, every default filled in. A profile says how far it is from rows that were left out.",
     .options = options,
     .run = run,

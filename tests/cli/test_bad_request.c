@@ -44,6 +44,20 @@ static void test_on_missing(void) {
   assert_refused("run right.yaml --db none --set on-missing=erorr", 2, "did you mean 'error'?");
 }
 
+static void test_loads(void) {
+#define LOAD "describe cluster dgx-h100-superpod "
+  empty_folder();
+  assert_refused(LOAD "--collective all-two-all", 2, "did you mean 'all-to-all'?");
+  assert_refused(LOAD "--collective all-reduce --algorithm rign", 2, "did you mean 'ring'?");
+  assert_refused(LOAD "--collective all-to-all --algorithm ring", 2, "does not support all-to-all");
+  assert_refused(LOAD "--collective all-reduce --size 5", 2, "--size: '5' has no unit");
+  assert_refused(LOAD "--size 5MB", 2, "--algorithm and --size beside --collective");
+  assert_refused(LOAD "--set routing", 2, "--set wants PATH=VALUE");
+  assert_refused(LOAD "--set rooting=ecmp", 2, "did you mean 'routing'?");
+  assert_refused("describe device h100-sxm --collective all-reduce", 2, "are for a cluster");
+#undef LOAD
+}
+
 static void test_traces(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
@@ -211,6 +225,7 @@ static void test_check_two(void) {
 }
 
 static void add_tests(void) {
+  g_test_add_func("/bad-request/loads", test_loads);
   g_test_add_func("/bad-request/on-missing", test_on_missing);
   g_test_add_func("/bad-request/settings", test_settings);
   g_test_add_func("/bad-request/traces", test_traces);

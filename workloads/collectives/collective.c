@@ -29,6 +29,7 @@ const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "re
 /* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
  * add it below and to meson.build. tests/workloads/test_collective_oracle.c takes it from here. */
 static const OrrEntry *const entries[] = {
+    &orr_bucket.entry,
     &orr_collnet.entry,
     &orr_custom_trtllm.entry,
     &orr_custom_vllm.entry,
@@ -41,6 +42,7 @@ static const OrrEntry *const entries[] = {
     &orr_pairwise.entry,
     &orr_pat.entry,
     &orr_ring.entry,
+    &orr_torus_ring.entry,
     &orr_double_tree.entry,
     &orr_trtllm_one_sided.entry,
     &orr_trtllm_two_sided.entry,

@@ -81,6 +81,7 @@ typedef struct {
   const OrrFabric *fabric;
   const OrrCostModel *cost;
   const OrrNcclCosts *costs; /* the planner's: of the algorithm and protocol that it plans; callers leave it NULL */
+  guint32 *connections; /* by link, where not NULL: counts those that an algorithm's plan() puts on it (queue pairs) */
 } OrrCollectiveContext;
 
 /* When an algorithm is chosen by itself. */

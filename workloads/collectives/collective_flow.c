@@ -14,7 +14,8 @@ enum { INITIAL_SLOTS = 64 };
 static const OrrNcclCosts no_costs = {.scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
 
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context) {
-  *flow = (OrrCollectiveFlow){.fabric = context->fabric, .n_slots = INITIAL_SLOTS};
+  *flow = (OrrCollectiveFlow){
+      .fabric = context->fabric, .n_slots = INITIAL_SLOTS, .connections = context->connections};
   flow->n_paths = orr_fabric_n_paths(context->fabric);
   flow->n_detours = orr_fabric_n_detours(context->fabric);
   flow->detour_weights = g_array_new(FALSE, TRUE, sizeof(guint32));
@@ -98,6 +99,8 @@ static double step_time(const OrrCollectiveFlow *flow, gboolean is_near) {
 static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_parts) {
   for (guint i = 0; parts + detour_parts > 0 && i < flow->route->len; i++)
     load_link(flow, g_array_index(flow->route, guint32, i), parts, detour_parts);
+  for (guint i = 0; flow->connections && parts > 0 && i < flow->route->len; i++)
+    flow->connections[g_array_index(flow->route, guint32, i)]++;
 }
 
 static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {

@@ -9,6 +9,7 @@
 
 G_BEGIN_DECLS
 
+extern const OrrCollectiveAlgorithm orr_bucket;
 extern const OrrCollectiveAlgorithm orr_collnet;
 extern const OrrCollectiveAlgorithm orr_custom_trtllm;
 extern const OrrCollectiveAlgorithm orr_custom_vllm;
@@ -22,6 +23,7 @@ extern const OrrCollectiveAlgorithm orr_nvls_tree;
 extern const OrrCollectiveAlgorithm orr_pairwise;
 extern const OrrCollectiveAlgorithm orr_pat;
 extern const OrrCollectiveAlgorithm orr_ring;
+extern const OrrCollectiveAlgorithm orr_torus_ring;
 extern const OrrCollectiveAlgorithm orr_trtllm_one_sided;
 extern const OrrCollectiveAlgorithm orr_trtllm_two_sided;
 
@@ -46,6 +48,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clea
 typedef struct {
   const OrrFabric *fabric;
   guint n_paths, n_detours;
+  guint32 *connections; /* the context's */
   GArray *detour_weights; /* of guint32, beside uses: under ugal alone */
   OrrNcclCosts costs;
   double scale_up_fill_bytes, scale_out_fill_bytes; /* what fills a step: see orr_collective_flow_fill */

@@ -1,0 +1,142 @@
+/*
+ * torus_rings.c - collectives of a torus: rings along its axes, one axis after another, or all at once (bucket).
+ *
+ *   torus-ring    axis x, then y, then z, one direction: reduce-scatter along x over all of S, along y over what is
+ * left, S/X, along z over S/(X Y); then all-gather back, z, y, x. Links of one axis are in use at a time. bucket the
+ * buffer in 2 d parts for d axes: each part goes the same way with the axes rotated (x y z, y z x, z x y), once round
+ * to the right and once to the left. All links of all axes are in use (Barnett, Littlefield, Payne, van de Geijn,
+ * "Global combine on mesh architectures with wormhole routing", IPPS 1993, bucket algorithms; Jain, Sabharwal, "Optimal
+ * bucket algorithms for large MPI collectives on torus interconnects", ICS 2010)
+ *
+ * With D_1 .. D_d the sizes in the order of a part, and N_i = D_1 ... D_i (N_0 = 1), stage i moves
+ *
+ *   (D_i - 1)/D_i * part / N_(i-1)  along axis i, in D_i - 1 hops; all stages of a reduce-scatter: (n - 1)/n * part
+ *
+ *   torus-ring   all-gather, reduce-scatter   sum (D_i - 1) alpha + (n-1)/n S/B               B: of one link
+ *   bucket       the same hops,               sum over stages of max over parts; with equal axes (n-1)/n S/(2 d B)
+ *   all-reduce   twice that
+ *
+ * The group must be all chips of the torus in their order (fabric.h). Stages follow one another: one phase each. With a
+ * twisted torus rings of a short axis close after two rounds: they are taken as they stand, one round of D_i chips.
+ *
+ * Neither is NCCL's: only forced.   algorithm: bucket
+ */
+#include "workloads/collectives/collective_private.h"
+
+enum { AXES = 3 };
+
+typedef struct {
+  const OrrCollectiveCall *call;
+  gint64 size[AXES];
+  gint64 axes[AXES]; /* those of more than one chip */
+  guint n_axes;
+} Torus;
+
+static gboolean torus_init(Torus *torus, const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  *torus = (Torus){.call = call};
+  if (!orr_fabric_torus(context->fabric, torus->size)) return FALSE;
+  if (torus->size[0] * torus->size[1] * torus->size[2] != call->n) return FALSE;
+  for (guint i = 0; i < call->n; i++)
+    if (call->gpus[i] != i) return FALSE;
+  for (int axis = 0; axis < AXES; axis++)
+    if (torus->size[axis] > 1) torus->axes[torus->n_axes++] = axis;
+  return torus->n_axes > 0;
+}
+
+static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+  Torus torus;
+  const gboolean does = call->op == ORR_ALL_REDUCE || call->op == ORR_ALL_GATHER || call->op == ORR_REDUCE_SCATTER;
+  return does && torus_init(&torus, context, call);
+}
+
+static gint64 stride_of(const Torus *torus, gint64 axis) {
+  gint64 stride = 1;
+  for (gint64 i = 0; i < axis; i++) stride *= torus->size[i];
+  return stride;
+}
+
+/* All rings along @axis, @weight units a hop; returns what D - 1 hops cost. @back: to the left. */
+static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis, gboolean back, guint32 weight) {
+  const gint64 stride = stride_of(torus, axis), size = torus->size[axis];
+  double dearest_s = 0;
+  for (gint64 chip = 0; chip < torus->call->n; chip++) {
+    const gint64 at = chip / stride % size, step = back ? size - 1 : 1;
+    const gint64 next = chip + ((at + step) % size - at) * stride;
+    double hop_s = orr_collective_flow_edge(flow, chip, next, 0, weight);
+    dearest_s = MAX(dearest_s, hop_s);
+  }
+  return (double)(size - 1) * dearest_s;
+}
+
+/* What a chip sends of @bytes in stage @i of a part whose axes begin with the @first-th. */
+static double stage_bytes(const Torus *torus, guint first, guint i, double bytes) {
+  for (guint before = 0; before < i; before++)
+    bytes /= (double)torus->size[torus->axes[(first + before) % torus->n_axes]];
+  const double size = (double)torus->size[torus->axes[(first + i) % torus->n_axes]];
+  return bytes * (size - 1) / size;
+}
+
+/* Weights are whole numbers: the part that sends most has this many units. */
+enum { UNITS = 4096 };
+
+/* Stage @i of @n_parts parts at once (1: torus-ring), of which every second one goes to the left. */
+static void add_stage(const OrrCollectiveContext *context, const Torus *torus, guint i, guint n_parts, GArray *phases) {
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, context);
+  double most = 0, latency_s = 0;
+  for (guint part = 0; part < n_parts; part++) {
+    double bytes = stage_bytes(torus, part / 2, i, torus->call->bytes / n_parts);
+    most = MAX(most, bytes);
+  }
+  orr_collective_flow_fill(&flow, most, most);
+  for (guint part = 0; part < n_parts; part++) {
+    const guint32 weight =
+        (guint32)(stage_bytes(torus, part / 2, i, torus->call->bytes / n_parts) / most * UNITS + 0.5);
+    double hops_s = add_axis(&flow, torus, torus->axes[(part / 2 + i) % torus->n_axes], part % 2 == 1, MAX(weight, 1));
+    latency_s = MAX(latency_s, hops_s);
+  }
+  orr_collective_flow_finish(&flow, latency_s, most / UNITS, phases);
+}
+
+static void add_stages(const OrrCollectiveContext *context, const OrrCollectiveCall *call, gboolean bucket,
+                       GArray *phases) {
+  Torus torus;
+  torus_init(&torus, context, call);
+  const guint n_parts = bucket ? 2 * torus.n_axes : 1;
+  for (guint i = 0; call->op != ORR_ALL_GATHER && i < torus.n_axes; i++) add_stage(context, &torus, i, n_parts, phases);
+  for (guint i = torus.n_axes; call->op != ORR_REDUCE_SCATTER && i-- > 0;)
+    add_stage(context, &torus, i, n_parts, phases);
+}
+
+static void plan_rings(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  add_stages(context, call, FALSE, phases);
+}
+
+static void plan_bucket(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+  add_stages(context, call, TRUE, phases);
+}
+
+/* On a torus of one axis, a ring; test_torus_rings.c has the others. */
+static double oracle_rings(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return orr_ring.oracle(call, alpha_s, bytes_per_s);
+}
+
+static double oracle_bucket(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+  return orr_ring.oracle(call, alpha_s, 2 * bytes_per_s);
+}
+
+const OrrCollectiveAlgorithm orr_torus_ring = {
+    .entry = {.name = "torus-ring", .sentence = "Rings along the axes of a torus, one axis after another."},
+    .chosen = ORR_CHOSEN_NEVER,
+    .supports = supports,
+    .plan = plan_rings,
+    .oracle = oracle_rings,
+};
+
+const OrrCollectiveAlgorithm orr_bucket = {
+    .entry = {.name = "bucket", .sentence = "Rings along all axes of a torus and both ways at once."},
+    .chosen = ORR_CHOSEN_NEVER,
+    .supports = supports,
+    .plan = plan_bucket,
+    .oracle = oracle_bucket,
+};
