@@ -54,7 +54,7 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->moe); i++)
     if (!orr_cost_moe_build(model, profile->moe->pdata[i], error)) return FALSE;
-  return orr_cost_library_build(model, profile->libraries, error);
+  return orr_cost_serving_build(model, profile, error) && orr_cost_library_build(model, profile->libraries, error);
 }
 
 static void collective_free(OrrCostCollective *collective) {
@@ -82,6 +82,7 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
   model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
   model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
   model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
+  orr_cost_serving_init(model);
   orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
   model->constants = profile ? &profile->constants : &model->defaults;
   model->kernels = profile ? profile->kernels : NULL;
@@ -102,6 +103,7 @@ void orr_cost_model_free(OrrCostModel *model) {
   g_ptr_array_unref(model->attention);
   g_ptr_array_unref(model->collectives);
   g_ptr_array_unref(model->moe);
+  orr_cost_serving_clear(model);
   if (model->libraries) g_ptr_array_unref(model->libraries);
   orr_fields_clear(&orr_profile_constants_table, &model->defaults);
   g_free(model);

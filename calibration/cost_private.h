@@ -48,6 +48,8 @@ struct OrrCostModel {
   GPtrArray *attention;            /* OrrCostAttention* */
   GPtrArray *collectives;          /* OrrCostCollective* */
   GPtrArray *moe;                  /* OrrCostMoe* */
+  GPtrArray *batch_attention;      /* OrrCostBatch*, see cost_serving.c */
+  GPtrArray *token_kernels;        /* see cost_serving.c */
   GPtrArray *libraries;            /* OrrCostLibrary*, see cost_library.c; NULL: none */
 };
 
@@ -69,6 +71,10 @@ OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op);
 OrrCost orr_cost_collective_between(const GArray *axis, const GArray *us, double size);
 
 gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GError **error);
+
+void orr_cost_serving_init(OrrCostModel *model);
+void orr_cost_serving_clear(OrrCostModel *model);
+gboolean orr_cost_serving_build(OrrCostModel *model, const OrrProfile *profile, GError **error);
 
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error);
 

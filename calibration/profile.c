@@ -15,6 +15,7 @@
 #include "calibration/profile_nccl.h"
 #include "calibration/profile_errors.h"
 #include "calibration/profile_private.h"
+#include "calibration/profile_serving.h"
 #include "sim/base/fault.h"
 
 /* --- field tables --- */
@@ -206,6 +207,10 @@ static const OrrField profile_fields[] = {
          "NCCL's algorithms and protocols, for calls that nobody measured."),
     LIST(OrrProfile, "libraries", libraries, &orr_profile_library_table, ORR_FIELD_OPTIONAL,
          "Collectives of other libraries: custom all-reduces, DeepEP."),
+    LIST(OrrProfile, "token-kernels", token_kernels, &orr_profile_token_kernel_table, ORR_FIELD_OPTIONAL,
+         "Small kernels of a serving engine over the tokens of a step."),
+    LIST(OrrProfile, "batch-attention", batch_attention, &orr_profile_batch_attention_table, ORR_FIELD_OPTIONAL,
+         "Attention of a serving engine's steps, prompt chunks and decodes together."),
     LIST(OrrProfile, "errors", errors, &orr_profile_errors_table, ORR_FIELD_OPTIONAL,
          "How far answers are from rows that were left out, table by table and region by region."),
 };
@@ -357,6 +362,12 @@ static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDia
     check_collective(profile->collectives->pdata[i], orr_node_get(node, "collectives")->items->pdata[i], seen, diags);
   for (guint i = 0; i < orr_profile_length(profile->moe); i++)
     orr_profile_moe_check(profile->moe->pdata[i], orr_node_get(node, "moe")->items->pdata[i], seen, diags);
+  for (guint i = 0; i < orr_profile_length(profile->token_kernels); i++)
+    orr_profile_token_kernel_check(profile->token_kernels->pdata[i],
+                                   orr_node_get(node, "token-kernels")->items->pdata[i], seen, diags);
+  for (guint i = 0; i < orr_profile_length(profile->batch_attention); i++)
+    orr_profile_batch_attention_check(profile->batch_attention->pdata[i],
+                                      orr_node_get(node, "batch-attention")->items->pdata[i], seen, diags);
 }
 
 /* --- life --- */

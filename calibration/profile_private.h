@@ -87,6 +87,8 @@ struct OrrProfile {
   GPtrArray *moe;         /* OrrProfileMoe* (profile_moe.h); NULL: none */
   GPtrArray *nccl;        /* OrrProfileNccl* */
   GPtrArray *libraries;   /* OrrProfileLibrary* */
+  GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
+  GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
   GPtrArray *errors;      /* OrrProfileErrors* (profile_errors.h); NULL: not told */
 };
 

@@ -1,6 +1,7 @@
 #include "workloads/workload.h"
 
 #include "workloads/collective_bench.h"
+#include "workloads/serving.h"
 #include "workloads/training.h"
 
 const char *const orr_on_missing_words[] = {"fallback", "error", NULL};
@@ -10,7 +11,8 @@ const char *const orr_time_words[] = {"gemm",    "attention", "memory-bound", "t
                                       "pp-comm", "dp-comm",   "optimizer",    "host",    "bubble",  NULL};
 
 /* Alphabetical. To add one, see workload.h. */
-static const OrrEntry *const entries[] = {&orr_collectives_kind.entry, &orr_training_kind.entry, NULL};
+static const OrrEntry *const entries[] = {&orr_collectives_kind.entry, &orr_serving_kind.entry,
+                                          &orr_training_kind.entry, NULL};
 const OrrRegistry orr_workload_registry = {"workload", entries};
 
 OrrTimeKind orr_time_kind(const char *word) {
@@ -21,7 +23,7 @@ OrrTimeKind orr_time_kind(const char *word) {
 
 void orr_work_free(OrrWork *work) {
   if (!work) return;
-  orr_program_free(work->program);
+  if (work->program) orr_program_free(work->program);
   if (work->label_seconds) g_array_unref(work->label_seconds);
   if (work->links) g_array_unref(work->links);
   work->kind->work_free(work);

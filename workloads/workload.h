@@ -1,7 +1,7 @@
 /*
  * workload.h - what runs on a cluster, compiled to a program.
  *
- * A workload kind is an entry (collectives, training; inference follows): it checks a scenario, and compiles it in a
+ * A workload kind is an entry (collectives, serving, training): it checks a scenario, and compiles it in a
  * world - model, machine, costs - to a program (sim/engine/program.h) with a few facts beside it. Nothing here runs
  * anything; tests print the program with no engine.
  *
@@ -33,6 +33,8 @@ typedef struct {
   const OrrCostModel *cost;
   OrrFidelity fidelity;
   OrrOnMissing on_missing;
+  gint64 seed;
+  const char *folder; /* of the shipped library, where traces may lie; NULL: none */
 } OrrWorld;
 
 /* Where time goes. The order is that of reports. */
@@ -58,7 +60,7 @@ typedef struct OrrWork OrrWork; /* a compiled workload; each kind embeds it firs
 
 struct OrrWork {
   const OrrWorkloadKind *kind;
-  OrrProgram *program;   /* sealed */
+  OrrProgram *program;   /* sealed; NULL where the kind is live */
   GArray *label_seconds; /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
   OrrFidelity fidelity;  /* what was compiled: folded or full, never auto */
   gint64 n_gpus;
@@ -72,6 +74,8 @@ struct OrrWorkloadKind {
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
   OrrWork *(*compile)(const void *params, const OrrWorld *world, GError **error);
   void (*work_free)(OrrWork *work);
+  /* Of a kind whose next step depends on the last one: runs on @engine itself, there is no program. NULL: replayed. */
+  gboolean (*live)(OrrWork *work, OrrEngine *engine, GError **error);
 };
 
 extern const OrrRegistry orr_workload_registry;

@@ -28,7 +28,7 @@ names() {
 entries() {
   heading
   printf '# Entries\n\nWhat can be chosen by name. Parameters of an entry: `orrery describe KIND NAME`.\n'
-  for kind in workloads pipelines collectives fabrics microkernels; do
+  for kind in workloads pipelines collectives schedulers loads fabrics microkernels; do
     printf '\n## %s\n\n| Name | Meaning |\n|---|---|\n' "$kind"
     "$orrery" list "$kind" | sed 's/^\([^ ]*\)  *\(.*\)/| `\1` | \2 |/'
   done
@@ -48,6 +48,7 @@ table() {
 # A table is made when its first row is stored: one run with a trace and one validation set of each kind make them all.
 tables() {
   "$orrery" run gpt3-175b-1024-a100 --db "$work/runs.db" --trace "$work/trace.json" > "$work/log" 2>&1
+  "$orrery" run serving-llama-3.1-8b-h100 --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate korthikanti-layers --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" calibrate --device fake --families collective,launch --budget 20s --db "$work/runs.db" > "$work/log" 2>&1

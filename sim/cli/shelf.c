@@ -11,20 +11,24 @@
 #include "sim/cli/documents.h"
 #include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
+#include "workloads/arrivals/arrival.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
+#include "workloads/schedulers/scheduler.h"
 
 const OrrShelf orr_shelves[] = {
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
+    {"loads", "load", "loads of serving", NULL, &orr_arrival_registry},
     {"microkernels", "microkernel", "what orrery calibrate can measure", NULL, &orr_measure_registry},
     {"models", "model", "transformers", "model", NULL},
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"plots", "plot", "pictures of a results database", NULL, NULL},
     {"profiles", "profile", "measured kernels of a device", "profile", NULL},
     {"scenarios", "scenario", "questions that are ready to run", "scenario", NULL},
+    {"schedulers", "scheduler", "schedulers of serving", NULL, &orr_scheduler_registry},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
     {"views", "view", "questions to a results database", NULL, NULL},
     {"workloads", "workload", "what can run on a cluster", "workload", &orr_workload_registry},

@@ -7,6 +7,7 @@
 
 #include "sim/cli/show.h"
 #include "sim/cli/summary_collectives.h"
+#include "sim/cli/summary_serving.h"
 #include "sim/run/kinds.h"
 
 G_GNUC_PRINTF(3, 4)
@@ -102,13 +103,20 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
                        gint64 run_id) {
   GString *out = g_string_new(NULL);
   const gboolean is_training = outcome->kind->result == &orr_training_result_table;
+  const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
+  const OrrResult *result = &outcome->result;
   g_string_append_printf(out, "%s\n", scenario->name);
   if (is_training)
     add_training(out, scenario, outcome);
+  else if (is_serving)
+    orr_summary_serving(out, scenario, outcome);
   else
     orr_summary_collectives(out, scenario, outcome);
   for (guint i = 0; i < outcome->warnings->len; i++) add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
-  add_replay(out, outcome, is_training ? outcome->result.training.events : outcome->result.collectives.events);
+  add_replay(out, outcome,
+             is_training  ? result->training.events
+             : is_serving ? result->serving.events
+                          : result->collectives.events);
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);

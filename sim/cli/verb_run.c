@@ -69,9 +69,23 @@ static void add_parts(GString *out, const OrrOutcome *outcome) {
   g_string_append_c(out, ']');
 }
 
+/* ", "ttft_s": {"mean": ..., "p50": ...}": members that belong together. */
+static void add_groups(GString *out, const OrrOutcome *outcome) {
+  for (const OrrResultGroup *group = outcome->kind->groups; group && group->name; group++) {
+    const double *values = (const double *)(const void *)((const char *)&outcome->result + group->offset);
+    g_string_append_printf(out, ", \"%s\": {", group->name);
+    for (guint i = 0; group->members[i]; i++) {
+      g_string_append_printf(out, "%s\"%s\": ", i > 0 ? ", " : "", group->members[i]);
+      orr_show_json_number(out, values[i]);
+    }
+    g_string_append_c(out, '}');
+  }
+}
+
 static void print_json(const OrrOutcome *outcome) {
   g_autoptr(GString) out = g_string_new("{");
   orr_show_json_members(out, outcome->kind->result, &outcome->result);
+  add_groups(out, outcome);
   if (outcome->kind->parts) add_parts(out, outcome);
   printf("%s}\n", out->str);
 }

@@ -1,8 +1,10 @@
 #include "sim/run/kinds.h"
 
 #include "sim/run/collective_rows.h"
+#include "sim/run/serving_rows.h"
 #include "sim/run/training_rows.h"
 #include "workloads/collective_bench.h"
+#include "workloads/serving.h"
 #include "workloads/training.h"
 
 /* Alphabetical, as the workloads' registry. */
@@ -14,6 +16,12 @@ static const OrrRunKind kinds[] = {
      .view = "nccl-tests",
      .parts = &orr_nccl_test_table,
      .parts_offset = offsetof(OrrOutcome, nccl_tests)},
+    {.kind = &orr_serving_kind,
+     .result = &orr_serving_result_table,
+     .rows = orr_serving_rows,
+     .explain = orr_serving_explain,
+     .view = "serving",
+     .groups = orr_serving_groups},
     {.kind = &orr_training_kind,
      .result = &orr_training_result_table,
      .rows = orr_training_rows,

@@ -22,6 +22,13 @@ typedef struct {
   OrrReplay replay;
 } OrrReplayed;
 
+/* Members of a result that belong together: in JSON "ttft_s": {"mean": ..., "p50": ...}. Numbers, REAL each. */
+typedef struct {
+  const char *name;
+  size_t offset; /* of the first double */
+  const char *const *members; /* their names, in order, NULL-terminated */
+} OrrResultGroup;
+
 struct OrrRunKind {
   const OrrWorkloadKind *kind;
   const OrrFieldTable
@@ -32,6 +39,7 @@ struct OrrRunKind {
   const char *view;                            /* that shows more */
   const OrrFieldTable *parts; /* `run --json` lists these rows, too, under their table's name; NULL: none */
   size_t parts_offset;        /* of their GArray in OrrOutcome */
+  const OrrResultGroup *groups; /* `run --json` says these together, too; ends with a NULL name; NULL: none */
 };
 
 const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind);

@@ -30,6 +30,10 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
     const GArray *rows;
   } sets[] = {
       {&orr_nccl_test_table, outcome->nccl_tests},
+      {&orr_serving_request_table, outcome->serving_requests},
+      {&orr_serving_step_table, outcome->serving_steps},
+      {&orr_serving_replica_table, outcome->serving_replicas},
+      {&orr_serving_class_table, outcome->serving_classes},
       {&orr_step_table, outcome->steps},
       {&orr_lane_table, outcome->lanes},
       {&orr_span_table, outcome->spans},

@@ -222,6 +222,11 @@ const OrrFieldTable orr_memory_table = ORR_FIELD_TABLE(
 
 const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_collectives_result_table,
+                                               &orr_serving_result_table,
+                                               &orr_serving_request_table,
+                                               &orr_serving_step_table,
+                                               &orr_serving_replica_table,
+                                               &orr_serving_class_table,
                                                &orr_nccl_test_table,
                                                &orr_step_table,
                                                &orr_lane_table,

@@ -31,10 +31,35 @@ typedef struct {
   double wall_time_s;
 } OrrCollectivesResult;
 
+/* Of latencies of requests, or of gaps between tokens; seconds. */
+typedef struct {
+  double mean, p50, p90, p95, p99;
+} OrrLatencies;
+
+typedef struct {
+  OrrLatencies ttft, tpot, itl, e2e, queue;
+  double output_tokens_per_s, input_tokens_per_s, total_tokens_per_s, requests_per_s, goodput_rps;
+  double output_tokens_per_s_per_gpu;
+  double kv_utilization, kv_peak, prefix_hit_rate;
+  gint64 preemptions, completed, steps;
+  double running_mean, gpu_busy, comm_fraction;
+  double energy_j_per_output_token, cost_per_million_output_tokens;
+  double duration_s, offered_rps;
+  gboolean saturated;
+  gint64 kv_blocks;
+  double kv_bytes_per_token, weights_bytes, memory_bytes;
+  double littles_law_error;
+  double ttft_error_p50, ttft_error_p90, tpot_error_p50, tpot_error_p90, e2e_error_p50, e2e_error_p90;
+  gint64 n_gpus, replicas, tp, pp;
+  gint64 events;
+  double wall_time_s;
+} OrrServingResult;
+
 /* A run's answer: the member of its kind (kinds.h). */
 typedef union {
   OrrTrainingResult training;
   OrrCollectivesResult collectives;
+  OrrServingResult serving;
 } OrrResult;
 
 typedef struct {
@@ -108,6 +133,35 @@ typedef struct {
   double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, total_bytes, capacity_bytes;
 } OrrMemoryRow;
 
+typedef struct {
+  gint64 request, replica;
+  char *group;
+  double arrival_s, queue_s, ttft_s, tpot_s, e2e_s;
+  double measured_ttft_s, measured_tpot_s, measured_e2e_s; /* NAN: not measured */
+  gint64 input_tokens, output_tokens, cached_tokens, preemptions;
+  gboolean good;
+} OrrServingRequestRow;
+
+typedef struct {
+  gint64 replica;
+  double begin_s, step_s;
+  gint64 tokens, prefill_tokens, decodes, running, waiting;
+  double kv_utilization;
+} OrrServingStepRow;
+
+typedef struct {
+  gint64 replica, requests, steps, preemptions, most_running, evicted_blocks;
+  double running_mean, gpu_busy, host_fraction, kv_utilization, kv_peak, prefix_hit_rate;
+} OrrServingReplicaRow;
+
+typedef struct {
+  char *group;
+  gint64 completed;
+  double share_good, goodput_rps, ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, e2e_mean_s;
+} OrrServingClassRow;
+
+extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table, orr_serving_step_table,
+    orr_serving_replica_table, orr_serving_class_table;
 extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
     orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_link_time_table,
     orr_memory_table, orr_warning_table;

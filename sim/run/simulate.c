@@ -7,8 +7,9 @@
 /* NULL without @error: another process goes on with it. */
 static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
                                 GError **error) {
-  const gboolean ideal = scenario->engine == ORR_REPLAY_IDEAL ||
-                         (scenario->engine == ORR_REPLAY_AUTO && orr_program_uncontended(work->program));
+  const gboolean uncontended = !work->program || orr_program_uncontended(work->program);
+  const gboolean ideal =
+      scenario->engine == ORR_REPLAY_IDEAL || (scenario->engine == ORR_REPLAY_AUTO && uncontended);
   if (!ideal && how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
   return orr_engine_new(ideal ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
 }
@@ -42,8 +43,24 @@ static void fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
   *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
 }
 
-static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, const OrrWork *work,
+/* A kind that runs on the engine itself: nothing is replayed. */
+static gboolean live_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
+                                 const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+  g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
+  if (!engine) return FALSE;
+  outcome->engine = g_strdup(orr_engine_settings(engine));
+  if (!work->kind->live(work, engine, error)) return FALSE;
+  const OrrReplayed replayed = {.work = work, .fabric = fabric};
+  outcome->kind = orr_run_kind(work->kind);
+  fill_integer(outcome, "n-gpus", work->n_gpus);
+  fill_integer(outcome, "events", (gint64)orr_engine_n_events(engine));
+  outcome->kind->rows(scenario, &replayed, outcome);
+  return TRUE;
+}
+
+static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
                                    const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+  if (work->kind->live) return live_and_collect(scenario, fabric, work, how, outcome, error);
   g_autoptr(GArray) spans = how->keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
   g_autoptr(OrrLedger) ledger = orr_ledger_new(work, spans);
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
@@ -59,6 +76,10 @@ static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric 
 static OrrOutcome *outcome_new(void) {
   OrrOutcome *outcome = g_new0(OrrOutcome, 1);
   outcome->nccl_tests = g_array_new(FALSE, TRUE, sizeof(OrrNcclTestRow));
+  outcome->serving_requests = g_array_new(FALSE, TRUE, sizeof(OrrServingRequestRow));
+  outcome->serving_steps = g_array_new(FALSE, TRUE, sizeof(OrrServingStepRow));
+  outcome->serving_replicas = g_array_new(FALSE, TRUE, sizeof(OrrServingReplicaRow));
+  outcome->serving_classes = g_array_new(FALSE, TRUE, sizeof(OrrServingClassRow));
   outcome->steps = g_array_new(FALSE, TRUE, sizeof(OrrStepRow));
   outcome->lanes = g_array_new(FALSE, TRUE, sizeof(OrrLaneRow));
   outcome->spans = g_array_new(FALSE, TRUE, sizeof(OrrSpanRow));
@@ -80,7 +101,7 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
     g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
   const OrrWorld world = {
       &scenario->model, &scenario->cluster, machine->fabric, machine->cost, scenario->fidelity,
-      (OrrOnMissing)scenario->on_missing};
+      (OrrOnMissing)scenario->on_missing, scenario->seed, machine->folder};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
   if (!work || !replay_and_collect(scenario, machine->fabric, work, how, outcome, error)) return NULL;
@@ -102,7 +123,9 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
 void orr_outcome_free(OrrOutcome *outcome) {
   if (!outcome) return;
   GArray *const arrays[] = {outcome->nccl_tests, outcome->steps,       outcome->lanes, outcome->spans, outcome->times,
-                            outcome->operators,  outcome->collectives, outcome->links, outcome->link_times, outcome->memory};
+                            outcome->operators,  outcome->collectives, outcome->links, outcome->link_times, outcome->memory,
+                            outcome->serving_requests, outcome->serving_steps, outcome->serving_replicas,
+                            outcome->serving_classes};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

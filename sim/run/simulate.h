@@ -18,6 +18,11 @@ typedef struct {
   OrrResult result;
   double wall_time_s;
   GArray *nccl_tests;  /* OrrNcclTestRow */
+  GArray *serving_requests; /* OrrServingRequestRow */
+  GArray *serving_steps;    /* OrrServingStepRow */
+  GArray *serving_replicas; /* OrrServingReplicaRow */
+  GArray *serving_classes;  /* OrrServingClassRow */
+  double trust[ORR_HOW_OUTSIDE + 1]; /* serving: seconds of steps by how they are known */
   GArray *steps;       /* OrrStepRow */
   GArray *lanes;       /* OrrLaneRow */
   GArray *spans;       /* OrrSpanRow; empty unless asked for */

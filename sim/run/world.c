@@ -19,6 +19,7 @@ static gboolean find_machine(OrrLibrary *library, const OrrScenario *scenario, O
 
 OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error) {
   g_autoptr(OrrRunWorld) world = g_new0(OrrRunWorld, 1);
+  world->folder = g_strdup(orr_library_shipped(library));
   world->warnings = g_ptr_array_new_with_free_func(g_free);
   if (!find_machine(library, scenario, &world->machine, world->warnings, error)) return NULL;
   world->cost = orr_machine_costs(&world->machine, error);
@@ -31,6 +32,7 @@ void orr_run_world_free(OrrRunWorld *world) {
   if (world->fabric) orr_fabric_free(world->fabric);
   if (world->cost) orr_cost_model_free(world->cost);
   orr_machine_clear(&world->machine);
+  g_free(world->folder);
   if (world->warnings) g_ptr_array_unref(world->warnings);
   g_free(world);
 }

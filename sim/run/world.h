@@ -14,6 +14,7 @@ typedef struct {
   OrrMachine machine;
   OrrCostModel *cost;
   OrrFabric *fabric;
+  char *folder;        /* of the shipped library */
   GPtrArray *warnings; /* of char *: what the profile does not hold of its own */
 } OrrRunWorld;
 

@@ -1,0 +1,24 @@
+-- How did each class of requests fare?
+-- reads: serving_class(class, completed, share_good, goodput_rps, ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, e2e_mean_s)
+-- class: its name
+-- completed: requests that are counted
+-- good_percent: share of them that met their objectives, per cent
+-- goodput_rps: those, a second
+-- ttft_mean_ms: time to the first token, mean, milliseconds
+-- ttft_p99_ms: the same, 99th percentile
+-- tpot_mean_ms: time per output token, mean, milliseconds
+-- tpot_p99_ms: the same, 99th percentile
+-- e2e_mean_s: time to the last token, mean, seconds
+SELECT
+  class,
+  completed,
+  100 * share_good AS good_percent,
+  goodput_rps,
+  1000 * ttft_mean_s AS ttft_mean_ms,
+  1000 * ttft_p99_s AS ttft_p99_ms,
+  1000 * tpot_mean_s AS tpot_mean_ms,
+  1000 * tpot_p99_s AS tpot_p99_ms,
+  e2e_mean_s
+FROM serving_class
+WHERE run_id = :run
+ORDER BY class;

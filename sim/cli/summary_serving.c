@@ -1,0 +1,73 @@
+#include "sim/cli/summary_serving.h"
+
+#include "sim/cli/show.h"
+#include "workloads/serving.h"
+
+G_GNUC_PRINTF(3, 4)
+static void add(GString *out, const char *what, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  g_autofree char *text = g_strdup_vprintf(format, args);
+  va_end(args);
+  g_string_append_printf(out, "  %-12s  %s\n", what, text);
+}
+
+static void add_latencies(GString *out, const char *what, const OrrLatencies *all) {
+  const double values[] = {all->mean, all->p50, all->p90, all->p99};
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
+    g_autofree char *one = orr_quantity_format(values[i], ORR_UNIT_SECONDS);
+    g_string_append_printf(text, "%s%11s", i > 0 ? "  " : "", one);
+  }
+  add(out, what, "%s", text->str);
+}
+
+static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  const OrrServing *params = scenario->workload.params;
+  g_autofree char *gpus = orr_show_count(result->n_gpus);
+  g_autofree char *tokens = orr_show_count(result->kv_blocks * params->engine.block_size);
+  g_autofree char *weights = orr_quantity_format(result->weights_bytes, ORR_UNIT_BYTES);
+  add(out, "model", "%s in %s, %s of weights a GPU, key-value cache of %s tokens", scenario->model.name,
+      orr_dtype_names[params->precision], weights, tokens);
+  add(out, "machine",
+      "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT, gpus,
+      scenario->cluster.device.name, scenario->cluster.name, result->replicas, result->replicas == 1 ? "" : "s",
+      result->tp, result->pp);
+  add(out, "engine", "scheduler %s, load %s, metrics as %s defines them", params->engine.scheduler.entry->name,
+      params->load.entry->name, orr_metrics_words[params->metrics.definition]);
+}
+
+static void add_costs(GString *out, const OrrOutcome *outcome) {
+  double sum = 0;
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += outcome->trust[how];
+  for (int how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++)
+    if (outcome->trust[how] > 0.0005 * sum)
+      g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "", orr_how_words[how],
+                             100 * outcome->trust[how] / sum);
+  if (text->len) add(out, "costs", "%s of the steps' time", text->str);
+}
+
+void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  add_asked(out, scenario, outcome);
+  add(out, "", "%11s  %11s  %11s  %11s", "mean", "p50", "p90", "p99");
+  add_latencies(out, "ttft", &result->ttft);
+  add_latencies(out, "tpot", &result->tpot);
+  add_latencies(out, "itl", &result->itl);
+  add_latencies(out, "e2e", &result->e2e);
+  g_autofree char *completed = orr_show_count(result->completed);
+  g_autofree char *duration = orr_quantity_format(result->duration_s, ORR_UNIT_SECONDS);
+  g_autofree char *output = orr_show_count((gint64)(result->output_tokens_per_s + 0.5));
+  add(out, "throughput", "%s requests in %s: %.4g requests/s, goodput %.4g, %s output tokens/s", completed, duration,
+      result->requests_per_s, result->goodput_rps, output);
+  g_autofree char *busy = orr_show_percent(result->gpu_busy), *kv = orr_show_percent(result->kv_utilization);
+  g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);
+  add(out, "engines", "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
+      result->running_mean, busy, kv, hits, result->preemptions);
+  if (result->cost_per_million_output_tokens > 0)
+    add(out, "price", "%.4g per million output tokens, %.3g J per output token", result->cost_per_million_output_tokens,
+        result->energy_j_per_output_token);
+  add_costs(out, outcome);
+}

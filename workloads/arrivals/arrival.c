@@ -1,0 +1,102 @@
+#include "workloads/arrivals/arrival.h"
+
+#include "sim/base/fault.h"
+
+extern const OrrArrival orr_arrival_azure, orr_arrival_closed_loop, orr_arrival_constant, orr_arrival_csv,
+    orr_arrival_diurnal, orr_arrival_gamma, orr_arrival_mooncake, orr_arrival_poisson, orr_arrival_ramp,
+    orr_arrival_sessions, orr_arrival_sharegpt;
+
+/* Alphabetical. To add one, see arrival.h. */
+static const OrrEntry *const entries[] = {
+    &orr_arrival_azure.entry,   &orr_arrival_closed_loop.entry, &orr_arrival_constant.entry, &orr_arrival_csv.entry,
+    &orr_arrival_diurnal.entry, &orr_arrival_gamma.entry,       &orr_arrival_mooncake.entry, &orr_arrival_poisson.entry,
+    &orr_arrival_ramp.entry,    &orr_arrival_sessions.entry,    &orr_arrival_sharegpt.entry, NULL};
+const OrrRegistry orr_arrival_registry = {"load", entries};
+
+/* --- rates --- */
+
+gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GError **error) {
+  (void)error;
+  OrrRateState *state = g_new0(OrrRateState, 1);
+  *state = (OrrRateState){.params = params,
+                          .left = context->requests > 0 ? context->requests : 1000,
+                          .random = orr_random_stream(context->seed, "arrivals")};
+  return state;
+}
+
+/* --- traces --- */
+
+enum { LONGEST = 100000000 }; /* tokens; above any context, and below what would overflow */
+
+char *orr_arrival_find(const char *path, const char *folder, GError **error) {
+  if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
+  g_autofree char *below = folder && !g_path_is_absolute(path) ? g_build_filename(folder, path, NULL) : NULL;
+  if (below && g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "there is no trace %s%s%s", path, below ? ", nor " : "",
+              below ? below : "");
+  return NULL;
+}
+
+OrrTrace *orr_trace_new(void) {
+  OrrTrace *trace = g_new0(OrrTrace, 1);
+  trace->requests = g_array_new(FALSE, TRUE, sizeof(OrrRequest));
+  trace->spans = g_ptr_array_new_with_free_func(g_free);
+  return trace;
+}
+
+void orr_trace_free(gpointer data) {
+  OrrTrace *trace = data;
+  if (!trace) return;
+  g_array_unref(trace->requests);
+  g_ptr_array_unref(trace->spans);
+  g_free(trace);
+}
+
+gboolean orr_trace_next(gpointer data, OrrRequest *ret_request) {
+  OrrTrace *trace = data;
+  if (trace->at >= trace->requests->len) return FALSE;
+  *ret_request = g_array_index(trace->requests, OrrRequest, trace->at++);
+  return TRUE;
+}
+
+static gboolean is_length(double tokens, const char *what, double least, OrrPlace place, OrrDiags *diags) {
+  if (tokens >= least && tokens <= LONGEST && tokens == (double)(gint64)tokens) return TRUE;
+  orr_diags_error(diags, place, "%s of %g tokens: want a whole number from %g to %d", what, tokens, least, LONGEST);
+  return FALSE;
+}
+
+void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output, OrrPlace place, OrrDiags *diags) {
+  const guint n = trace->requests->len;
+  const double before = n > 0 ? g_array_index(trace->requests, OrrRequest, n - 1).arrival_s : 0;
+  if (!(time_s >= 0)) {
+    orr_diags_error(diags, place, "time %g s is below 0", time_s);
+    return;
+  }
+  if (n > 0 && time_s < before) {
+    orr_diags_error(diags, place, "time goes back from %g s to %g s", before, time_s);
+    return;
+  }
+  if (!is_length(prompt, "a prompt", 1, place, diags) | !is_length(output, "an output", 1, place, diags)) return;
+  const OrrRequest request = {.arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output};
+  g_array_append_val(trace->requests, request);
+}
+
+OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, const char *path, OrrDiags *diags,
+                           GError **error) {
+  if (!orr_diags_check(diags, error)) {
+    orr_trace_free(trace);
+    return NULL;
+  }
+  if (trace->requests->len == 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the trace has no request", path);
+    orr_trace_free(trace);
+    return NULL;
+  }
+  if (most > 0 && trace->requests->len > most) g_array_set_size(trace->requests, (guint)most);
+  for (guint i = 0; i < trace->requests->len; i++) {
+    OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
+    request->arrival_s *= time_scale;
+    if (time_scale != 1) request->measured_first_s = request->measured_end_s = 0; /* of another load */
+  }
+  return trace;
+}

@@ -1,0 +1,53 @@
+/*
+ * arrival_file.c - see arrival_file.h.
+ */
+#include "workloads/arrivals/arrival_file.h"
+
+static const OrrField fields[] = {
+    {.name = "file",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(OrrTraceFile, file),
+     .sentence = "The trace, as a path, or below the library's folder."},
+    {.name = "speed",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrTraceFile, speed),
+     .sentence = "How many times faster than it was recorded the trace is played.",
+     .fallback = "1",
+     .flags = ORR_FIELD_POSITIVE},
+};
+const OrrFieldTable orr_trace_file_table = ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
+
+enum { MOST_COLUMNS = 3 };
+
+static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at, OrrDiags *diags) {
+  const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
+  gboolean ok = TRUE;
+  for (int i = 0; columns[i]; i++) {
+    at[i] = orr_csv_column(csv, columns[i]);
+    if (at[i] >= 0) continue;
+    g_autofree char *there = g_strjoinv(", ", csv->header);
+    const char *nearest = orr_nearest_word(columns[i], (const char *const *)csv->header);
+    orr_diags_error(diags, header->place, "there is no column %s%s%s%s (there are: %s)", columns[i],
+                    nearest ? "; is it '" : "", nearest ? nearest : "", nearest ? "'?" : "", there);
+    ok = FALSE;
+  }
+  return ok;
+}
+
+OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context, const char *const *columns,
+                             OrrTraceRow add_row, GError **error) {
+  g_autofree char *path = orr_arrival_find(params->file, context->folder, error);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrCsv) csv = path ? orr_csv_read(path, diags, error) : NULL;
+  int at[MOST_COLUMNS];
+  double zero_s = 0;
+  if (!csv) return NULL;
+  OrrTrace *trace = orr_trace_new();
+  if (find_columns(csv, columns, at, diags))
+    for (guint i = 0; i < csv->lines->len; i++) {
+      const OrrCsvLine *line = csv->lines->pdata[i];
+      if (line->cells) add_row(trace, csv, line, at, &zero_s, diags);
+      if (context->requests > 0 && trace->requests->len >= context->requests) break;
+    }
+  return orr_trace_finish(trace, 1 / params->speed, context->requests, path, diags, error);
+}

@@ -1,0 +1,194 @@
+/*
+ * sharegpt.c - JSON as benchmark clients read and write it: a list of requests, each
+ *
+ *   {"prompt_len": 512, "output_len": 128}        also prompt_tokens, input_length, ...; an optional "timestamp" (s)
+ *   {"conversations": [{"value": question}, {"value": answer}]}            ShareGPT
+ *
+ * or what `vllm bench serve --save-detailed` writes: an object with the lists input_lens and output_lens. Of ShareGPT
+ * the first question and answer count, as in vLLM's benchmark, at `characters-per-token` (there is no tokenizer here; 4
+ * is usual for English); pairs that vLLM leaves out are left out (below 4 tokens, prompts above 1,024, both above
+ * 2,048). Requests without a time come by a Poisson process of `rate` (0: all at once).
+ *
+ *   workload: {load: {kind: sharegpt, file: ShareGPT_V3.json, rate: 10}}
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/json.h"
+#include "workloads/arrivals/arrival_file.h"
+
+typedef struct {
+  OrrTraceFile file; /* first */
+  double rate, characters_per_token;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "file",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Params, file) + offsetof(OrrTraceFile, file),
+     .sentence = "The trace, as a path, or below the library's folder."},
+    {.name = "speed",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, file) + offsetof(OrrTraceFile, speed),
+     .sentence = "How many times faster than it was recorded the trace is played.",
+     .fallback = "1",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "rate",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, rate),
+     .sentence = "Requests a second where the file has no times; 0: all at once.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED},
+    {.name = "characters-per-token",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, characters_per_token),
+     .sentence = "How long a token is where the file holds text.",
+     .fallback = "4",
+     .min = 0.1,
+     .max = 100},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-sharegpt", "Requests as benchmark clients write them.", Params, fields);
+
+enum { LEAST_TOKENS = 4, MOST_PROMPT = 1024, MOST_BOTH = 2048 }; /* vllm/benchmarks/datasets.py, is_valid_sequence */
+
+typedef struct {
+  const Params *params;
+  OrrTrace *trace;
+  OrrRandom random;
+  double now_s;
+  OrrDiags *diags;
+} Reader;
+
+typedef struct {
+  double time_s, prompt, output; /* below 0: not given */
+  gboolean is_text;
+} Row;
+
+static void read_conversation(OrrJson *json, const Params *params, Row *row) {
+  if (!orr_json_open(json)) return;
+  for (guint turn = 0; orr_json_more(json); turn++) {
+    if (turn > 1) {
+      orr_json_skip(json);
+      continue;
+    }
+    if (!orr_json_open(json)) return;
+    while (orr_json_more(json)) {
+      g_autofree char *key = orr_json_key(json);
+      g_autofree char *text = strcmp(key, "value") == 0 ? orr_json_text(json) : NULL;
+      if (text)
+        *(turn == 0 ? &row->prompt : &row->output) =
+            ceil((double)g_utf8_strlen(text, -1) / params->characters_per_token);
+      else
+        orr_json_skip(json);
+    }
+  }
+  row->is_text = TRUE;
+}
+
+static gboolean is_one_of(const char *key, const char *const *words) { return g_strv_contains(words, key); }
+
+static void read_member(OrrJson *json, const Params *params, Row *row) {
+  static const char *const prompts[] = {"prompt_len",    "input_len",    "input_length",
+                                        "prompt_tokens", "input_tokens", NULL};
+  static const char *const outputs[] = {"output_len",    "output_length",       "completion_tokens",
+                                        "output_tokens", "expected_output_len", NULL};
+  static const char *const times[] = {"timestamp", "arrival_time", "arrival_s", NULL};
+  g_autofree char *key = orr_json_key(json);
+  if (is_one_of(key, prompts))
+    orr_json_number(json, &row->prompt);
+  else if (is_one_of(key, outputs))
+    orr_json_number(json, &row->output);
+  else if (is_one_of(key, times))
+    orr_json_number(json, &row->time_s);
+  else if (strcmp(key, "conversations") == 0 || strcmp(key, "conversation") == 0)
+    read_conversation(json, params, row);
+  else
+    orr_json_skip(json);
+}
+
+static double next_time(Reader *reader) {
+  if (reader->params->rate > 0) reader->now_s += -log1p(-orr_random_unit(&reader->random)) / reader->params->rate;
+  return reader->now_s;
+}
+
+static void add(Reader *reader, const Row *row, OrrPlace place) {
+  if (row->is_text && (row->prompt < LEAST_TOKENS || row->output < LEAST_TOKENS || row->prompt > MOST_PROMPT ||
+                       row->prompt + row->output > MOST_BOTH))
+    return;
+  if (row->prompt < 0 || row->output < 0)
+    orr_diags_error(reader->diags, place, "a request needs prompt_len and output_len, or conversations");
+  else
+    orr_trace_add(reader->trace, row->time_s >= 0 ? row->time_s : next_time(reader), row->prompt, row->output, place,
+                  reader->diags);
+}
+
+static void read_list(Reader *reader, OrrJson *json, gint64 most) {
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    const OrrPlace place = orr_json_place(json);
+    Row row = {-1, -1, -1, FALSE};
+    if (!orr_json_open(json)) return;
+    while (orr_json_more(json)) read_member(json, reader->params, &row);
+    if (json->is_bad) return;
+    add(reader, &row, place);
+    if (most > 0 && reader->trace->requests->len >= most) return;
+  }
+}
+
+static void read_numbers(OrrJson *json, GArray *numbers) {
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    double value;
+    if (!orr_json_number(json, &value)) return;
+    g_array_append_val(numbers, value);
+  }
+}
+
+/* The result file of `vllm bench serve --save-detailed`. */
+static void read_detailed(Reader *reader, OrrJson *json) {
+  g_autoptr(GArray) prompts = g_array_new(FALSE, FALSE, sizeof(double));
+  g_autoptr(GArray) outputs = g_array_new(FALSE, FALSE, sizeof(double));
+  const OrrPlace place = orr_json_place(json);
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    g_autofree char *key = orr_json_key(json);
+    if (strcmp(key, "input_lens") == 0)
+      read_numbers(json, prompts);
+    else if (strcmp(key, "output_lens") == 0)
+      read_numbers(json, outputs);
+    else
+      orr_json_skip(json);
+  }
+  if (prompts->len != outputs->len || prompts->len == 0) {
+    orr_diags_error(reader->diags, place, "want a list of requests, or an object with input_lens and output_lens");
+    return;
+  }
+  for (guint i = 0; i < prompts->len; i++)
+    if (g_array_index(outputs, double, i) > 0) /* 0: it failed */
+      add(reader, &(Row){-1, g_array_index(prompts, double, i), g_array_index(outputs, double, i), FALSE}, place);
+}
+
+static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
+  const Params *params = data;
+  g_autofree char *path = orr_arrival_find(params->file.file, context->folder, error);
+  g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
+  if (!file) return NULL;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  Reader reader = {params, orr_trace_new(), orr_random_stream(context->seed, "arrivals"), 0, diags};
+  OrrJson json = orr_json_begin(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), path, diags);
+  if (orr_json_peek(&json) == '{')
+    read_detailed(&reader, &json);
+  else
+    read_list(&reader, &json, context->requests);
+  return orr_trace_finish(reader.trace, 1 / params->file.speed, context->requests, path, diags, error);
+}
+
+const OrrArrival orr_arrival_sharegpt = {
+    .entry = {"sharegpt", "Trace: JSON of vLLM's benchmark or of ShareGPT.", &table},
+    .is_trace = TRUE,
+    .open = open_load,
+    .next = orr_trace_next,
+    .close = orr_trace_free,
+};

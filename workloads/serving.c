@@ -1,0 +1,199 @@
+/*
+ * serving.c - the documents of a serving workload, and its entry.
+ */
+#include "workloads/serving.h"
+
+#include "workloads/serving_private.h"
+
+const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
+static const char *const preemption_words[] = {"recompute", "swap", NULL};
+static const char *const route_words[] = {"round-robin", "least-requests", NULL};
+
+#define AT(type_, member_) .offset = offsetof(type_, member_)
+#define COUNT(type_, name_, member_, least_, fallback_, sentence_)                                                     \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_INT, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),      \
+    .min = (least_), .max = 1e9                                                                                        \
+  }
+#define SECONDS(type_, name_, member_, fallback_, sentence_)                                                           \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
+    .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                                                              \
+  }
+#define SHARE(type_, name_, member_, fallback_, sentence_)                                                             \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
+    .unit = ORR_UNIT_FRACTION, .min = 0, .max = 1                                                                      \
+  }
+#define FLAG(type_, name_, member_, fallback_, sentence_)                                                              \
+  { .name = (name_), .kind = ORR_FIELD_BOOL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_) }
+#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                                      \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_WORD, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
+    .words = (words_)                                                                                                  \
+  }
+#define PART(type_, name_, member_, table_, sentence_)                                                                 \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_SECTION, AT(type_, member_), .sentence = (sentence_), .fallback = "{}",         \
+    .table = &(table_)                                                                                                 \
+  }
+
+static const OrrField host_fields[] = {
+    SECONDS(OrrServingHost, "step", step_s, "0 s", "Host time between two steps: scheduling, inputs, outputs."),
+    SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time of a step for each of its sequences."),
+    FLAG(OrrServingHost, "async", async, "false",
+         "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before."),
+    SECONDS(OrrServingHost, "token", token_s, "0 s",
+            "From the end of a step to the client, detokenisation and streaming: delays tokens, holds nothing up."),
+};
+static const OrrFieldTable host_table =
+    ORR_FIELD_TABLE("serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
+
+static const OrrField engine_fields[] = {
+    {.name = "scheduler",
+     .kind = ORR_FIELD_CHOICE,
+     AT(OrrEngineParams, scheduler),
+     .sentence = "Who computes what in the next step.",
+     .fallback = "vllm",
+     .registry = &orr_scheduler_registry},
+    COUNT(OrrEngineParams, "max-num-seqs", max_num_seqs, 1, "256", "Most sequences that run at once."),
+    COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192", "Most tokens of a step."),
+    COUNT(OrrEngineParams, "max-model-len", max_model_len, 0, "0",
+          "Longest request, prompt and output; 0: the model's context."),
+    COUNT(OrrEngineParams, "block-size", block_size, 1, "16", "Tokens of a block of the key-value cache."),
+    COUNT(OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
+          "Blocks of a rank's cache; 0: what weights, activations and reserved leave of the memory."),
+    SHARE(OrrEngineParams, "gpu-memory-utilization", memory_utilization, "90 %",
+          "Share of the device's memory that the engine may take."),
+    {.name = "reserved",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrEngineParams, reserved_bytes),
+     .sentence = "Memory for what is neither weights, activations nor cache: CUDA's context, NCCL's buffers, graphs.",
+     .fallback = "2 GiB",
+     .unit = ORR_UNIT_BYTES,
+     .flags = ORR_FIELD_UNSIGNED},
+    SHARE(OrrEngineParams, "watermark", watermark, "0", "Share of the blocks that an admission leaves free."),
+    FLAG(OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
+         "Whether an admission needs room for the whole prompt, not for its first chunk alone."),
+    WORD(OrrEngineParams, "preemption", preemption, preemption_words, "recompute",
+         "What becomes of a preempted request's cache: computed again, or swapped to the host and back."),
+    WORD(OrrEngineParams, "prefix-caching", prefix_caching, orr_prefix_words, "none",
+         "Whether blocks are used again: no, by the hash of vLLM's blocks, or by SGLang's radix tree."),
+    COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
+          "Steps of at most so many tokens run as CUDA graphs; 0: none."),
+    FLAG(OrrEngineParams, "cuda-graph-padding", graph_padding, "true",
+         "Whether such a step is padded to the next size that was captured (1, 2, 4, 8, 16, 24 ... 256, 272 ...)."),
+    FLAG(OrrEngineParams, "eager-prefill", eager, "true",
+         "Whether larger steps are launched kernel by kernel, and last no less than the profile's host-launch for "
+         "each."),
+    {.name = "all-reduce",
+     .kind = ORR_FIELD_TEXT,
+     AT(OrrEngineParams, all_reduce),
+     .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), or an algorithm of "
+                 "`orrery list collectives`.",
+     .fallback = "auto"},
+    PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
+};
+static const OrrFieldTable engine_table =
+    ORR_FIELD_TABLE("serving-engine", "One engine, as vLLM v1 names its settings.", OrrEngineParams, engine_fields);
+
+static const OrrField parallel_fields[] = {
+    COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
+    COUNT(OrrServingParallel, "pp", pp, 1, "1", "Pipeline-parallel size: as many batches are under way."),
+    COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
+          "Ranks of attention data parallelism: engine cores with their own requests that step together."),
+};
+static const OrrFieldTable parallel_table =
+    ORR_FIELD_TABLE("serving-parallel", "How an engine is split over GPUs.", OrrServingParallel, parallel_fields);
+
+static const OrrField slo_fields[] = {
+    SECONDS(OrrSlo, "ttft", ttft_s, "0 s", "Time to the first token, at most; 0: none."),
+    SECONDS(OrrSlo, "tpot", tpot_s, "0 s", "Time per output token after the first, at most; 0: none."),
+    SECONDS(OrrSlo, "e2e", e2e_s, "0 s", "Time to the last token, at most; 0: none."),
+};
+static const OrrFieldTable slo_table =
+    ORR_FIELD_TABLE("slo", "What a request must meet to count as goodput.", OrrSlo, slo_fields);
+
+static const OrrField class_fields[] = {
+    {.name = "name", .kind = ORR_FIELD_TEXT, AT(OrrRequestClass, name), .sentence = "The class's name."},
+    {.name = "share",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrRequestClass, share),
+     .sentence = "Its share of the requests, relative to the others'.",
+     .fallback = "1",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "priority",
+     .kind = ORR_FIELD_INT,
+     AT(OrrRequestClass, priority),
+     .sentence = "Smaller is first, with the scheduler `priority`.",
+     .fallback = "0",
+     .min = -1e6,
+     .max = 1e6},
+    PART(OrrRequestClass, "slo", slo, slo_table, "Its own objectives; all zero: the workload's."),
+};
+static const OrrFieldTable class_table =
+    ORR_FIELD_TABLE("request-class", "A class of requests.", OrrRequestClass, class_fields);
+
+static const OrrField metrics_fields[] = {
+    WORD(OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
+         "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool) or NVIDIA's AIPerf "
+         "(each "
+         "request's mean)."),
+    SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s", "Requests that arrive before are not counted."),
+    COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",
+          "Rows of serving_request at most, evenly spaced; 0: none."),
+    COUNT(OrrServingMetricsParams, "step-rows", step_rows, 0, "2000",
+          "Rows of serving_step at most, evenly spaced; 0: none."),
+    {.name = "price-per-gpu-hour",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrServingMetricsParams, price_per_gpu_hour),
+     .sentence = "What an hour of a GPU costs, in any currency; 0: not told.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED},
+    SHARE(OrrServingMetricsParams, "busy-power", busy_power, "80 %", "Power of a computing GPU, share of its TDP."),
+    SHARE(OrrServingMetricsParams, "idle-power", idle_power, "15 %", "Power of an idle GPU, share of its TDP."),
+};
+static const OrrFieldTable metrics_table =
+    ORR_FIELD_TABLE("serving-metrics", "What is counted, and how.", OrrServingMetricsParams, metrics_fields);
+
+static const OrrField fields[] = {
+    PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
+    PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
+    COUNT(OrrServing, "replicas", replicas, 1, "1", "Engines that share the load."),
+    WORD(OrrServing, "router", router, route_words, "round-robin", "Which engine a request goes to."),
+    WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16", "Number format of the layers' weights."),
+    WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
+         "Number format between kernels, and of embedding and head."),
+    WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16", "Number format of the key-value cache."),
+    {.name = "load",
+     .kind = ORR_FIELD_CHOICE,
+     AT(OrrServing, load),
+     .sentence = "When requests come.",
+     .registry = &orr_arrival_registry},
+    COUNT(OrrServing, "requests", requests, 0, "0",
+          "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else 1,000."),
+    PART(OrrServing, "input", input, orr_lengths_table, "Lengths of prompts, where the load does not bring them."),
+    PART(OrrServing, "output", output, orr_lengths_table, "Lengths of outputs, where the load does not bring them."),
+    COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0", "Tokens that all prompts begin with."),
+    PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
+    {.name = "classes",
+     .kind = ORR_FIELD_SECTIONS,
+     AT(OrrServing, classes),
+     .sentence = "Classes of requests, drawn by their shares.",
+     .table = &class_table,
+     .flags = ORR_FIELD_OPTIONAL},
+    PART(OrrServing, "metrics", metrics, metrics_table, "What is counted, and how."),
+    SECONDS(OrrServing, "longest-queue", most_queue_s, "0 s",
+            "A request that waits longer for its first step ends the run: the queue diverges; 0: never."),
+};
+const OrrFieldTable orr_serving_table =
+    ORR_FIELD_TABLE("serving", "Engines that answer requests, step by step.", OrrServing, fields);
+
+const OrrWorkloadKind orr_serving_kind = {
+    .entry = {"serving", "Inference serving: continuous batching, a paged key-value cache, step by step.",
+              &orr_serving_table},
+    .check = orr_serving_check,
+    .compile = orr_serving_compile,
+    .work_free = orr_serving_work_free,
+    .live = orr_serving_run,
+};

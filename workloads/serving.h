@@ -1,0 +1,148 @@
+/*
+ * serving.h - the workload `serving`: engines that answer requests, step by step, as vLLM v1 does.
+ *
+ *   load (arrivals/) -> router -> replica: engine cores -> scheduler (schedulers/) -> batch -> step on the GPUs
+ *
+ * A replica is one engine on tp * pp GPUs (times dp-attention, whose ranks are cores in lock-step). Everything happens
+ * as calls of one engine (sim/engine/engine.h), so that replicas, and whatever else uses the fabric, share one clock. A
+ * step ends at
+ *
+ *   begin + gpu + host          or, with asynchronous scheduling,   begin + max(gpu, host)
+ *
+ * where gpu is serving_cost.h's and host = step + sequences * sequence: scheduling, preparing inputs, sampling's
+ * bookkeeping and detokenisation between two steps.
+ *
+ * Invariants, checked while it runs: blocks are neither lost nor made (serving_kv.h); the time integral of the number
+ * of requests in the system is the sum of their times in it (Little 1961), to rounding.
+ */
+#ifndef ORR_SERVING_H
+#define ORR_SERVING_H
+
+#include "workloads/arrivals/arrival.h"
+#include "workloads/schedulers/scheduler.h"
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  double step_s, sequence_s; /* host time of a step; of each of its sequences */
+  gboolean async;            /* beside the GPU's work */
+  double token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
+} OrrServingHost;
+
+typedef struct {
+  OrrChoice scheduler; /* of orr_scheduler_registry */
+  gint64 max_num_seqs, max_num_batched_tokens, max_model_len;
+  gint64 block_size, kv_blocks;
+  double memory_utilization;
+  double reserved_bytes; /* CUDA context, NCCL's buffers, graphs */
+  double watermark;      /* share of the blocks left free by admissions */
+  gboolean reserve_prompt;
+  int preemption;       /* OrrPreemption */
+  int prefix_caching;   /* OrrPrefixCaching */
+  gint64 graph_largest; /* cudagraph capture size */
+  gboolean graph_padding, eager;
+  char *all_reduce;
+  OrrServingHost host;
+} OrrEngineParams;
+
+typedef struct {
+  gint64 tp, pp, dp_attention;
+} OrrServingParallel;
+
+typedef struct {
+  double ttft_s, tpot_s, e2e_s; /* 0: none */
+} OrrSlo;
+
+typedef struct {
+  char *name;
+  double share;    /* of the requests */
+  gint64 priority; /* smaller is first, where the scheduler goes by it */
+  OrrSlo slo;      /* zeros: the workload's */
+} OrrRequestClass;
+
+typedef enum { ORR_METRICS_VLLM, ORR_METRICS_AIPERF } OrrMetricsDefinition;
+extern const char *const orr_metrics_words[]; /* "vllm", "aiperf", NULL */
+
+typedef struct {
+  int definition;
+  double warmup_s;     /* requests that arrive before are not counted */
+  gint64 request_rows; /* of the table serving_request, at most: evenly spaced */
+  gint64 step_rows;    /* of serving_step */
+  double price_per_gpu_hour;
+  double busy_power, idle_power; /* shares of the device's TDP */
+} OrrServingMetricsParams;
+
+typedef enum { ORR_ROUTE_ROUND_ROBIN, ORR_ROUTE_LEAST_REQUESTS } OrrRoute;
+
+typedef struct {
+  OrrEngineParams engine;
+  OrrServingParallel parallel;
+  gint64 replicas;
+  int router;
+  int precision, activations, kv_dtype; /* OrrDtype; kv_dtype ORR_N_DTYPES: as the activations */
+  OrrChoice load;                       /* of orr_arrival_registry */
+  gint64 requests;
+  OrrLengths input, output;
+  gint64 shared_prefix; /* tokens that all prompts begin with */
+  OrrSlo slo;
+  GPtrArray *classes; /* OrrRequestClass*; NULL: one */
+  OrrServingMetricsParams metrics;
+  double most_queue_s; /* a request that waits longer ends the run: the queue diverges; 0: never */
+} OrrServing;
+
+extern const OrrFieldTable orr_serving_table;
+extern const OrrWorkloadKind orr_serving_kind;
+
+/* A request that has ended. */
+typedef struct {
+  guint32 id;
+  guint16 group;
+  gint16 replica;
+  gint32 prompt, output, hit, preemptions;
+  double arrival_s, scheduled_s, first_token_s, end_s;
+  double measured_first_s, measured_end_s; /* 0: not measured */
+} OrrServedRequest;
+
+/* One step of one replica; of a run of equal decodes that was taken at once, each. */
+typedef struct {
+  gint32 replica;
+  double begin_s, end_s;
+  gint32 tokens, chunk, decodes, running, waiting;
+  gint64 used_blocks;
+} OrrServedStep;
+
+/* Gaps between tokens: `n` of them were as long. */
+typedef struct {
+  float gap_s;
+  guint32 n;
+} OrrTokenGap;
+
+typedef struct {
+  gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens, most_running;
+  double busy_s, host_s, comm_s;               /* GPUs computing; waiting for the host; of busy_s, collectives */
+  double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
+} OrrServedReplica;
+
+typedef struct {
+  OrrWork work;      /* first */
+  OrrServing params; /* points into the scenario's: not owned */
+  const OrrWorld *world;
+  gint64 n_blocks, longest;                                                /* of one core; tokens of a request */
+  double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
+  gint64 gpus_a_replica;
+  /* what the run leaves */
+  GArray *requests; /* OrrServedRequest, in order of their end */
+  GArray *steps;    /* OrrServedStep, sampled */
+  GArray *gaps;     /* OrrTokenGap */
+  OrrServedReplica *replicas;
+  double end_s, last_arrival_s;
+  gint64 backlog_at_last_arrival;
+  double area_request_s; /* integral of the number in the system */
+  double trust_s[ORR_HOW_OUTSIDE + 1];
+  gint64 calls; /* of the engine */
+} OrrServingWork;
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * serving_check.c - whether an engine can be what a scenario asks, and how large its cache is.
+ *
+ *   cache = memory * gpu-memory-utilization - reserved - weights - activations(most tokens, most sequences)
+ *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
+ *
+ * of one GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a step of
+ * max-num-batched-tokens tokens.
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "workloads/collectives/collective.h"
+#include "workloads/serving_private.h"
+
+#define D "%" G_GINT64_FORMAT
+
+OrrInferenceShard orr_serving_shard(const OrrServing *params) {
+  return (OrrInferenceShard){.tp = params->parallel.tp,
+                             .weights = (OrrDtype)params->precision,
+                             .activations = (OrrDtype)params->activations,
+                             .kv = (OrrDtype)params->kv_dtype};
+}
+
+static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
+  return params->engine.max_model_len > 0 ? params->engine.max_model_len : model->context;
+}
+
+/* --- memory --- */
+
+typedef struct {
+  double weights, activations, budget, kv_per_token;
+  gint64 blocks;
+} Memory;
+
+static Memory memory_of(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const gint64 pp = params->parallel.pp, stage = (model->layers + pp - 1) / pp;
+  Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
+  for (gint64 first = 0; first < model->layers; first += stage) {
+    const gint64 n = MIN(stage, model->layers - first);
+    const gboolean is_last = first + n >= model->layers;
+    memory.weights = fmax(memory.weights, orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
+    memory.kv_per_token = fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
+  }
+  memory.activations =
+      orr_inference_activation_bytes(model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
+  const double left = memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
+  const double block = memory.kv_per_token * (double)params->engine.block_size;
+  memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks : (gint64)fmax(0, floor(left / block));
+  return memory;
+}
+
+static void check_memory(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
+                         OrrDiags *diags) {
+  const Memory memory = memory_of(params, model, cluster);
+  const double gib = 1 << 30;
+  const double fixed = memory.weights + memory.activations + params->engine.reserved_bytes;
+  const gboolean fits = params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
+  if (!fits)
+    orr_diags_error(diags, place,
+                    "model %s does not fit: a GPU of tp " D " and pp " D " holds %.1f GiB of weights, %.1f of "
+                    "activations and %.1f reserved, of %.1f GiB that %s gives the engine: raise tp or pp, or lower "
+                    "the precision",
+                    model->name, params->parallel.tp, params->parallel.pp, memory.weights / gib,
+                    memory.activations / gib, params->engine.reserved_bytes / gib, memory.budget / gib,
+                    cluster->device.name);
+}
+
+/* --- lengths --- */
+
+/* Distributions without an end are held to what there is room for; what is asked for by number is not. */
+static void check_room(const OrrServing *params, gint64 room, const char *of_what, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  const gint64 prompt = orr_lengths_largest(&params->input), output = orr_lengths_largest(&params->output);
+  if (load && !load->is_trace && prompt < G_MAXINT32 && output < G_MAXINT32 &&
+      prompt + params->shared_prefix + output > room)
+    orr_diags_error(diags, place,
+                    "a request of up to " D " + " D " tokens is longer than the %s of " D " tokens: give input.most or "
+                    "output.most",
+                    prompt + params->shared_prefix, output, of_what, room);
+}
+
+static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (!load || load->is_trace) return;
+  orr_lengths_check(&params->input, "input", place, diags);
+  orr_lengths_check(&params->output, "output", place, diags);
+  check_room(params, longest_request(params, model), "context", place, diags);
+}
+
+static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrArrival *load = (const OrrArrival *)params->load.entry;
+  if (load && load->check) load->check(params->load.params, place, diags);
+}
+
+static void check_engine(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrEngineParams *engine = &params->engine;
+  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
+  if (engine->max_model_len > model->context)
+    orr_diags_error(diags, place, "engine.max-model-len (" D ") is above the context (" D ") of model %s",
+                    engine->max_model_len, model->context, model->name);
+  if (scheduler && !scheduler->without_chunks && engine->max_num_batched_tokens < engine->max_num_seqs)
+    orr_diags_error(diags, place, "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
+                    engine->max_num_batched_tokens, engine->max_num_seqs);
+  if (g_str_equal(engine->all_reduce, "auto") || g_str_equal(engine->all_reduce, "nccl") ||
+      orr_registry_find(&orr_collective_registry, engine->all_reduce))
+    return;
+  g_autofree const char **names = orr_registry_names(&orr_collective_registry);
+  g_autofree char *known = g_strjoinv(", ", (char **)names);
+  orr_diags_error(diags, place, "unknown engine.all-reduce '%s' (allowed: auto, nccl, %s)", engine->all_reduce, known);
+}
+
+void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
+  const OrrServing *params = data;
+  const OrrServingParallel *parallel = &params->parallel;
+  const guint before = orr_diags_n_errors(diags);
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  orr_inference_check(model, &shard, place, diags);
+  if (parallel->pp > model->layers)
+    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s", parallel->pp, model->layers,
+                    model->name);
+  const double gpus =
+      (double)params->replicas * (double)parallel->tp * (double)parallel->pp * (double)parallel->dp_attention;
+  if (gpus > (double)orr_cluster_n_gpus(cluster))
+    orr_diags_error(diags, place,
+                    "replicas * tp * pp * dp-attention = " D " * " D " * " D " * " D
+                    " = %.0f GPUs, but the cluster has " D " in use",
+                    params->replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus,
+                    orr_cluster_n_gpus(cluster));
+  check_engine(params, model, place, diags);
+  check_load(params, place, diags);
+  check_lengths(params, model, place, diags);
+  if (orr_diags_n_errors(diags) == before) check_memory(params, model, cluster, place, diags);
+  if (orr_diags_n_errors(diags) == before)
+    check_room(params, memory_of(params, model, cluster).blocks * params->engine.block_size, "key-value cache", place,
+               diags);
+}
+
+/* --- compilation --- */
+
+static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world) {
+  OrrServingWork *work = g_new0(OrrServingWork, 1);
+  const Memory memory = memory_of(params, world->model, world->cluster);
+  work->work = (OrrWork){.kind = &orr_serving_kind,
+                         .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL : ORR_FIDELITY_FOLDED};
+  work->params = *params;
+  work->world = world;
+  work->gpus_a_replica = params->parallel.tp * params->parallel.pp * params->parallel.dp_attention;
+  work->work.n_gpus = params->replicas * work->gpus_a_replica;
+  work->n_blocks = memory.blocks;
+  work->weight_bytes = memory.weights;
+  work->activation_bytes = memory.activations;
+  work->kv_bytes_per_token = memory.kv_per_token;
+  work->budget_bytes = memory.budget;
+  work->longest = MIN(longest_request(params, world->model), memory.blocks * params->engine.block_size);
+  work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
+  work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
+  work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
+  work->replicas = g_new0(OrrServedReplica, params->replicas);
+  return work;
+}
+
+OrrWork *orr_serving_compile(const void *data, const OrrWorld *world, GError **error) {
+  (void)error;
+  return &work_new(data, world)->work;
+}
+
+void orr_serving_work_free(OrrWork *base) {
+  OrrServingWork *work = (OrrServingWork *)base;
+  g_array_unref(work->requests);
+  g_array_unref(work->steps);
+  g_array_unref(work->gaps);
+  g_free(work->replicas);
+  g_free(work);
+}

@@ -1,0 +1,341 @@
+/*
+ * serving_cost.c - see serving_cost.h.
+ */
+#include "workloads/serving_cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "workloads/collectives/collective.h"
+
+enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24 };
+
+/* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink (custom_all_reduce.py), and
+ * the end of the measured rows. */
+#define CUSTOM_MOST_BYTES (8.0 * 1024 * 1024)
+
+/* What depends on a number of tokens (or sequences) alone. */
+typedef struct {
+  double total_s, comm_s; /* total_s below 0: not asked yet */
+  double by_how[N_HOWS];
+  guint kernels;
+} Piece;
+
+typedef struct {
+  float core_s[LADDER]; /* of one decode core; NAN: not asked yet */
+  guint8 how[LADDER];
+} Ladder;
+
+/* Layers that are alike. */
+typedef struct {
+  guint kind;
+  gint64 n, n_of_largest_stage;
+  OrrInferenceHeads heads;
+  const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
+  GPtrArray *ladders;        /* Ladder* by decodes; NULL elements */
+  GArray *pieces;            /* Piece by tokens */
+} Kind;
+
+struct OrrServingCost {
+  OrrServingCostParams params;
+  Kind *kinds;
+  guint n_kinds;
+  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, sequences */
+  GArray *operators;                     /* scratch */
+  gint64 *gpus;                          /* of a tensor-parallel group */
+  double trust[N_HOWS];
+};
+
+/* --- life --- */
+
+static gint64 layers_of_kind(const OrrModel *model, guint kind, gint64 first, gint64 n) {
+  gint64 count = 0;
+  for (gint64 layer = first; layer < first + n; layer++) count += orr_model_layer_kind(model, layer) == kind;
+  return count;
+}
+
+static void init_kind(OrrServingCost *cost, guint k) {
+  const OrrServingCostParams *params = &cost->params;
+  const OrrModel *model = params->world->model;
+  Kind *kind = &cost->kinds[k];
+  const gint64 stage = (model->layers + params->pp - 1) / params->pp;
+  *kind = (Kind){.kind = k, .n = layers_of_kind(model, k, 0, model->layers)};
+  for (gint64 first = 0; first < model->layers; first += stage)
+    kind->n_of_largest_stage =
+        MAX(kind->n_of_largest_stage, layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
+  kind->heads = orr_inference_heads(model, k, &params->shard);
+  const OrrBatchAttention of = {.dtype = params->shard.activations,
+                                .kv_dtype = params->shard.kv,
+                                .heads = kind->heads.heads,
+                                .kv_heads = kind->heads.kv_heads,
+                                .head_dim = kind->heads.head_dim};
+  kind->batch = orr_cost_batch_find(params->world->cost, &of);
+  kind->ladders = g_ptr_array_new_with_free_func(g_free);
+  kind->pieces = g_array_new(FALSE, TRUE, sizeof(Piece));
+}
+
+/* Collectives that cannot run are told before the first step. */
+static gboolean try_collective(const OrrServingCost *cost, GError **error);
+
+OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
+  OrrServingCost *cost = g_new0(OrrServingCost, 1);
+  cost->params = *params;
+  cost->n_kinds = orr_model_n_layer_kinds(params->world->model);
+  cost->kinds = g_new0(Kind, cost->n_kinds);
+  for (guint k = 0; k < cost->n_kinds; k++) init_kind(cost, k);
+  cost->embedding = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->final_norm = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->head = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  cost->gpus = g_new(gint64, params->shard.tp);
+  for (gint64 i = 0; i < params->shard.tp; i++) cost->gpus[i] = params->first_gpu + i;
+  if (try_collective(cost, error)) return cost;
+  orr_serving_cost_free(cost);
+  return NULL;
+}
+
+void orr_serving_cost_free(OrrServingCost *cost) {
+  if (!cost) return;
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    g_ptr_array_unref(cost->kinds[k].ladders);
+    g_array_unref(cost->kinds[k].pieces);
+  }
+  g_free(cost->kinds);
+  g_array_unref(cost->embedding);
+  g_array_unref(cost->final_norm);
+  g_array_unref(cost->head);
+  g_array_unref(cost->operators);
+  g_free(cost->gpus);
+  g_free(cost);
+}
+
+const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
+
+/* --- collectives --- */
+
+static const OrrCollectiveAlgorithm *choose(const OrrServingCost *cost, const OrrCollectiveContext *context,
+                                            const OrrCollectiveCall *call) {
+  const char *name = cost->params.all_reduce;
+  if (call->op != ORR_ALL_REDUCE || g_str_equal(name, "nccl")) return NULL;
+  const gboolean is_auto = g_str_equal(name, "auto");
+  const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
+      &orr_collective_registry, is_auto ? "custom-vllm" : name);
+  if (!algorithm || !algorithm->library) return algorithm;
+  return call->bytes <= CUSTOM_MOST_BYTES && algorithm->supports(context, call) ? algorithm : NULL;
+}
+
+static OrrCollectivePlan *plan(const OrrServingCost *cost, OrrCollectiveOp op, double bytes, GError **error) {
+  const OrrCollectiveContext context = {.fabric = cost->params.world->fabric, .cost = cost->params.world->cost};
+  const OrrCollectiveCall call = {.op = op, .bytes = bytes, .gpus = cost->gpus, .n = (guint)cost->params.shard.tp};
+  return orr_collective_plan(&context, &call, choose(cost, &context, &call), error);
+}
+
+static OrrCost collective_cost(const OrrServingCost *cost, const OrrOperator *op) {
+  const OrrCollectiveOp kind = op->comm == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE;
+  g_autoptr(OrrCollectivePlan) planned = plan(cost, kind, op->bytes, NULL);
+  return planned ? (OrrCost){planned->predicted_s, planned->how} : (OrrCost){0, ORR_HOW_MODELLED};
+}
+
+static gboolean try_collective(const OrrServingCost *cost, GError **error) {
+  if (cost->params.shard.tp < 2) return TRUE;
+  g_autoptr(OrrCollectivePlan) planned = plan(cost, ORR_ALL_REDUCE, 1 << 20, error);
+  return planned != NULL;
+}
+
+/* --- pieces --- */
+
+static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
+  const OrrCostModel *model = cost->params.world->cost;
+  OrrCost answer;
+  if (op->kind == ORR_OPERATOR_COMM) return collective_cost(cost, op);
+  if (op->kind == ORR_OPERATOR_MEMORY && orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
+    return answer;
+  return orr_cost_operator(model, op);
+}
+
+static void sum_operators(OrrServingCost *cost, Piece *piece) {
+  *piece = (Piece){0};
+  for (guint i = 0; i < cost->operators->len; i++) {
+    const OrrOperator *op = &g_array_index(cost->operators, OrrOperator, i);
+    const OrrCost answer = operator_cost(cost, op);
+    piece->total_s += answer.time_s;
+    piece->by_how[answer.how] += answer.time_s;
+    if (op->kind == ORR_OPERATOR_COMM) piece->comm_s += answer.time_s;
+    piece->kernels++;
+  }
+  g_array_set_size(cost->operators, 0);
+}
+
+static Piece *piece_at(GArray *pieces, gint64 size, gboolean *ret_known) {
+  const guint old = pieces->len;
+  if (size >= (gint64)old) {
+    g_array_set_size(pieces, (guint)size + 1);
+    for (guint i = old; i <= (guint)size; i++) g_array_index(pieces, Piece, i).total_s = -1;
+  }
+  Piece *piece = &g_array_index(pieces, Piece, size);
+  *ret_known = piece->total_s >= 0;
+  return piece;
+}
+
+static const Piece *layer_piece(OrrServingCost *cost, Kind *kind, gint64 tokens) {
+  gboolean known;
+  Piece *piece = piece_at(kind->pieces, tokens, &known);
+  if (known) return piece;
+  orr_inference_layer(cost->params.world->model, kind->kind, &cost->params.shard, tokens, cost->operators);
+  sum_operators(cost, piece);
+  piece->kernels++; /* the attention core */
+  return piece;
+}
+
+typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size, GArray *operators);
+
+static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators decompose, gint64 size) {
+  gboolean known;
+  Piece *piece = piece_at(pieces, size, &known);
+  if (known) return piece;
+  if (size > 0) decompose(cost->params.world->model, &cost->params.shard, size, cost->operators);
+  sum_operators(cost, piece);
+  return piece;
+}
+
+/* --- the attention core --- */
+
+static OrrOperator core_operator(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries,
+                                 gint64 keys) {
+  return orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations, batch, queries, keys,
+                                kind->heads.heads, kind->heads.kv_heads, kind->heads.head_dim, TRUE);
+}
+
+static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries, gint64 keys) {
+  const OrrOperator op = core_operator(cost, kind, batch, queries, keys);
+  return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+}
+
+/* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that there really are. */
+static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind, const OrrStepShape *shape) {
+  const double n = shape->n_chunks, queries = shape->chunk / n;
+  const double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
+  OrrCost answer = ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries), (gint64)ceil(queries + history));
+  const double mean_pairs = n * (ceil(queries) * floor(history) + ceil(queries) * (ceil(queries) + 1) / 2);
+  if (shape->n_chunks > 1 && mean_pairs > 0) {
+    const double floor_s = ask_core(cost, kind, 1, 1, 2).time_s; /* what any core takes */
+    const double ratio = shape->chunk_pairs / mean_pairs;
+    answer.time_s = floor_s + fmax(0, answer.time_s - floor_s) * ratio;
+  }
+  return answer;
+}
+
+static Ladder *ladder_of(Kind *kind, guint decodes) {
+  if (decodes >= kind->ladders->len) g_ptr_array_set_size(kind->ladders, (gint)decodes + 1);
+  if (!kind->ladders->pdata[decodes]) {
+    Ladder *ladder = g_new(Ladder, 1);
+    for (guint i = 0; i < LADDER; i++) ladder->core_s[i] = NAN;
+    kind->ladders->pdata[decodes] = ladder;
+  }
+  return kind->ladders->pdata[decodes];
+}
+
+static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
+
+static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, guint decodes, guint i) {
+  if (isnan(ladder->core_s[i])) {
+    const OrrCost answer = ask_core(cost, kind, decodes, 1, MAX((gint64)rung_keys(i), 2));
+    ladder->core_s[i] = (float)answer.time_s;
+    ladder->how[i] = (guint8)answer.how;
+  }
+  return ladder->core_s[i];
+}
+
+static OrrCost decode_core(OrrServingCost *cost, Kind *kind, guint decodes, double keys_mean) {
+  Ladder *ladder = ladder_of(kind, decodes);
+  guint i = MIN((guint)(RUNGS * log2(fmax(keys_mean, 1))), (guint)LADDER - 2);
+  while (i > 0 && rung_keys(i) > keys_mean) i--;
+  const double low = rung_keys(i), high = rung_keys(i + 1);
+  const double below = rung(cost, kind, ladder, decodes, i);
+  const double share = high > low ? (keys_mean - low) / (high - low) : 0;
+  if (share <= 0) return (OrrCost){below, ladder->how[i]};
+  const double above = rung(cost, kind, ladder, decodes, i + 1);
+  return (OrrCost){below + (above - below) * share, MAX(ladder->how[i], ORR_HOW_INTERPOLATED)};
+}
+
+static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape) {
+  const double n = (double)kind->n, mean = shape->decodes ? shape->key_sum / shape->decodes : 0;
+  if (kind->batch) {
+    const OrrBatchAttention asked = {.chunk = shape->chunk,
+                                     .chunk_keys = shape->chunk > 0 ? shape->chunk_key_sum / shape->chunk : 0,
+                                     .decodes = shape->decodes,
+                                     .keys_mean = mean,
+                                     .keys_least = shape->keys_least,
+                                     .keys_most = shape->keys_most};
+    const OrrCost whole = orr_cost_batch_attention(cost->params.world->cost, kind->batch, &asked);
+    cost->trust[whole.how] += n * whole.time_s;
+    return whole.time_s;
+  }
+  double core_s = 0;
+  if (shape->chunk > 0) {
+    const OrrCost prefill = prefill_core(cost, kind, shape);
+    cost->trust[prefill.how] += n * prefill.time_s;
+    core_s += prefill.time_s;
+  }
+  if (shape->decodes > 0) {
+    const OrrCost decode = decode_core(cost, kind, shape->decodes, mean);
+    cost->trust[decode.how] += n * decode.time_s;
+    core_s += decode.time_s;
+  }
+  return core_s;
+}
+
+/* --- steps --- */
+
+gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens) {
+  if (!cost->params.pads || tokens > cost->params.graph_largest || tokens <= 2) return tokens;
+  if (tokens <= 4) return 4;
+  const gint64 step = tokens <= 256 ? 8 : 16;
+  return MIN((tokens + step - 1) / step * step, cost->params.graph_largest);
+}
+
+static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
+  for (int how = 0; how < N_HOWS; how++) cost->trust[how] += n * piece->by_how[how];
+}
+
+static void add_ends(OrrServingCost *cost, gint64 padded, guint sequences, OrrStepTime *time, guint *kernels) {
+  const Piece *const ends[] = {
+      end_piece(cost, cost->embedding, orr_inference_embedding, padded),
+      end_piece(cost, cost->final_norm, orr_inference_final_norm, padded),
+      end_piece(cost, cost->head, orr_inference_head, sequences),
+  };
+  double last_s = 0; /* of the last stage, which is the busiest */
+  for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+    time->gpu_s += ends[i]->total_s;
+    time->comm_s += ends[i]->comm_s;
+    if (i > 0) last_s += ends[i]->total_s;
+    *kernels += ends[i]->kernels;
+    add_trust(cost, ends[i], 1);
+  }
+  time->stage_s += cost->params.pp > 1 ? last_s : last_s + ends[0]->total_s;
+}
+
+OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
+  OrrStepTime time = {0};
+  const gint64 padded = orr_serving_cost_padded(cost, (gint64)shape->tokens);
+  guint kernels = 0;
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    Kind *kind = &cost->kinds[k];
+    const Piece *piece = layer_piece(cost, kind, padded);
+    const double core_s = add_core(cost, kind, shape), n = (double)kind->n;
+    time.gpu_s += n * (piece->total_s + core_s);
+    time.comm_s += n * piece->comm_s;
+    time.attention_s += n * core_s;
+    time.stage_s += (double)kind->n_of_largest_stage * (piece->total_s + core_s);
+    kernels += (guint)kind->n * piece->kernels;
+    add_trust(cost, piece, n);
+  }
+  add_ends(cost, padded, shape->sequences, &time, &kernels);
+  if (cost->params.is_eager && padded > cost->params.graph_largest) {
+    const double launches_s = kernels * orr_cost_host_launch_s(cost->params.world->cost);
+    time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
+    time.gpu_s = fmax(time.gpu_s, launches_s);
+  }
+  return time;
+}

@@ -1,0 +1,66 @@
+/*
+ * serving_cost.h - how long one step of an engine takes on its GPUs.
+ *
+ * A step is what was scheduled together: `tokens` in all, of which chunks of prompts and one token of each decode. Its
+ * time is
+ *
+ *   sum over layers  t_tokens(padded tokens) + t_core(chunks, decodes)  +  t_ends(padded tokens, sequences)
+ *
+ * t_tokens is remembered for each number of tokens; the core of a decode is remembered on a ladder of mean contexts
+ * (each power of two in 64 rungs) and is linear between two rungs. Invariant: asking does not change answers.
+ */
+#ifndef ORR_SERVING_COST_H
+#define ORR_SERVING_COST_H
+
+#include "calibration/cost_serving.h"
+#include "models/transformer_inference.h"
+#include "workloads/workload.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  double tokens;        /* computed, before padding to a graph's size */
+  double chunk;         /* prompt tokens among them */
+  double chunk_key_sum; /* sum over chunks of c (h + c / 2), h: tokens of its sequence computed before */
+  double chunk_pairs;   /* sum over chunks of query-key pairs: c h + c (c + 1) / 2 */
+  guint n_chunks;
+  guint decodes;
+  double key_sum; /* over decodes, the new token included */
+  double keys_least, keys_most;
+  guint sequences; /* whose logits are needed */
+} OrrStepShape;
+
+typedef struct {
+  double gpu_s;   /* busy with kernels and collectives, all stages in a row */
+  double stage_s; /* of the slowest stage: what pp divides */
+  double comm_s;  /* of gpu_s, tensor-parallel collectives */
+  double attention_s;
+} OrrStepTime;
+
+typedef struct {
+  const OrrWorld *world;
+  OrrInferenceShard shard;
+  gint64 pp;
+  gint64 first_gpu;
+  const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
+  gint64 graph_largest;   /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
+  gboolean is_eager;      /* larger steps are launched kernel by kernel and are no shorter than that takes */
+  gboolean pads;          /* to the graph's sizes */
+} OrrServingCostParams;
+
+typedef struct OrrServingCost OrrServingCost;
+
+/* NULL with ORR_FAULT_DOCUMENT, e.g. a collective that the group cannot run. @world outlives it. */
+OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error);
+void orr_serving_cost_free(OrrServingCost *cost);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
+
+OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
+gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens); /* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
+
+/* Seconds by how they are known, over all steps asked so far: where the answer's trust lies. */
+const double *orr_serving_cost_trust(const OrrServingCost *cost); /* of ORR_HOW_OUTSIDE + 1 */
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * serving_fleet.c - the load meets the replicas: arrivals, routing, and what becomes of each request.
+ *
+ * One arrival that is known in advance is on the calendar at a time; those that follow from the end of another request
+ * are put there when that one ends. Requests live in a pool and are used again when they have ended.
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "workloads/serving_private.h"
+
+typedef struct {
+  OrrFleet fleet; /* first */
+  const OrrArrival *load;
+  gpointer state;
+  OrrRequest *due; /* known in advance, on the calendar; NULL: none */
+  GPtrArray *pool; /* free ones */
+  GPtrArray *all;  /* owns them */
+  OrrRandom lengths, groups;
+  guint32 n_requests;
+  guint turn; /* of the round robin */
+  gint64 in_system;
+  double area_since_s;
+  double shares; /* of the classes, in all */
+} Fleet;
+
+typedef struct {
+  Fleet *fleet;
+  OrrRequest *request;
+} Coming;
+
+/* --- Little's law: the area under the number in the system, kept beside the requests' own times --- */
+
+static void count_area(Fleet *fleet, int change) {
+  const double now_s = orr_engine_now(fleet->fleet.engine);
+  fleet->fleet.work->area_request_s += (double)fleet->in_system * (now_s - fleet->area_since_s);
+  fleet->area_since_s = now_s;
+  fleet->in_system += change;
+}
+
+/* --- requests --- */
+
+static OrrRequest *new_request(Fleet *fleet) {
+  if (fleet->pool->len > 0) return g_ptr_array_steal_index_fast(fleet->pool, fleet->pool->len - 1);
+  OrrRequest *request = g_new(OrrRequest, 1);
+  g_ptr_array_add(fleet->all, request);
+  return request;
+}
+
+static guint draw_group(Fleet *fleet) {
+  const GPtrArray *classes = fleet->fleet.work->params.classes;
+  if (!classes || classes->len < 2) return 0;
+  double place = orr_random_unit(&fleet->groups) * fleet->shares;
+  for (guint i = 0; i + 1 < classes->len; i++) {
+    place -= ((const OrrRequestClass *)classes->pdata[i])->share;
+    if (place < 0) return i;
+  }
+  return classes->len - 1;
+}
+
+/* What the load left open. Lengths without an end of their own are held to what there is room for. */
+static void fill_lengths(Fleet *fleet, OrrRequest *request) {
+  const OrrServing *params = &fleet->fleet.work->params;
+  const gint64 longest = fleet->fleet.work->longest;
+  if (request->prompt == 0) {
+    const gint64 prompt = orr_lengths_draw(&params->input, &fleet->lengths) + params->shared_prefix;
+    request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
+    if (params->shared_prefix > 0) {
+      request->shared = 1;
+      request->shared_tokens = (gint32)MIN(params->shared_prefix, request->prompt);
+    }
+  }
+  if (request->output == 0) {
+    const gint64 output = orr_lengths_draw(&params->output, &fleet->lengths);
+    request->output = (gint32)CLAMP(output, 1, MAX(longest - request->prompt, 1));
+  }
+}
+
+static gboolean is_too_long(Fleet *fleet, const OrrRequest *request) {
+  const OrrServingWork *work = fleet->fleet.work;
+  if ((gint64)request->prompt + request->output <= work->longest) return FALSE;
+  const gint64 cache = work->n_blocks * work->params.engine.block_size;
+  if (!fleet->fleet.error)
+    g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "request %u of %d + %d tokens is longer than %s of %" G_GINT64_FORMAT " tokens", fleet->n_requests + 1,
+                request->prompt, request->output, work->longest == cache ? "the key-value cache" : "the context",
+                work->longest);
+  return TRUE;
+}
+
+static void arrive(void *user);
+
+/* Completes @request, which arrives at request->arrival_s. */
+static void complete(Fleet *fleet, OrrRequest *request) {
+  const GPtrArray *classes = fleet->fleet.work->params.classes;
+  fill_lengths(fleet, request);
+  if (is_too_long(fleet, request)) return;
+  request->id = fleet->n_requests++;
+  request->group = request->client = (guint16)draw_group(fleet);
+  request->scheduled_s = request->first_token_s = request->last_token_s = -1;
+  request->key = classes ? (double)((const OrrRequestClass *)classes->pdata[request->group])->priority : 0;
+}
+
+/* --- arrivals --- */
+
+static void fetch(Fleet *fleet);
+
+static OrrReplica *route(Fleet *fleet) {
+  OrrReplica **replicas = fleet->fleet.replicas;
+  const guint n = (guint)fleet->fleet.work->params.replicas;
+  if (fleet->fleet.work->params.router == ORR_ROUTE_ROUND_ROBIN) return replicas[fleet->turn++ % n];
+  guint best = 0;
+  for (guint i = 1; i < n; i++)
+    if (orr_replica_n_requests(replicas[i]) < orr_replica_n_requests(replicas[best])) best = i;
+  return replicas[best];
+}
+
+static void enter(Fleet *fleet, OrrRequest *request) {
+  OrrServingWork *work = fleet->fleet.work;
+  count_area(fleet, 1);
+  work->last_arrival_s = request->arrival_s;
+  work->backlog_at_last_arrival = fleet->in_system;
+  orr_replica_add(route(fleet), request);
+}
+
+static void arrive(void *user) {
+  Fleet *fleet = user;
+  OrrRequest *request = g_steal_pointer(&fleet->due);
+  if (fleet->fleet.error) return;
+  fetch(fleet);
+  enter(fleet, request);
+}
+
+/* Puts the next request that is known in advance on the calendar. */
+static void fetch(Fleet *fleet) {
+  OrrRequest *request = new_request(fleet);
+  *request = (OrrRequest){0};
+  fleet->fleet.next_arrival_s = G_MAXDOUBLE;
+  if (!fleet->load->next(fleet->state, request)) {
+    g_ptr_array_add(fleet->pool, request);
+    return;
+  }
+  complete(fleet, request);
+  if (fleet->fleet.error) return;
+  fleet->due = request;
+  fleet->fleet.next_arrival_s = request->arrival_s;
+  orr_engine_at(fleet->fleet.engine, fmax(request->arrival_s, orr_engine_now(fleet->fleet.engine)), arrive, fleet);
+}
+
+static void follow(void *user) {
+  Coming *coming = user;
+  if (!coming->fleet->fleet.error) enter(coming->fleet, coming->request);
+  g_free(coming);
+}
+
+static void check_queue(Fleet *fleet, const OrrRequest *request) {
+  const double limit_s = fleet->fleet.work->params.most_queue_s, waited_s = request->scheduled_s - request->arrival_s;
+  if (limit_s <= 0 || waited_s <= limit_s || fleet->fleet.error) return;
+  g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_STUCK,
+              "the queue diverges: request %u waited %.3g s for its first step (longest-queue: %.3g s); %u requests "
+              "had ended by then, %" G_GINT64_FORMAT " were in the system",
+              request->id + 1, waited_s, limit_s, fleet->fleet.work->requests->len, fleet->in_system);
+}
+
+static void ended(OrrFleet *base, OrrRequest *request) {
+  Fleet *fleet = (Fleet *)base;
+  const double now_s = orr_engine_now(base->engine);
+  const OrrServedRequest row = {.id = request->id,
+                                .group = request->group,
+                                .replica = (gint16)request->replica,
+                                .prompt = request->prompt,
+                                .output = request->output,
+                                .hit = request->hit,
+                                .preemptions = request->preemptions,
+                                .arrival_s = request->arrival_s,
+                                .scheduled_s = request->scheduled_s,
+                                .first_token_s = request->first_token_s,
+                                .end_s = request->last_token_s,
+                                .measured_first_s = request->measured_first_s,
+                                .measured_end_s = request->measured_end_s};
+  g_array_append_val(base->work->requests, row);
+  count_area(fleet, -1);
+  check_queue(fleet, request);
+  OrrRequest next = {0};
+  const gboolean has_next = fleet->load->after && fleet->load->after(fleet->state, request, now_s, &next);
+  g_ptr_array_add(fleet->pool, request);
+  if (!has_next) return;
+  OrrRequest *follower = new_request(fleet);
+  *follower = next;
+  complete(fleet, follower);
+  if (base->error) return;
+  Coming *coming = g_new(Coming, 1);
+  *coming = (Coming){fleet, follower};
+  orr_engine_at(base->engine, fmax(follower->arrival_s, now_s), follow, coming);
+}
+
+/* --- the run --- */
+
+/* An objective below what an empty engine needs can be met by nobody. */
+static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *whose, GError **error) {
+  const double token_s = fleet->work->params.engine.host.token_s;
+  const OrrStepShape prompt = {
+      .tokens = 1, .chunk = 1, .chunk_key_sum = 0.5, .chunk_pairs = 1, .n_chunks = 1, .sequences = 1};
+  const OrrStepShape decode = {
+      .tokens = 1, .decodes = 1, .key_sum = 2, .keys_least = 2, .keys_most = 2, .sequences = 1};
+  const double first_s = orr_serving_cost_step(fleet->cost, &prompt).gpu_s + token_s;
+  const double next_s = orr_serving_cost_step(fleet->cost, &decode).gpu_s;
+  const struct {
+    const char *name;
+    double asked_s, least_s;
+  } all[] = {{"ttft", slo->ttft_s, first_s}, {"tpot", slo->tpot_s, next_s}, {"e2e", slo->e2e_s, first_s}};
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+    if (all[i].asked_s <= 0 || all[i].asked_s >= all[i].least_s) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "slo%s%s: %s of %.3g ms can be met by nothing: one token alone on an empty engine takes %.3g ms",
+                *whose ? " of class " : "", whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean check_objectives(const OrrFleet *fleet, GError **error) {
+  const OrrServing *params = &fleet->work->params;
+  if (!check_slo(fleet, &params->slo, "", error)) return FALSE;
+  for (guint i = 0; params->classes && i < params->classes->len; i++) {
+    const OrrRequestClass *one = params->classes->pdata[i];
+    if (!check_slo(fleet, &one->slo, one->name, error)) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean open_fleet(Fleet *fleet, GError **error) {
+  OrrServingWork *work = fleet->fleet.work;
+  const OrrServing *params = &work->params;
+  const OrrServingCostParams cost = {.world = work->world,
+                                     .shard = orr_serving_shard(params),
+                                     .pp = params->parallel.pp,
+                                     .all_reduce = params->engine.all_reduce,
+                                     .graph_largest = params->engine.graph_largest,
+                                     .is_eager = params->engine.eager,
+                                     .pads = params->engine.graph_padding};
+  const OrrArrivalContext context = {.requests = params->requests,
+                                     .input = &params->input,
+                                     .output = &params->output,
+                                     .seed = (guint64)work->world->seed,
+                                     .folder = work->world->folder};
+  if (!(fleet->fleet.cost = orr_serving_cost_new(&cost, error))) return FALSE;
+  if (!check_objectives(&fleet->fleet, error)) return FALSE;
+  fleet->load = (const OrrArrival *)params->load.entry;
+  if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
+  fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
+  for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
+  for (guint i = 0; params->classes && i < params->classes->len; i++)
+    fleet->shares += ((const OrrRequestClass *)params->classes->pdata[i])->share;
+  return TRUE;
+}
+
+static void clear_request(gpointer data) {
+  OrrRequest *request = data;
+  g_free(request->block_ids);
+  g_free(request);
+}
+
+static gboolean close_books(Fleet *fleet, GError **error) {
+  OrrServingWork *work = fleet->fleet.work;
+  if (fleet->fleet.error) {
+    g_propagate_error(error, g_steal_pointer(&fleet->fleet.error));
+    return FALSE;
+  }
+  for (gint64 i = 0; i < work->params.replicas; i++)
+    if (!orr_replica_close(fleet->fleet.replicas[i], error)) return FALSE;
+  count_area(fleet, 0);
+  work->end_s = orr_engine_now(fleet->fleet.engine);
+  work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) work->trust_s[how] = orr_serving_cost_trust(fleet->fleet.cost)[how];
+  return TRUE;
+}
+
+static void clear_fleet(Fleet *fleet) {
+  for (gint64 i = 0; fleet->fleet.replicas && i < fleet->fleet.work->params.replicas; i++)
+    orr_replica_free(fleet->fleet.replicas[i]);
+  g_free(fleet->fleet.replicas);
+  g_ptr_array_unref(fleet->pool);
+  g_ptr_array_unref(fleet->all);
+  if (fleet->state) fleet->load->close(fleet->state);
+  orr_serving_cost_free(fleet->fleet.cost);
+  g_clear_error(&fleet->fleet.error);
+}
+
+gboolean orr_serving_run(OrrWork *base, OrrEngine *engine, GError **error) {
+  OrrServingWork *work = (OrrServingWork *)base;
+  const guint64 seed = (guint64)work->world->seed;
+  Fleet fleet = {.fleet = {.work = work, .engine = engine, .ended = ended, .step_stride = 1},
+                 .pool = g_ptr_array_new(),
+                 .all = g_ptr_array_new_with_free_func(clear_request),
+                 .lengths = orr_random_stream(seed, "lengths"),
+                 .groups = orr_random_stream(seed, "classes")};
+  gboolean ok = open_fleet(&fleet, error);
+  if (ok) {
+    fetch(&fleet);
+    ok = orr_engine_run(engine, error) && close_books(&fleet, error);
+  }
+  clear_fleet(&fleet);
+  return ok;
+}

@@ -1,0 +1,52 @@
+/*
+ * serving_kv.h - the paged key-value cache of one engine core, and what of it can be used again.
+ *
+ * Memory is n blocks of block_size tokens. A request holds whole blocks; a block is held by all requests that share it.
+ * Without prefix caching only numbers are kept. With it a full block is named by its content (the hash chain of vLLM,
+ * the path in SGLang's radix tree: both name all tokens up to its end) and, once nobody holds it, stays until its room
+ * is needed, least recently used first and the tail of a prompt before its head, so that no block outlives the ones
+ * before it.
+ *
+ * Invariant: free + held = n, where held counts a shared block once; orr_kv_check says whether it is so.
+ */
+#ifndef ORR_SERVING_KV_H
+#define ORR_SERVING_KV_H
+
+#include "workloads/serving_request.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_PREFIX_NONE, ORR_PREFIX_BLOCK_HASH, ORR_PREFIX_RADIX } OrrPrefixCaching;
+extern const char *const orr_prefix_words[]; /* "none", "block-hash", "radix", NULL */
+
+typedef struct OrrKv OrrKv;
+
+OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching);
+void orr_kv_free(OrrKv *kv);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrKv, orr_kv_free)
+
+gint64 orr_kv_n_blocks(const OrrKv *kv);
+gint64 orr_kv_n_free(const OrrKv *kv); /* reusable ones included */
+gint64 orr_kv_block_size(const OrrKv *kv);
+gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens); /* how many @tokens take */
+
+/* Tokens of the prompt that are in the cache: whole blocks, and never the whole prompt, whose last token must be
+ * computed for its logits. Touches nothing. */
+gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request);
+/* What @request would need beyond what it holds and shares for its first @tokens, of which @hit are shared. */
+gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, gint64 hit);
+
+/* Takes the first @hit tokens, as looked up, from the cache; sets computed and hit. */
+void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
+/* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
+gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
+/* Names blocks that @request has filled since @computed_before. */
+void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before);
+void orr_kv_release(OrrKv *kv, OrrRequest *request);
+
+gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
+gboolean orr_kv_check(const OrrKv *kv);   /* O(1) where there is no cache, else O(blocks) */
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,453 @@
+/*
+ * serving_replica.c - one engine on the clock: steps, one after another, or (pp > 1) as many under way as stages.
+ *
+ *   pp = 1    plan at t, run to t + d, finish, plan again
+ *   pp > 1    a batch takes pp stage times; the next one may begin a stage time after it, with other requests
+ *
+ * Steps that are alike are taken at once. While every running request decodes, nobody waits, the cache has room and no
+ * request ends, a step differs from the one before in context lengths alone: up to the first of these (and to the next
+ * arrival that is known) the ends of all steps are worked out together, and the requests are brought forward in one go.
+ * An arrival in between cuts the run of steps at the first end that is not before it. The answer is that of single
+ * steps, to the last bit (tests/workloads/test_serving.c); `fidelity: full` takes single steps.
+ */
+#include <math.h>
+
+#include "sim/base/fault.h"
+#include "workloads/serving_private.h"
+
+enum { LONGEST_RUN = 1024 };
+
+typedef struct {
+  OrrReplica *replica;
+  GPtrArray *requests;
+  double end_s;
+} InFlight;
+
+/* Where the time of a step goes: counted when it has been, since a run of steps may be cut. */
+typedef struct {
+  double end_s, gpu_s, comm_s, wait_s;
+  gint64 tokens;
+} Step;
+
+struct OrrReplica {
+  OrrFleet *fleet;
+  gint index;
+  OrrCore *cores;
+  guint n_cores;
+  OrrServedReplica *books;
+  double step_end_s;    /* of the run of steps under way; G_MAXDOUBLE: idle */
+  double begin_s;       /* of its first step */
+  GArray *ends;         /* of Step: its steps */
+  GArray *new_blocks;   /* of gint64: taken by each after the first */
+  gboolean is_run;      /* of alike decodes */
+  gboolean is_planning; /* pp > 1: a plan is due at plan_s */
+  double plan_s, stage_free_s, last_done_s;
+  guint n_in_flight;
+  gint64 used_blocks;
+  gint64 n_requests;
+};
+
+/* --- life --- */
+
+OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
+  const OrrServingWork *work = fleet->work;
+  const OrrEngineParams *engine = &work->params.engine;
+  OrrReplica *replica = g_new0(OrrReplica, 1);
+  const OrrCoreLimits limits = {
+      .max_sequences = engine->max_num_seqs,
+      .max_batched_tokens = engine->max_num_batched_tokens,
+      .watermark_blocks = (gint64)ceil(engine->watermark * (double)work->n_blocks),
+      .reserve_prompt = engine->reserve_prompt,
+      .preemption = (OrrPreemption)engine->preemption,
+  };
+  *replica = (OrrReplica){.fleet = fleet,
+                          .index = index,
+                          .n_cores = (guint)work->params.parallel.dp_attention,
+                          .books = &fleet->work->replicas[index],
+                          .step_end_s = G_MAXDOUBLE,
+                          .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
+                          .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
+  replica->cores = g_new0(OrrCore, replica->n_cores);
+  const guint n_clients = work->params.classes ? work->params.classes->len : 1;
+  for (guint i = 0; i < replica->n_cores; i++)
+    orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
+                  n_clients, orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching));
+  return replica;
+}
+
+void orr_replica_free(OrrReplica *replica) {
+  if (!replica) return;
+  for (guint i = 0; i < replica->n_cores; i++) orr_core_clear(&replica->cores[i]);
+  g_free(replica->cores);
+  g_array_unref(replica->ends);
+  g_array_unref(replica->new_blocks);
+  g_free(replica);
+}
+
+gint64 orr_replica_n_requests(const OrrReplica *replica) { return replica->n_requests; }
+
+static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
+  if (!fleet->error) g_set_error_literal(&fleet->error, ORR_FAULT, code, message);
+}
+
+/* --- what a step takes --- */
+
+static double host_seconds(const OrrReplica *replica, guint sequences) {
+  const OrrServingHost *host = &replica->fleet->work->params.engine.host;
+  return host->step_s + host->sequence_s * sequences;
+}
+
+/* GPUs and host, one after the other or beside each other. */
+static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape, double extra_s) {
+  const OrrStepTime time = orr_serving_cost_step(replica->fleet->cost, shape);
+  const double host_s = host_seconds(replica, shape->sequences), gpu_s = time.gpu_s + extra_s;
+  const double step_s = replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
+  return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
+}
+
+static double end_of(const OrrReplica *replica, guint k) { return g_array_index(replica->ends, Step, k).end_s; }
+
+static void count_work(OrrReplica *replica) {
+  for (guint k = 0; k < replica->ends->len; k++) {
+    const Step *step = &g_array_index(replica->ends, Step, k);
+    replica->books->busy_s += step->gpu_s;
+    replica->books->comm_s += step->comm_s;
+    replica->books->host_s += step->wait_s;
+    replica->books->tokens += step->tokens;
+  }
+}
+
+static double swap_seconds(const OrrReplica *replica, const OrrCore *core) {
+  if (core->swapped_tokens == 0) return 0;
+  const OrrCluster *cluster = replica->fleet->work->world->cluster;
+  const double link = cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
+                                                              : cluster->device.host_link_bytes_per_s;
+  return (double)core->swapped_tokens * replica->fleet->work->kv_bytes_per_token / link;
+}
+
+/* --- books --- */
+
+static gint64 held_blocks(const OrrReplica *replica) {
+  gint64 sum = 0;
+  for (guint i = 0; i < replica->n_cores; i++)
+    sum += orr_kv_n_blocks(replica->cores[i].kv) - orr_kv_n_free(replica->cores[i].kv);
+  return sum;
+}
+
+static void note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape) {
+  OrrFleet *fleet = replica->fleet;
+  guint running = 0, waiting = 0;
+  for (guint i = 0; i < replica->n_cores; i++) {
+    running += replica->cores[i].running->len;
+    waiting += replica->cores[i].n_waiting;
+  }
+  replica->books->steps++;
+  replica->books->used_block_s += (double)replica->used_blocks * (end_s - begin_s);
+  replica->books->running_s += (double)running * (end_s - begin_s);
+  replica->books->peak_blocks = fmax(replica->books->peak_blocks, (double)replica->used_blocks);
+  replica->books->most_running = MAX(replica->books->most_running, (gint64)running);
+  const gint64 wanted = fleet->work->params.metrics.step_rows;
+  if (wanted == 0 || fleet->seen_steps++ % fleet->step_stride != 0) return;
+  const OrrServedStep row = {.replica = replica->index,
+                             .begin_s = begin_s,
+                             .end_s = end_s,
+                             .tokens = (gint32)shape->tokens,
+                             .chunk = (gint32)shape->chunk,
+                             .decodes = (gint32)shape->decodes,
+                             .running = (gint32)running,
+                             .waiting = (gint32)waiting,
+                             .used_blocks = replica->used_blocks};
+  GArray *steps = fleet->work->steps;
+  g_array_append_val(steps, row);
+  if ((gint64)steps->len < 2 * wanted) return;
+  for (guint i = 0; 2 * i < steps->len; i++) /* every other one is left: rows stay evenly spaced */
+    g_array_index(steps, OrrServedStep, i) = g_array_index(steps, OrrServedStep, 2 * i);
+  g_array_set_size(steps, (steps->len + 1) / 2);
+  fleet->step_stride *= 2;
+}
+
+static void note_gaps(OrrFleet *fleet, double gap_s, guint n) {
+  GArray *gaps = fleet->work->gaps;
+  OrrTokenGap *last = gaps->len > 0 ? &g_array_index(gaps, OrrTokenGap, gaps->len - 1) : NULL;
+  if (last && last->gap_s == (float)gap_s) {
+    last->n += n;
+    return;
+  }
+  const OrrTokenGap row = {(float)gap_s, n};
+  g_array_append_val(gaps, row);
+}
+
+static void on_token(OrrRequest *request, void *user) {
+  OrrReplica *replica = user;
+  if (request->generated > 1)
+    note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
+}
+
+static void on_finish(OrrRequest *request, void *user) {
+  OrrReplica *replica = user;
+  replica->n_requests--;
+  replica->books->requests++;
+  replica->fleet->ended(replica->fleet, request);
+}
+
+/* --- runs of alike steps --- */
+
+/* How many steps may be taken at once from the batch that was planned: 1 where they are not alike. */
+static guint run_length(const OrrReplica *replica) {
+  const OrrCore *core = &replica->cores[0];
+  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->n_cores > 1 || core->n_waiting > 0 ||
+      core->has_preempted || core->shape.chunk > 0 || core->padding > 0 || core->batch->len != core->running->len)
+    return 1;
+  gint64 steps = LONGEST_RUN;
+  for (guint i = 0; i < core->batch->len; i++) {
+    const OrrRequest *request = core->batch->pdata[i];
+    steps = MIN(steps, (gint64)request->output - request->generated);
+  }
+  return (guint)MAX(steps, 1);
+}
+
+/* Blocks that each step of a run takes beyond those of the batch itself; shortens the run to what there is room for. */
+static guint plan_blocks(OrrReplica *replica, guint steps) {
+  const OrrCore *core = &replica->cores[0];
+  const gint64 size = orr_kv_block_size(core->kv);
+  g_array_set_size(replica->new_blocks, steps);
+  for (guint k = 0; k < steps; k++) g_array_index(replica->new_blocks, gint64, k) = 0;
+  for (guint i = 0; i < core->batch->len; i++) {
+    const OrrRequest *request = core->batch->pdata[i];
+    const gint64 room = (gint64)request->blocks * size; /* step k computes token computed + k + 1 */
+    for (gint64 k = room - request->computed; k < (gint64)steps; k += size)
+      g_array_index(replica->new_blocks, gint64, MAX(k, 0))++;
+  }
+  gint64 left = orr_kv_n_free(core->kv);
+  for (guint k = 1; k < steps; k++) {
+    left -= g_array_index(replica->new_blocks, gint64, k);
+    if (left < 0) return k;
+  }
+  return steps;
+}
+
+static void plan_run(OrrReplica *replica, guint steps) {
+  OrrCore *core = &replica->cores[0];
+  OrrFleet *fleet = replica->fleet;
+  const guint n = core->batch->len;
+  if (steps > 1) steps = plan_blocks(replica, steps);
+  double end_s = replica->begin_s;
+  g_array_set_size(replica->ends, 0);
+  for (guint k = 0; k < steps; k++) {
+    if (k > 0 && end_s >= fleet->next_arrival_s) break;
+    OrrStepShape shape = core->shape;
+    shape.key_sum += (double)n * k;
+    shape.keys_least += k;
+    shape.keys_most += k;
+    const Step step = step_from(replica, end_s, &shape, k == 0 ? swap_seconds(replica, core) : 0);
+    g_array_append_val(replica->ends, step);
+    end_s = step.end_s;
+  }
+  replica->is_run = replica->ends->len > 1;
+}
+
+/* All but the last step of a run: requests are brought forward to where the last step begins. */
+static void take_run(OrrReplica *replica) {
+  OrrCore *core = &replica->cores[0];
+  const guint before_last = replica->ends->len - 1;
+  double begin_s = replica->begin_s;
+  for (guint k = 0; k < before_last; k++) {
+    const double end_s = end_of(replica, k);
+    OrrStepShape shape = core->shape;
+    if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
+    note_step(replica, begin_s, end_s, &shape);
+    if (k > 0) note_gaps(replica->fleet, end_s - begin_s, core->batch->len);
+    begin_s = end_s;
+  }
+  const double first_end_s = end_of(replica, 0);
+  for (guint i = 0; i < core->batch->len; i++) {
+    OrrRequest *request = core->batch->pdata[i];
+    const gint32 computed = request->computed;
+    note_gaps(replica->fleet, first_end_s - request->last_token_s, 1);
+    orr_kv_grow(core->kv, request, computed + before_last + 1);
+    request->computed += (gint32)before_last;
+    request->generated += (gint32)before_last;
+    request->last_token_s = begin_s;
+    orr_kv_publish(core->kv, request, computed);
+  }
+  if (core->n_queues > 1)
+    for (guint i = 0; i < core->batch->len; i++)
+      core->served[((const OrrRequest *)core->batch->pdata[i])->client % core->n_queues] += 2.0 * before_last;
+  replica->begin_s = begin_s;
+}
+
+/* --- one step --- */
+
+static void plan(OrrReplica *replica);
+
+static gboolean check_blocks(OrrReplica *replica) {
+  for (guint i = 0; i < replica->n_cores; i++) {
+    const OrrCore *core = &replica->cores[i];
+    if (core->running->len == 0 && orr_kv_n_free(core->kv) != orr_kv_n_blocks(core->kv)) return FALSE;
+    if (orr_kv_n_free(core->kv) < 0 || orr_kv_n_free(core->kv) > orr_kv_n_blocks(core->kv)) return FALSE;
+  }
+  return TRUE;
+}
+
+static void step_ends(void *user) {
+  OrrReplica *replica = user;
+  OrrFleet *fleet = replica->fleet;
+  const double now_s = orr_engine_now(fleet->engine);
+  if (fleet->error || now_s != replica->step_end_s) return; /* the run was cut since this call was made */
+  count_work(replica);
+  if (replica->ends->len > 1) take_run(replica);
+  replica->used_blocks = held_blocks(replica);
+  OrrStepShape shape = {0};
+  for (guint i = 0; i < replica->n_cores; i++) {
+    shape.tokens += replica->cores[i].shape.tokens;
+    shape.chunk += replica->cores[i].shape.chunk;
+    shape.decodes += replica->cores[i].shape.decodes;
+  }
+  note_step(replica, replica->begin_s, now_s, &shape);
+  replica->step_end_s = G_MAXDOUBLE;
+  for (guint i = 0; i < replica->n_cores; i++) {
+    OrrCore *core = &replica->cores[i];
+    orr_core_finish_step(core, core->batch, now_s, on_token, on_finish, replica);
+  }
+  if (!check_blocks(replica)) fail(fleet, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");
+  plan(replica);
+}
+
+/* All cores step together, as long as the slowest; a core without a batch waits. */
+static void begin_step(OrrReplica *replica, double now_s) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
+  if (!any) return;
+  replica->begin_s = now_s;
+  replica->used_blocks = held_blocks(replica);
+  if (replica->n_cores == 1) {
+    plan_run(replica, run_length(replica));
+  } else {
+    Step longest = {now_s};
+    gint64 tokens = 0;
+    for (guint i = 0; i < replica->n_cores; i++) {
+      OrrCore *core = &replica->cores[i];
+      if (core->batch->len == 0) continue;
+      const Step step = step_from(replica, now_s, &core->shape, swap_seconds(replica, core));
+      tokens += step.tokens;
+      if (step.end_s >= longest.end_s) longest = step;
+    }
+    longest.tokens = tokens;
+    g_array_set_size(replica->ends, 0);
+    g_array_append_val(replica->ends, longest);
+    replica->is_run = FALSE;
+  }
+  replica->step_end_s = end_of(replica, replica->ends->len - 1);
+  orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
+}
+
+/* --- pipelines --- */
+
+static void batch_ends(void *user) {
+  InFlight *flight = user;
+  OrrReplica *replica = flight->replica;
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  if (!replica->fleet->error) {
+    for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = FALSE;
+    orr_core_finish_step(&replica->cores[0], flight->requests, now_s, on_token, on_finish, replica);
+    replica->n_in_flight--;
+    plan(replica);
+  }
+  g_ptr_array_unref(flight->requests);
+  g_free(flight);
+}
+
+static void stage_is_free(void *user) {
+  OrrReplica *replica = user;
+  replica->is_planning = FALSE;
+  if (!replica->fleet->error) plan(replica);
+}
+
+/* Stages of one batch follow each other; batches do not overtake: done = max(before + stage, begin + pp * stage). */
+static void begin_batch(OrrReplica *replica, double now_s) {
+  OrrCore *core = &replica->cores[0];
+  const gint64 pp = replica->fleet->work->params.parallel.pp;
+  if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return;
+  const OrrStepTime time = orr_serving_cost_step(replica->fleet->cost, &core->shape);
+  const double host_s = host_seconds(replica, core->shape.sequences);
+  const gboolean async = replica->fleet->work->params.engine.host.async;
+  const double stage_s = (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + swap_seconds(replica, core);
+  InFlight *flight = g_new(InFlight, 1);
+  *flight = (InFlight){replica, g_ptr_array_copy(core->batch, NULL, NULL),
+                       fmax(replica->last_done_s + stage_s, now_s + (double)pp * stage_s)};
+  for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = TRUE;
+  replica->books->busy_s += time.gpu_s / (double)pp;
+  replica->books->comm_s += time.comm_s / (double)pp;
+  replica->books->host_s += stage_s - time.stage_s;
+  replica->books->tokens += (gint64)core->shape.tokens;
+  replica->used_blocks = held_blocks(replica);
+  note_step(replica, now_s, now_s + stage_s, &core->shape);
+  replica->last_done_s = flight->end_s;
+  replica->stage_free_s = now_s + stage_s;
+  replica->n_in_flight++;
+  orr_engine_at(replica->fleet->engine, flight->end_s, batch_ends, flight);
+  replica->is_planning = TRUE;
+  orr_engine_at(replica->fleet->engine, replica->stage_free_s, stage_is_free, replica);
+}
+
+/* What can begin now, begins. */
+static void plan(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  if (replica->fleet->error) return;
+  if (replica->fleet->work->params.parallel.pp > 1) {
+    if (!replica->is_planning) begin_batch(replica, now_s);
+  } else if (replica->step_end_s == G_MAXDOUBLE) {
+    begin_step(replica, now_s);
+  }
+}
+
+/* --- requests --- */
+
+static OrrCore *least_loaded(OrrReplica *replica) {
+  OrrCore *best = &replica->cores[0];
+  for (guint i = 1; i < replica->n_cores; i++) {
+    OrrCore *core = &replica->cores[i];
+    if (core->n_waiting + core->running->len < best->n_waiting + best->running->len) best = core;
+  }
+  return best;
+}
+
+/* The run of steps ends where the newcomer can join. */
+static void cut_run(OrrReplica *replica, double now_s) {
+  guint keep = 1;
+  while (keep < replica->ends->len && end_of(replica, keep - 1) < now_s) keep++;
+  if (keep >= replica->ends->len) return;
+  g_array_set_size(replica->ends, keep);
+  replica->step_end_s = end_of(replica, keep - 1);
+  orr_engine_at(replica->fleet->engine, fmax(replica->step_end_s, now_s), step_ends, replica);
+}
+
+void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  request->replica = replica->index;
+  replica->n_requests++;
+  orr_core_add(least_loaded(replica), request);
+  if (replica->step_end_s != G_MAXDOUBLE && replica->is_run)
+    cut_run(replica, now_s);
+  else
+    plan(replica);
+}
+
+gboolean orr_replica_close(OrrReplica *replica, GError **error) {
+  for (guint i = 0; i < replica->n_cores; i++) {
+    const OrrCore *core = &replica->cores[i];
+    replica->books->preemptions += core->preemptions;
+    replica->books->hit_tokens += core->hit_tokens;
+    replica->books->looked_up_tokens += core->looked_up_tokens;
+    replica->books->evicted_blocks += orr_kv_n_evicted(core->kv);
+    if (!orr_kv_check(core->kv)) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");
+      return FALSE;
+    }
+  }
+  if (replica->n_requests == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+              "replica %d: %" G_GINT64_FORMAT " requests wait for ever: none of them finds room in the key-value cache",
+              replica->index, replica->n_requests);
+  return FALSE;
+}
