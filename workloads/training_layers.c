@@ -113,7 +113,23 @@ static gboolean plan_lanes(OrrTrainingPlan *plan, const OrrJob *job, const OrrTr
 }
 
 /* Whether a group's links also carry its lane's pipeline transfers, or gradients beside its backward. */
+/* Other jobs may load what is not a GPU's own: links of switches, and of network cards that GPUs share. */
+static gboolean is_private(const OrrTrainingPlan *plan, const OrrJob *job, const OrrWire *wire) {
+  for (guint p = 0; p < wire->n_phases; p++) {
+    guint n = 0;
+    if (wire->phases[p].path == ORR_NO_PATH) continue;
+    const OrrLinkUse *uses = orr_program_path_uses(plan->wires.program, wire->phases[p].path, &n);
+    for (guint i = 0; i < n; i++) {
+      const char *kind =
+          orr_fabric_link_kind(job->world->fabric, g_array_index(plan->wires.links, guint32, uses[i].link));
+      if (!g_str_equal(kind, "scale-up") && !g_str_equal(kind, "host")) return FALSE;
+    }
+  }
+  return TRUE;
+}
+
 static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint class, const OrrWire *wire) {
+  if (job->world->is_shared && !is_private(plan, job, wire)) return FALSE;
   for (gint64 s = 0; s < 2 * job->pp; s++)
     if (orr_wires_meet(&plan->wires, wire, &plan->transfers[class * job->pp * 2 + s])) return FALSE;
   if (!job->params->data_parallel.overlap) return TRUE;

@@ -35,6 +35,7 @@ typedef struct {
   OrrOnMissing on_missing;
   gint64 seed;
   const char *folder; /* of the shipped library, where traces may lie; NULL: none */
+  gboolean is_shared; /* other jobs use the same fabric: nobody has a switch's link to itself */
 } OrrWorld;
 
 /* Where time goes. The order is that of reports. */

@@ -11,6 +11,7 @@
 #include "sim/cli/documents.h"
 #include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
+#include "topologies/job_placement.h"
 #include "workloads/arrivals/arrival.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
@@ -21,6 +22,8 @@ const OrrShelf orr_shelves[] = {
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
+    {"job-placements", "job-placement", "which GPUs a job gets on a machine that it shares", NULL,
+     &orr_job_placement_registry},
     {"loads", "load", "loads of serving", NULL, &orr_arrival_registry},
     {"microkernels", "microkernel", "what orrery calibrate can measure", NULL, &orr_measure_registry},
     {"models", "model", "transformers", "model", NULL},

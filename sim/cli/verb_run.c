@@ -9,6 +9,7 @@
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/run_jobs.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
 #include "sim/run/kinds.h"
@@ -139,6 +140,21 @@ static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gb
   return outcome;
 }
 
+static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char *file, OrrStore *store,
+                    const char *path, GError **error) {
+  if (trace) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace is of one workload; a scenario of jobs stores spans by job");
+    return 2;
+  }
+  const OrrRunJobs how = {.file = file,
+                          .store = store,
+                          .database = path,
+                          .as_json = as_json,
+                          .keep_spans = store && !g_str_equal(spans, "none"),
+                          .many_spans = g_str_equal(spans, "auto") ? MANY_SPANS : 0};
+  return orr_run_jobs(library, scenario, &how, error);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
@@ -151,6 +167,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!scenario) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
+  if (orr_scenario_has_jobs(scenario)) return run_jobs(library, scenario, args[0], store, path, error);
   g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;

@@ -162,6 +162,8 @@ guint orr_program_n_lanes(const OrrProgram *program) { return program->lanes->le
 
 guint orr_program_n_streams(const OrrProgram *program) { return program->streams->len; }
 
+guint orr_program_n_labels(const OrrProgram *program) { return program->labels->len; }
+
 guint orr_program_n_comms(const OrrProgram *program) { return program->comms->len; }
 
 guint orr_program_n_links(const OrrProgram *program) { return program->links->len; }

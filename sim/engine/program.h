@@ -86,6 +86,7 @@ gboolean orr_program_uncontended(const OrrProgram *program);
 /* Looking. */
 guint orr_program_n_lanes(const OrrProgram *program);
 guint orr_program_n_streams(const OrrProgram *program);
+guint orr_program_n_labels(const OrrProgram *program);
 guint orr_program_n_comms(const OrrProgram *program);
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */

@@ -200,6 +200,22 @@ const OrrFieldTable orr_link_time_table =
     ORR_FIELD_TABLE("link_time", "One row for each of the busiest links and each of 200 equal parts of the run; written with spans.",
                     OrrLinkTimeRow, link_time_fields);
 
+static const OrrField job_fields[] = {
+    COLUMN(OrrJobRow, "job", ORR_FIELD_TEXT, job, ORR_UNIT_NONE, "Its name."),
+    COLUMN(OrrJobRow, "first-run", ORR_FIELD_INT, first_run, ORR_UNIT_NONE,
+           "The run of the first job that it shared the machine with; 0: this is the first."),
+    COLUMN(OrrJobRow, "n-gpus", ORR_FIELD_INT, n_gpus, ORR_UNIT_NONE, "GPUs it had."),
+    COLUMN(OrrJobRow, "gpus", ORR_FIELD_TEXT, gpus, ORR_UNIT_NONE, "Which of the machine's, in the order of its ranks."),
+    COLUMN(OrrJobRow, "start-s", ORR_FIELD_REAL, start_s, ORR_UNIT_SECONDS, "When it started."),
+    COLUMN(OrrJobRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it ended."),
+    COLUMN(OrrJobRow, "together-s", ORR_FIELD_REAL, together_s, ORR_UNIT_SECONDS, "How long it took beside the others."),
+    COLUMN(OrrJobRow, "alone-s", ORR_FIELD_REAL, alone_s, ORR_UNIT_SECONDS,
+           "How long it takes on the same GPUs with nobody else on the machine."),
+    COLUMN(OrrJobRow, "slowdown", ORR_FIELD_REAL, slowdown, ORR_UNIT_NONE, "Together over alone: 1 is undisturbed."),
+};
+const OrrFieldTable orr_job_row_table = ORR_FIELD_TABLE(
+    "job", "One row a job that shared the machine with others: what they cost it.", OrrJobRow, job_fields);
+
 static const OrrField warning_fields[] = {
     COLUMN(OrrWarningRow, "text", ORR_FIELD_TEXT, text, ORR_UNIT_NONE, "What to know before the answer is believed."),
 };
@@ -238,4 +254,5 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_link_time_table,
                                                &orr_memory_table,
                                                &orr_warning_table,
+                                               &orr_job_row_table,
                                                NULL};

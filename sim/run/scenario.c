@@ -31,7 +31,14 @@ static const OrrField fields[] = {
      AT(workload),
      .sentence = "What runs on the machine.",
      .registry = &orr_workload_registry,
-     .document = "workload"},
+     .document = "workload",
+     .flags = ORR_FIELD_OPTIONAL},
+    {.name = "jobs",
+     .kind = ORR_FIELD_SECTIONS,
+     AT(jobs),
+     .sentence = "Instead of model and workload: several of them that share the machine.",
+     .table = &orr_job_table,
+     .flags = ORR_FIELD_OPTIONAL},
     {.name = "fidelity",
      .kind = ORR_FIELD_WORD,
      AT(fidelity),
@@ -87,7 +94,20 @@ static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace
   orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name, device->profile, names);
 }
 
+gboolean orr_scenario_has_jobs(const OrrScenario *scenario) { return scenario->jobs && scenario->jobs->len > 0; }
+
+/* One workload, or a list of jobs. */
+static void check_work(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  static const char *const instead[] = {"model", "workload"};
+  if (!orr_scenario_has_jobs(scenario) && !scenario->workload.entry)
+    orr_diags_error(diags, tree->place, "missing key 'workload' in scenario: what runs on the machine, or a list of jobs");
+  for (guint i = 0; orr_scenario_has_jobs(scenario) && i < G_N_ELEMENTS(instead); i++)
+    if (orr_node_get(tree, instead[i]))
+      orr_diags_error(diags, place_of(tree, instead[i]), "%s beside jobs: each job has its own", instead[i]);
+}
+
 static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  if (orr_scenario_has_jobs(scenario)) return;
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   const gboolean is_given = orr_node_get(tree, "model") != NULL;
   if (is_given)
@@ -101,10 +121,16 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
   if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
   const guint before = orr_diags_n_errors(diags);
+  check_work(scenario, tree, diags);
+  if (orr_diags_n_errors(diags) > before) return NULL;
   settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
   check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
   if (orr_diags_n_errors(diags) > before) return NULL;
+  if (orr_scenario_has_jobs(scenario)) {
+    orr_jobs_check(scenario, tree, diags);
+    return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
+  }
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   kind->check(scenario->workload.params, &scenario->model, &scenario->cluster, place_of(tree, "workload"), diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
@@ -117,6 +143,7 @@ void orr_scenario_free(OrrScenario *scenario) {
 }
 
 char *orr_scenario_resolved(const OrrScenario *scenario) {
+  if (scenario->whole) return orr_scenario_resolved(scenario->whole);
   g_autoptr(OrrNode) tree = orr_fields_dump(&orr_scenario_table, scenario);
   g_autofree char *text = orr_yaml_text(tree);
   return g_strconcat("schema: scenario/1\n", text, NULL);

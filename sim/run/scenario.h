@@ -8,24 +8,26 @@
 #define ORR_SCENARIO_H
 
 #include "sim/base/library.h"
-#include "workloads/workload.h"
+#include "sim/run/jobs.h"
 
 G_BEGIN_DECLS
 
 typedef enum { ORR_REPLAY_AUTO, ORR_REPLAY_SIMGRID, ORR_REPLAY_IDEAL } OrrReplayEngine; /* "auto", "simgrid", "ideal" */
 
-typedef struct {
+struct OrrScenario {
   char *name;
   char *question; /* what it asks, one sentence; optional */
   OrrCluster cluster;
   OrrModel model;
-  OrrChoice workload; /* of orr_workload_registry */
+  OrrChoice workload; /* of orr_workload_registry; no entry where there are jobs */
+  GPtrArray *jobs;    /* of OrrJobSpec; NULL or empty: one workload has the machine */
   int fidelity;       /* OrrFidelity */
   int engine;         /* OrrReplayEngine */
   int on_missing;         /* OrrOnMissing */
   gint64 seed;
   OrrNode *validation; /* what a validation set adds (validate.h); NULL elsewhere */
-} OrrScenario;
+  const OrrScenario *whole; /* where this is one of the jobs of another scenario; not of the document */
+};
 
 extern const OrrFieldTable orr_scenario_table;
 
@@ -37,6 +39,7 @@ OrrNode *orr_scenario_tree(OrrLibrary *library, const char *path, OrrDiags *diag
  * go to @diags; NULL when any is an error. Caller frees. */
 OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
 void orr_scenario_free(OrrScenario *scenario);
+gboolean orr_scenario_has_jobs(const OrrScenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrScenario, orr_scenario_free)
 
 /* The scenario with everything filled in, as YAML text, and that text's SHA-256. Newly allocated. */

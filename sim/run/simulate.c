@@ -2,16 +2,22 @@
 
 #include <string.h>
 
-#include "sim/run/kinds.h"
+#include "sim/run/simulate_private.h"
+
+static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program) {
+  return scenario->engine == ORR_REPLAY_IDEAL ||
+         (scenario->engine == ORR_REPLAY_AUTO && (!program || orr_program_uncontended(program)));
+}
+
+OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, GError **error) {
+  return orr_engine_new(is_ideal(scenario, program) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
+}
 
 /* NULL without @error: another process goes on with it. */
 static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
                                 GError **error) {
-  const gboolean uncontended = !work->program || orr_program_uncontended(work->program);
-  const gboolean ideal =
-      scenario->engine == ORR_REPLAY_IDEAL || (scenario->engine == ORR_REPLAY_AUTO && uncontended);
-  if (!ideal && how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
-  return orr_engine_new(ideal ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
+  if (!is_ideal(scenario, work->program) && how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
+  return orr_simulate_engine(scenario, work->program, error);
 }
 
 static gboolean replay(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
@@ -38,9 +44,16 @@ static void fill_integer(OrrOutcome *outcome, const char *name, gint64 value) {
   *(gint64 *)result_member(outcome, name) = value;
 }
 
-static void fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
+void orr_outcome_fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
   outcome->wall_time_s = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
   *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
+}
+
+void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario, const OrrReplayed *replayed) {
+  outcome->kind = orr_run_kind(replayed->work->kind);
+  fill_integer(outcome, "n-gpus", replayed->work->n_gpus);
+  fill_integer(outcome, "events", (gint64)replayed->replay.n_events);
+  outcome->kind->rows(scenario, replayed, outcome);
 }
 
 /* A kind that runs on the engine itself: nothing is replayed. */
@@ -50,11 +63,8 @@ static gboolean live_and_collect(const OrrScenario *scenario, const OrrFabric *f
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
   if (!work->kind->live(work, engine, error)) return FALSE;
-  const OrrReplayed replayed = {.work = work, .fabric = fabric};
-  outcome->kind = orr_run_kind(work->kind);
-  fill_integer(outcome, "n-gpus", work->n_gpus);
-  fill_integer(outcome, "events", (gint64)orr_engine_n_events(engine));
-  outcome->kind->rows(scenario, &replayed, outcome);
+  const OrrReplayed replayed = {.work = work, .fabric = fabric, .replay = {.n_events = orr_engine_n_events(engine)}};
+  orr_outcome_fill(outcome, scenario, &replayed);
   return TRUE;
 }
 
@@ -66,14 +76,11 @@ static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric 
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
   OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
   if (!replay(scenario, work, how, &replayed, outcome, error)) return FALSE;
-  outcome->kind = orr_run_kind(work->kind);
-  fill_integer(outcome, "n-gpus", work->n_gpus);
-  fill_integer(outcome, "events", (gint64)replayed.replay.n_events);
-  outcome->kind->rows(scenario, &replayed, outcome);
+  orr_outcome_fill(outcome, scenario, &replayed);
   return TRUE;
 }
 
-static OrrOutcome *outcome_new(void) {
+OrrOutcome *orr_outcome_new(void) {
   OrrOutcome *outcome = g_new0(OrrOutcome, 1);
   outcome->nccl_tests = g_array_new(FALSE, TRUE, sizeof(OrrNcclTestRow));
   outcome->serving_requests = g_array_new(FALSE, TRUE, sizeof(OrrServingRequestRow));
@@ -96,7 +103,7 @@ static OrrOutcome *outcome_new(void) {
 OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scenario, const OrrSimulation *how,
                             GError **error) {
   const gint64 begin = g_get_monotonic_time();
-  g_autoptr(OrrOutcome) outcome = outcome_new();
+  g_autoptr(OrrOutcome) outcome = orr_outcome_new();
   for (guint i = 0; i < machine->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
   const OrrWorld world = {
@@ -106,7 +113,7 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
   if (!work || !replay_and_collect(scenario, machine->fabric, work, how, outcome, error)) return NULL;
   outcome->fidelity = orr_fidelity_words[work->fidelity];
-  fill_wall_time(outcome, begin);
+  orr_outcome_fill_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);
 }
 
@@ -116,7 +123,7 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
   if (!world) return NULL;
   const OrrSimulation how = {.keep_spans = keep_spans};
   OrrOutcome *outcome = orr_simulate_in(world, scenario, &how, error);
-  if (outcome) fill_wall_time(outcome, begin);
+  if (outcome) orr_outcome_fill_wall_time(outcome, begin);
   return outcome;
 }
 

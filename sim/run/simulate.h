@@ -35,6 +35,7 @@ typedef struct {
   char *engine;        /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */
   GPtrArray *warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
+  const OrrJobRow *job; /* where it was one of several jobs; borrowed; NULL elsewhere */
   double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs; training */
 } OrrOutcome;
 

@@ -1,0 +1,70 @@
+#include "sim/cli/run_jobs.h"
+
+#include <stdio.h>
+
+#include "sim/cli/progress.h"
+#include "sim/cli/show.h"
+#include "sim/run/kinds.h"
+
+static const OrrJobOutcome *job_at(const GPtrArray *jobs, guint i) { return jobs->pdata[i]; }
+
+static void print_json(const GPtrArray *jobs) {
+  g_autoptr(GString) out = g_string_new("[");
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrJobOutcome *job = job_at(jobs, i);
+    g_string_append(out, i > 0 ? ",\n {" : "\n {");
+    orr_show_json_members(out, &orr_job_row_table, &job->row);
+    g_string_append(out, ", ");
+    orr_show_json_members(out, job->outcome->kind->result, &job->outcome->result);
+    g_string_append_c(out, '}');
+  }
+  printf("%s\n]\n", out->str);
+}
+
+static void print_table(const OrrScenario *scenario, const GPtrArray *jobs) {
+  printf("%s\n\n  %-16s %-12s %6s %10s %12s %12s %9s\n", scenario->name, "job", "kind", "GPUs", "start", "alone",
+         "together", "slowdown");
+  for (guint i = 0; i < jobs->len; i++) {
+    const OrrJobRow *row = &job_at(jobs, i)->row;
+    printf("  %-16s %-12s %6" G_GINT64_FORMAT " %8.4g s %10.5g s %10.5g s %8.3fx\n", row->job,
+           job_at(jobs, i)->outcome->kind->kind->entry.name, row->n_gpus, row->start_s, row->alone_s, row->together_s,
+           row->slowdown);
+  }
+}
+
+static void print_warnings(const GPtrArray *jobs) {
+  for (guint i = 0; i < jobs->len; i++)
+    for (guint k = 0; k < job_at(jobs, i)->outcome->warnings->len; k++)
+      fprintf(stderr, "warning: job %s: %s\n", job_at(jobs, i)->row.job,
+              (const char *)job_at(jobs, i)->outcome->warnings->pdata[k]);
+}
+
+static void drop_many_spans(const GPtrArray *jobs, guint many) {
+  for (guint i = 0; many && i < jobs->len; i++) {
+    OrrOutcome *outcome = job_at(jobs, i)->outcome;
+    if (outcome->spans->len <= many) continue;
+    g_ptr_array_add(outcome->warnings, g_strdup("its time line is not stored: --spans all stores it"));
+    g_array_set_size(outcome->spans, 0);
+  }
+}
+
+int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how, GError **error) {
+  OrrProgress *progress = orr_progress_new("simulating", TRUE);
+  g_autoptr(GPtrArray) jobs = orr_simulate_jobs(library, scenario, how->keep_spans, error);
+  gint64 run_id = 0;
+  orr_progress_free(progress);
+  if (!jobs) return 1;
+  drop_many_spans(jobs, how->many_spans);
+  if (how->store && !orr_job_outcomes_store(jobs, how->file, how->store, &run_id, error)) return 1;
+  print_warnings(jobs);
+  if (how->as_json) {
+    print_json(jobs);
+    return 0;
+  }
+  print_table(scenario, jobs);
+  if (how->store)
+    printf("\n  stored        runs %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+           " in %s\n  more          orrery query %s jobs\n",
+           run_id, run_id + jobs->len - 1, how->database, how->database);
+  return 0;
+}

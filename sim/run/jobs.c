@@ -1,0 +1,130 @@
+#include "sim/run/jobs.h"
+
+#include "sim/run/scenario.h"
+
+#define AT(member_) .offset = offsetof(OrrJobSpec, member_)
+
+static const OrrField fields[] = {
+    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "What results call the job."},
+    {.name = "model",
+     .kind = ORR_FIELD_SECTION,
+     AT(model),
+     .sentence = "Its model; a workload of collectives has none.",
+     .table = &orr_model_table,
+     .document = "model",
+     .flags = ORR_FIELD_OPTIONAL},
+    {.name = "workload",
+     .kind = ORR_FIELD_CHOICE,
+     AT(workload),
+     .sentence = "What it runs.",
+     .registry = &orr_workload_registry,
+     .document = "workload"},
+    {.name = "gpus",
+     .kind = ORR_FIELD_INT,
+     AT(gpus),
+     .sentence = "How many GPUs of the machine it has.",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "placement",
+     .kind = ORR_FIELD_CHOICE,
+     AT(placement),
+     .sentence = "Which of those that are free: jobs choose in the order of the list.",
+     .fallback = "packed",
+     .registry = &orr_job_placement_registry},
+    {.name = "start",
+     .kind = ORR_FIELD_REAL,
+     AT(start_s),
+     .sentence = "When it starts.",
+     .fallback = "0 s",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_UNSIGNED},
+};
+const OrrFieldTable orr_job_table =
+    ORR_FIELD_TABLE("job", "One of several workloads that share a machine.", OrrJobSpec, fields);
+
+static OrrJobSpec *spec_at(const OrrScenario *scenario, guint index) { return scenario->jobs->pdata[index]; }
+
+OrrScenario orr_jobs_scenario(const OrrScenario *scenario, guint index) {
+  const OrrJobSpec *spec = spec_at(scenario, index);
+  OrrScenario one = *scenario;
+  one.name = spec->name;
+  one.model = spec->model;
+  one.workload = spec->workload;
+  one.cluster.gpus = spec->gpus;
+  one.jobs = NULL;
+  one.whole = scenario;
+  return one;
+}
+
+static gboolean place_one(const OrrScenario *scenario, guint index, gboolean *taken, gint64 *gpus, GError **error) {
+  const OrrJobSpec *spec = spec_at(scenario, index);
+  const OrrJobPlacementAsk ask = {&scenario->cluster, taken, orr_cluster_n_gpus(&scenario->cluster),
+                                  (guint64)scenario->seed, spec->name};
+  if (!orr_job_placement_choose(&spec->placement, &ask, spec->gpus, gpus, error)) return FALSE;
+  for (gint64 i = 0; i < spec->gpus; i++) taken[gpus[i]] = TRUE;
+  return TRUE;
+}
+
+GPtrArray *orr_jobs_place(const OrrScenario *scenario, GError **error) {
+  g_autofree gboolean *taken = g_new0(gboolean, orr_cluster_n_gpus(&scenario->cluster) + 1);
+  g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < scenario->jobs->len; i++) {
+    gint64 *gpus = g_new0(gint64, spec_at(scenario, i)->gpus + 1);
+    g_ptr_array_add(places, gpus);
+    if (!place_one(scenario, i, taken, gpus, error)) return NULL;
+  }
+  return g_steal_pointer(&places);
+}
+
+/* --- Checks --- */
+
+static OrrPlace place_of(const OrrNode *tree, guint index, const char *key) {
+  const OrrNode *jobs = orr_node_get(tree, "jobs");
+  const OrrNode *job = jobs && index < orr_node_length(jobs) ? jobs->items->pdata[index] : NULL;
+  const OrrNode *member = job ? orr_node_get(job, key) : NULL;
+  return member ? member->place : job ? job->place : tree->place;
+}
+
+static void check_name(const OrrScenario *scenario, guint index, OrrPlace place, OrrDiags *diags) {
+  for (guint i = 0; i < index; i++)
+    if (g_str_equal(spec_at(scenario, i)->name, spec_at(scenario, index)->name))
+      orr_diags_error(diags, place, "two jobs are called '%s': results tell jobs apart by their names",
+                      spec_at(scenario, index)->name);
+}
+
+static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, OrrDiags *diags) {
+  OrrJobSpec *spec = spec_at(scenario, index);
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)spec->workload.entry;
+  const guint before = orr_diags_n_errors(diags);
+  const gint64 n_gpus = orr_cluster_n_gpus(&scenario->cluster);
+  check_name(scenario, index, place_of(tree, index, "name"), diags);
+  spec->has_model = spec->model.layers > 0;
+  if (spec->has_model)
+    orr_model_settle(&spec->model, place_of(tree, index, "model"), diags);
+  else if (!kind->without_model)
+    orr_diags_error(diags, place_of(tree, index, "workload"),
+                    "missing key 'model' in job %s: a workload of kind %s runs a model.", spec->name, kind->entry.name);
+  if (kind->live)
+    orr_diags_error(diags, place_of(tree, index, "workload"),
+                    "job %s: a workload of kind %s cannot share a machine with jobs in this version", spec->name,
+                    kind->entry.name);
+  if (spec->gpus > n_gpus)
+    orr_diags_error(diags, place_of(tree, index, "gpus"),
+                    "job %s wants %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT, spec->name, spec->gpus,
+                    n_gpus);
+  if (orr_diags_n_errors(diags) > before) return;
+  const OrrScenario one = orr_jobs_scenario(scenario, index);
+  kind->check(spec->workload.params, &spec->model, &one.cluster, place_of(tree, index, "workload"), diags);
+}
+
+void orr_jobs_check(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
+  const guint before = orr_diags_n_errors(diags);
+  g_autoptr(GError) error = NULL;
+  if (scenario->fidelity == ORR_FIDELITY_FOLDED)
+    orr_diags_error(diags, tree->place,
+                    "fidelity: folded with jobs: a job's ranks differ in what other jobs' traffic "
+                    "meets them (allowed: auto, full)");
+  for (guint i = 0; i < scenario->jobs->len; i++) check_job(scenario, i, tree, diags);
+  if (orr_diags_n_errors(diags) > before) return;
+  g_autoptr(GPtrArray) places = orr_jobs_place(scenario, &error);
+  if (!places) orr_diags_error(diags, place_of(tree, 0, "name"), "%s", error->message);
+}

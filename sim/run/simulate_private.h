@@ -1,0 +1,21 @@
+/*
+ * simulate_private.h - what simulate.c and simulate_jobs.c share.
+ */
+#ifndef ORR_SIMULATE_PRIVATE_H
+#define ORR_SIMULATE_PRIVATE_H
+
+#include "sim/run/kinds.h"
+
+G_BEGIN_DECLS
+
+/* What @scenario replays @program on; NULL with @error. */
+OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, GError **error);
+
+OrrOutcome *orr_outcome_new(void);
+void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario,
+                      const OrrReplayed *replayed); /* all but wall time */
+void orr_outcome_fill_wall_time(OrrOutcome *outcome, gint64 begin_us);
+
+G_END_DECLS
+
+#endif

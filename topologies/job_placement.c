@@ -1,0 +1,61 @@
+#include "topologies/job_placement.h"
+
+#include "sim/base/fault.h"
+
+extern const OrrJobPlacementKind orr_placement_explicit, orr_placement_packed, orr_placement_rail_aligned,
+    orr_placement_random, orr_placement_spread;
+
+/* Alphabetical. To add one, see job_placement.h. */
+static const OrrEntry *const entries[] = {&orr_placement_explicit.entry,     &orr_placement_packed.entry,
+                                          &orr_placement_rail_aligned.entry, &orr_placement_random.entry,
+                                          &orr_placement_spread.entry,       NULL};
+const OrrRegistry orr_job_placement_registry = {.family = "job placement", .entries = entries};
+
+#define D "%" G_GINT64_FORMAT
+
+static gboolean check(const OrrJobPlacementAsk *ask, const gint64 *gpus, gint64 n, GError **error) {
+  g_autofree gboolean *mine = g_new0(gboolean, ask->n_gpus + 1);
+  for (gint64 i = 0; i < n; i++) {
+    const char *why = gpus[i] < 0 || gpus[i] >= ask->n_gpus ? "is none of the cluster's"
+                      : ask->taken[gpus[i]]                 ? "belongs to a job before it"
+                      : mine[gpus[i]]                       ? "is named twice"
+                                                            : NULL;
+    if (why) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")",
+                  ask->job, gpus[i], why, ask->n_gpus - 1);
+      return FALSE;
+    }
+    mine[gpus[i]] = TRUE;
+  }
+  return TRUE;
+}
+
+gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
+                                  GError **error) {
+  const OrrJobPlacementKind *kind = (const OrrJobPlacementKind *)choice->entry;
+  return kind->choose(choice->params, ask, n, ret_gpus, error) && check(ask, ret_gpus, n, error);
+}
+
+gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order, gint64 n,
+                                gint64 *ret_gpus, GError **error) {
+  gint64 found = 0;
+  for (gint64 i = 0; i < n_order && found < n; i++)
+    if (!ask->taken[order[i]]) ret_gpus[found++] = order[i];
+  if (found == n) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "job %s needs " D " GPUs and only " D " are left for it: fewer jobs, smaller ones, or more cluster.nodes",
+              ask->job, n, found);
+  return FALSE;
+}
+
+char *orr_job_placement_text(const gint64 *gpus, gint64 n) {
+  GString *text = g_string_new(NULL);
+  for (gint64 i = 0; i < n;) {
+    gint64 end = i + 1;
+    while (end < n && gpus[end] == gpus[end - 1] + 1) end++;
+    g_string_append_printf(text, "%s" D, i > 0 ? ", " : "", gpus[i]);
+    if (end > i + 1) g_string_append_printf(text, "-" D, gpus[end - 1]);
+    i = end;
+  }
+  return g_string_free(text, FALSE);
+}

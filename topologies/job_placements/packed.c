@@ -1,0 +1,20 @@
+/*
+ * packed.c - the first free GPUs, node by node: neighbours share leaves and keep to themselves.
+ *
+ *   placement: packed
+ */
+#include "topologies/job_placement.h"
+
+extern const OrrJobPlacementKind orr_placement_packed;
+
+static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
+  g_autofree gint64 *order = g_new(gint64, ask->n_gpus);
+  (void)params;
+  for (gint64 gpu = 0; gpu < ask->n_gpus; gpu++) order[gpu] = gpu;
+  return orr_job_placement_take(ask, order, ask->n_gpus, n, ret_gpus, error);
+}
+
+const OrrJobPlacementKind orr_placement_packed = {
+    .entry = {"packed", "The first free GPUs, node by node.", NULL},
+    .choose = choose,
+};

@@ -1,0 +1,46 @@
+/*
+ * spread.c - whole free nodes, evenly over the machine: what a scheduler leaves of a busy cluster, and the worst for
+ * leaves that are oversubscribed.
+ *
+ *   4 of 16 nodes:  x . . . x . . . x . . . x . . .
+ *
+ *   placement: spread
+ */
+#include "sim/base/fault.h"
+#include "topologies/job_placement.h"
+
+extern const OrrJobPlacementKind orr_placement_spread;
+
+static GArray *free_nodes(const OrrJobPlacementAsk *ask) {
+  const gint64 per_node = ask->cluster->node.gpus;
+  GArray *nodes = g_array_new(FALSE, FALSE, sizeof(gint64));
+  for (gint64 node = 0; (node + 1) * per_node <= ask->n_gpus; node++) {
+    gint64 n_free = 0;
+    for (gint64 i = 0; i < per_node; i++) n_free += !ask->taken[node * per_node + i];
+    if (n_free == per_node) g_array_append_val(nodes, node);
+  }
+  return nodes;
+}
+
+static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
+  const gint64 per_node = ask->cluster->node.gpus, needed = (n + per_node - 1) / per_node;
+  g_autoptr(GArray) nodes = free_nodes(ask);
+  (void)params;
+  if (needed > (gint64)nodes->len) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "job %s needs %" G_GINT64_FORMAT " whole nodes and only %u are free: fewer jobs, smaller ones, or more "
+                "cluster.nodes",
+                ask->job, needed, nodes->len);
+    return FALSE;
+  }
+  for (gint64 i = 0; i < n; i++) {
+    const gint64 node = g_array_index(nodes, gint64, i / per_node * nodes->len / needed);
+    ret_gpus[i] = node * per_node + i % per_node;
+  }
+  return TRUE;
+}
+
+const OrrJobPlacementKind orr_placement_spread = {
+    .entry = {"spread", "Whole free nodes, evenly over the machine.", NULL},
+    .choose = choose,
+};
