@@ -1,5 +1,5 @@
 /*
- * random.c - free nodes in a random order, fixed by the scenario's seed and the job's name.
+ * shuffled.c - random: free nodes in a random order, fixed by the scenario's seed and the job's name.
  *
  *   placement: random
  */
