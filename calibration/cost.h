@@ -49,8 +49,14 @@ OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
  * profile does not know the device's power. */
 double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s);
 
+/* on-missing: error. What the profile does not hold is then to be refused by whoever asks: operators by
+ * orr_cost_missing, collectives by orr_collective_plan. To be said before the model is used. */
+void orr_cost_refuse_gaps(OrrCostModel *model);
+gboolean orr_cost_refuses_gaps(const OrrCostModel *model);
+
 /* "gemm fp8" where the profile holds no table for that operator in that format, so that another one or the datasheet
- * stands in; NULL where it does, and for kernels that are answered by formula everywhere. Newly allocated. */
+ * stands in; "memory-bound kernels" where it gives no shares of the bandwidth at all (where it does, what it names no share
+ * for takes its memory-efficiency); NULL where it does hold one. Newly allocated. */
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
 
 /* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op as nccl-tests names it

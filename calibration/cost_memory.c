@@ -18,12 +18,16 @@ static gboolean holds(const OrrProfileKernel *kernel, const OrrOperator *op) {
   return g_strv_contains((const char *const *)kernel->operators, op->name);
 }
 
+static const OrrProfileKernel *find_kernel(const OrrCostModel *model, const OrrOperator *op) {
+  for (guint i = 0; i < orr_profile_length(model->kernels); i++)
+    if (holds(model->kernels->pdata[i], op)) return model->kernels->pdata[i];
+  return NULL;
+}
+
 static double efficiency(const OrrCostModel *model, const OrrOperator *op) {
-  for (guint i = 0; i < orr_profile_length(model->kernels); i++) {
-    const OrrProfileKernel *kernel = model->kernels->pdata[i];
-    if (holds(kernel, op)) return op->kernels == ORR_KERNELS_EAGER ? kernel->eager : kernel->modern;
-  }
-  return model->constants->memory_efficiency;
+  const OrrProfileKernel *kernel = find_kernel(model, op);
+  if (!kernel) return model->constants->memory_efficiency;
+  return op->kernels == ORR_KERNELS_EAGER ? kernel->eager : kernel->modern;
 }
 
 OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op) {

@@ -19,6 +19,10 @@ static gboolean holds_attention(const OrrCostModel *model, OrrProfilePhase phase
   return FALSE;
 }
 
+void orr_cost_refuse_gaps(OrrCostModel *model) { model->refuses_gaps = TRUE; }
+
+gboolean orr_cost_refuses_gaps(const OrrCostModel *model) { return model->refuses_gaps; }
+
 char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op) {
   OrrDtype dtype = (OrrDtype)op->dtype;
   gboolean is_decode = op->q_length == 1 && op->kv_length > 1;
@@ -31,8 +35,9 @@ char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op) {
                : g_strdup_printf("attention %s %s", is_decode ? "decode" : "prefill", orr_dtype_names[dtype]);
   case ORR_OPERATOR_MOE:
     return orr_cost_moe_holds(model, dtype) ? NULL : g_strdup_printf("moe %s", orr_dtype_names[dtype]);
-  case ORR_OPERATOR_MEMORY: /* by formula everywhere: the profile gives shares of the bandwidth */
-  case ORR_OPERATOR_COMM:
+  case ORR_OPERATOR_MEMORY:
+    return orr_profile_length(model->kernels) > 0 ? NULL : g_strdup("memory-bound kernels");
+  case ORR_OPERATOR_COMM: /* see orr_collective_plan */
     break;
   }
   return NULL;

@@ -37,6 +37,7 @@ typedef struct OrrCostMoe OrrCostMoe; /* one table of routed experts; cost_moe.c
 struct OrrCostModel {
   const OrrDevice *device;      /* asked about */
   const OrrDevice *measured_on; /* the rows are from; differs from `device` in a what-if */
+  gboolean refuses_gaps;        /* on-missing: error */
   gboolean is_scaled;           /* they differ in what kernels depend on: no answer is a measured one */
   OrrProfileConstants defaults; /* holds constants where there is no profile */
   const OrrProfileConstants *constants;

@@ -339,7 +339,7 @@ static void write_head(GString *text, const char *folder, const OrrMeasuredOptio
   g_string_append_printf(text, "schema: profile/1\nname: %s-kernels\n", options->device);
   if (options->base) g_string_append_printf(text, "base: %s\n", options->base);
   g_string_append_printf(text, "device: %s\nsource: \"made by orrery import measured from %s%s\"\n", options->device,
-                         system, csv ? "; collectives: NCCL in half precision" : "");
+                         system, csv ? "; collectives: NCCL, in 16 bits where measured" : "");
 }
 
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error) {

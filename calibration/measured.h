@@ -3,7 +3,7 @@
  *
  * The folder holds gemm.csv, attention_prefill.csv, attention_decode.csv and moe_ffn.csv with the columns of NVIDIA
  * aiconfigurator's collector (gemm_dtype,m,n,k,latency_us ...); any of the four may be missing, not all. Collectives are
- * the rows of table nccl_perf, dtype half, of one system in a file of
+ * the rows of table nccl_perf of one system in a file of
  * system,table,dtype,version,op,n_gpus,bytes,latency_us. What `orrery import measured` calls.
  */
 #ifndef ORR_MEASURED_H

@@ -23,6 +23,7 @@ OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario,
   world->warnings = g_ptr_array_new_with_free_func(g_free);
   if (!find_machine(library, scenario, &world->machine, world->warnings, error)) return NULL;
   world->cost = orr_machine_costs(&world->machine, error);
+  if (world->cost && scenario->on_missing == ORR_ON_MISSING_ERROR) orr_cost_refuse_gaps(world->cost);
   world->fabric = world->cost ? orr_fabric_new(&scenario->cluster, scenario->seed, error) : NULL;
   return world->fabric ? g_steal_pointer(&world) : NULL;
 }

@@ -247,7 +247,7 @@ static void assert_missing(const OrrCostModel *model, OrrOperator op, const char
   g_assert_cmpstr(missing, ==, expected);
 }
 
-/* 16-bit formats share a table; a kernel that memory bounds is by formula wherever it is, and so never missing. */
+/* 16-bit formats share a table; of kernels that memory bounds the profile must give some shares of the bandwidth. */
 static void test_missing(void) {
   g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n"
                                                  "  source: s\n  m: \"1\"\n  rows:\n  - {n: 1, k: 1, us: \"5\"}\n");
@@ -256,7 +256,11 @@ static void test_missing(void) {
   assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP16, 1, 8, 8, 8), NULL);
   assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, 1, 8, 8, 8), "gemm fp8");
   assert_missing(model, prefill(ORR_PASS_FORWARD, 1, 64, 8, 8), "attention prefill bf16");
-  assert_missing(model, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0), NULL);
+  assert_missing(model, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0), "memory-bound kernels");
+  g_autoptr(OrrProfile) shares = sample_profile("schema: profile/1\nname: p\ndevice: d\nkernels:\n"
+                                                "- {operators: [gelu], eager: 50 %, modern: 60 %, source: s}\n");
+  g_autoptr(OrrCostModel) sharing = model_of(shares, &round_device);
+  assert_missing(sharing, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0), NULL);
 }
 
 /* Without rows: 4 batch heads s^2/2 d FLOPs at half of the peak, formula only. */

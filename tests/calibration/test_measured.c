@@ -42,11 +42,12 @@ static const char good_collectives[] =
     "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
     "x,nccl_perf,half,2,all_reduce,2,2048,8\nx,nccl_perf,half,2,all_reduce,2,1024,4\n"
     "x,nccl_perf,half,2,all_reduce,2,1024,9\nx,nccl_perf,half,,all_reduce,2,1024,50\n"
-    "x,nccl_perf,int8,2,all_reduce,2,1024,50\nx,custom,half,2,all_reduce,2,1024,50\n"
+    "x,nccl_perf,int8,2,all_reduce,2,1024,50\nx,nccl_perf,int8,2,all_reduce,2,4096,12\n"
+    "x,nccl_perf,int8,2,all_reduce,2,8192,30\nx,nccl_perf,float,2,all_reduce,2,8192,24\nx,custom,half,2,all_reduce,2,1024,50\n"
     "y,nccl_perf,half,2,all_reduce,2,1024,50\n";
 
 /* The text reads back as a profile whose rows are the lines: holes where there was none, windowed attention and other
- * systems passed over, two runs of one collective as their geometric mean, sqrt(4 9) = 6. */
+ * systems passed over, two runs of one collective as their geometric mean, sqrt(4 9) = 6; of formats the nearest to 16 bits. */
 static void test_import(void) {
   g_autofree char *folder = new_folder(), *path = g_build_filename(folder, "coll.csv", NULL);
   write_file(folder, "gemm.csv", good_gemm);
@@ -61,7 +62,7 @@ static void test_import(void) {
   g_assert_nonnull(strstr(text, "{n: 64, k: 32, us: \"3.5 4\"}"));
   g_assert_nonnull(strstr(text, "16420"));
   g_assert_nonnull(strstr(text, "10 -\n          - 20\n"));
-  g_assert_nonnull(strstr(text, "bytes: \"1024 2048\"\n    us: \"6 8\""));
+  g_assert_nonnull(strstr(text, "bytes: \"1024 2048 4096 8192\"\n    us: \"6 8 12 24\""));
   g_assert_null(strstr(text, "99"));
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_assert_cmpstr(orr_profile_name(profile), ==, "round-kernels");

@@ -3,6 +3,7 @@
  *
  * The fixture's rates: scale-up 240 GB/s, 1 us a hop; NIC 24 GB/s, 2.5 us a hop under one leaf.
  */
+#include "sim/base/fault.h"
 #include "tests/workloads/test_collective_fixture.h"
 
 #define S 1e9
@@ -150,6 +151,26 @@ static void test_gpudirect(void) {
   }
 }
 
+/* on-missing: error: nothing is planned by constants alone. */
+static void test_gaps(void) {
+  g_auto(Tuned) tuned;
+  tuned_init(&tuned, 2);
+  g_autofree gint64 *gpus = group_new(2, 0, 1);
+  const OrrCollectiveContext context = {.fabric = tuned.machine.fabric, .cost = tuned.cost};
+  const OrrCollectiveCall call = {.op = ORR_SEND_RECV, .bytes = 1e6, .gpus = gpus, .n = 2};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrCollectivePlan) filled = orr_collective_plan(&context, &call, NULL, &error);
+  g_assert_no_error(error);
+  orr_cost_refuse_gaps(tuned.cost);
+  g_autoptr(OrrCollectivePlan) refused = orr_collective_plan(&context, &call, NULL, &error);
+  g_assert_null(refused);
+  g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
+  g_assert_cmpstr(error->message, ==,
+                  "the device's profile holds no rows of 'direct' for send-recv over 2 GPUs (on-missing: error)");
+  g_autoptr(OrrCollectivePlan) ring = tuned_plan(&tuned, ORR_ALL_REDUCE, 1e6, 8, NULL, ORR_PROTOCOL_AUTO);
+  g_assert_cmpint(ring->protocol, !=, ORR_PROTOCOL_AUTO);
+}
+
 static void test_forced(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 4, 8, 4, 1);
@@ -162,6 +183,7 @@ static void test_forced(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/nccl/gaps", test_gaps);
   g_test_add_func("/nccl/gpudirect", test_gpudirect);
   g_test_add_func("/nccl/efficiency", test_efficiency);
   g_test_add_func("/nccl/protocol", test_protocol);

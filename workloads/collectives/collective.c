@@ -244,6 +244,33 @@ static char *supported_words(const OrrCollectiveContext *context, const OrrColle
   return g_string_free(g_steal_pointer(&words), FALSE);
 }
 
+static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                    const OrrCollectiveAlgorithm *algorithm) {
+  g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
+  if (algorithm && algorithm != best->algorithm) {
+    OrrCollectivePlan *forced = plan_by(context, call, algorithm);
+    if (algorithm->library)
+      apply_library(context, call, forced);
+    return forced;
+  }
+  if (call->protocol == ORR_PROTOCOL_AUTO)
+    apply_measured(context, call, best);
+  return g_steal_pointer(&best);
+}
+
+/* on-missing: error. A plan is known by a measured time, or by a row of its algorithm and protocol. */
+static gboolean is_known(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                         const OrrCollectivePlan *plan, GError **error) {
+  if (!context->cost || !orr_cost_refuses_gaps(context->cost) || call->bytes <= 0)
+    return TRUE;
+  if (plan->protocol != ORR_PROTOCOL_AUTO || plan->how != ORR_HOW_MODELLED)
+    return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "the device's profile holds no rows of '%s' for %s over %u GPUs (on-missing: error)",
+              plan->algorithm->entry.name, orr_collective_words[call->op], call->n);
+  return FALSE;
+}
+
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error) {
   if (algorithm && !algorithm->supports(context, call)) {
@@ -255,16 +282,8 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, cons
   }
   if (call->n < 2)
     return plan_new(algorithm ? algorithm : &orr_ring);
-  g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
-  if (algorithm && algorithm != best->algorithm) {
-    OrrCollectivePlan *forced = plan_by(context, call, algorithm);
-    if (algorithm->library)
-      apply_library(context, call, forced);
-    return forced;
-  }
-  if (call->protocol == ORR_PROTOCOL_AUTO)
-    apply_measured(context, call, best);
-  return g_steal_pointer(&best);
+  g_autoptr(OrrCollectivePlan) plan = plan_call(context, call, algorithm);
+  return is_known(context, call, plan, error) ? g_steal_pointer(&plan) : NULL;
 }
 
 double orr_collective_bus_factor(OrrCollectiveOp op, guint n) {

@@ -108,7 +108,8 @@ extern const OrrRegistry orr_collective_registry;
 
 /* Plans @call by @algorithm, or where NULL by the one with the least predicted time, under the protocol that is fastest
  * or forced. A group of one rank, or zero bytes
- * of one rank, takes no time and has no phases. ORR_FAULT_DOCUMENT when the forced algorithm does not support the call.
+ * of one rank, takes no time and has no phases. ORR_FAULT_DOCUMENT when the forced algorithm does not support the call, and
+ * where the costs refuse gaps (on-missing: error) and nothing is known of what was planned.
  * Inside one scale-up domain, where the profile has measured rows, the latency part is set so that the isolated call
  * takes its measured time; not where an algorithm is forced that would not be chosen: the rows are of NCCL's choice. */
 OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
