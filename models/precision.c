@@ -44,9 +44,10 @@ const char *const orr_precision_words[] = {
                   .saved_bytes = bytes_,                                                                               \
                   .gather_bytes = bytes_,                                                                              \
                   .dispatch_bytes = bytes_}
-#define NARROW(precision_, sentence_, dtype_, element_, scale_, first_read_, dispatch_)                                \
+#define NARROW(precision_, sentence_, dtype_, block_scaled_, element_, scale_, first_read_, dispatch_)                 \
   [precision_] = {.sentence = sentence_,                                                                               \
                   .storage = ORR_BF16,                                                                                 \
+                  .block_scaled = block_scaled_,                                                                       \
                   .forward = dtype_,                                                                                   \
                   .dgrad = dtype_,                                                                                     \
                   .wgrad = dtype_,                                                                                     \
@@ -62,12 +63,12 @@ static const OrrPrecisionRecipe recipes[ORR_N_PRECISIONS] = {
     PLAIN(ORR_PRECISION_BF16, "bfloat16.", ORR_BF16, 2),
     PLAIN(ORR_PRECISION_FP32, "32-bit floats.", ORR_FP32, 4),
     PLAIN(ORR_PRECISION_TF32, "32-bit floats, multiplied as TF32.", ORR_TF32, 4),
-    NARROW(ORR_PRECISION_FP8_DELAYED, "fp8, one scale a tensor from the steps before.", ORR_FP8, 1, 0, 0, 2),
-    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale a tensor from its own largest value.", ORR_FP8, 1, 0, 2, 2),
-    NARROW(ORR_PRECISION_FP8_BLOCKWISE, "fp8, scales of 1 x 128 and 128 x 128 (DeepSeek-V3).", ORR_FP8, 1, 4.0 / 128, 0,
+    NARROW(ORR_PRECISION_FP8_DELAYED, "fp8, one scale a tensor from the steps before.", ORR_FP8, FALSE, 1, 0, 0, 2),
+    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale a tensor from its own largest value.", ORR_FP8, FALSE, 1, 0, 2, 2),
+    NARROW(ORR_PRECISION_FP8_BLOCKWISE, "fp8, scales of 1 x 128 and 128 x 128 (DeepSeek-V3).", ORR_FP8, FALSE, 1, 4.0 / 128, 0,
            1 + 4.0 / 128),
-    NARROW(ORR_PRECISION_MXFP8, "fp8, a scale for each 32 (OCP Microscaling).", ORR_FP8, 1, 1.0 / 32, 0, 2),
-    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale for each 16 and one a tensor.", ORR_FP4, 0.5, 1.0 / 16, 2, 2),
+    NARROW(ORR_PRECISION_MXFP8, "fp8, a scale for each 32 (OCP Microscaling).", ORR_FP8, TRUE, 1, 1.0 / 32, 0, 2),
+    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale for each 16 and one a tensor.", ORR_FP4, TRUE, 0.5, 1.0 / 16, 2, 2),
 };
 
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {

@@ -32,6 +32,7 @@ typedef struct {
   const char *sentence;     /* what it is and where it is from */
   OrrDtype storage;
   OrrDtype forward, dgrad, wgrad; /* products of linear layers */
+  gboolean block_scaled;  /* the tensor cores apply a scale to each block: Blackwell's, which also multiply fp4 */
   double cast_bytes;      /* moved an element of a linear layer's input, or its gradient: reads, and both writes; 0: none */
   double weight_cast_bytes; /* moved an element of the weights, once a step */
   double saved_bytes;     /* of a linear layer's input, kept for the product by weight */

@@ -9,6 +9,7 @@
 #ifndef ORR_TRANSFORMER_H
 #define ORR_TRANSFORMER_H
 
+#include "models/lora.h"
 #include "models/model.h"
 #include "models/operator.h"
 #include "models/precision.h"
@@ -26,24 +27,6 @@ extern const char *const orr_attention_words[]; /* "unfused", "fused", NULL */
  * while attention runs (DeepSpeed Ulysses, arXiv 2309.14509). */
 typedef enum { ORR_CONTEXT_P2P, ORR_CONTEXT_ALL_GATHER, ORR_CONTEXT_ALL_TO_ALL } OrrContext;
 extern const char *const orr_context_words[]; /* "p2p", "all-gather", "all-to-all", NULL */
-
-/* Linear layers that adapters are added to, as bits. */
-enum {
-  ORR_LORA_QKV = 1 << 0,
-  ORR_LORA_PROJECTION = 1 << 1,
-  ORR_LORA_FC1 = 1 << 2,
-  ORR_LORA_FC2 = 1 << 3,
-  ORR_LORA_ALL = 15
-};
-
-/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, and have neither gradients nor an
- * optimizer. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers are stored in NF4 with double quantisation and
- * made 16-bit again before each product. */
-typedef struct {
-  gint64 rank; /* 0: no adapters, all is trained */
-  guint targets;
-  gboolean quantised;
-} OrrLora;
 
 /* How one rank sees the model. */
 typedef struct {

@@ -2,7 +2,6 @@
 
 #include "workloads/training_private.h"
 
-static const char *const precision_words[] = {"fp16", "bf16", NULL};
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const sharding_words[] = {"none", "distributed-optimizer", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
@@ -149,8 +148,10 @@ static const OrrField training_fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e8},
-    WORD(OrrTraining, "precision", precision, precision_words,
-         "The format of weights and activations; master weights and Adam's moments are fp32.", "bf16"),
+    WORD(OrrTraining, "precision", precision, orr_precision_words,
+         "The recipe: the format of weights and activations, and of linear layers' products where they are narrower; "
+         "master weights and Adam's moments are fp32.",
+         "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
          "The attention kernel: fused (Flash), or unfused as Megatron ran it in 2021-22.", "fused"),
     WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
@@ -173,6 +174,7 @@ static const OrrField training_fields[] = {
      .fallback = "1",
      .min = 0,
      .max = 1e5},
+    PART("lora", lora, orr_lora_table, "Low-rank adapters on frozen weights (LoRA, QLoRA).", "{}"),
     PART("optimizer", optimizer, optimizer_table, "The optimizer and its sharding.", "{}"),
     PART("data-parallel", data_parallel, data_parallel_table, "How replicas reduce gradients.", "{}"),
     {.name = "collectives",

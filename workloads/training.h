@@ -73,7 +73,7 @@ typedef struct {
   OrrPipelineSplit split;
   OrrBatch batch;
   gint64 sequence; /* tokens; 0: the model's context */
-  int precision;   /* OrrDtype: "fp16" or "bf16" */
+  int precision;   /* OrrPrecision */
   int attention;   /* OrrAttention */
   int kernels;     /* OrrKernels */
   gboolean dropout;
@@ -81,6 +81,7 @@ typedef struct {
   int recompute_method; /* OrrRecomputeMethod */
   gint64 recompute_layers;
   OrrOptimizer optimizer;
+  OrrLoraFields lora;
   OrrDataParallel data_parallel;
   char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
   gint64 steps;

@@ -90,10 +90,19 @@ static void check_collectives(const Check *check) {
 
 static void check_precision(const Check *check) {
   const OrrDevice *device = &check->cluster->device;
-  const OrrDtype dtype = check->params->precision == 0 ? ORR_FP16 : ORR_BF16;
-  if (orr_device_peak_flops(device, dtype) > 0) return;
-  orr_diags_error(check->diags, check->place, "precision is %s, but device %s gives no peak rate for it",
-                  dtype == ORR_FP16 ? "fp16" : "bf16", device->name);
+  const OrrPrecisionRecipe *recipe = orr_precision_recipe(check->params->precision);
+  const OrrDtype products[] = {recipe->storage, recipe->forward, recipe->dgrad, recipe->wgrad};
+  for (guint i = 0; i < G_N_ELEMENTS(products); i++) {
+    if (orr_device_peak_flops(device, products[i]) > 0) continue;
+    orr_diags_error(check->diags, check->place, "precision is %s, but device %s gives no peak rate for %s",
+                    orr_precision_words[check->params->precision], device->name, orr_dtype_names[products[i]]);
+    return;
+  }
+  if (recipe->block_scaled && !(orr_device_peak_flops(device, ORR_FP4) > 0))
+    orr_diags_error(check->diags, check->place,
+                    "precision is %s, but device %s has no block-scaled tensor cores (those that multiply fp4, from "
+                    "Blackwell on): use fp8-blockwise, fp8-current or fp8-delayed",
+                    orr_precision_words[check->params->precision], device->name);
 }
 
 void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
@@ -101,6 +110,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   const Check check = {params, model, cluster, place, diags};
   check_order(&check);
   check_precision(&check);
+  orr_lora_settle(&check.params->lora, place, diags);
   check_axes(&check);
   check_gpus(&check);
   const OrrShard shard = orr_training_shard(params, model);

@@ -28,7 +28,7 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
   work->model_flops = orr_model_flops(model, batch, sequence);
   work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
-  work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.dtype);
+  work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }
 
 /* The first layer of the first stage, alone. */

@@ -207,6 +207,7 @@ double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job
                             weights.experts / (sharded ? orr_experts_replicas(job) : 1);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_transformer_optimizer(parameters, job->shard.dtype, operators);
+  orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {
     OrrOperator *op = &g_array_index(operators, OrrOperator, i);

@@ -10,6 +10,7 @@ gint64 orr_training_replicas(const OrrTraining *params, gint64 n_gpus) {
 }
 
 OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
+  const OrrPrecisionRecipe *recipe = orr_precision_recipe(params->precision);
   return (OrrShard){
       .micro_batch = params->batch.micro,
       .sequence = params->sequence ? params->sequence : model->context,
@@ -21,7 +22,9 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .attention = params->attention,
       .dropout = params->dropout,
       .kernels = params->kernels,
-      .dtype = params->precision == 0 ? ORR_FP16 : ORR_BF16,
+      .dtype = recipe->storage,
+      .recipe = recipe,
+      .lora = orr_lora_settle(&params->lora, (OrrPlace){0}, NULL),
   };
 }
 
@@ -107,6 +110,7 @@ OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage) {
     sum.dense += count * each.dense;
     sum.experts += count * each.experts;
     sum.frozen += count * each.frozen;
+    sum.linear += count * each.linear;
   }
   return sum;
 }

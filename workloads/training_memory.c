@@ -1,8 +1,8 @@
 /*
  * training_memory - bytes a GPU of each stage holds at the step's peak.
  *
- *   weights      parameters * 2 (fp16, bf16)
- *   gradients    parameters * 2 or 4, as data-parallel.gradients says
+ *   weights      parameters * 2 (fp16, bf16), narrow copies beside, NF4 where they are frozen (models/precision.h)
+ *   gradients    trained parameters * 2 or 4, as data-parallel.gradients says
  *   optimizer    parameters * 12: fp32 master weights and Adam's two moments; / dp with a distributed optimizer
  *                (2 + 2 + 12 is ZeRO's (2 + 2 + K) with K = 12; Rajbhandari et al. 2020, section 3)
  *   activations  what the schedule keeps alive on the stage at once, plus, under full recomputation, one layer's
@@ -76,7 +76,7 @@ void orr_training_memory(const OrrJob *job, GArray *memory) {
                              weights.experts / (sharded ? orr_experts_replicas(job) : 1);
     const OrrStageMemory row = {
         .stage = stage,
-        .weights = orr_weights_sum(weights) * orr_dtype_bytes(job->shard.dtype),
+        .weights = orr_transformer_weight_bytes(&job->shard, weights),
         .gradients = trained * job->gradient_bytes_each,
         .optimizer = optimized * 12,
         .activations = stage_activations(job, stage),

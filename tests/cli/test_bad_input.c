@@ -128,7 +128,13 @@ static void test_sizes(void) {
       {"nodes: 1, gpus: 4", "nodes: 5, gpus: 41", "gpus is 41, but 5 nodes of 8 hold only 40"},
       {"gpus: 4", "gpus: 4, fabric: fat-tree", "two levels of 64-port switches join at most 64 leaves"},
       {"gpus: 4", "gpus: 4, node: {scale-up-domain: 3}", "scale-up-domain is 3: it must divide the 8 GPUs"},
-      {"gpus: 4", "gpus: 4, device: {base: a100-80gb-sxm, bf16: 0 FLOP/s}", "no peak rate for it"},
+      {"gpus: 4", "gpus: 4, device: {base: a100-80gb-sxm, bf16: 0 FLOP/s}", "no peak rate for bf16"},
+      {"bf16\n", "fp8-current\n", "precision is fp8-current, but device a100-80gb-sxm gives no peak rate for fp8"},
+      {"bf16\n", "mxfp8\n  collectives: auto\n", "device a100-80gb-sxm gives no peak rate for fp8"},
+      {"bf16\n", "bf16\n  lora: {rank: 8, targets: [qvk]}\n", "lora.targets: unknown 'qvk': did you mean 'qkv'?"},
+      {"bf16\n", "bf16\n  lora: {quantised: true}\n", "lora.quantised wants adapters: set lora.rank"},
+      {"context: 1024}", "context: 1024, layout: [atention]}", "unknown 'atention', did you mean 'attention'?"},
+      {"context: 1024}", "context: 1024, layout: [moe]}", "the model has no 'moe' with 'experts'"},
       {"bf16\n", "bf16\n  sequence: 2048\n", "longer than the model's 1024 learned positions"},
       {NULL, NULL, NULL},
   });
@@ -264,8 +270,18 @@ static void test_too_much(void) {
                  2, "the job has 8000000 GPUs, and the most is 1048576");
 }
 
+/* Hardware and models that do not go together, each on the command line. */
+static void test_recipes_and_experts(void) {
+  put("right.yaml", GOOD, -1);
+  assert_refused("run right.yaml --set cluster.base=dgx-h100-superpod --set workload.precision=mxfp8", 2,
+                 "precision is mxfp8, but device h100-sxm has no block-scaled tensor cores");
+  assert_refused("run right.yaml --set model=mixtral-8x7b --set workload.parallel.ep=16", 2,
+                 "ep = 16 is more than the model's 8 experts");
+}
+
 static void add_tests(void) {
   g_test_add_func("/bad-input/right", test_right);
+  g_test_add_func("/bad-input/recipes-and-experts", test_recipes_and_experts);
   g_test_add_func("/bad-input/keys", test_keys);
   g_test_add_func("/bad-input/types", test_types);
   g_test_add_func("/bad-input/units", test_units);

@@ -1,0 +1,43 @@
+/*
+ * lora.h - low-rank adapters as a document's section: which linear layers have one, and of which rank.
+ */
+#ifndef ORR_LORA_H
+#define ORR_LORA_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+/* Linear layers that adapters are added to, as bits. */
+enum {
+  ORR_LORA_QKV = 1 << 0, /* of latent attention all four projections */
+  ORR_LORA_PROJECTION = 1 << 1,
+  ORR_LORA_FC1 = 1 << 2, /* of a dense feed-forward; experts have no adapters */
+  ORR_LORA_FC2 = 1 << 3,
+  ORR_LORA_ALL = 15
+};
+
+/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, and have neither gradients nor an
+ * optimizer. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers are stored in NF4 with double quantisation and
+ * made 16-bit again before each product. */
+typedef struct {
+  gint64 rank; /* 0: no adapters, all is trained */
+  guint targets;
+  gboolean quantised;
+} OrrLora;
+
+/* As a document says it:  lora: {rank: 16, targets: [qkv, projection], quantised: true} */
+typedef struct {
+  gint64 rank;
+  char **targets; /* "qkv", "projection", "fc1", "fc2" */
+  gboolean quantised;
+} OrrLoraFields;
+
+extern const OrrFieldTable orr_lora_table;
+
+/* @diags may be NULL: then unknown targets count for nothing. */
+OrrLora orr_lora_settle(const OrrLoraFields *fields, OrrPlace place, OrrDiags *diags);
+
+G_END_DECLS
+
+#endif
