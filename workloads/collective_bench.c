@@ -3,10 +3,12 @@
 #include <math.h>
 
 #include "sim/base/dtype.h"
+#include "workloads/collectives/collective_steps.h"
 
 enum { MOST_SIZES = 10000 };
 
 const char *const orr_exchange_words[] = {"dispatch", "combine", NULL};
+static const char *const replay_words[] = {"flow", "steps", NULL};
 const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL};
 
 #define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
@@ -58,6 +60,8 @@ static const OrrField fields[] = {
     WORD("phase", phase, orr_exchange_words, "dispatch", "Tokens on the way to their experts, or back."),
     WORD("experts-dtype", experts_dtype, orr_dtype_names, "bf16",
          "Format of the experts, by which TensorRT-LLM's kernels differ."),
+    WORD("replay", replay, replay_words, "flow",
+         "flow: a phase is one transfer over all of its links; steps: every send of every step is one, to check it."),
 };
 const OrrFieldTable orr_collective_bench_table = ORR_FIELD_TABLE(
     "collectives", "Collectives as nccl-tests runs them: sizes one after another.", OrrCollectiveBench, fields);
@@ -185,6 +189,84 @@ static void join(Bench *bench, guint group, const OrrCollectivePlan *plan, guint
   orr_program_join(program, bench->streams[group], comm, label, -1);
 }
 
+/* --- Step by step --- */
+
+/* Sends that a connection has under way at most: NCCL's slots (NCCL_STEPS, src/include/device.h). */
+enum { SLOTS = 8 };
+
+typedef struct {
+  const OrrCollectiveSteps *steps;
+  guint32 *paths;   /* by route */
+  guint32 *streams; /* by connection and slot; 0: not there yet, else stream + 1 */
+  guint32 *n_sent;  /* by connection */
+  guint32 *events;  /* by send */
+  guint32 lane, start, label;
+} StepReplay;
+
+static guint32 stream_of(OrrProgram *program, StepReplay *replay, guint32 connection) {
+  guint32 *known = &replay->streams[(gsize)connection * SLOTS + replay->n_sent[connection]++ % SLOTS];
+  if (*known == 0) {
+    *known = orr_program_stream(program, replay->lane, "connection") + 1;
+    orr_program_wait(program, *known - 1, replay->start);
+  }
+  return *known - 1;
+}
+
+static void add_sends(OrrProgram *program, StepReplay *replay) {
+  for (guint i = 0; i < replay->steps->sends->len; i++) {
+    const OrrStepSend *send = &g_array_index(replay->steps->sends, OrrStepSend, i);
+    const OrrStepRoute *route = &g_array_index(replay->steps->routes, OrrStepRoute, send->route);
+    const OrrPhase phase = {route->latency_s, route->bytes, replay->paths[send->route]};
+    const guint32 stream = stream_of(program, replay, send->connection);
+    for (guint n = 0; n < send->n_needs; n++)
+      orr_program_wait(program, stream,
+                       replay->events[g_array_index(replay->steps->needs, guint32, send->first_need + n)]);
+    orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), replay->label, -1);
+    replay->events[i] = orr_program_event(program);
+    orr_program_record(program, stream, replay->events[i]);
+  }
+}
+
+static StepReplay *step_replay_new(Bench *bench, guint group, const OrrCollectiveSteps *steps) {
+  OrrProgram *program = bench->work->work.program;
+  StepReplay *replay = g_new0(StepReplay, 1);
+  replay->steps = steps;
+  replay->paths = g_new0(guint32, steps->routes->len + 1);
+  replay->streams = g_new0(guint32, (gsize)steps->n_connections * SLOTS + 1);
+  replay->n_sent = g_new0(guint32, steps->n_connections + 1);
+  replay->events = g_new0(guint32, steps->sends->len + 1);
+  replay->lane = orr_program_stream_lane(program, bench->streams[group]);
+  replay->start = orr_program_event(program);
+  replay->label = orr_program_label(program, "send", "collective");
+  for (guint i = 0; i < steps->routes->len; i++)
+    replay->paths[i] = add_path(bench, &g_array_index(steps->routes, OrrStepRoute, i));
+  return replay;
+}
+
+static void step_replay_free(StepReplay *replay) {
+  g_free(replay->paths);
+  g_free(replay->streams);
+  g_free(replay->n_sent);
+  g_free(replay->events);
+  g_free(replay);
+}
+
+/* The lane's stream pays the base, lets the connections go, and waits for all sends. */
+static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call, const OrrCollectivePlan *plan,
+                           GError **error) {
+  OrrProgram *program = bench->work->work.program;
+  const OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
+  g_autoptr(OrrCollectiveSteps) steps = orr_collective_steps_new(&context, call, plan, error);
+  if (!steps) return FALSE;
+  StepReplay *replay = step_replay_new(bench, group, steps);
+  orr_program_work(program, bench->streams[group], steps->base_s, orr_program_label(program, "launch", "host"), -1);
+  orr_program_record(program, bench->streams[group], replay->start);
+  add_sends(program, replay);
+  for (guint i = 0; i < steps->sends->len; i++) orr_program_wait(program, bench->streams[group], replay->events[i]);
+  step_replay_free(replay);
+  return TRUE;
+}
+
 static void note(Bench *bench, const OrrCollectivePlan *plan, double bytes, const char *label) {
   OrrBenchSize size = {.label = g_intern_string(label),
                        .bytes = bytes,
@@ -238,9 +320,15 @@ static gboolean add_size(Bench *bench, double bytes, GError **error) {
     g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, bench->algorithm, error);
     if (!plan) return FALSE;
     if (g == 0) note(bench, plan, bytes, name);
-    join(bench, g, plan, label);
+    if (params->replay == ORR_BENCH_FLOW)
+      join(bench, g, plan, label);
+    else if (!join_steps(bench, g, &call, plan, error))
+      return FALSE;
   }
   meet(bench);
+  for (guint g = 0; params->replay == ORR_BENCH_STEPS && g < bench->work->n_groups; g++)
+    orr_program_work(bench->work->work.program, bench->streams[g], 0,
+                     orr_program_label(bench->work->work.program, "size", "step"), -1);
   return TRUE;
 }
 

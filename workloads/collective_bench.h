@@ -6,7 +6,9 @@
  * after another; the number of GPUs a node takes one rank of each node, and as many groups as a node has GPUs are its
  * rails. All groups start a size together; a size starts when all have ended the one before.
  *
- * A group is a lane with one stream; a size is one communication a group.
+ * A group is a lane with one stream; a size is one communication a group. Replayed step by step (collective_steps.h)
+ * each connection is a stream of the lane, too, each send a communication, and the lane's first stream has a mark of
+ * category "step" where a size ends.
  */
 #ifndef ORR_COLLECTIVE_BENCH_H
 #define ORR_COLLECTIVE_BENCH_H
@@ -29,7 +31,10 @@ typedef struct {
   gint64 hidden, topk, experts; /* an all-to-all of experts' tokens; experts 0: of anything */
   int phase;                    /* index into orr_exchange_words */
   int experts_dtype;            /* OrrDtype */
+  int replay;                   /* OrrBenchReplay */
 } OrrCollectiveBench;
+
+typedef enum { ORR_BENCH_FLOW, ORR_BENCH_STEPS } OrrBenchReplay; /* words "flow", "steps" */
 
 extern const char *const orr_exchange_words[]; /* "dispatch", "combine" */
 extern const char *const orr_redop_words[]; /* "sum", "prod", ... */

@@ -66,13 +66,23 @@ static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
     g_ptr_array_add(outcome->warnings, g_strdup_printf("%u sizes lie outside the measured range of the profile", n));
 }
 
+/* A flow is told by its span; steps by the marks between sizes. */
+static double time_of(const OrrReplayed *replayed, const OrrBenchWork *work, guint i) {
+  if (work->params.replay == ORR_BENCH_FLOW) {
+    const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, size->label);
+    return times.n > 0 ? times.seconds / times.n : 0;
+  }
+  const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  return g_array_index(ends, double, i) - (i > 0 ? g_array_index(ends, double, i - 1) : 0);
+}
+
 void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrBenchWork *work = (const OrrBenchWork *)replayed->work;
   (void)scenario;
   for (guint i = 0; i < work->sizes->len; i++) {
     const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
-    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, size->label);
-    const OrrNcclTestRow test = test_row(work, size, times.n > 0 ? times.seconds / times.n : 0);
+    const OrrNcclTestRow test = test_row(work, size, time_of(replayed, work, i));
     const OrrCollectiveRow row = collective_row(work, size, &test);
     g_array_append_val(outcome->nccl_tests, test);
     g_array_append_val(outcome->collectives, row);

@@ -58,6 +58,16 @@ static void test_loads(void) {
 #undef LOAD
 }
 
+static void test_steps(void) {
+#define STEPS "run nccl-tests-dgx-h100-16 --db none --set workload.replay=steps --set workload.begin=1MiB --set workload.end=1MiB "
+  empty_folder();
+  assert_refused(STEPS "--set workload.algorithm=tree", 2, "collective algorithm 'tree' has no step form (ring, ");
+  assert_refused(STEPS "--set workload.replay=step", 2, "did you mean 'steps'?");
+  assert_refused(STEPS "--set workload.algorithm=ring --set cluster.max-nodes=2048 --set cluster.nodes=2048", 2,
+                 "16384 ranks are about 5.37e+08 sends, and the most is 12 million");
+#undef STEPS
+}
+
 static void test_traces(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
@@ -226,6 +236,7 @@ static void test_check_two(void) {
 
 static void add_tests(void) {
   g_test_add_func("/bad-request/loads", test_loads);
+  g_test_add_func("/bad-request/steps", test_steps);
   g_test_add_func("/bad-request/on-missing", test_on_missing);
   g_test_add_func("/bad-request/settings", test_settings);
   g_test_add_func("/bad-request/traces", test_traces);

@@ -47,6 +47,17 @@ static const OrrNcclTestRow *row_at(const OrrOutcome *outcome, guint i) {
   return &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
 }
 
+/* Every send of every step, on SimGrid (auto: sends share links), a time for each size: within 2 % of the one-flow form
+ * where one rank a node makes all hops alike. */
+static void test_steps(void) {
+  static const char rails[] = "workload.ranks=4;workload.stride=8;workload.algorithm=ring;workload.protocol=ll";
+  g_autofree char *by_steps = g_strconcat(rails, ";workload.replay=steps", NULL);
+  g_autoptr(OrrOutcome) flow = run(rails), steps = run(by_steps);
+  g_assert_cmpuint(steps->nccl_tests->len, ==, 3);
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpfloat_with_epsilon(row_at(steps, i)->time_s / row_at(flow, i)->time_s, 1, 0.02);
+}
+
 /* 1, 4 and 16 MiB of floats; busbw = algbw * 2 * 31/32; a time is the plan's where nothing else runs. */
 static void test_rows(void) {
   g_autoptr(OrrOutcome) outcome = run("");
@@ -135,6 +146,7 @@ static void test_refused(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collectives/rows", test_rows);
+  g_test_add_func("/collective-bench/steps", test_steps);
   g_test_add_func("/collectives/conventions", test_conventions);
   g_test_add_func("/collectives/groups", test_groups);
   g_test_add_func("/collectives/crowded", test_crowded);

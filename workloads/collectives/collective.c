@@ -134,6 +134,17 @@ static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context, const 
   return plan;
 }
 
+const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                            const OrrCollectivePlan *plan, OrrNcclCosts *ret_costs) {
+  if (!context->cost)
+    return NULL;
+  if (plan->protocol == ORR_PROTOCOL_AUTO ||
+      !orr_cost_nccl(context->cost, plan->algorithm->entry.name, plan->protocol, ret_costs))
+    *ret_costs = orr_cost_collective_constants(context->cost);
+  settle_costs(ret_costs, in_one_domain(context->fabric, call), call->op);
+  return ret_costs;
+}
+
 /* LL128 wants 128 bytes to arrive at once, which NCCL trusts over the network only from NIC to GPU (typeInter <=
  * PATH_PXB, src/graph/tuning.cc). */
 static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrProtocol protocol) {

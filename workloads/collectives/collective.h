@@ -67,6 +67,7 @@ typedef struct {
 } OrrCollectivePhase;
 
 typedef struct OrrCollectiveAlgorithm OrrCollectiveAlgorithm;
+struct OrrCollectiveSteps;
 
 typedef struct {
   const OrrCollectiveAlgorithm *algorithm;
@@ -98,6 +99,8 @@ struct OrrCollectiveAlgorithm {
   guint least_ranks; /* of a group for which it is chosen by itself; 0: any */
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);
   void (*plan)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases);
+  /* The same as sends, step by step (collective_steps.h); NULL: the algorithm has no such form. */
+  void (*steps)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, struct OrrCollectiveSteps *steps);
   /* Closed form of the time on an idle fabric whose group members all reach each other at @bytes_per_s with step cost
    * @alpha_s (launch left out): what the plan's phases must take there. Holds for one member a scale-up domain, and,
    * but for the tree, which is a chain inside a domain, for a group inside one. */

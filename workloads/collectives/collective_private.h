@@ -6,6 +6,7 @@
 #define ORR_COLLECTIVE_PRIVATE_H
 
 #include "workloads/collectives/collective.h"
+#include "workloads/collectives/collective_steps.h"
 
 G_BEGIN_DECLS
 
@@ -89,6 +90,10 @@ double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, g
  * it. To @latency_s come the base, before the first phase, and the time by which the protocol falls short of the links'
  * bandwidth: a delay, since the links are not in use for it. The flow is empty afterwards. */
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes, GArray *phases);
+
+/* The costs that @plan was made with, settled for where the group lies; NULL where it was made without a cost model. */
+const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                            const OrrCollectivePlan *plan, OrrNcclCosts *ret_costs);
 
 /* Seconds a byte of a unit flow on the busiest link; with the protocol's efficiencies where @costs is not NULL. */
 double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses, const OrrNcclCosts *costs);

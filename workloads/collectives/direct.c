@@ -22,6 +22,11 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, hop_s, call->bytes, phases);
 }
 
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  (void)context;
+  orr_collective_steps_send(ret_steps, call->gpus[0], call->gpus[1], 0, call->bytes, NULL, 0);
+}
+
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return alpha_s + call->bytes / bytes_per_s;
 }
@@ -30,5 +35,6 @@ const OrrCollectiveAlgorithm orr_direct = {
     .entry = {.name = "direct", .sentence = "One GPU sends its buffer straight to another."},
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

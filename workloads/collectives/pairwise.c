@@ -68,6 +68,44 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);
 }
 
+/* In order of rounds: a rank's sends follow one another, none needs what another one brought. With several members a
+ * domain the rounds are over domains: parts for another rail cross to it first, then its member sends all of them. */
+static void step_across(const OrrCollectiveLayout *layout, double part_bytes, OrrCollectiveSteps *ret_steps) {
+  const guint m = layout->per_domain, n_domains = layout->n_domains;
+  g_autofree guint32 *last = g_new0(guint32, n_domains * m), *needs = g_new0(guint32, m);
+  for (guint r = 1; r < n_domains; r++)
+    for (guint d = 0; d < n_domains; d++)
+      for (guint rail = 0; rail < m; rail++) {
+        const guint at = d * m + rail, to = (d + r) % n_domains * m + rail;
+        guint n_needs = 0;
+        for (guint i = 1; i < m; i++) {
+          const gint64 from = layout->gpus[d * m + (rail + i) % m];
+          needs[n_needs++] = orr_collective_steps_send(ret_steps, from, layout->gpus[at], 0, part_bytes, NULL, 0);
+        }
+        if (r > 1) needs[n_needs++] = last[at];
+        last[at] = orr_collective_steps_send(ret_steps, layout->gpus[at], layout->gpus[to], 0, m * part_bytes, needs,
+                                             n_needs);
+      }
+}
+
+static void step_inside(const OrrCollectiveLayout *layout, double part_bytes, OrrCollectiveSteps *ret_steps) {
+  const guint m = layout->per_domain;
+  for (guint d = 0; d < layout->n_domains; d++)
+    for (guint i = 0; i < m; i++) {
+      guint32 last = 0;
+      for (guint r = 1; r < m; r++)
+        last = orr_collective_steps_send(ret_steps, layout->gpus[d * m + i], layout->gpus[d * m + (i + r) % m], 0,
+                                         part_bytes, &last, r > 1 ? 1 : 0);
+    }
+}
+
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  step_inside(&layout, call->bytes / call->n, ret_steps);
+  step_across(&layout, call->bytes / call->n, ret_steps);
+}
+
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return (call->n - 1) * (alpha_s + call->bytes / call->n / bytes_per_s);
 }
@@ -76,5 +114,6 @@ const OrrCollectiveAlgorithm orr_pairwise = {
     .entry = {.name = "pairwise", .sentence = "All-to-all in n - 1 rounds, each rank with one peer a round."},
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

@@ -126,6 +126,48 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, passes(call->op) * pass_s, unit_bytes, phases);
 }
 
+/* One ring a member where there are several, each over all ranks in the order of its channel; see the picture. */
+static void channel_order(const Rings *rings, guint k, gint64 *ret_gpus) {
+  const guint m = rings->layout->per_domain;
+  guint n = 0;
+  for (guint d = 0; d < rings->layout->n_domains; d++)
+    for (guint i = 0; i < m; i++) ret_gpus[n++] = member(rings, d, d % 2 == 0 ? k + i : k + m - 1 - i);
+}
+
+/* Broadcast and reduce: one chain from the root, or to it, in as many chunks as there are ranks, one behind the other. */
+static void step_chain(const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  const guint n = call->n;
+  const gboolean down = call->op == ORR_BROADCAST;
+  g_autofree guint32 *before = g_new0(guint32, n); /* the chunk before, by edge */
+  for (guint chunk = 0; chunk < n; chunk++)
+    for (guint i = 0; i + 1 < n; i++) {
+      const gint64 from = call->gpus[down ? i : n - 1 - i], to = call->gpus[down ? i + 1 : n - 2 - i];
+      guint32 needs[2];
+      guint n_needs = 0;
+      if (chunk > 0) needs[n_needs++] = before[i];
+      if (i > 0) needs[n_needs++] = before[i - 1]; /* of this chunk by now */
+      before[i] = orr_collective_steps_send(ret_steps, from, to, 0, call->bytes / n, needs, n_needs);
+    }
+}
+
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  const gboolean single = layout.n_domains == 1 || layout.per_domain == 1;
+  const guint channels = single ? 1 : layout.per_domain, n = call->n;
+  const Rings rings = {.layout = &layout, .no_src = -1, .no_dst = -1};
+  const guint rounds = passes(call->op) * (n - 1);
+  g_autofree gint64 *gpus = g_memdup2(call->gpus, n * sizeof *call->gpus);
+  if (call->op == ORR_BROADCAST || call->op == ORR_REDUCE) {
+    step_chain(call, ret_steps);
+    return;
+  }
+  for (guint k = 0; k < channels; k++) {
+    if (!single) channel_order(&rings, k, gpus);
+    orr_collective_steps_ring(ret_steps, gpus, n, k, call->bytes / n / channels, rounds);
+  }
+}
+
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return passes(call->op) * (call->n - 1) * alpha_s + share(call) * call->bytes / bytes_per_s;
 }
@@ -134,5 +176,6 @@ const OrrCollectiveAlgorithm orr_ring = {
     .entry = {.name = "ring", .sentence = "Rings over all ranks, one a NIC: fewest bytes, most steps."},
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

@@ -21,6 +21,8 @@
  *
  * Neither is NCCL's: only forced.   algorithm: bucket
  */
+#include <string.h>
+
 #include "workloads/collectives/collective_private.h"
 
 enum { AXES = 3 };
@@ -116,6 +118,58 @@ static void plan_bucket(const OrrCollectiveContext *context, const OrrCollective
   add_stages(context, call, TRUE, phases);
 }
 
+/* A stage of a part: rings along its axis, a round for each hop; it begins when the chip has all of the stage before.
+ */
+typedef struct {
+  const Torus *torus;
+  OrrCollectiveSteps *steps;
+  guint part;
+  gboolean back;
+  guint32 *last; /* by chip: the send that it got last */
+  gboolean any;
+} StepPart;
+
+static void step_stage(StepPart *of, gint64 axis, double bytes) {
+  const gint64 stride = stride_of(of->torus, axis), size = of->torus->size[axis], n = of->torus->call->n;
+  g_autofree guint32 *got = g_new0(guint32, n);
+  for (gint64 round = 0; round + 1 < size; round++) {
+    for (gint64 chip = 0; chip < n; chip++) {
+      const gint64 at = chip / stride % size, step = of->back ? size - 1 : 1;
+      const gint64 next = chip + ((at + step) % size - at) * stride;
+      got[next] = orr_collective_steps_send(of->steps, chip, next, of->part, bytes / (double)(size - 1),
+                                            &of->last[chip], of->any ? 1 : 0);
+    }
+    memcpy(of->last, got, n * sizeof *got);
+    of->any = TRUE;
+  }
+}
+
+static void add_steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, gboolean bucket,
+                      OrrCollectiveSteps *steps) {
+  Torus torus;
+  torus_init(&torus, context, call);
+  const guint n_parts = bucket ? 2 * torus.n_axes : 1;
+  g_autofree guint32 *last = g_new0(guint32, call->n);
+  for (guint part = 0; part < n_parts; part++) {
+    StepPart of = {.torus = &torus, .steps = steps, .part = part, .back = part % 2 == 1, .last = last};
+    for (guint i = 0; call->op != ORR_ALL_GATHER && i < torus.n_axes; i++)
+      step_stage(&of, torus.axes[(part / 2 + i) % torus.n_axes],
+                 stage_bytes(&torus, part / 2, i, call->bytes / n_parts));
+    for (guint i = torus.n_axes; call->op != ORR_REDUCE_SCATTER && i-- > 0;)
+      step_stage(&of, torus.axes[(part / 2 + i) % torus.n_axes],
+                 stage_bytes(&torus, part / 2, i, call->bytes / n_parts));
+  }
+}
+
+static void steps_rings(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *steps) {
+  add_steps(context, call, FALSE, steps);
+}
+
+static void steps_bucket(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                         OrrCollectiveSteps *steps) {
+  add_steps(context, call, TRUE, steps);
+}
+
 /* On a torus of one axis, a ring; test_torus_rings.c has the others. */
 static double oracle_rings(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return orr_ring.oracle(call, alpha_s, bytes_per_s);
@@ -130,6 +184,7 @@ const OrrCollectiveAlgorithm orr_torus_ring = {
     .chosen = ORR_CHOSEN_NEVER,
     .supports = supports,
     .plan = plan_rings,
+    .steps = steps_rings,
     .oracle = oracle_rings,
 };
 
@@ -138,5 +193,6 @@ const OrrCollectiveAlgorithm orr_bucket = {
     .chosen = ORR_CHOSEN_NEVER,
     .supports = supports,
     .plan = plan_bucket,
+    .steps = steps_bucket,
     .oracle = oracle_bucket,
 };
