@@ -102,6 +102,19 @@ OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data);
  * path below a CHOICE is checked against the entry's parameters when the tree names the entry, else accepted. */
 gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path, const char *text, GError **error);
 
+/* The member that the dotted @path names in a struct that was read, through sections and the parameters of choices: its
+ * field, and in *@ret_data the struct that holds it. NULL where there is none. */
+const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path, void **ret_data);
+
+gboolean orr_field_is_plain(const OrrField *field); /* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
+
+/* Reads @node into that member of @data, which holds a plain field, as orr_fields_read would; FALSE, and the member as it
+ * was, with the reason in @diags. */
+gboolean orr_field_assign(const OrrField *field, const OrrNode *node, OrrDiags *diags, void *data);
+
+/* The member of @data as a number; FALSE for what is none. */
+gboolean orr_field_number(const OrrField *field, const void *data, double *ret_value);
+
 /* Calls @visit for each scalar member, in table order: "workload.parallel.tp", "8". */
 typedef void (*OrrFieldVisit)(const char *path, const char *text, void *user);
 void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit, void *user);
