@@ -186,8 +186,11 @@ OrrStore *orr_store_open_read(const char *path, GError **error) {
 void orr_store_free(OrrStore *store) {
   if (!store) return;
   orr_store_abandon_run(store);
+  orr_store_abandon_batch(store);
   orr_store_forget_inserts(store);
   sqlite3_finalize(store->param);
+  sqlite3_finalize(store->run_insert);
+  sqlite3_finalize(store->run_update);
   if (store->is_writer) {
     sqlite3_busy_timeout(store->db, 0); /* invariant 4, unless others have it open: then the last of them does it */
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
@@ -200,18 +203,35 @@ void orr_store_free(OrrStore *store) {
 
 /* --- A run --- */
 
-static gboolean insert_run(OrrStore *store, const OrrRunFacts *facts, GError **error) {
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
-      store,
-      "INSERT INTO run (scenario, kind, file, hash, resolved, tool_version, engine, fidelity, wall_time_s)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      error);
+/* The next number that is neither taken nor reserved by a sweep. */
+static gboolean next_run_id(OrrStore *store, gint64 *ret_id, GError **error) {
+  const gboolean has_sweeps = orr_store_has_column(store, "sweep", "n_points");
+  return ask_number(store,
+                    has_sweeps ? "SELECT max(ifnull((SELECT max(id) FROM run), 0),"
+                                 " ifnull((SELECT max(run_id + n_points) FROM sweep), 0)) + 1"
+                               : "SELECT ifnull(max(id), 0) + 1 FROM run",
+                    ret_id, error);
+}
+
+static gboolean insert_run(OrrStore *store, const OrrRunFacts *facts, gint64 id, GError **error) {
+  if (!store->run_insert)
+    store->run_insert = orr_store_prepare(
+        store,
+        "INSERT INTO run (scenario, kind, file, hash, resolved, tool_version, engine, fidelity, wall_time_s, id)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        error);
+  sqlite3_stmt *stmt = store->run_insert;
   if (!stmt) return FALSE;
   const char *const texts[] = {facts->scenario, facts->kind,         facts->file,   facts->hash,
                                facts->resolved, facts->tool_version, facts->engine, facts->fidelity};
   for (guint i = 0; i < G_N_ELEMENTS(texts); i++) sqlite3_bind_text(stmt, (int)i + 1, texts[i], -1, SQLITE_STATIC);
   sqlite3_bind_double(stmt, G_N_ELEMENTS(texts) + 1, facts->wall_time_s);
+  sqlite3_bind_int64(stmt, G_N_ELEMENTS(texts) + 2, id);
   return orr_store_step(store, stmt, "cannot add a run", error);
+}
+
+static void roll_back_run(OrrStore *store) {
+  sqlite3_exec(store->db, store->in_batch ? "ROLLBACK TO run; RELEASE run" : "ROLLBACK", NULL, NULL, NULL);
 }
 
 gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id, GError **error) {
@@ -220,12 +240,13 @@ gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *
                 store->run_id ? "a run is already being written" : "was opened for reading");
     return FALSE;
   }
-  if (!orr_store_exec(store, "BEGIN IMMEDIATE", error)) return FALSE;
-  if (!insert_run(store, facts, error)) {
-    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+  if (!orr_store_exec(store, store->in_batch ? "SAVEPOINT run" : "BEGIN IMMEDIATE", error)) return FALSE;
+  gint64 id = facts->id;
+  if ((id == 0 && !next_run_id(store, &id, error)) || !insert_run(store, facts, id, error)) {
+    roll_back_run(store);
     return FALSE;
   }
-  store->run_id = sqlite3_last_insert_rowid(store->db);
+  store->run_id = id;
   if (ret_run_id) *ret_run_id = store->run_id;
   return TRUE;
 }
@@ -264,11 +285,13 @@ gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text
 
 gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error) {
   if (!orr_store_check_run(store, error)) return FALSE;
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, "UPDATE run SET wall_time_s = ?1 WHERE id = ?2", error);
-  if (stmt) {
-    sqlite3_bind_double(stmt, 1, wall_time_s);
-    sqlite3_bind_int64(stmt, 2, store->run_id);
-    if (orr_store_step(store, stmt, "cannot end a run", error) && orr_store_exec(store, "COMMIT", error)) {
+  if (!store->run_update)
+    store->run_update = orr_store_prepare(store, "UPDATE run SET wall_time_s = ?1 WHERE id = ?2", error);
+  if (store->run_update) {
+    sqlite3_bind_double(store->run_update, 1, wall_time_s);
+    sqlite3_bind_int64(store->run_update, 2, store->run_id);
+    if (orr_store_step(store, store->run_update, "cannot end a run", error) &&
+        orr_store_exec(store, store->in_batch ? "RELEASE run" : "COMMIT", error)) {
       store->run_id = 0;
       return TRUE;
     }
@@ -281,5 +304,29 @@ void orr_store_abandon_run(OrrStore *store) {
   if (!store->run_id) return;
   store->run_id = 0;
   orr_store_forget_inserts(store); /* their tables may go with the transaction */
+  roll_back_run(store);
+}
+
+gboolean orr_store_begin_batch(OrrStore *store, GError **error) {
+  if (!orr_store_exec(store, "BEGIN IMMEDIATE", error)) return FALSE;
+  store->in_batch = TRUE;
+  return TRUE;
+}
+
+gboolean orr_store_end_batch(OrrStore *store, GError **error) {
+  if (!store->in_batch) return TRUE;
+  if (!orr_store_exec(store, "COMMIT", error)) {
+    orr_store_abandon_batch(store);
+    return FALSE;
+  }
+  store->in_batch = FALSE;
+  return TRUE;
+}
+
+void orr_store_abandon_batch(OrrStore *store) {
+  if (!store->in_batch) return;
+  store->in_batch = FALSE;
+  store->run_id = 0;
+  orr_store_forget_inserts(store);
   sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }

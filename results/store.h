@@ -37,6 +37,7 @@ typedef struct {
   const char *engine;   /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full" */
   double wall_time_s;
+  gint64 id;            /* the run's number; 0: the next that is free and not reserved */
 } OrrRunFacts;
 
 /* Begins the transaction of one run. */
@@ -45,6 +46,12 @@ gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text
 gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row, GError **error);
 gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error); /* commits */
 void orr_store_abandon_run(OrrStore *store);
+
+/* Many runs in one transaction: what is between begin and end is there whole or not at all, but a run that is abandoned
+ * is left out. Numbers of a table `sweep` (run_id, n_points) are reserved: run_id to run_id + n_points. */
+gboolean orr_store_begin_batch(OrrStore *store, GError **error);
+gboolean orr_store_end_batch(OrrStore *store, GError **error);
+void orr_store_abandon_batch(OrrStore *store);
 
 /* A table of answers: text cells (NULL: SQL NULL), column names. */
 typedef struct {

@@ -19,7 +19,9 @@ struct OrrStore {
   char *path; /* as the caller wrote it: for messages */
   gboolean is_writer;
   gint64 run_id;                   /* of the run that is being written; 0: none */
+  gboolean in_batch;
   sqlite3_stmt *param;             /* INSERT INTO param; NULL before its first use */
+  sqlite3_stmt *run_insert, *run_update;
   GHashTable *inserts;             /* OrrFieldTable * -> sqlite3_stmt *, owned */
   gboolean is_authorized;          /* the statement that is being prepared asked the authorizer something */
   const OrrFieldTable *last_table; /* the table of the last row, and its statement: rows come in runs of one table */

@@ -208,5 +208,6 @@ const OrrWorkloadKind orr_training_kind = {
               &orr_training_table},
     .check = orr_training_check,
     .compile = orr_training_compile,
+    .peak_memory = orr_training_peak_memory,
     .work_free = work_free,
 };

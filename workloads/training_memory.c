@@ -84,3 +84,16 @@ void orr_training_memory(const OrrJob *job, GArray *memory) {
     g_array_append_val(memory, row);
   }
 }
+
+double orr_training_peak_memory(const void *params, const OrrWorld *world) {
+  g_autoptr(GArray) memory = g_array_new(FALSE, FALSE, sizeof(OrrStageMemory));
+  OrrJob job;
+  double peak = 0;
+  if (!orr_job_init(&job, params, world, NULL)) return 0; /* compiling it says why */
+  orr_training_memory(&job, memory);
+  for (guint i = 0; i < memory->len; i++) {
+    const OrrStageMemory *stage = &g_array_index(memory, OrrStageMemory, i);
+    peak = MAX(peak, stage->weights + stage->gradients + stage->optimizer + stage->activations);
+  }
+  return peak;
+}

@@ -222,6 +222,7 @@ void orr_fold_clear(OrrFold *fold);
 
 /* training_memory.c */
 void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */);
+double orr_training_peak_memory(const void *params, const OrrWorld *world); /* of the stage that holds most */
 
 /* training_plan.c */
 

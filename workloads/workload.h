@@ -74,6 +74,8 @@ struct OrrWorkloadKind {
   /* What single fields cannot check: divisibility, sizes against model and cluster. Findings at @place. */
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
   OrrWork *(*compile)(const void *params, const OrrWorld *world, GError **error);
+  /* The most bytes that any GPU holds, without compiling; NULL: nothing is known before. */
+  double (*peak_memory)(const void *params, const OrrWorld *world);
   void (*work_free)(OrrWork *work);
   /* Of a kind whose next step depends on the last one: runs on @engine itself, there is no program. NULL: replayed. */
   gboolean (*live)(OrrWork *work, OrrEngine *engine, GError **error);

@@ -15,7 +15,7 @@ heading() {
 }
 
 documents() {
-  for kind in device cluster model profile workload scenario; do
+  for kind in device cluster model profile workload scenario sweep; do
     { heading; "$orrery" schema "$kind" --markdown; } > "$folder/$kind.md"
   done
 }
@@ -28,7 +28,7 @@ names() {
 entries() {
   heading
   printf '# Entries\n\nWhat can be chosen by name. Parameters of an entry: `orrery describe KIND NAME`.\n'
-  for kind in workloads pipelines collectives schedulers loads fabrics microkernels; do
+  for kind in workloads pipelines collectives schedulers loads fabrics microkernels samplers sweep-names; do
     printf '\n## %s\n\n| Name | Meaning |\n|---|---|\n' "$kind"
     "$orrery" list "$kind" | sed 's/^\([^ ]*\)  *\(.*\)/| `\1` | \2 |/'
   done
@@ -52,14 +52,15 @@ tables() {
   "$orrery" validate korthikanti-layers --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" validate gemm --profile a100-80gb-sxm --db "$work/runs.db" > "$work/log" 2>&1
   "$orrery" calibrate --device fake --families collective,launch --budget 20s --db "$work/runs.db" > "$work/log" 2>&1
+  "$orrery" sweep sweep-gpt3-6.7b-64-a100 --set sweep.sampler='{kind: random, points: 8}' --db "$work/runs.db" > "$work/log" 2>&1
   heading
   cat << 'END'
 # Tables of results
 
 A results database is one SQLite file: `run` has a row a run, every other table a `run_id`. Units are SI base units
 (seconds, bytes, bytes a second). A table is made when its first row is stored: `span` only by `run --trace`,
-`validation_row` and `cost_error` only by `validate`, `kernel_sample` and
-`kernel_refusal` only by `calibrate`. The same sentences are in
+`validation_row` and `cost_error` only by `validate`, `kernel_sample` and `kernel_refusal` only by `calibrate`, `sweep`,
+`sweep_excluded` and `sweep_point` only by `sweep`. The same sentences are in
 every database, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"

@@ -6,9 +6,9 @@
  *
  *   or < and < not < == != < <= > >= in < + - < * / % < unary - < number [unit], 'text', name, function(...), (...)
  *
- * A name may hold '-', '_' and '.'; a minus between two operands stands apart or beside a digit or bracket: "a - b" is a
- * difference, "a-b" a name. '-' and '_' are the same in names. A word that is no name is an error, unless it is compared
- * with a name that holds text (recompute == full). Functions: abs, ceil, floor, log2, max, min, round, sqrt.
+ * A name may hold '-', '_' and '.'; a minus between two operands stands apart or beside a digit or bracket: "a - b" is
+ * a difference, "a-b" a name. '-' and '_' are the same in names. A word that is no name is an error, unless it is
+ * compared with a name that holds text (recompute == full). Functions: abs, ceil, floor, log2, max, min, round, sqrt.
  *
  * Types are number, text and truth, checked when the expression is read: what is wrong is told at its column. Numbers
  * are doubles; x / 0 and x % 0 are NaN, and NaN compares false with everything.

@@ -162,7 +162,7 @@ static const struct {
   const char *name;
   OrrTermKind kind;
   guint most; /* operands */
-} functions[] = {{"abs", ORR_TERM_ABS, 1},     {"ceil", ORR_TERM_CEIL, 1},          {"floor", ORR_TERM_FLOOR, 1},
+} functions[] = {{"abs", ORR_TERM_ABS, 1},     {"ceil", ORR_TERM_CEIL, 1},       {"floor", ORR_TERM_FLOOR, 1},
                  {"log2", ORR_TERM_LOG2, 1},   {"max", ORR_TERM_MAX, G_MAXUINT}, {"min", ORR_TERM_MIN, G_MAXUINT},
                  {"round", ORR_TERM_ROUND, 1}, {"sqrt", ORR_TERM_SQRT, 1}};
 
@@ -359,10 +359,13 @@ static OrrTerm *read_list(Parser *parser, OrrTerm *a, guint at) {
 }
 
 static OrrTerm *read_comparison(Parser *parser) {
-  static const Operator operators[] = {
-      {"==", ORR_TERM_EQUAL},         {"!=", ORR_TERM_UNEQUAL}, {"<=", ORR_TERM_LESS_EQUAL},
-      {">=", ORR_TERM_GREATER_EQUAL}, {"<", ORR_TERM_LESS},     {">", ORR_TERM_GREATER},
-      {NULL, 0}};
+  static const Operator operators[] = {{"==", ORR_TERM_EQUAL},
+                                       {"!=", ORR_TERM_UNEQUAL},
+                                       {"<=", ORR_TERM_LESS_EQUAL},
+                                       {">=", ORR_TERM_GREATER_EQUAL},
+                                       {"<", ORR_TERM_LESS},
+                                       {">", ORR_TERM_GREATER},
+                                       {NULL, 0}};
   OrrTerm *a = read_sum(parser);
   if (!a) return NULL;
   skip_space(parser);

@@ -9,6 +9,8 @@
 #include "results/plot.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
+#include "sim/run/sampler.h"
+#include "sim/run/sweep.h"
 #include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
 #include "topologies/job_placement.h"
@@ -30,8 +32,10 @@ const OrrShelf orr_shelves[] = {
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"plots", "plot", "pictures of a results database", NULL, NULL},
     {"profiles", "profile", "measured kernels of a device", "profile", NULL},
+    {"samplers", "sampler", "what chooses the points of a sweep", NULL, &orr_sampler_registry},
     {"scenarios", "scenario", "questions that are ready to run", "scenario", NULL},
     {"schedulers", "scheduler", "schedulers of serving", NULL, &orr_scheduler_registry},
+    {"sweep-names", "sweep-name", "what a sweep's expressions may name, beside its axes and results", NULL, NULL},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
     {"views", "view", "questions to a results database", NULL, NULL},
     {"workloads", "workload", "what can run on a cluster", "workload", &orr_workload_registry},
@@ -66,7 +70,22 @@ static char **plot_names(void) {
   return names;
 }
 
+static char **sweep_names(void) {
+  g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+  const char *sentence;
+  for (guint i = 0; orr_sweep_name(i, &sentence); i++) g_strv_builder_add(names, orr_sweep_name(i, &sentence));
+  return g_strv_builder_end(names);
+}
+
+static char *sweep_name_fact(const char *name) {
+  const char *known, *sentence;
+  for (guint i = 0; (known = orr_sweep_name(i, &sentence)); i++)
+    if (strcmp(known, name) == 0) return g_strdup(sentence);
+  return NULL;
+}
+
 char **orr_shelf_names(const OrrShelf *shelf, OrrLibrary *library) {
+  if (is(shelf, "sweep-names")) return sweep_names();
   if (is(shelf, "plots")) return plot_names();
   if (is(shelf, "views")) return view_names();
   if (is(shelf, "validation-sets")) return orr_validation_sets(library);
@@ -107,5 +126,6 @@ char *orr_shelf_fact(const OrrShelf *shelf, OrrLibrary *library, const char *nam
   if (view) return g_strdup(view->question);
   if (is(shelf, "plots")) return g_strdup(orr_plot_find(name)->sentence);
   if (is(shelf, "validation-sets")) return validation_fact(library, name);
+  if (is(shelf, "sweep-names")) return sweep_name_fact(name);
   return document_fact(shelf->document, library, name);
 }

@@ -135,6 +135,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const OrrEntry *entry = shelf->registry ? orr_registry_find(shelf->registry, args[1]) : NULL;
   const OrrView *view = strcmp(shelf->singular, "view") == 0 ? orr_view_find(args[1]) : NULL;
   if (entry) return describe_entry(shelf, entry);
+  if (strcmp(shelf->singular, "sweep-name") == 0) {
+    g_autofree char *sentence = orr_shelf_fact(shelf, library, args[1]);
+    g_auto(GStrv) known = orr_shelf_names(shelf, library);
+    if (!sentence) return orr_cli_unknown(shelf->singular, args[1], (const char *const *)known, error);
+    printf("%s: %s\n", args[1], sentence);
+    return 0;
+  }
   if (view) {
     printf("%s", view->sql);
     return 0;

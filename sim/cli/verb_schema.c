@@ -7,6 +7,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
 #include "sim/run/rows.h"
+#include "sim/run/sweep.h"
 #include "sim/run/validate_costs.h"
 #include "workloads/workload.h"
 
@@ -34,9 +35,10 @@ static const OrrFieldTable *workload_table(void) {
   return &table;
 }
 
-/* Documents and tables of `orrery validate`. */
+/* Documents and tables of `orrery validate` and `orrery sweep`. */
 static const OrrFieldTable *const others[] = {&orr_cost_validation_table, &orr_cost_error_table,
-                                              &orr_validation_row_table};
+                                              &orr_sweep_section_table,   &orr_sweep_point_table,
+                                              &orr_sweep_excluded_table,  &orr_validation_row_table};
 
 static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
   for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++) {
@@ -72,7 +74,7 @@ const OrrCommand orr_verb_schema = {
     .sentence = "Print what a document or a table of results holds, as JSON Schema or Markdown.",
     .usage = "KIND [--markdown]",
     .more =
-        "Kinds: device, cluster, model, profile, workload, scenario, cost-validation; and the tables of results (training_result ...).",
+        "Kinds: device, cluster, model, profile, workload, scenario, sweep (its section), cost-validation;\nand the tables of results (training_result ...).",
     .options = options,
     .run = run,
 };

@@ -69,6 +69,11 @@ static const OrrField fields[] = {
      AT(validation),
      .sentence = "What the columns of a validation set's table mean.",
      .flags = ORR_FIELD_OPTIONAL},
+    {.name = "sweep",
+     .kind = ORR_FIELD_TREE,
+     .offset = offsetof(OrrScenario, sweep),
+     .sentence = "Axes, constraints and objectives of `orrery sweep`; `run` runs the scenario without it.",
+     .flags = ORR_FIELD_OPTIONAL},
 };
 const OrrFieldTable orr_scenario_table =
     ORR_FIELD_TABLE("scenario", "One run: a machine, a model, a workload.", OrrScenario, fields);
@@ -117,7 +122,7 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
                     kind->entry.name);
 }
 
-OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
   if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
   const guint before = orr_diags_n_errors(diags);
@@ -126,13 +131,21 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   settle_model(scenario, tree, diags);
   orr_cluster_check(&scenario->cluster, place_of(tree, "cluster"), diags);
   check_profile(library, &scenario->cluster.device, place_of(tree, "cluster"), diags);
-  if (orr_diags_n_errors(diags) > before) return NULL;
-  if (orr_scenario_has_jobs(scenario)) {
-    orr_jobs_check(scenario, tree, diags);
-    return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
-  }
+  return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
+}
+
+void orr_scenario_check(const OrrScenario *scenario, OrrPlace place, OrrDiags *diags) {
+  if (orr_scenario_has_jobs(scenario)) return; /* orr_jobs_check did, against the tree */
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
-  kind->check(scenario->workload.params, &scenario->model, &scenario->cluster, place_of(tree, "workload"), diags);
+  kind->check(scenario->workload.params, &scenario->model, &scenario->cluster, place, diags);
+}
+
+OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+  g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, diags);
+  if (!scenario) return NULL;
+  const guint before = orr_diags_n_errors(diags);
+  if (orr_scenario_has_jobs(scenario)) orr_jobs_check(scenario, tree, diags);
+  orr_scenario_check(scenario, place_of(tree, "workload"), diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 

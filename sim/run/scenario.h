@@ -27,6 +27,7 @@ struct OrrScenario {
   gint64 seed;
   OrrNode *validation; /* what a validation set adds (validate.h); NULL elsewhere */
   const OrrScenario *whole; /* where this is one of the jobs of another scenario; not of the document */
+  OrrNode *sweep; /* what a sweep adds (sweep.h); NULL elsewhere */
 };
 
 extern const OrrFieldTable orr_scenario_table;
@@ -38,6 +39,10 @@ OrrNode *orr_scenario_tree(OrrLibrary *library, const char *path, OrrDiags *diag
 /* Reads and checks @tree whole: fields, then the model, the cluster and the workload against each other. All findings
  * go to @diags; NULL when any is an error. Caller frees. */
 OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
+/* The two halves of it: the fields with what model and cluster say themselves, and the workload against both. */
+OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
+void orr_scenario_check(const OrrScenario *scenario, OrrPlace place, OrrDiags *diags);
+
 void orr_scenario_free(OrrScenario *scenario);
 gboolean orr_scenario_has_jobs(const OrrScenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrScenario, orr_scenario_free)

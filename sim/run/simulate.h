@@ -42,6 +42,7 @@ typedef struct {
 /* How one run of many is made. */
 typedef struct {
   gboolean keep_spans;
+  gboolean brief; /* the result alone; rows may be left out */
   /* Called before a SimGrid engine is made, of which a process has one: a caller that runs many forks here. FALSE: this
    * process does not go on, and orr_simulate_in returns NULL without an error. NULL: go on. */
   gboolean (*before_simgrid)(void *user);

@@ -12,8 +12,7 @@ static gboolean find_machine(OrrLibrary *library, const OrrScenario *scenario, O
   }
   orr_machine_warn(machine, warnings);
   if (scenario->on_missing != ORR_ON_MISSING_ERROR || warnings->len == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
-              (const char *)warnings->pdata[0]);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)", (const char *)warnings->pdata[0]);
   return FALSE;
 }
 

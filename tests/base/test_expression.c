@@ -15,12 +15,9 @@ static const OrrExpressionName names[] = {{"tp", ORR_VALUE_NUMBER},
                                           {"recompute", ORR_VALUE_TEXT},
                                           {"fits", ORR_VALUE_TRUTH},
                                           {"workload.parallel.tp", ORR_VALUE_NUMBER}};
-static const OrrValue values[] = {{ORR_VALUE_NUMBER, 8, NULL},
-                                  {ORR_VALUE_NUMBER, 16, NULL},
-                                  {ORR_VALUE_NUMBER, 1024, NULL},
-                                  {ORR_VALUE_NUMBER, 64. * 1073741824, NULL},
-                                  {ORR_VALUE_TEXT, 0, "full"},
-                                  {ORR_VALUE_TRUTH, 1, NULL},
+static const OrrValue values[] = {{ORR_VALUE_NUMBER, 8, NULL},    {ORR_VALUE_NUMBER, 16, NULL},
+                                  {ORR_VALUE_NUMBER, 1024, NULL}, {ORR_VALUE_NUMBER, 64. * 1073741824, NULL},
+                                  {ORR_VALUE_TEXT, 0, "full"},    {ORR_VALUE_TRUTH, 1, NULL},
                                   {ORR_VALUE_NUMBER, 8, NULL}};
 
 static const OrrPlace place = {"sweep.yaml", 7, 11};
@@ -45,8 +42,8 @@ static void test_numbers(void) {
       {"-tp + 1", -7},
       {"- -tp", 8},
       {"tp * pp", 128},
-      {"n-gpus - tp", 1016},  /* a name with a minus in it, then a difference */
-      {"n_gpus -8", 1016},    /* '_' is '-', and a minus beside a digit is one */
+      {"n-gpus - tp", 1016}, /* a name with a minus in it, then a difference */
+      {"n_gpus -8", 1016},   /* '_' is '-', and a minus beside a digit is one */
       {"n-gpus / (tp*pp)", 8},
       {"17 % 5", 2},
       {"max(tp, pp, 3)", 16},
@@ -67,12 +64,23 @@ static void test_numbers(void) {
 }
 
 static void test_truths(void) {
-  const char *const holds[] = {"tp * pp * 8 == n-gpus", "tp <= 8 and pp > 8", "tp > 8 or pp > 8", "not tp > 8",
-                               "recompute == full", "recompute == 'full'", "full == recompute", "recompute != none",
-                               "recompute in (none, full)", "tp in (1, 2, 8)", "fits", "fits == true",
-                               "memory_peak_bytes < 72 GiB", "tp > 8 and pp > 99 or pp == 16", /* and before or */
+  const char *const holds[] = {"tp * pp * 8 == n-gpus",
+                               "tp <= 8 and pp > 8",
+                               "tp > 8 or pp > 8",
+                               "not tp > 8",
+                               "recompute == full",
+                               "recompute == 'full'",
+                               "full == recompute",
+                               "recompute != none",
+                               "recompute in (none, full)",
+                               "tp in (1, 2, 8)",
+                               "fits",
+                               "fits == true",
+                               "memory_peak_bytes < 72 GiB",
+                               "tp > 8 and pp > 99 or pp == 16", /* and before or */
                                "not (1 / 0 > 0) and not (1 / 0 <= 0)"};
-  const char *const fails[] = {"tp != 8", "not fits", "recompute in (none, selective)", "tp == 8 and (pp == 8 or pp == 4)"};
+  const char *const fails[] = {"tp != 8", "not fits", "recompute in (none, selective)",
+                               "tp == 8 and (pp == 8 or pp == 4)"};
   for (guint i = 0; i < G_N_ELEMENTS(holds); i++) g_assert_cmpfloat(number(holds[i]), ==, 1);
   for (guint i = 0; i < G_N_ELEMENTS(fails); i++) g_assert_cmpfloat(number(fails[i]), ==, 0);
 }
@@ -142,9 +150,9 @@ static void test_limits(void) {
 
 /* Any sequence of tokens is either read and has a value, or is refused with one error. */
 static void test_random(void) {
-  static const char *const tokens[] = {"tp",  "n-gpus", "recompute", "fits", "8",  "1.5", "GiB", "'x'", "(", ")", "+",
-                                       "-",   "*",      "/",         "%",    "==", "!=",  "<",   "<=",  ",", "in", "and",
-                                       "or",  "not",    "max(",      "abs(", ".",  "=",   "\"",  "é",   " "};
+  static const char *const tokens[] = {"tp", "n-gpus", "recompute", "fits", "8",  "1.5", "GiB", "'x'", "(", ")",  "+",
+                                       "-",  "*",      "/",         "%",    "==", "!=",  "<",   "<=",  ",", "in", "and",
+                                       "or", "not",    "max(",      "abs(", ".",  "=",   "\"",  "é",   " "};
   OrrRandom random = orr_random_stream(1, "expressions");
   guint n_read = 0;
   for (guint i = 0; i < 20000; i++) {
