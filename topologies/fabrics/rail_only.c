@@ -57,6 +57,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports / plan->rails, port_bytes_per_s);
   spec.leaf_ports = ports_of_leaf(params, &spec);
   spec.leaves = (spec.n_ports + spec.leaf_ports - 1) / spec.leaf_ports;
+  if (spec.leaves == 1) spec.params.radix *= 2; /* clos.h plans links up, which nothing is there to meet */
   return orr_clos_init(&plan->clos, &spec, error) ? g_steal_pointer(&plan) : NULL;
 }
 

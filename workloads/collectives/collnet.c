@@ -22,12 +22,20 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return layout.n_domains > 1;
 }
 
+/* Inside a domain the NVSwitch sums as it does for NVLS: with a profile that has rows of that, at its share of the links. */
+static void share_nvls(const OrrCollectiveContext *context, OrrCollectiveFlow *flow) {
+  OrrNcclCosts nvls;
+  if (context->cost && orr_cost_nccl(context->cost, orr_nvls.entry.name, ORR_PROTOCOL_SIMPLE, &nvls))
+    flow->costs.scale_up_efficiency = nvls.scale_up_efficiency;
+}
+
 /* Each NIC once out and once in: a ring along the rail loads just that, and the switches between neighbours. */
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&flow, context);
+  share_nvls(context, &flow);
   guint m = layout.per_domain, n_domains = layout.n_domains;
   double inside_s = 0, across_s = 0;
   orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
