@@ -4,7 +4,7 @@
 #include <string.h>
 
 gsize orr_format_bytes(OrrFormat format, gsize n) {
-  static const gsize bits[] = {32, 16, 16, 8, 4};
+  static const gsize bits[] = {32, 16, 16, 8, 4, 8};
   return (n * bits[format] + 7) / 8;
 }
 
@@ -45,13 +45,15 @@ double orr_format_decode(OrrFormat format, const void *data, gsize index) {
     return decode_float((guint32)half << 16);
   case ORR_FORMAT_E4M3:
     return (bytes[index] & 0x7f) == 0x7f ? NAN : decode_bits(bytes[index], 4, 3);
+  case ORR_FORMAT_E5M2: /* the upper byte of a binary16 */
+    return decode_half((guint16)(bytes[index] << 8));
   default:
     return decode_bits(bytes[index / 2] >> (index % 2 ? 4 : 0) & 15, 2, 1);
   }
 }
 
 double orr_format_limit(OrrFormat format) {
-  static const double limits[] = {1e-4, 1e-2, 4e-2, 6e-2, 6e-2};
+  static const double limits[] = {1e-4, 1e-2, 4e-2, 6e-2, 6e-2, 6e-2};
   return limits[format];
 }
 
@@ -107,6 +109,21 @@ void orr_reference_layernorm_backward(const double *x, const double *w, const do
   for (gsize i = 0; i < n; i++) ret_dx[i] = (dy[i] * w[i] - g - (x[i] - mean) / sd * gh) / sd;
 }
 
+void orr_reference_norm_stats(const double *x, gsize n, gboolean is_layer, double *ret_mean, double *ret_r) {
+  *ret_mean = is_layer ? mean_of(x, n) : 0;
+  *ret_r = 1 / deviation(x, n, *ret_mean);
+}
+
+void orr_reference_norm_weight(const double *x, const double *dy, const double *mean, const double *r, gsize n,
+                               double *ret_dw, double *ret_db, double *ret_scale) {
+  double dw = 0, db = 0, squares = 0;
+  for (gsize i = 0; i < n; i++) {
+    const double term = dy[i] * (x[i] - mean[i]) * r[i];
+    dw += term, db += dy[i], squares += term * term;
+  }
+  *ret_dw = dw, *ret_db = db, *ret_scale = sqrt(squares);
+}
+
 /* --- Elementwise, softmax --- */
 
 double orr_reference_gelu(double x) { return 0.5 * x * (1 + erf(x / sqrt(2))); }
@@ -155,4 +172,27 @@ void orr_reference_attention_dq(const double *q, const double *k, const double *
   for (gsize d = 0; d < dim; d++) ret_dq[d] = 0;
   for (gsize j = 0; j < n_seen; j++)
     for (gsize d = 0; d < dim; d++) ret_dq[d] += scale * weights[j] * (dp[j] - mean) * k[j * dim + d];
+}
+
+static double dot(const double *a, const double *b, gsize n) { return (double)n * mean_product(a, b, n); }
+
+double orr_reference_attention_stat(const double *q, const double *k, gsize n_seen, gsize dim, double scale) {
+  g_autofree double *scores = g_new(double, n_seen);
+  double sum = 0;
+  for (gsize j = 0; j < n_seen; j++) scores[j] = scale * dot(q, k + j * dim, dim);
+  const double max = max_of(scores, n_seen);
+  for (gsize j = 0; j < n_seen; j++) sum += exp(scores[j] - max);
+  return max + log(sum);
+}
+
+void orr_reference_attention_dkv(const double *q, const double *d_out, const double *out, const double *stats,
+                                 gsize n_rows, const double *k, const double *v, gsize dim, gsize v_dim, double scale,
+                                 double *dk, double *dv) {
+  for (gsize i = 0; i < n_rows; i++) {
+    const double *qi = q + i * dim, *di = d_out + i * v_dim;
+    const double p = exp(scale * dot(qi, k, dim) - stats[i]);
+    const double ds = scale * p * (dot(di, v, v_dim) - dot(di, out + i * v_dim, v_dim));
+    for (gsize d = 0; d < v_dim; d++) dv[d] += p * di[d];
+    for (gsize d = 0; d < dim; d++) dk[d] += ds * qi[d];
+  }
 }

@@ -12,7 +12,8 @@
  * the keys of each sequence end where an array on the device says. For grouped queries dk and dv are made for all heads
  * and summed over each group.
  *
- * Checked against double precision: rows of the output, rows of dq (dk and dv are not).
+ * Checked against double precision on a sample: rows of the output and of dq; the forward's stats of the same rows; and
+ * rows of dk and dv, which sum over all queries that see the key, with the stats and the output that the forward left.
  */
 #include <float.h>
 #include <math.h>
@@ -252,6 +253,24 @@ static void rows_clear(Rows *rows) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rows, rows_clear)
 
+static double largest(const double *values, gint64 n) {
+  double most = 1e-6;
+  for (gint64 i = 0; i < n; i++) most = fmax(most, fabs(values[i]));
+  return most;
+}
+
+static void judge_all(const double *found, const double *wanted, gint64 n, OrrVerdict *verdict) {
+  const double scale = largest(wanted, n);
+  for (gint64 i = 0; i < n; i++) orr_cuda_judge(verdict, found[i], wanted[i], scale);
+}
+
+/* The stats of @n rows of a head from @row on: [b, heads, rows]. */
+static gboolean read_stats(const Attention *a, gint64 batch, gint64 head, gint64 row, gint64 n, double *values,
+                           GError **error) {
+  const gsize first = (gsize)((batch * a->heads + head) * a->rows + row);
+  return orr_cuda_read(a->at[STATS], ORR_FORMAT_FP32, first, 1, (gsize)n, values, error);
+}
+
 static gboolean judge_row(const Attention *a, gint64 batch, gint64 head, gint64 row, OrrVerdict *verdict,
                           GError **error) {
   const gint64 all = a->lengths ? a->lengths[batch] : a->keys, kv_head = head / (a->heads / a->kv_heads);
@@ -263,36 +282,89 @@ static gboolean judge_row(const Attention *a, gint64 batch, gint64 head, gint64 
                        g_new(double, most),
                        g_new(double, most)};
   const gint64 width = a->backward ? a->dim : a->v_dim;
+  double stat;
   if (!read_head(a, Q, a->heads, a->rows, a->dim, batch, head, row, 1, rows.q, error) ||
       !read_head(a, K, a->kv_heads, a->keys, a->dim, batch, kv_head, 0, n_seen, rows.k, error) ||
       !read_head(a, V, a->kv_heads, a->keys, a->v_dim, batch, kv_head, 0, n_seen, rows.v, error) ||
       (a->backward && !read_head(a, D_OUT, a->heads, a->rows, a->v_dim, batch, head, row, 1, rows.d_out, error)) ||
-      !read_head(a, a->backward ? DQ : OUT, a->heads, a->rows, width, batch, head, row, 1, rows.found, error))
+      !read_head(a, a->backward ? DQ : OUT, a->heads, a->rows, width, batch, head, row, 1, rows.found, error) ||
+      !read_stats(a, batch, head, row, 1, &stat, error))
     return FALSE;
+  const gsize seen = (gsize)n_seen, dim = (gsize)a->dim, v_dim = (gsize)a->v_dim;
   if (a->backward)
-    orr_reference_attention_dq(rows.q, rows.k, rows.v, rows.d_out, (gsize)n_seen, (gsize)a->dim, (gsize)a->v_dim,
-                               a->scale, rows.wanted);
+    orr_reference_attention_dq(rows.q, rows.k, rows.v, rows.d_out, seen, dim, v_dim, a->scale, rows.wanted);
   else
-    orr_reference_attention(rows.q, rows.k, rows.v, (gsize)n_seen, (gsize)a->dim, (gsize)a->v_dim, a->scale,
-                            rows.wanted);
-  double scale = 1e-6;
-  for (gint64 i = 0; i < width; i++) scale = fmax(scale, fabs(rows.wanted[i]));
-  for (gint64 i = 0; i < width; i++) orr_cuda_judge(verdict, rows.found[i], rows.wanted[i], scale);
+    orr_reference_attention(rows.q, rows.k, rows.v, seen, dim, v_dim, a->scale, rows.wanted);
+  judge_all(rows.found, rows.wanted, width, verdict);
+  const double stat_wanted = orr_reference_attention_stat(rows.q, rows.k, seen, dim, a->scale);
+  orr_cuda_judge(verdict, stat, stat_wanted, fmax(fabs(stat_wanted), 1));
   return TRUE;
+}
+
+/* The rows of one query head that see a key, with all that the backward pass reads of them. */
+typedef struct {
+  double *q, *d_out, *out, *stats;
+} Seers;
+
+static void seers_clear(Seers *seers) {
+  g_free(seers->q);
+  g_free(seers->d_out);
+  g_free(seers->out);
+  g_free(seers->stats);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Seers, seers_clear)
+
+static gboolean add_head(const Attention *a, gint64 batch, gint64 head, gint64 first, const double *k, const double *v,
+                         double *dk, double *dv, GError **error) {
+  const gint64 n = a->rows - first;
+  g_auto(Seers)
+      seers = {g_new(double, n * a->dim), g_new(double, n * a->v_dim), g_new(double, n * a->v_dim), g_new(double, n)};
+  if (!read_head(a, Q, a->heads, a->rows, a->dim, batch, head, first, n, seers.q, error) ||
+      !read_head(a, D_OUT, a->heads, a->rows, a->v_dim, batch, head, first, n, seers.d_out, error) ||
+      !read_head(a, OUT, a->heads, a->rows, a->v_dim, batch, head, first, n, seers.out, error) ||
+      !read_stats(a, batch, head, first, n, seers.stats, error))
+    return FALSE;
+  orr_reference_attention_dkv(seers.q, seers.d_out, seers.out, seers.stats, (gsize)n, k, v, (gsize)a->dim,
+                              (gsize)a->v_dim, a->scale, dk, dv);
+  return TRUE;
+}
+
+/* dk and dv of one key: what the query heads of its group add up to. Under the mask the rows from the key's place on
+ * see it. */
+static gboolean judge_key(const Attention *a, gint64 batch, gint64 kv_head, gint64 key, OrrVerdict *verdict,
+                          GError **error) {
+  const gint64 group = a->heads / a->kv_heads, first = a->is_causal ? MAX(key - (a->keys - a->rows), 0) : 0;
+  g_autofree double *k = g_new(double, a->dim), *v = g_new(double, a->v_dim), *dk = g_new0(double, a->dim),
+                    *dv = g_new0(double, a->v_dim), *dk_found = g_new(double, a->dim),
+                    *dv_found = g_new(double, a->v_dim);
+  if (!read_head(a, K, a->kv_heads, a->keys, a->dim, batch, kv_head, key, 1, k, error) ||
+      !read_head(a, V, a->kv_heads, a->keys, a->v_dim, batch, kv_head, key, 1, v, error) ||
+      !read_head(a, DK, a->kv_heads, a->keys, a->dim, batch, kv_head, key, 1, dk_found, error) ||
+      !read_head(a, DV, a->kv_heads, a->keys, a->v_dim, batch, kv_head, key, 1, dv_found, error))
+    return FALSE;
+  for (gint64 head = kv_head * group; head < (kv_head + 1) * group; head++)
+    if (!add_head(a, batch, head, first, k, v, dk, dv, error)) return FALSE;
+  judge_all(dk_found, dk, a->dim, verdict);
+  judge_all(dv_found, dv, a->v_dim, verdict);
+  return TRUE;
+}
+
+static gboolean judge_sample(const Attention *a, guint64 pick, OrrVerdict *verdict, GError **error) {
+  const gint64 row = (gint64)(pick % (guint64)a->rows), batch = (gint64)(pick >> 20) % a->batch;
+  const gint64 head = (gint64)(pick >> 40) % a->heads, key = (gint64)(pick >> 8) % a->keys;
+  /* The first rows of a causal backward see a single key: dq is 0 there, and there is no scale. The last keys are seen
+   * by few rows: their dk is of the size of its rounding. */
+  if (!judge_row(a, batch, head, a->backward ? MAX(row, MIN(a->rows - 1, 8)) : row, verdict, error)) return FALSE;
+  return !a->backward ||
+         judge_key(a, batch, head / (a->heads / a->kv_heads), MIN(key, MAX(a->keys - 8, 0)), verdict, error);
 }
 
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
   const Attention *a = kernel->state;
   OrrVerdict verdict = {.limit = orr_format_limit(a->format)};
   if (!orr_cuda_run_once(kernel, error)) return FALSE;
-  for (guint64 i = 0; i < SAMPLES; i++) {
-    const guint64 pick = orr_hash3(kernel->seed, i, 4);
-    /* The first rows of a causal backward see a single key: dq is 0 there, and there is no scale. */
-    const gint64 row = (gint64)(pick % (guint64)a->rows);
-    if (!judge_row(a, (gint64)(pick >> 20) % a->batch, (gint64)(pick >> 40) % a->heads,
-                   a->backward ? MAX(row, MIN(a->rows - 1, 8)) : row, &verdict, error))
-      return FALSE;
-  }
+  for (guint64 i = 0; i < SAMPLES; i++)
+    if (!judge_sample(a, orr_hash3(kernel->seed, i, 4), &verdict, error)) return FALSE;
   *ret_verdict = verdict;
   return TRUE;
 }

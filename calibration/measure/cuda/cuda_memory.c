@@ -1,5 +1,6 @@
 /*
- * cuda_memory.c - the kernels of family_memory.c on rotated operands, and their checks, a few rows each.
+ * cuda_memory.c - the kernels of family_memory.c on rotated operands, and their checks: a few rows each, and of
+ * backward norms the sums of a few columns.
  */
 #include <math.h>
 #include <string.h>
@@ -163,6 +164,55 @@ static gboolean judge_row(const Pass *p, gsize row, const Rows *rows, OrrVerdict
   return TRUE;
 }
 
+/* The stats that a backward norm leaves, of the rows that are sampled, and from all rows' stats the gradients of a few
+ * columns' weights and biases: set 0's sums, which one launch has added to. */
+typedef struct {
+  double *x, *dy, *mean, *r;
+} Columns;
+
+static void columns_clear(Columns *columns) {
+  g_free(columns->x);
+  g_free(columns->dy);
+  g_free(columns->mean);
+  g_free(columns->r);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Columns, columns_clear)
+
+static gboolean judge_column(const Pass *p, gsize column, const Columns *columns, OrrVerdict *verdict, GError **error) {
+  double wanted, bias, scale, found, found_bias;
+  if (!orr_cuda_read(p->in, p->format, column, p->width, p->rows, columns->x, error) ||
+      !orr_cuda_read(p->other, p->format, column, p->width, p->rows, columns->dy, error) ||
+      !orr_cuda_read(p->words, ORR_FORMAT_FP32, column, 1, 1, &found, error) ||
+      !orr_cuda_read(p->words, ORR_FORMAT_FP32, p->width + column, 1, 1, &found_bias, error))
+    return FALSE;
+  orr_reference_norm_weight(columns->x, columns->dy, columns->mean, columns->r, p->rows, &wanted, &bias, &scale);
+  orr_cuda_judge(verdict, found, wanted, scale + 1e-30);
+  if (p->op == LAYERNORM_BACKWARD) orr_cuda_judge(verdict, found_bias, bias, sqrt((double)p->rows));
+  return TRUE;
+}
+
+static gboolean judge_stats(const Pass *p, gsize row, const double *x, const Columns *columns, OrrVerdict *verdict) {
+  double mean, r;
+  orr_reference_norm_stats(x, p->width, p->op == LAYERNORM_BACKWARD, &mean, &r);
+  orr_cuda_judge(verdict, columns->mean[row], mean, 1 / r);
+  orr_cuda_judge(verdict, columns->r[row], r, r);
+  return TRUE;
+}
+
+static gboolean judge_weights(OrrKernel *kernel, const gsize *rows_at, const Rows *rows, OrrVerdict *verdict,
+                              GError **error) {
+  const Pass *p = kernel->state;
+  g_auto(Columns)
+      columns = {g_new(double, p->rows), g_new(double, p->rows), g_new(double, p->rows), g_new(double, p->rows)};
+  if (!orr_cuda_read(p->words, ORR_FORMAT_FP32, 2 * p->width, 2, p->rows, columns.mean, error) ||
+      !orr_cuda_read(p->words, ORR_FORMAT_FP32, 2 * p->width + 1, 2, p->rows, columns.r, error))
+    return FALSE;
+  for (guint i = 0; i < SAMPLE_ROWS; i++) judge_stats(p, rows_at[i], rows[i].in, &columns, verdict);
+  for (guint i = 0; i < SAMPLE_ROWS; i++)
+    if (!judge_column(p, orr_hash3(kernel->seed, i, 5) % p->width, &columns, verdict, error)) return FALSE;
+  return TRUE;
+}
+
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
   const Pass *p = kernel->state;
   OrrVerdict verdict = {.limit = fmax(orr_format_limit(p->format), 1e-3) / 2};
@@ -175,10 +225,10 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
     if (fine) refer(p, &rows[i], at[i]);
   }
   fine = fine && orr_cuda_run_once(kernel, error);
-  for (guint i = 0; i < SAMPLE_ROWS; i++) {
-    fine = fine && judge_row(p, at[i], &rows[i], &verdict, error);
-    rows_clear(&rows[i]);
-  }
+  for (guint i = 0; i < SAMPLE_ROWS; i++) fine = fine && judge_row(p, at[i], &rows[i], &verdict, error);
+  if (fine && (p->op == RMSNORM_BACKWARD || p->op == LAYERNORM_BACKWARD))
+    fine = judge_weights(kernel, at, rows, &verdict, error);
+  for (guint i = 0; i < SAMPLE_ROWS; i++) rows_clear(&rows[i]);
   if (fine) *ret_verdict = verdict;
   return fine;
 }

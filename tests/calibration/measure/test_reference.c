@@ -121,6 +121,91 @@ static void test_attention_gradient(void) {
   }
 }
 
+/* Four queries of three keys, all seen: the gradients by each key and its value against central differences of the
+ * loss, the sum of out . d_out; from the stats and outputs that a forward pass leaves. */
+enum { Q_ROWS = 4, KEYS = 3, DIM = 2, V_DIM = 3 };
+static const double queries[Q_ROWS * DIM] = {0.9, -0.2, 0.1, 0.8, -0.7, 0.3, 0.5, 0.5};
+static const double d_outs[Q_ROWS * V_DIM] = {0.4, -0.6, 0.8, 1, 0.2, -0.1, -0.3, 0.9, 0.5, 0.7, -0.8, 0.6};
+
+static double attention_loss(const double *k, const double *v) {
+  double loss = 0, out[V_DIM];
+  for (int i = 0; i < Q_ROWS; i++) {
+    orr_reference_attention(queries + i * DIM, k, v, KEYS, DIM, V_DIM, 0.7, out);
+    for (int d = 0; d < V_DIM; d++) loss += out[d] * d_outs[i * V_DIM + d];
+  }
+  return loss;
+}
+
+static double slope(double *keys, double *values, double *at) {
+  const double old = *at;
+  *at = old + 1e-5;
+  const double up = attention_loss(keys, values);
+  *at = old - 1e-5;
+  const double down = attention_loss(keys, values);
+  *at = old;
+  return (up - down) / 2e-5;
+}
+
+static void test_attention_key_gradients(void) {
+  double k[] = {0.3, -1, 0.7, 0.2, -0.5, 0.9}, v[] = {1, 2, 3, -1, 0.5, -2, 0.1, 0.2, -0.3};
+  double out[Q_ROWS * V_DIM], stats[Q_ROWS];
+  for (int i = 0; i < Q_ROWS; i++) {
+    orr_reference_attention(queries + i * DIM, k, v, KEYS, DIM, V_DIM, 0.7, out + i * V_DIM);
+    stats[i] = orr_reference_attention_stat(queries + i * DIM, k, KEYS, DIM, 0.7);
+  }
+  for (int j = 0; j < KEYS; j++) {
+    double dk[DIM] = {0}, dv[V_DIM] = {0};
+    orr_reference_attention_dkv(queries, d_outs, out, stats, Q_ROWS, k + j * DIM, v + j * V_DIM, DIM, V_DIM, 0.7, dk,
+                                dv);
+    for (int d = 0; d < DIM; d++) g_assert_cmpfloat_with_epsilon(dk[d], slope(k, v, &k[j * DIM + d]), 1e-8);
+    for (int d = 0; d < V_DIM; d++) g_assert_cmpfloat_with_epsilon(dv[d], slope(k, v, &v[j * V_DIM + d]), 1e-8);
+  }
+}
+
+/* Keys with q . k = (0, log 3): the sum of exponentials is 4. */
+static void test_attention_stat(void) {
+  const double k[] = {0, 0, log(3), 0};
+  g_assert_cmpfloat_with_epsilon(orr_reference_attention_stat((double[]){1, 0}, k, 2, 2, 1), log(4), 1e-12);
+}
+
+/* A column's gradients against central differences of the loss, sum of y . dy over two rows of three, by the weight and
+ * the bias of column 1. */
+static void check_norm_weight(gboolean is_layer) {
+  const double in[2][3] = {{0.5, -1.5, 2}, {1, 0.25, -0.75}}, d_out[2][3] = {{1, 0.5, -2}, {0.3, -0.7, 0.9}};
+  double mean[2], r[2], columns[2][2] = {{in[0][1], in[1][1]}, {d_out[0][1], d_out[1][1]}}, dw, db, scale,
+                        loss[2] = {0, 0};
+  for (int row = 0; row < 2; row++) orr_reference_norm_stats(in[row], 3, is_layer, &mean[row], &r[row]);
+  orr_reference_norm_weight(columns[0], columns[1], mean, r, 2, &dw, &db, &scale);
+  for (int side = 0; side < 2; side++)
+    for (int row = 0; row < 2; row++) {
+      double weight[3] = {0.9, 1.1 + (side ? 1e-5 : -1e-5), 1.2}, bias[3] = {0, 0, 0}, y[3];
+      if (is_layer)
+        orr_reference_layernorm(in[row], weight, bias, 3, y);
+      else
+        orr_reference_rmsnorm(in[row], weight, 3, y);
+      for (int i = 0; i < 3; i++) loss[side] += y[i] * d_out[row][i];
+    }
+  g_assert_cmpfloat_with_epsilon(dw, (loss[1] - loss[0]) / 2e-5, 1e-8);
+  g_assert_cmpfloat_with_epsilon(db, 0.5 - 0.7, 1e-12);
+  g_assert_cmpfloat(scale, >=, fabs(dw) / sqrt(2)); /* Cauchy and Schwarz, two terms */
+}
+
+static void test_norm_weights(void) {
+  check_norm_weight(FALSE);
+  check_norm_weight(TRUE);
+}
+
+/* e5m2 is the upper byte of a half: 1 is 0x3c, 0.25 0x34, -3 0xc2, the largest 57344 0x7b, infinity 0x7c, the smallest
+ * 2^-16 0x01. */
+static void test_e5m2(void) {
+  const guint8 bytes[] = {0x3c, 0x34, 0xc2, 0x7b, 0x7c, 0x01, 0x7d};
+  const double wanted[] = {1, 0.25, -3, 57344, INFINITY, 0x1p-16};
+  for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
+    g_assert_cmpfloat(orr_format_decode(ORR_FORMAT_E5M2, bytes, i), ==, wanted[i]);
+  g_assert_true(isnan(orr_format_decode(ORR_FORMAT_E5M2, bytes, 6)));
+  g_assert_cmpuint(orr_format_bytes(ORR_FORMAT_E5M2, 7), ==, 7);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/measure/reference/formats", test_formats);
@@ -130,5 +215,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/measure/reference/cross-entropy", test_cross_entropy);
   g_test_add_func("/measure/reference/attention", test_attention);
   g_test_add_func("/measure/reference/attention-gradient", test_attention_gradient);
+  g_test_add_func("/measure/reference/attention-key-gradients", test_attention_key_gradients);
+  g_test_add_func("/measure/reference/attention-stat", test_attention_stat);
+  g_test_add_func("/measure/reference/norm-weights", test_norm_weights);
+  g_test_add_func("/measure/reference/e5m2", test_e5m2);
   return g_test_run();
 }
