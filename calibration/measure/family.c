@@ -3,12 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-extern const OrrMeasureFamily orr_family_attention_decode, orr_family_attention_prefill, orr_family_collective,
-    orr_family_device_copy, orr_family_gemm, orr_family_interference, orr_family_launch, orr_family_memory,
-    orr_family_moe_ffn;
+extern const OrrMeasureFamily orr_family_attention_decode, orr_family_attention_mixed, orr_family_attention_prefill,
+    orr_family_collective, orr_family_device_copy, orr_family_gemm, orr_family_interference, orr_family_launch,
+    orr_family_memory, orr_family_moe_ffn;
 
 /* Alphabetical. To add one: see family.h. */
 static const OrrEntry *const entries[] = {&orr_family_attention_decode.entry,
+                                          &orr_family_attention_mixed.entry,
                                           &orr_family_attention_prefill.entry,
                                           &orr_family_collective.entry,
                                           &orr_family_device_copy.entry,

@@ -7,8 +7,11 @@
  *
  * m, n and k are those of the product itself, so a layer with weight w[N,K] on M tokens asks forward m=M n=N k=K, dgrad
  * m=M n=K k=N, wgrad m=N n=K k=M. fp8 is e4m3 with one scale a tensor; mxfp8 and nvfp4 have a scale for each 32 and 16
- * elements (OCP MX 1.0; sm_100 on). The 8 and 4-bit formats are measured forward alone: cuBLASLt wants both operands
- * with k innermost, and frameworks transpose for it. Results are 16-bit for them, else of the operands' format.
+ * elements (OCP MX 1.0; sm_100 on). Under them backward products are as Transformer Engine's: of fp8 the gradient dy is
+ * e5m2 (its HYBRID recipe), of mxfp8 and nvfp4 it has the format of the others. Up to sm_90, and for nvfp4 everywhere,
+ * the tensor cores want both operands with k innermost: frameworks then keep a transposed copy, which is what is
+ * measured; making the copy is not in the time. Where they take any layout (fp8 and mxfp8 on sm_100), operands lie as
+ * above. Results are 16-bit for these formats, else of the operands'.
  *
  * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv where forward and unbatched.
  */
@@ -64,7 +67,7 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
   static const int order[] = {BF16, FP8, NVFP4, MXFP8, FP16, TF32, FP32}; /* what is asked for most comes first */
   for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
     if (!is_there(order[i], facts)) continue;
-    for (int layout = 0; layout < (order[i] < FP8 ? 3 : 1); layout++) plan_products(family, shapes, order[i], layout);
+    for (int layout = 0; layout < 3; layout++) plan_products(family, shapes, order[i], layout);
     for (guint b = 0; order[i] == BF16 && b < G_N_ELEMENTS(batches); b++)
       plan_batched(family, shapes, order[i], batches[b]);
   }

@@ -15,4 +15,6 @@ static gboolean refuse(GError **error) {
 
 gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error) { return (void)kernel, refuse(error); }
 
+gboolean orr_cuda_prepare_attention_mixed(OrrKernel *kernel, GError **error) { return (void)kernel, refuse(error); }
+
 gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error) { return (void)kernel, refuse(error); }

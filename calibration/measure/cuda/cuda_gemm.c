@@ -8,6 +8,9 @@
  *   dgrad     w[k,n] is n x k: A as it is;                     x[m,k] is k x m: B as it is       (NN)
  *   wgrad     w[k,n] is n x k: A as it is;                     x[k,m] is m x k: B transposed     (NT)
  *
+ * 8 and 4-bit operands have k innermost in every layout (TN), as their transposed copies have, but for fp8 and mxfp8 on
+ * sm_100 to sm_119 ("Blackwell supports any GEMM layout for FP8": Transformer Engine, cublaslt_gemm.cu).
+ *
  * The algorithm is the heuristic's first, as PyTorch and Transformer Engine take it, with 32 MiB of workspace. Scales
  * of mxfp8 (ue8m0, 32 elements) and nvfp4 (ue4m3, 16) are all 1, so that their swizzled layout does not matter to a
  * check.
@@ -21,7 +24,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
-enum { WORKSPACE = 32 << 20, SAMPLES = 24 };
+enum { SAMPLES = 24 };
 
 struct OrrCublas {
   __typeof__(&cublasLtCreate) create;
@@ -99,28 +102,34 @@ void orr_cublas_free(OrrCublas *cublas) {
 /* --- A product --- */
 
 typedef struct {
-  cudaDataType_t operand, result;
+  cudaDataType_t operand, gradient, result; /* gradient: of x in dgrad and wgrad */
   cublasComputeType_t compute;
-  OrrFormat format, result_format; /* as verified and filled */
-  gint64 block;                    /* elements with a scale of their own; 0: none */
+  OrrFormat format, gradient_format, result_format; /* as verified and filled */
+  gint64 block;                                     /* elements with a scale of their own; 0: none */
 } Kind;
 
-/* In the order of family_gemm.c's dtypes. */
+/* By ORR_GEMM_*. */
 static const Kind kinds[] = {
-    {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, ORR_FORMAT_FP32, ORR_FORMAT_FP32, 0},
-    {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, ORR_FORMAT_FP32, ORR_FORMAT_FP32, 0},
-    {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, ORR_FORMAT_FP16, ORR_FORMAT_FP16, 0},
-    {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_BF16, ORR_FORMAT_BF16, 0},
-    {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_E4M3, ORR_FORMAT_BF16, 0},
-    {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_E4M3, ORR_FORMAT_BF16, 32},
-    {CUDA_R_4F_E2M1, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_E2M1, ORR_FORMAT_BF16, 16},
+    {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, ORR_FORMAT_FP32, ORR_FORMAT_FP32, ORR_FORMAT_FP32, 0},
+    {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, ORR_FORMAT_FP32, ORR_FORMAT_FP32,
+     ORR_FORMAT_FP32, 0},
+    {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, ORR_FORMAT_FP16, ORR_FORMAT_FP16, ORR_FORMAT_FP16, 0},
+    {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_BF16, ORR_FORMAT_BF16, ORR_FORMAT_BF16, 0},
+    {CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_E4M3, ORR_FORMAT_E5M2, ORR_FORMAT_BF16,
+     0},
+    {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_E4M3, ORR_FORMAT_E4M3, ORR_FORMAT_BF16,
+     32},
+    {CUDA_R_4F_E2M1, CUDA_R_4F_E2M1, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ORR_FORMAT_E2M1, ORR_FORMAT_E2M1, ORR_FORMAT_BF16,
+     16},
 };
-enum { TF32 = 1, BF16 = 3, FORWARD = 0, DGRAD, WGRAD };
+enum { FORWARD, DGRAD, WGRAD };
 
-typedef struct {
+struct OrrProduct {
   const OrrCublas *cublas;
   Kind kind;
   gboolean is_tf32;
+  gboolean x_k_inner, w_k_inner; /* whether k is innermost: the one is B as it is, the other A transposed */
+  OrrFormat x_format;
   gint64 layout, batch, m, n, k;
   char *x, *w, *out;
   gsize x_stride, w_stride, out_stride; /* between sets, in bytes */
@@ -128,34 +137,44 @@ typedef struct {
   cublasLtMatmulDesc_t desc;
   cublasLtMatrixLayout_t a, b, c;
   cublasLtMatmulAlgo_t algorithm;
-} Product;
+  float factor;
+};
 
-static void product_free(gpointer data) {
-  Product *product = data;
+static void product_clear(OrrProduct *product) {
   const OrrCublas *cublas = product->cublas;
   if (product->c) cublas->layout_destroy(product->c);
   if (product->b) cublas->layout_destroy(product->b);
   if (product->a) cublas->layout_destroy(product->a);
   if (product->desc) cublas->desc_destroy(product->desc);
+}
+
+void orr_cuda_product_free(OrrProduct *product) {
+  if (product) product_clear(product);
   g_free(product);
 }
 
-static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
-  const float one = 1, zero = 0;
-  Product *product = kernel->state;
-  void *out = product->out + set * product->out_stride;
+static void product_free(gpointer data) { orr_cuda_product_free(data); }
+
+gboolean orr_cuda_product_run(const OrrProduct *product, const void *x, const void *w, void *out, void *workspace,
+                              cudaStream_t stream, GError **error) {
+  const float zero = 0;
   return ok(product->cublas,
-            product->cublas->matmul(product->cublas->handle, product->desc, &one, product->w + set * product->w_stride,
-                                    product->a, product->x + set * product->x_stride, product->b, &zero, out,
-                                    product->c, out, product->c, &product->algorithm, product->workspace, WORKSPACE,
-                                    stream),
+            product->cublas->matmul(product->cublas->handle, product->desc, &product->factor, w, product->a, x,
+                                    product->b, &zero, out, product->c, out, product->c, &product->algorithm, workspace,
+                                    ORR_PRODUCT_WORKSPACE, stream),
             "cublasLtMatmul", error);
+}
+
+static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
+  const OrrProduct *product = kernel->state;
+  return orr_cuda_product_run(product, product->x + set * product->x_stride, product->w + set * product->w_stride,
+                              product->out + set * product->out_stride, product->workspace, stream, error);
 }
 
 /* --- Making it --- */
 
 /* @rows x @columns, column-major and dense, `batch` of them one after the other. */
-static gboolean make_layout(const Product *product, cudaDataType_t type, gint64 rows, gint64 columns,
+static gboolean make_layout(const OrrProduct *product, cudaDataType_t type, gint64 rows, gint64 columns,
                             cublasLtMatrixLayout_t *ret_layout, GError **error) {
   const OrrCublas *cublas = product->cublas;
   const int32_t batch = (int32_t)product->batch;
@@ -170,24 +189,25 @@ static gboolean make_layout(const Product *product, cudaDataType_t type, gint64 
              "stride", error));
 }
 
-static gboolean set_desc(const Product *product, cublasLtMatmulDescAttributes_t what, const void *value, size_t size,
+static gboolean set_desc(const OrrProduct *product, cublasLtMatmulDescAttributes_t what, const void *value, size_t size,
                          GError **error) {
   return ok(product->cublas, product->cublas->desc_set(product->desc, what, value, size), "attribute", error);
 }
 
-static gboolean make_desc(Product *product, GError **error) {
-  const cublasOperation_t a = product->layout == FORWARD ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const cublasOperation_t b = product->layout == WGRAD ? CUBLAS_OP_T : CUBLAS_OP_N;
+static gboolean make_desc(OrrProduct *product, GError **error) {
+  const cublasOperation_t a = product->w_k_inner ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t b = product->x_k_inner ? CUBLAS_OP_N : CUBLAS_OP_T;
   const gint64 m = product->m, n = product->n, k = product->k;
   const cudaDataType_t type = product->kind.operand;
+  const cudaDataType_t x_type = product->layout == FORWARD ? type : product->kind.gradient;
   return ok(product->cublas, product->cublas->desc_create(&product->desc, product->kind.compute, CUDA_R_32F), "desc",
             error) &&
          set_desc(product, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof a, error) &&
          set_desc(product, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b, error) &&
          (a == CUBLAS_OP_T ? make_layout(product, type, k, n, &product->a, error)
                            : make_layout(product, type, n, k, &product->a, error)) &&
-         (b == CUBLAS_OP_T ? make_layout(product, type, m, k, &product->b, error)
-                           : make_layout(product, type, k, m, &product->b, error)) &&
+         (b == CUBLAS_OP_T ? make_layout(product, x_type, m, k, &product->b, error)
+                           : make_layout(product, x_type, k, m, &product->b, error)) &&
          make_layout(product, product->kind.result, n, m, &product->c, error);
 }
 
@@ -199,7 +219,7 @@ static void *make_scale(OrrKernel *kernel, gint64 rows, gint64 k, gint64 block, 
   return scale && orr_cuda_ok(cudaMemset(scale, one, tiles * 512), "cudaMemset", error) ? scale : NULL;
 }
 
-static gboolean make_scales(OrrKernel *kernel, Product *product, GError **error) {
+static gboolean make_scales(OrrKernel *kernel, OrrProduct *product, GError **error) {
 #if CUBLAS_VERSION >= 120800
   const gint64 block = product->kind.block;
   const cublasLtMatmulMatrixScale_t mode =
@@ -218,9 +238,9 @@ static gboolean make_scales(OrrKernel *kernel, Product *product, GError **error)
 #endif
 }
 
-static gboolean pick_algorithm(Product *product, GError **error) {
+static gboolean pick_algorithm(OrrProduct *product, GError **error) {
   const OrrCublas *cublas = product->cublas;
-  const size_t workspace = WORKSPACE;
+  const size_t workspace = ORR_PRODUCT_WORKSPACE;
   cublasLtMatmulPreference_t preference = NULL;
   cublasLtMatmulHeuristicResult_t found;
   int n_found = 0;
@@ -243,23 +263,22 @@ static gboolean pick_algorithm(Product *product, GError **error) {
 /* --- Verifying it --- */
 
 /* Row @row of x, or of w, as the reduction reads it: contiguous where k is innermost. */
-static gboolean read_operand(const Product *product, const char *data, gboolean k_inner, gint64 n_rows, gint64 row,
-                             gint64 at_batch, double *values, GError **error) {
+static gboolean read_operand(const OrrProduct *product, const char *data, OrrFormat format, gboolean k_inner,
+                             gint64 n_rows, gint64 row, gint64 at_batch, double *values, GError **error) {
   const gsize base = (gsize)(at_batch * n_rows * product->k);
-  return k_inner ? orr_cuda_read(data, product->kind.format, base + (gsize)(row * product->k), 1, (gsize)product->k,
-                                 values, error)
-                 : orr_cuda_read(data, product->kind.format, base + (gsize)row, (gsize)n_rows, (gsize)product->k,
-                                 values, error);
+  return k_inner ? orr_cuda_read(data, format, base + (gsize)(row * product->k), 1, (gsize)product->k, values, error)
+                 : orr_cuda_read(data, format, base + (gsize)row, (gsize)n_rows, (gsize)product->k, values, error);
 }
 
-static gboolean verify_element(const Product *product, guint64 pick, double *x, double *w, OrrVerdict *verdict,
+static gboolean verify_element(const OrrProduct *product, guint64 pick, double *x, double *w, OrrVerdict *verdict,
                                GError **error) {
   const gint64 row = (gint64)(pick % (guint64)product->m), column = (gint64)(pick / 7919 % (guint64)product->n);
   const gint64 batch = (gint64)(pick >> 32) % product->batch;
   const gsize at = (gsize)((batch * product->m + row) * product->n + column);
   double found, sum = 0, squares = 0;
-  if (!read_operand(product, product->x, product->layout != WGRAD, product->m, row, batch, x, error) ||
-      !read_operand(product, product->w, product->layout == FORWARD, product->n, column, batch, w, error) ||
+  if (!read_operand(product, product->x, product->x_format, product->x_k_inner, product->m, row, batch, x, error) ||
+      !read_operand(product, product->w, product->kind.format, product->w_k_inner, product->n, column, batch, w,
+                    error) ||
       !orr_cuda_read(product->out, product->kind.result_format, at, 1, 1, &found, error))
     return FALSE;
   for (gint64 i = 0; i < product->k; i++) sum += x[i] * w[i], squares += x[i] * x[i] * w[i] * w[i];
@@ -269,7 +288,7 @@ static gboolean verify_element(const Product *product, guint64 pick, double *x, 
 
 /* A sample of elements in double precision, relative to the root of the sum of squared terms. */
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
-  Product *product = kernel->state;
+  OrrProduct *product = kernel->state;
   g_autofree double *x = g_new(double, product->k), *w = g_new(double, product->k);
   OrrVerdict verdict = {.limit = product->is_tf32 ? 1e-2
                                                   : fmax(orr_format_limit(product->kind.format),
@@ -283,37 +302,65 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 
 /* --- Preparing --- */
 
-static gboolean allocate(OrrKernel *kernel, Product *product, GError **error) {
+static gboolean allocate(OrrKernel *kernel, OrrProduct *product, GError **error) {
   const gsize n_x = (gsize)(product->batch * product->m * product->k),
               n_w = (gsize)(product->batch * product->n * product->k);
   const gsize n_out = (gsize)(product->batch * product->m * product->n);
   const gsize out_bytes = orr_format_bytes(product->kind.result_format, n_out);
   orr_cuda_rotate(kernel, (double)(orr_format_bytes(product->kind.format, n_x + n_w) + out_bytes));
-  return (product->x = orr_cuda_random_sets(kernel, product->kind.format, n_x, &product->x_stride, error)) &&
+  return (product->x = orr_cuda_random_sets(kernel, product->x_format, n_x, &product->x_stride, error)) &&
          (product->w = orr_cuda_random_sets(kernel, product->kind.format, n_w, &product->w_stride, error)) &&
          (product->out = orr_cuda_alloc_sets(kernel, out_bytes, &product->out_stride, error)) &&
-         (product->workspace = orr_cuda_alloc(kernel, WORKSPACE, error));
+         (product->workspace = orr_cuda_alloc(kernel, ORR_PRODUCT_WORKSPACE, error));
+}
+
+/* Whether the tensor cores take narrow operands as they lie. */
+static gboolean takes_any_layout(const OrrBench *bench, int kind) {
+  const gint64 capability = bench->facts.compute_capability;
+  return kind < ORR_GEMM_FP8 || (kind != ORR_GEMM_NVFP4 && capability >= 100 && capability < 120);
+}
+
+/* All but the operands. */
+static OrrProduct *plan(OrrKernel *kernel, int kind, gint64 layout, gint64 batch, gint64 m, gint64 n, gint64 k,
+                        GError **error) {
+  const OrrCublas *cublas = cublas_of(kernel->bench, error);
+  if (!cublas) return NULL;
+  const gboolean any = takes_any_layout(kernel->bench, kind);
+  OrrProduct *product = g_new0(OrrProduct, 1);
+  *product = (OrrProduct){.cublas = cublas,
+                          .kind = kinds[kind],
+                          .x_k_inner = layout != WGRAD || !any,
+                          .w_k_inner = layout == FORWARD || !any,
+                          .x_format = layout == FORWARD ? kinds[kind].format : kinds[kind].gradient_format,
+                          .is_tf32 = kind == ORR_GEMM_TF32,
+                          .layout = layout,
+                          .batch = batch,
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .factor = 1};
+  if (make_desc(product, error) && make_scales(kernel, product, error) && pick_algorithm(product, error))
+    return product;
+  orr_cuda_product_free(product);
+  return NULL;
+}
+
+OrrProduct *orr_cuda_product_new(OrrKernel *kernel, int format, gint64 m, gint64 n, gint64 k, double factor,
+                                 GError **error) {
+  OrrProduct *product = plan(kernel, format, FORWARD, 1, m, n, k, error);
+  if (product) product->factor = (float)factor;
+  return product;
 }
 
 static gboolean prepare(OrrKernel *kernel, int kind, gint64 layout, gint64 batch, gint64 m, gint64 n, gint64 k,
                         GError **error) {
-  const OrrCublas *cublas = cublas_of(kernel->bench, error);
-  if (!cublas) return FALSE;
-  Product *product = g_new0(Product, 1);
-  *product = (Product){.cublas = cublas,
-                       .kind = kinds[kind],
-                       .is_tf32 = kind == TF32,
-                       .layout = layout,
-                       .batch = batch,
-                       .m = m,
-                       .n = n,
-                       .k = k};
+  OrrProduct *product = plan(kernel, kind, layout, batch, m, n, k, error);
+  if (!product) return FALSE;
   kernel->state = product;
   kernel->clear = product_free;
   kernel->launch = launch;
   kernel->verify = verify;
-  return make_desc(product, error) && make_scales(kernel, product, error) && pick_algorithm(product, error) &&
-         allocate(kernel, product, error);
+  return allocate(kernel, product, error);
 }
 
 gboolean orr_cuda_prepare_gemm(OrrKernel *kernel, GError **error) {
@@ -322,5 +369,5 @@ gboolean orr_cuda_prepare_gemm(OrrKernel *kernel, GError **error) {
 }
 
 gboolean orr_cuda_prepare_product(OrrKernel *kernel, gint64 m, gint64 n, gint64 k, GError **error) {
-  return prepare(kernel, BF16, FORWARD, 1, m, n, k, error);
+  return prepare(kernel, ORR_GEMM_BF16, FORWARD, 1, m, n, k, error);
 }

@@ -15,6 +15,7 @@ static const struct {
   OrrCudaPrepare prepare;
 } preparers[] = {
     {"attention-decode", orr_cuda_prepare_attention_decode},
+    {"attention-mixed", orr_cuda_prepare_attention_mixed},
     {"attention-prefill", orr_cuda_prepare_attention_prefill},
     {"collective", orr_cuda_prepare_collective},
     {"device-copy", orr_cuda_prepare_copy},

@@ -2,19 +2,19 @@
  * cuda_moe.c - see family_moe_ffn.c. Five kernels: gather, grouped product, SwiGLU, grouped product, weighted sum.
  *
  * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), a group an expert that has
- * tokens. Column-major as in cuda_gemm.c: out'[n, tokens] = w'^T x'. Operands' pointers lie on the device, shapes on
- * the host.
+ * tokens; of 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in cuda_gemm.c: out'[n, tokens] = w'^T
+ * x'. Operands' pointers lie on the device, shapes on the host.
  */
 #include <cublas_v2.h>
 #include <math.h>
 #include <string.h>
 
-#include "calibration/measure/cuda/cuda_private.h"
+#include "calibration/measure/cuda/cuda_moe_narrow.h"
 #include "calibration/measure/cuda/kernels.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
-enum { WORKSPACE = 32 << 20, SAMPLES = 12 };
+enum { SAMPLES = 12 };
 
 typedef struct {
   __typeof__(&cublasCreate_v2) create;
@@ -46,15 +46,20 @@ typedef struct {
 typedef struct {
   Blas blas;
   cublasHandle_t handle;
-  OrrFormat format;
+  OrrFormat format, wide; /* of the operands; of the products' results and of the layer's */
+  int gemm;               /* ORR_GEMM_* of the operands */
+  gboolean is_narrow;
+  double factor[2]; /* of the products: narrow operands have no scales to keep their results in range */
   gint64 tokens, hidden, inter, topk, n_experts; /* n_experts: of this rank */
-  gsize n_rows;                                  /* routed to this rank */
+  gsize n_rows;                                  /* routed to this rank, and what pads them */
+  GArray *spans;                                 /* OrrMoeSpan: the experts that have rows */
   int32_t *row_token, *row_expert, *token_rows;  /* on the host; token_rows: [tokens, topk], -1 elsewhere */
   int32_t *index, *combine;                      /* on the device */
   float *scale;
   char *x, *gathered, *up, *act, *down, *out, *w1, *w2;
   gsize w1_stride, w2_stride;
-  Groups first, second;
+  Groups first, second;    /* of 16 bits */
+  OrrMoeNarrow *narrow[2]; /* else */
   void *workspace;
 } Moe;
 
@@ -74,6 +79,8 @@ static void moe_free(gpointer data) {
   if (moe->handle) moe->blas.destroy(moe->handle);
   groups_clear(&moe->first);
   groups_clear(&moe->second);
+  for (guint i = 0; i < 2; i++) orr_moe_narrow_free(moe->narrow[i]);
+  if (moe->spans) g_array_unref(moe->spans);
   g_free(moe->row_token);
   g_free(moe->row_expert);
   g_free(moe->token_rows);
@@ -137,23 +144,39 @@ static void choose(const Moe *moe, gboolean is_balanced, gint64 n_all, guint64 s
     }
 }
 
-/* Rows of the experts [0, n_experts), sorted by expert: counting sort. */
+/* Rows of each of the experts [0, n_experts), padded; @begin[e] is where they begin, @begin[n_experts] their sum. */
+static void place_experts(Moe *moe, const int32_t *chosen, gint64 *begin) {
+  const gint64 n = moe->tokens * moe->topk, padding = moe->is_narrow ? (gint64)orr_moe_narrow_padding(moe->gemm) : 1;
+  g_autofree gint64 *counts = g_new0(gint64, moe->n_experts);
+  moe->spans = g_array_new(FALSE, FALSE, sizeof(OrrMoeSpan));
+  begin[0] = 0;
+  for (gint64 i = 0; i < n; i++)
+    if (chosen[i] < moe->n_experts) counts[chosen[i]]++;
+  for (gint64 e = 0; e < moe->n_experts; e++) {
+    const OrrMoeSpan span = {(gsize)e, (gsize)begin[e], (gsize)((counts[e] + padding - 1) / padding * padding)};
+    begin[e + 1] = begin[e] + (gint64)span.n;
+    if (span.n) g_array_append_val(moe->spans, span);
+  }
+}
+
+/* Rows sorted by expert: counting sort. A row that pads is token 0 once more, and no part of any sum. */
 static void route(Moe *moe, const int32_t *chosen) {
   const gint64 n = moe->tokens * moe->topk;
   g_autofree gint64 *next = g_new0(gint64, moe->n_experts + 1);
-  for (gint64 i = 0; i < n; i++)
-    if (chosen[i] < moe->n_experts) next[chosen[i] + 1]++;
-  for (gint64 e = 0; e < moe->n_experts; e++) next[e + 1] += next[e];
+  place_experts(moe, chosen, next);
   moe->n_rows = (gsize)next[moe->n_experts];
-  moe->row_token = g_new(int32_t, moe->n_rows + 1);
+  moe->row_token = g_new0(int32_t, moe->n_rows + 1);
   moe->row_expert = g_new(int32_t, moe->n_rows + 1);
   moe->token_rows = g_new(int32_t, n);
+  for (guint s = 0; s < moe->spans->len; s++) {
+    const OrrMoeSpan *span = &g_array_index(moe->spans, OrrMoeSpan, s);
+    for (gsize row = span->first; row < span->first + span->n; row++) moe->row_expert[row] = (int32_t)span->expert;
+  }
   for (gint64 i = 0; i < n; i++) {
     moe->token_rows[i] = -1;
     if (chosen[i] >= moe->n_experts) continue;
     const gint64 row = next[chosen[i]]++;
     moe->row_token[row] = (int32_t)(i / moe->topk);
-    moe->row_expert[row] = chosen[i];
     moe->token_rows[i] = (int32_t)row;
   }
 }
@@ -169,47 +192,80 @@ static gboolean run_groups(const Moe *moe, const Groups *groups, guint set, GErr
             "cublasGemmGroupedBatchedEx", error);
 }
 
+/* The first product or the second, on set @set of the weights. */
+static gboolean run_product(const Moe *moe, guint which, guint set, cudaStream_t stream, GError **error) {
+  if (!moe->is_narrow) return run_groups(moe, which ? &moe->second : &moe->first, set, error);
+  const char *weights = which ? moe->w2 + set * moe->w2_stride : moe->w1 + set * moe->w1_stride;
+  return orr_moe_narrow_run(moe->narrow[which], which ? moe->act : moe->gathered, weights, which ? moe->down : moe->up,
+                            stream, error);
+}
+
+static int run_swiglu(const Moe *moe, cudaStream_t stream) {
+  const gsize inter = (gsize)moe->inter;
+  return moe->is_narrow ? orr_kernel_swiglu_narrow(moe->up, moe->act, (int)moe->format, moe->n_rows, inter, stream)
+                        : orr_kernel_swiglu(moe->up, moe->act, (int)moe->format, moe->n_rows, inter, stream);
+}
+
+static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **error) {
+  return moe->is_narrow ||
+         (ok(moe->blas.set_stream(moe->handle, stream), "cublasSetStream", error) &&
+          ok(moe->blas.set_workspace(moe->handle, moe->workspace, ORR_PRODUCT_WORKSPACE), "cublasSetWorkspace", error));
+}
+
+/* Rows are moved as 16-bit words, whatever they hold. */
 static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
   const Moe *moe = kernel->state;
-  const int format = (int)moe->format;
-  const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
-  return ok(moe->blas.set_stream(moe->handle, stream), "cublasSetStream", error) &&
-         ok(moe->blas.set_workspace(moe->handle, moe->workspace, WORKSPACE), "cublasSetWorkspace", error) &&
-         orr_cuda_launched(orr_kernel_gather(moe->x, moe->index, moe->gathered, format, moe->n_rows, hidden, stream),
-                           "gather", error) &&
-         run_groups(moe, &moe->first, set, error) &&
-         orr_cuda_launched(orr_kernel_swiglu(moe->up, moe->act, format, moe->n_rows, inter, stream), "swiglu", error) &&
-         run_groups(moe, &moe->second, set, error) &&
-         orr_cuda_launched(orr_kernel_combine(moe->down, moe->combine, moe->scale, (int)moe->topk, moe->out, format,
-                                              (gsize)moe->tokens, hidden, stream),
+  const gsize hidden = (gsize)moe->hidden, words = orr_format_bytes(moe->format, hidden) / 2;
+  return prepare_handle(moe, stream, error) &&
+         orr_cuda_launched(
+             orr_kernel_gather(moe->x, moe->index, moe->gathered, ORR_FORMAT_FP16, moe->n_rows, words, stream),
+             "gather", error) &&
+         run_product(moe, 0, set, stream, error) && orr_cuda_launched(run_swiglu(moe, stream), "swiglu", error) &&
+         run_product(moe, 1, set, stream, error) &&
+         orr_cuda_launched(orr_kernel_combine(moe->down, moe->combine, moe->scale, (int)moe->topk, moe->out,
+                                              (int)moe->wide, (gsize)moe->tokens, hidden, stream),
                            "combine", error);
 }
 
 /* --- Checks: an element of each kernel from what the one before left in memory --- */
 
-static gboolean judge_product(const Moe *moe, const char *x, const char *w, const char *out, gsize row, gsize column,
-                              gsize n, gsize k, OrrVerdict *verdict, GError **error) {
+/* e2m1 holds two elements a byte: whole rows are read. */
+static gboolean judge_product(const Moe *moe, guint which, gsize row, gsize column, OrrVerdict *verdict,
+                              GError **error) {
+  const char *x = which ? moe->act : moe->gathered, *w = which ? moe->w2 : moe->w1, *out = which ? moe->down : moe->up;
+  const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
+  const gsize n = which ? hidden : 2 * inter, k = which ? inter : hidden;
   g_autofree double *xs = g_new(double, k), *ws = g_new(double, k);
   const gsize expert = (gsize)moe->row_expert[row];
   double found, sum = 0, squares = 0;
   if (!orr_cuda_read(x, moe->format, row * k, 1, k, xs, error) ||
       !orr_cuda_read(w, moe->format, (expert * n + column) * k, 1, k, ws, error) ||
-      !orr_cuda_read(out, moe->format, row * n + column, 1, 1, &found, error))
+      !orr_cuda_read(out, moe->wide, row * n + column, 1, 1, &found, error))
     return FALSE;
   for (gsize i = 0; i < k; i++) sum += xs[i] * ws[i], squares += xs[i] * xs[i] * ws[i] * ws[i];
-  orr_cuda_judge(verdict, found, sum, sqrt(squares) + fabs(sum) + 1e-30);
+  orr_cuda_judge(verdict, found, sum * moe->factor[which], (sqrt(squares) + fabs(sum)) * moe->factor[which] + 1e-30);
   return TRUE;
 }
 
+/* What rounding to the operands' format may be off by, over that format's limit: half a step of e4m3 is a sixteenth of
+ * the value, of e2m1 a quarter below 1 and up to 1 at 5; both end, at 448 and 6. */
+static void judge_rounded(const Moe *moe, double found, double wanted, double size, OrrVerdict *verdict) {
+  const double most = moe->format == ORR_FORMAT_E2M1 ? 6 : 448;
+  if (moe->is_narrow) wanted = CLAMP(wanted, -most, most);
+  const double scale = moe->format == ORR_FORMAT_E2M1   ? 5 * fmax(fabs(wanted), 1)
+                       : moe->format == ORR_FORMAT_E4M3 ? 1.2 * fabs(wanted) + 0.02
+                                                        : size + 1e-3;
+  orr_cuda_judge(verdict, found, wanted, scale);
+}
+
 static gboolean judge_act(const Moe *moe, gsize row, gsize column, OrrVerdict *verdict, GError **error) {
-  const gsize inter = (gsize)moe->inter;
-  double gate, up, found;
-  if (!orr_cuda_read(moe->up, moe->format, row * 2 * inter + column, 1, 1, &gate, error) ||
-      !orr_cuda_read(moe->up, moe->format, (row * 2 + 1) * inter + column, 1, 1, &up, error) ||
-      !orr_cuda_read(moe->act, moe->format, row * inter + column, 1, 1, &found, error))
+  const gsize inter = (gsize)moe->inter, even = column / 2 * 2;
+  double gate, up, pair[2];
+  if (!orr_cuda_read(moe->up, moe->wide, row * 2 * inter + column, 1, 1, &gate, error) ||
+      !orr_cuda_read(moe->up, moe->wide, (row * 2 + 1) * inter + column, 1, 1, &up, error) ||
+      !orr_cuda_read(moe->act, moe->format, row * inter + even, 1, 2, pair, error))
     return FALSE;
-  const double wanted = orr_reference_silu(gate) * up;
-  orr_cuda_judge(verdict, found, wanted, fabs(gate * up) + 1e-3);
+  judge_rounded(moe, pair[column - even], orr_reference_silu(gate) * up, fabs(gate * up), verdict);
   return TRUE;
 }
 
@@ -219,11 +275,11 @@ static gboolean judge_sum(const Moe *moe, gsize token, gsize column, OrrVerdict 
   for (gint64 j = 0; j < moe->topk; j++) {
     const int32_t row = moe->token_rows[(gint64)token * moe->topk + j];
     if (row < 0) continue;
-    if (!orr_cuda_read(moe->down, moe->format, (gsize)row * hidden + column, 1, 1, &part, error)) return FALSE;
+    if (!orr_cuda_read(moe->down, moe->wide, (gsize)row * hidden + column, 1, 1, &part, error)) return FALSE;
     sum += part / (double)moe->topk;
     scale += fabs(part) / (double)moe->topk;
   }
-  if (!orr_cuda_read(moe->out, moe->format, token * hidden + column, 1, 1, &found, error)) return FALSE;
+  if (!orr_cuda_read(moe->out, moe->wide, token * hidden + column, 1, 1, &found, error)) return FALSE;
   orr_cuda_judge(verdict, found, sum, scale);
   return TRUE;
 }
@@ -231,15 +287,14 @@ static gboolean judge_sum(const Moe *moe, gsize token, gsize column, OrrVerdict 
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
   const Moe *moe = kernel->state;
   const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
-  OrrVerdict verdict = {.limit = orr_format_limit(moe->format)};
+  OrrVerdict verdict = {.limit = fmax(orr_format_limit(moe->format), orr_format_limit(moe->wide))};
   if (!orr_cuda_run_once(kernel, error)) return FALSE;
   for (guint64 i = 0; i < SAMPLES; i++) {
     const guint64 pick = orr_hash3(kernel->seed, i, 3);
     const gsize row = pick % moe->n_rows, token = (gsize)moe->row_token[row];
-    if (!judge_product(moe, moe->gathered, moe->w1, moe->up, row, pick / 7919 % (2 * inter), 2 * inter, hidden,
-                       &verdict, error) ||
+    if (!judge_product(moe, 0, row, pick / 7919 % (2 * inter), &verdict, error) ||
         !judge_act(moe, row, pick / 104729 % inter, &verdict, error) ||
-        !judge_product(moe, moe->act, moe->w2, moe->down, row, pick / 7919 % hidden, hidden, inter, &verdict, error) ||
+        !judge_product(moe, 1, row, pick / 7919 % hidden, &verdict, error) ||
         !judge_sum(moe, token, pick / 104729 % hidden, &verdict, error))
       return FALSE;
   }
@@ -284,23 +339,33 @@ static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weigh
          (groups->c = orr_cuda_upload(kernel, c, n_groups * sizeof *c, error));
 }
 
+static gboolean make_products(OrrKernel *kernel, Moe *moe, GError **error) {
+  const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
+  if (!moe->is_narrow)
+    return (moe->workspace = orr_cuda_alloc(kernel, ORR_PRODUCT_WORKSPACE, error)) &&
+           make_groups(kernel, moe, moe->w1, moe->w1_stride, moe->gathered, moe->up, 2 * inter, hidden, &moe->first,
+                       error) &&
+           make_groups(kernel, moe, moe->w2, moe->w2_stride, moe->act, moe->down, hidden, inter, &moe->second, error);
+  return (moe->narrow[0] =
+              orr_moe_narrow_new(kernel, moe->gemm, moe->spans, 2 * moe->inter, moe->hidden, moe->factor[0], error)) &&
+         (moe->narrow[1] =
+              orr_moe_narrow_new(kernel, moe->gemm, moe->spans, moe->hidden, moe->inter, moe->factor[1], error));
+}
+
 static gboolean make_operands(OrrKernel *kernel, Moe *moe, GError **error) {
   const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter, rows = moe->n_rows, tokens = (gsize)moe->tokens;
   const gsize experts = (gsize)moe->n_experts;
   const OrrFormat format = moe->format;
-  orr_cuda_rotate(kernel, (double)(experts * 3 * hidden * inter * 2));
+  orr_cuda_rotate(kernel, (double)orr_format_bytes(format, experts * 3 * hidden * inter));
   return (moe->x = orr_cuda_random(kernel, format, tokens * hidden, error)) &&
-         (moe->gathered = orr_cuda_alloc(kernel, rows * hidden * 2, error)) &&
+         (moe->gathered = orr_cuda_alloc(kernel, orr_format_bytes(format, rows * hidden), error)) &&
          (moe->up = orr_cuda_alloc(kernel, rows * inter * 4, error)) &&
-         (moe->act = orr_cuda_alloc(kernel, rows * inter * 2, error)) &&
+         (moe->act = orr_cuda_alloc(kernel, orr_format_bytes(format, rows * inter), error)) &&
          (moe->down = orr_cuda_alloc(kernel, rows * hidden * 2, error)) &&
          (moe->out = orr_cuda_alloc(kernel, tokens * hidden * 2, error)) &&
-         (moe->workspace = orr_cuda_alloc(kernel, WORKSPACE, error)) &&
          (moe->w1 = orr_cuda_random_sets(kernel, format, experts * 2 * inter * hidden, &moe->w1_stride, error)) &&
          (moe->w2 = orr_cuda_random_sets(kernel, format, experts * inter * hidden, &moe->w2_stride, error)) &&
-         make_groups(kernel, moe, moe->w1, moe->w1_stride, moe->gathered, moe->up, 2 * inter, hidden, &moe->first,
-                     error) &&
-         make_groups(kernel, moe, moe->w2, moe->w2_stride, moe->act, moe->down, hidden, inter, &moe->second, error);
+         make_products(kernel, moe, error);
 }
 
 static gboolean make_indexes(OrrKernel *kernel, Moe *moe, GError **error) {
@@ -312,6 +377,17 @@ static gboolean make_indexes(OrrKernel *kernel, Moe *moe, GError **error) {
          (moe->scale = orr_cuda_upload(kernel, scale, n * sizeof *scale, error));
 }
 
+/* @dtype: of family_moe_ffn.c. */
+static void set_formats(Moe *moe, int dtype) {
+  static const OrrFormat formats[] = {ORR_FORMAT_FP16, ORR_FORMAT_BF16, ORR_FORMAT_E4M3, ORR_FORMAT_E4M3,
+                                      ORR_FORMAT_E2M1};
+  static const int gemms[] = {ORR_GEMM_FP16, ORR_GEMM_BF16, ORR_GEMM_FP8, ORR_GEMM_MXFP8, ORR_GEMM_NVFP4};
+  moe->format = formats[dtype];
+  moe->gemm = gemms[dtype];
+  moe->is_narrow = dtype > 1;
+  moe->wide = moe->is_narrow ? ORR_FORMAT_BF16 : moe->format;
+}
+
 gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   const gint64 *at = kernel->shape.at;
   Moe *moe = g_new0(Moe, 1);
@@ -319,8 +395,11 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   kernel->clear = moe_free;
   kernel->launch = launch;
   kernel->verify = verify;
-  moe->format = at[0] ? ORR_FORMAT_BF16 : ORR_FORMAT_FP16;
+  set_formats(moe, (int)at[0]);
   moe->hidden = at[2], moe->inter = at[3], moe->topk = at[4], moe->n_experts = at[5] / at[6], moe->tokens = at[7];
+  /* Products of uniform e4m3 have variance 1/9, of uniform e2m1 codes 73: with these the results have about 1. */
+  const double spread = moe->format == ORR_FORMAT_E2M1 ? sqrt(73.3) : 1.0 / 3;
+  for (guint i = 0; i < 2; i++) moe->factor[i] = moe->is_narrow ? 1 / (spread * sqrt((double)at[2 + i])) : 1;
   g_autofree int32_t *chosen = g_new(int32_t, moe->tokens * moe->topk);
   choose(moe, at[1] == 0, at[5], kernel->seed, chosen);
   route(moe, chosen);
@@ -328,7 +407,7 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "moe-ffn: no token is routed to this rank");
     return FALSE;
   }
-  return orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
-         ok(moe->blas.create(&moe->handle), "cublasCreate", error) && make_operands(kernel, moe, error) &&
-         make_indexes(kernel, moe, error);
+  return (moe->is_narrow || (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
+                             ok(moe->blas.create(&moe->handle), "cublasCreate", error))) &&
+         make_operands(kernel, moe, error) && make_indexes(kernel, moe, error);
 }

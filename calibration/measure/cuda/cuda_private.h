@@ -120,6 +120,7 @@ double orr_nvml_max_sm_hz(const OrrNvml *nvml);
 typedef gboolean (*OrrCudaPrepare)(OrrKernel *kernel, GError **error);
 
 gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error);
+gboolean orr_cuda_prepare_attention_mixed(OrrKernel *kernel, GError **error);
 gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error);
 gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error);
 gboolean orr_cuda_prepare_copy(OrrKernel *kernel, GError **error);
@@ -131,6 +132,21 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error);
 
 /* A bf16 forward product of its own, on sets of its own: for interference and MoE. */
 gboolean orr_cuda_prepare_product(OrrKernel *kernel, gint64 m, gint64 n, gint64 k, GError **error);
+
+/* The formats of family_gemm.c's column dtype. */
+enum { ORR_GEMM_FP32, ORR_GEMM_TF32, ORR_GEMM_FP16, ORR_GEMM_BF16, ORR_GEMM_FP8, ORR_GEMM_MXFP8, ORR_GEMM_NVFP4 };
+
+/* out[m,n] = factor x[m,k] w[n,k]^T on operands of the caller's, in one of these formats; out is bf16 for 8 and 4-bit
+ * ones. Scales are 1. @kernel owns what it needs beside them; NULL with ORR_FAULT_USAGE where the device has no such.
+ */
+typedef struct OrrProduct OrrProduct;
+OrrProduct *orr_cuda_product_new(OrrKernel *kernel, int format, gint64 m, gint64 n, gint64 k, double factor,
+                                 GError **error);
+/* @workspace: ORR_PRODUCT_WORKSPACE bytes, of no other product at the same time. */
+gboolean orr_cuda_product_run(const OrrProduct *product, const void *x, const void *w, void *out, void *workspace,
+                              cudaStream_t stream, GError **error);
+void orr_cuda_product_free(OrrProduct *product);
+enum { ORR_PRODUCT_WORKSPACE = 32 << 20 };
 
 char *orr_cublas_version(void);
 void orr_cublas_free(OrrCublas *cublas);

@@ -5,6 +5,13 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
+#if __has_include(<cuda_fp4.h>)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* of its host functions */
+#include <cuda_fp4.h>
+#pragma GCC diagnostic pop
+#define HAS_FP4 1
+#endif
 #include <cuda_runtime.h>
 
 #include "calibration/measure/cuda/kernels.h"
@@ -84,10 +91,9 @@ template <typename T> __global__ void fill(T *out, size_t n, uint64_t seed, floa
     out[i] = from_float<T>(is_random ? uniform(seed, i) : value);
 }
 
-__global__ void fill_e4m3(__nv_fp8_e4m3 *out, size_t n, uint64_t seed) {
+template <typename T> __global__ void fill_narrow(T *out, size_t n, uint64_t seed) {
   const size_t step = (size_t)gridDim.x * blockDim.x;
-  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
-    out[i] = __nv_fp8_e4m3(uniform(seed, i));
+  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) out[i] = T(uniform(seed, i));
 }
 
 __global__ void fill_bytes(uint8_t *out, size_t n, uint64_t seed) { /* every nibble is an e2m1 number */
@@ -127,6 +133,26 @@ template <typename T> __global__ void swiglu(const T *in, T *out, size_t n_packs
   }
   store(out + i * pack_size<T>, gate);
 }
+
+/* Two results a thread. */
+__device__ float2 swiglu_pair(const __nv_bfloat16 *in, size_t pair, size_t row_pairs) {
+  const size_t row = pair / row_pairs, column = pair % row_pairs * 2;
+  const __nv_bfloat16 *gate = in + 4 * row * row_pairs + column, *up = gate + 2 * row_pairs;
+  const float g0 = to_float(gate[0]), g1 = to_float(gate[1]);
+  return make_float2(g0 / (1.0f + __expf(-g0)) * to_float(up[0]), g1 / (1.0f + __expf(-g1)) * to_float(up[1]));
+}
+
+__global__ void swiglu_e4m3(const __nv_bfloat16 *in, __nv_fp8x2_storage_t *out, size_t n_pairs, size_t row_pairs) {
+  const size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n_pairs) out[i] = __nv_cvt_float2_to_fp8x2(swiglu_pair(in, i, row_pairs), __NV_SATFINITE, __NV_E4M3);
+}
+
+#ifdef HAS_FP4
+__global__ void swiglu_e2m1(const __nv_bfloat16 *in, __nv_fp4x2_storage_t *out, size_t n_pairs, size_t row_pairs) {
+  const size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n_pairs) out[i] = __nv_cvt_float2_to_fp4x2(swiglu_pair(in, i, row_pairs), __NV_E2M1, cudaRoundNearest);
+}
+#endif
 
 template <typename T>
 __global__ void adam(const T *gradient, T *weight, float *master, float *m, float *v, float first, float second,
@@ -281,7 +307,9 @@ extern "C" {
 
 int orr_kernel_fill(void *out, int format, size_t n, uint64_t seed, OrrStream stream) {
   if (format == 3)
-    fill_e4m3<<<4096, BLOCK, 0, stream>>>((__nv_fp8_e4m3 *)out, n, seed);
+    fill_narrow<<<4096, BLOCK, 0, stream>>>((__nv_fp8_e4m3 *)out, n, seed);
+  else if (format == 5)
+    fill_narrow<<<4096, BLOCK, 0, stream>>>((__nv_fp8_e5m2 *)out, n, seed);
   else if (format == 4)
     fill_bytes<<<4096, BLOCK, 0, stream>>>((uint8_t *)out, (n + 1) / 2, seed);
   else
@@ -316,6 +344,20 @@ int orr_kernel_bias_gelu(const void *in, const void *bias, void *out, int format
 int orr_kernel_swiglu(const void *in, void *out, int format, size_t rows, size_t width, OrrStream stream) {
   FOR_FORMAT((swiglu<T><<<blocks_for(rows * width / pack_size<T>), BLOCK, 0, stream>>>(
       (const T *)in, (T *)out, rows * width / pack_size<T>, width / pack_size<T>)));
+}
+
+int orr_kernel_swiglu_narrow(const void *in, void *out, int format, size_t rows, size_t width, OrrStream stream) {
+  const size_t n = rows * width / 2;
+  const unsigned blocks = blocks_for(n);
+  if (format == 3)
+    swiglu_e4m3<<<blocks, BLOCK, 0, stream>>>((const __nv_bfloat16 *)in, (__nv_fp8x2_storage_t *)out, n, width / 2);
+  else
+#ifdef HAS_FP4
+    swiglu_e2m1<<<blocks, BLOCK, 0, stream>>>((const __nv_bfloat16 *)in, (__nv_fp4x2_storage_t *)out, n, width / 2);
+#else
+    return (int)cudaErrorNotSupported;
+#endif
+  return (int)cudaGetLastError();
 }
 
 int orr_kernel_norm(const void *in, const void *weight, const void *bias, void *out, int format, size_t rows,

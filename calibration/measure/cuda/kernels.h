@@ -27,6 +27,9 @@ int orr_kernel_bias_gelu(const void *in, const void *bias, void *out, int format
                          OrrStream stream);
 /* @in: [rows, 2 width], gate and up beside each other in a row. */
 int orr_kernel_swiglu(const void *in, void *out, int format, size_t rows, size_t width, OrrStream stream);
+/* The same of bf16, quantised with a scale of 1: @format e4m3 (3) or e2m1 (4). Returns cudaErrorNotSupported where the
+ * toolkit has no such format. */
+int orr_kernel_swiglu_narrow(const void *in, void *out, int format, size_t rows, size_t width, OrrStream stream);
 /* @bias NULL: RMSNorm, else LayerNorm. */
 int orr_kernel_norm(const void *in, const void *weight, const void *bias, void *out, int format, size_t rows,
                     size_t width, OrrStream stream);

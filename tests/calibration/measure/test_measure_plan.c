@@ -102,6 +102,55 @@ static void test_families_take_turns(void) {
   for (guint t = 0; t < 7; t++) g_assert_cmpuint(of_tables[t], ==, 1);
 }
 
+static OrrShapeWork work_of(const char *family, const gint64 *values) {
+  const OrrBenchFacts facts = small_facts();
+  OrrShape shape = {.family = orr_family_find(family)};
+  memcpy(shape.at, values, orr_family_n_columns(shape.family) * sizeof *values);
+  return shape.family->work(&shape, &facts);
+}
+
+/* A mixed batch is its chunk on a prefix and its decodes of mixed lengths, each as its own family counts it. */
+static void test_mixed_work(void) {
+  for (gint64 chunk = 128; chunk <= 8192; chunk *= 8)
+    for (gint64 decodes = 1; decodes <= 256; decodes *= 16) {
+      const OrrShapeWork mixed = work_of("attention-mixed", (gint64[]){1, 0, 128, 64, 8, chunk, 2048, decodes, 8192});
+      const OrrShapeWork prompt = work_of("attention-prefill", (gint64[]){1, 0, 0, 128, 128, 2048, 64, 8, 1, chunk});
+      const OrrShapeWork rest = work_of("attention-decode", (gint64[]){1, 1, 128, 128, 64, 8, decodes, 8192});
+      g_assert_cmpfloat_with_epsilon(mixed.flops / (prompt.flops + rest.flops), 1, 1e-12);
+      g_assert_cmpfloat_with_epsilon(mixed.bytes / (prompt.bytes + rest.bytes), 1, 1e-12);
+    }
+}
+
+/* How many shapes of a family's plan have that word in a column. */
+static guint count_words(const char *family_name, gint64 capability, const char *column, const char *word) {
+  OrrBenchFacts facts = small_facts();
+  const OrrMeasureFamily *family = orr_family_find(family_name);
+  g_autoptr(GArray) shapes = g_array_new(FALSE, FALSE, sizeof(OrrShape));
+  guint n = 0;
+  facts.compute_capability = capability;
+  facts.n_gpus = facts.n_ranks = 8;
+  family->plan(family, &facts, shapes);
+  for (guint i = 0; i < shapes->len; i++)
+    n += strcmp(orr_shape_word(&g_array_index(shapes, OrrShape, i), column), word) == 0;
+  return n;
+}
+
+/* A100 has no 8-bit floats, H100 no blocks of them: a device is asked for what its tensor cores have. Narrow formats
+ * have backward products, as many as bf16 has unbatched ones. */
+static void test_formats(void) {
+  static const char *const narrow[] = {"fp8", "mxfp8", "nvfp4"};
+  static const gint64 from[] = {89, 100, 100};
+  for (guint i = 0; i < G_N_ELEMENTS(narrow); i++) {
+    g_assert_cmpuint(count_words("gemm", from[i] - 1, "dtype", narrow[i]), ==, 0);
+    g_assert_cmpuint(count_words("gemm", from[i], "dtype", narrow[i]), ==, count_words("gemm", 80, "dtype", "fp16"));
+    g_assert_cmpuint(count_words("moe-ffn", from[i] - 1, "dtype", narrow[i]), ==, 0);
+    g_assert_cmpuint(count_words("moe-ffn", from[i], "dtype", narrow[i]), ==,
+                     count_words("moe-ffn", 80, "dtype", "bf16"));
+  }
+  g_assert_cmpuint(count_words("collective", 80, "dtype", "fp8"), ==, 0);
+  g_assert_cmpuint(count_words("collective", 90, "dtype", "fp8"), ==, 4 * 24); /* 3 reductions and the all-to-all */
+}
+
 /* With nothing to choose between, every shape comes once, and then none. */
 static void test_ends(void) {
   const OrrBenchFacts facts = small_facts();
@@ -150,6 +199,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/measure/plan/refines", test_refines_where_neighbours_disagree);
   g_test_add_func("/measure/plan/families-take-turns", test_families_take_turns);
   g_test_add_func("/measure/plan/ends", test_ends);
+  g_test_add_func("/measure/plan/mixed-work", test_mixed_work);
+  g_test_add_func("/measure/plan/formats", test_formats);
   g_test_add_func("/measure/plan/disagreement", test_disagreement);
   g_test_add_func("/measure/plan/limits", test_limits);
   return g_test_run();

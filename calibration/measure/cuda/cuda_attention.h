@@ -1,0 +1,37 @@
+/*
+ * cuda_attention.h - a fused attention as cuDNN is asked for it; what cuda_attention*.c share.
+ */
+#ifndef ORR_CUDA_ATTENTION_H
+#define ORR_CUDA_ATTENTION_H
+
+#include "calibration/measure/cuda/cudnn_graph.h"
+
+G_BEGIN_DECLS
+
+enum { Q = 0, K, V, OUT, STATS, D_OUT, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
+
+typedef struct {
+  gint64 batch, heads, kv_heads, rows, keys, dim, v_dim; /* rows: queries a sequence; keys: those and the prefix */
+  gint64 chunk_prefix; /* of sequence 0 of a mixed batch, which has all rows then; below 0: it is as the others */
+  gint64 decode_keys;  /* of the longest of the others, which have one row each */
+  gboolean is_causal;
+  gboolean is_mixed; /* rows and keys of a sequence end where arrays on the device say */
+  cudnnDataType_t type;
+  OrrFormat format;
+  float scale;
+  OrrCudnnGraph *forward, *backward; /* backward: NULL where forward is measured */
+  char *at[N_POINTERS];
+  gsize stride[N_POINTERS];
+  gint32 *n_rows, *n_keys;   /* of each sequence, on the host; NULL: all have `rows` and `keys` */
+  void *row_ends, *key_ends; /* the same on the device */
+  void *workspace;
+} OrrAttention;
+
+/* The real tensors are, in their order: of forward q, k, v, out, stats, and where mixed row_ends and key_ends; of
+ * backward those of OrrAttention.at that it has. */
+void orr_attention_build_forward(OrrCudnnGraph *graph, const OrrAttention *attention);
+void orr_attention_build_backward(OrrCudnnGraph *graph, const OrrAttention *attention);
+
+G_END_DECLS
+
+#endif
