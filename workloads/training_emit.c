@@ -101,7 +101,7 @@ static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegme
                    orr_emit_comm_label(e, name, time_of_group(segment->group)), tag);
 }
 
-/* The collective on its own stream; compute goes on with @beside and then waits. */
+/* The collective on its own stream; compute goes on beside it, slowed by the executor, and then waits. */
 static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, const char *name, gint32 tag) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   const guint32 beside = orr_emit_stream(e, lane, ORR_STREAM_TP);
@@ -110,12 +110,7 @@ static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *
   orr_program_wait(e->program, beside, ready);
   emit_group_comm(e, lane, segment, ORR_STREAM_TP, tag);
   orr_program_record(e->program, beside, done);
-  double seconds[ORR_N_TIMES], slowdown_s = 0;
-  memcpy(seconds, segment[1].seconds, sizeof seconds);
-  const double comm_s = orr_training_group_wire(e->plan, lane->lane, segment)->predicted_s;
-  beside_cost(e->job, segment + 1, comm_s, &slowdown_s);
-  seconds[time_of_group(segment->group)] += slowdown_s;
-  orr_emit_work(e, lane, name, seconds, tag);
+  orr_emit_work(e, lane, name, segment[1].seconds, tag);
   orr_program_wait(e->program, compute, done);
 }
 

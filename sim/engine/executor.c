@@ -47,11 +47,11 @@ static guint32 take_first(OrrStreamState *streams, OrrStreamList *list) {
 /* Spans */
 
 static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm, double begin_s,
-                     double started_s, double end_s) {
+                     double started_s, double end_s, guint32 beside) {
   executor->end_s = MAX(executor->end_s, end_s);
   OrrSpanBuffer *buffer = &executor->spans;
   if (buffer->sink == NULL) return;
-  OrrKeptSpan kept = {{stream, op->label, op->tag, comm, begin_s, started_s, end_s}, buffer->n++};
+  OrrKeptSpan kept = {{stream, op->label, op->tag, comm, begin_s, started_s, end_s, beside}, buffer->n++};
   g_array_append_val(buffer->kept, kept);
 }
 
@@ -94,11 +94,21 @@ static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
   guint32 index = (guint32)(comm - executor->comms);
   for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
     OrrStreamState *state = &executor->streams[stream];
-    add_span(executor, stream, &state->ops[state->next_op - 1], index, state->now_s, comm->started_s, end_s);
+    if (executor->besides.works) orr_besides_end_flight(executor, stream);
+    add_span(executor, stream, &state->ops[state->next_op - 1], index, state->now_s, comm->started_s, end_s,
+             G_MAXUINT32);
     state->now_s = end_s;
     state->waiting = FALSE;
     orr_stream_list_append(executor->streams, &executor->ready, stream);
   }
+}
+
+static void run_ready(OrrExecutor *executor);
+
+static void comm_is_over(void *user) {
+  OrrCommState *comm = user;
+  end_comm(comm->executor, comm, comm->end_s);
+  run_ready(comm->executor);
 }
 
 /* From @at_s on: delays up to the next transfer, or to the end. Needs the engine only for a transfer. */
@@ -115,18 +125,30 @@ static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
       start_transfer(comm);
     return;
   }
+  if (executor->besides.works && at_s > orr_engine_now(executor->engine)) {
+    comm->end_s = at_s;
+    orr_engine_at(executor->engine, at_s, comm_is_over, comm);
+    return;
+  }
   end_comm(executor, comm, at_s);
 }
 
 /* Streams */
+
+static void begin_flights(OrrExecutor *executor, const OrrCommState *comm) {
+  for (guint32 stream = comm->members.first; stream != ORR_NOBODY; stream = executor->streams[stream].next)
+    orr_besides_begin_flight(executor, stream,
+                             executor->streams[stream].ops[executor->streams[stream].next_op - 1].label);
+}
 
 static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
   OrrCommState *comm = &executor->comms[index];
   executor->streams[stream].waiting = TRUE;
   orr_stream_list_append(executor->streams, &comm->members, stream);
   comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
-  if (++comm->n_arrived == orr_program_comm_members(executor->program, index))
-    go_on_from(executor, comm, comm->started_s);
+  if (++comm->n_arrived < orr_program_comm_members(executor->program, index)) return;
+  if (executor->besides.works) begin_flights(executor, comm);
+  go_on_from(executor, comm, comm->started_s);
 }
 
 static void record_event(OrrExecutor *executor, double at_s, OrrEventState *event) {
@@ -153,8 +175,12 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
     const OrrOp *op = &state->ops[state->next_op++];
     switch ((OrrOpKind)op->kind) {
     case ORR_OP_WORK: {
+      if (executor->besides.works && op->duration_s > 0) {
+        orr_besides_begin_work(executor, stream, op->duration_s);
+        return;
+      }
       const double end_s = work_end(executor, stream, op);
-      add_span(executor, stream, op, G_MAXUINT32, state->now_s, state->now_s, end_s);
+      add_span(executor, stream, op, G_MAXUINT32, state->now_s, state->now_s, end_s, G_MAXUINT32);
       state->now_s = end_s;
       break;
     }
@@ -183,6 +209,14 @@ static void run_ready(OrrExecutor *executor) {
     run_ahead(executor, stream);
   if (executor->spans.kept->len >= executor->spans.flush_at)
     orr_span_buffer_flush(&executor->spans, orr_engine_now(executor->engine));
+}
+
+void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s, guint32 beside) {
+  OrrStreamState *state = &executor->streams[stream];
+  add_span(executor, stream, &state->ops[state->next_op - 1], G_MAXUINT32, begin_s, begin_s, end_s, beside);
+  state->now_s = end_s;
+  orr_stream_list_append(executor->streams, &executor->ready, stream);
+  run_ready(executor);
 }
 
 static void comm_goes_on(void *user) {
@@ -258,6 +292,7 @@ static void clear(OrrExecutor *executor) {
   g_free(executor->changes);
   orr_use_rows_clear(&executor->uses);
   orr_slowdowns_clear(&executor->slowdowns);
+  orr_besides_clear(&executor->besides);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
 }
 
@@ -288,6 +323,7 @@ gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanS
   if (!add_links(&executor, error)) return FALSE;
   set_up_states(&executor);
   orr_slowdowns_init(&executor.slowdowns, program);
+  orr_besides_init(&executor);
   schedule_faults(&executor);
   if (!replay(&executor, error)) return FALSE;
   if (link_bytes != NULL) report_links(&executor, link_bytes);

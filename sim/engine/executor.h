@@ -20,6 +20,7 @@ typedef struct {
   gint32 tag;
   guint32 comm; /* G_MAXUINT32 for WORK */
   double begin_s, started_s, end_s;
+  guint32 beside; /* WORK that was slowed: label of a comm that was under way; else G_MAXUINT32 */
 } OrrSpan;
 
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);

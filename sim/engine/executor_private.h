@@ -21,6 +21,35 @@ typedef struct {
   gboolean waiting; /* for what ops[next_op - 1] names */
 } OrrStreamState;
 
+/* Work under way where communication slows it (executor_beside.c). */
+typedef struct {
+  gboolean working;
+  double begin_s;
+  double since_s, left_s; /* at since_s, so much of the op was left */
+  double factor;          /* since then */
+  double end_s;           /* if nothing changes */
+  double noted_s;         /* what slowed it is known up to here */
+  guint32 slowed_by;      /* the least stream of the lane whose comm slowed it; ORR_NOBODY: nothing has */
+  guint32 beside;         /* label of that comm; G_MAXUINT32 */
+  guint32 generation;     /* of end_s: earlier ends are void */
+} OrrWorkState;
+
+/* A date at which a stream's work ends, unless that has moved. */
+typedef struct {
+  struct OrrExecutor *executor;
+  guint32 stream, generation;
+} OrrWorkEnd;
+
+typedef struct {
+  OrrWorkState *works;    /* by stream; NULL: no lane is slowed */
+  guint32 *n_flights;     /* by lane: comms under way on its streams */
+  guint32 *flight_labels; /* by stream: of the comm under way; G_MAXUINT32: none */
+  guint32 *first;         /* by lane, n_lanes + 1: its streams in `streams` */
+  guint32 *streams;
+  GPtrArray *ends; /* of OrrWorkEnd: all */
+  GPtrArray *idle; /* of those, the ones in no calendar */
+} OrrBesides;
+
 typedef struct {
   guint32 first, last;
 } OrrStreamList;
@@ -33,6 +62,7 @@ typedef struct {
   guint32 n_arrived;
   guint32 phase; /* the one under way */
   double started_s;
+  double end_s; /* where the end is waited for */
 } OrrCommState;
 
 typedef struct {
@@ -78,6 +108,7 @@ struct OrrExecutor {
   OrrLinkChange *changes; /* of the program's faults */
   OrrUseRows uses;        /* the program's kept rows, in the engine's numbers */
   OrrSlowdowns slowdowns;
+  OrrBesides besides;
   OrrStreamList ready;
   OrrSpanBuffer spans;
   double end_s;
@@ -95,6 +126,20 @@ void orr_slowdowns_clear(OrrSlowdowns *slowdowns);
 
 /* When work of @lane ends that begins at @begin_s and takes @duration_s where nothing is slow. */
 double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s);
+
+/* How much work of @lane is done from @begin_s to @end_s. */
+double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s);
+
+/* Work that communication slows (executor_beside.c). Where any lane of the program is, no stream runs ahead of the
+ * engine: works are TRUE, and every end of work or of a comm is an engine event. */
+void orr_besides_init(OrrExecutor *executor);
+void orr_besides_clear(OrrBesides *besides);
+void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
+void orr_besides_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
+void orr_besides_end_flight(OrrExecutor *executor, guint32 stream);
+
+/* The op that @stream is at has ended: its span, and the stream goes on (executor.c). */
+void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s, guint32 beside);
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what (executor_stuck.c). */
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error);

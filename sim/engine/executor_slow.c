@@ -47,3 +47,17 @@ double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, doubl
   }
   return now_s + duration_s * factor;
 }
+
+double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s) {
+  double now_s = begin_s, factor = 1, work_s = 0;
+  for (guint32 i = slowdowns->starts[lane]; i < slowdowns->starts[lane + 1]; i++) {
+    const OrrSlowdown *slow = &slowdowns->items[i];
+    if (slow->at_s >= end_s) break;
+    if (slow->at_s > now_s) {
+      work_s += (slow->at_s - now_s) / factor;
+      now_s = slow->at_s;
+    }
+    factor = slow->factor;
+  }
+  return work_s + (end_s - now_s) / factor;
+}

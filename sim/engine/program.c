@@ -78,7 +78,7 @@ guint32 orr_program_link(OrrProgram *program, const char *name, double bandwidth
 }
 
 guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multiplicity) {
-  OrrLane lane = {keep_name(program, name), multiplicity};
+  OrrLane lane = {keep_name(program, name), multiplicity, 1};
   g_array_append_val(program->lanes, lane);
   return program->lanes->len - 1;
 }
@@ -142,6 +142,13 @@ void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event) {
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor) {
   OrrFault fault = {at_s, link, factor};
   g_array_append_val(program->faults, fault);
+}
+
+void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor) {
+  if (lane < program->lanes->len)
+    g_array_index(program->lanes, OrrLane, lane).beside = factor;
+  else
+    program->n_lost++;
 }
 
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor) {

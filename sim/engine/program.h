@@ -76,6 +76,10 @@ void orr_program_keep_link(OrrProgram *program, guint32 link);
  * way then is slowed for the rest of it. A later one of the same lane replaces it. */
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor);
 
+/* Compute and communication share SMs and memory: while a comm is under way on another stream of @lane, from its start to
+ * its end, WORK of the lane takes @factor (1 or more) times as long. */
+void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor);
+
 /* Checks that each comm has exactly n_members joins, each event one record, and folds links. Once, before replay. */
 gboolean orr_program_seal(OrrProgram *program, GError **error);
 

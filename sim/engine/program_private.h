@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 multiplicity;
+  double beside; /* factor on WORK beside a comm */
 } OrrLane;
 
 typedef struct {

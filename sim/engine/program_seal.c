@@ -41,6 +41,15 @@ static gboolean check_links(const OrrProgram *program, GError **error) {
   return TRUE;
 }
 
+static gboolean check_lanes(const OrrProgram *program, GError **error) {
+  for (guint i = 0; i < program->lanes->len; i++) {
+    const OrrLane *lane = &g_array_index(program->lanes, OrrLane, i);
+    if (!fine_number(lane->beside) || lane->beside < 1)
+      return wrong(error, "lane %s is slowed by %g beside communication: 1 or more", lane->name, lane->beside);
+  }
+  return TRUE;
+}
+
 static gboolean check_paths(const OrrProgram *program, GError **error) {
   g_autofree guint32 *seen_in = g_new0(guint32, program->links->len + 1); /* path + 1 */
   for (guint32 path = 0; path < orr_use_rows_n(&program->paths); path++) {
@@ -123,7 +132,7 @@ gboolean orr_program_seal(OrrProgram *program, GError **error) {
   if (program->n_lost > 0)
     return wrong(error, "%" G_GUINT64_FORMAT " ops or links name a stream or link that does not exist",
                  program->n_lost);
-  if (!check_links(program, error) || !check_paths(program, error) || !check_phases(program, error) ||
+  if (!check_links(program, error) || !check_lanes(program, error) || !check_paths(program, error) || !check_phases(program, error) ||
       !check_ops(program, error))
     return FALSE;
   orr_program_fold(program);

@@ -97,11 +97,20 @@ static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
   *known = MAX(*known, end_s);
 }
 
+/* Work that lasted longer than its parts was slowed: by the communication beside it, whose kind the difference then is,
+ * or by a slow GPU, all parts alike. */
 static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   const GArray *parts = ledger->work->label_seconds;
-  if ((span->label + 1) * ORR_N_TIMES <= parts->len)
-    for (int kind = 0; kind < ORR_N_TIMES; kind++)
-      account->seconds[kind] += g_array_index(parts, double, span->label *ORR_N_TIMES + kind);
+  double seconds[ORR_N_TIMES] = {0}, sum = 0, stretch = 1;
+  for (int kind = 0; kind < ORR_N_TIMES && (span->label + 1) * ORR_N_TIMES <= parts->len; kind++)
+    sum += seconds[kind] = g_array_index(parts, double, span->label *ORR_N_TIMES + kind);
+  const double extra_s = span->end_s - span->begin_s - sum;
+  const int beside = span->beside == G_MAXUINT32 ? -1 : label_of(ledger, span->beside)->kind;
+  if (beside >= 0)
+    account->seconds[beside] += extra_s;
+  else if (sum > 0 && extra_s > 1e-9 * sum)
+    stretch = 1 + extra_s / sum;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += stretch * seconds[kind];
   account->clock_s = span->end_s;
 }
 

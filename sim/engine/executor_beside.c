@@ -1,0 +1,155 @@
+/*
+ * executor_beside.c - work that goes slower while communication is under way on its lane.
+ *
+ * Work of d seconds on a lane of factor x, a comm under way from a to b:
+ *
+ *   begin        a            b          end
+ *     |  rate 1  |  rate 1/x  |  rate 1   |       the integral of the rate is d
+ *
+ * When a comm starts or ends, what is left of the lane's work is told from the rate since the last change, and its end
+ * is set anew. An end that was set before stays in the engine's calendar and is void when it comes: generations tell.
+ *
+ * Cost: an engine event for each piece of work, and one more for each change of its rate.
+ */
+#include "sim/engine/executor_private.h"
+
+static const OrrLane *lane_of(const OrrExecutor *executor, guint32 lane) {
+  return &g_array_index(executor->program->lanes, OrrLane, lane);
+}
+
+static gboolean is_needed(const OrrProgram *program) {
+  for (guint lane = 0; lane < program->lanes->len; lane++)
+    if (g_array_index(program->lanes, OrrLane, lane).beside > 1) return TRUE;
+  return FALSE;
+}
+
+/* The streams of each lane, in rows. */
+static void list_streams(OrrBesides *besides, const OrrProgram *program) {
+  const guint n_lanes = program->lanes->len, n_streams = program->streams->len;
+  besides->first = g_new0(guint32, n_lanes + 1);
+  besides->streams = g_new0(guint32, n_streams + 1);
+  for (guint32 s = 0; s < n_streams; s++) besides->first[orr_program_stream_lane(program, s) + 1]++;
+  for (guint lane = 0; lane < n_lanes; lane++) besides->first[lane + 1] += besides->first[lane];
+  g_autofree guint32 *next = g_memdup2(besides->first, (n_lanes + 1) * sizeof *next);
+  for (guint32 s = 0; s < n_streams; s++) besides->streams[next[orr_program_stream_lane(program, s)]++] = s;
+}
+
+void orr_besides_init(OrrExecutor *executor) {
+  const OrrProgram *program = executor->program;
+  executor->besides = (OrrBesides){0};
+  if (!is_needed(program)) return;
+  OrrBesides *besides = &executor->besides;
+  besides->works = g_new0(OrrWorkState, program->streams->len + 1);
+  besides->n_flights = g_new0(guint32, program->lanes->len + 1);
+  besides->flight_labels = g_new(guint32, program->streams->len + 1);
+  for (guint s = 0; s < program->streams->len; s++) besides->flight_labels[s] = G_MAXUINT32;
+  besides->ends = g_ptr_array_new_with_free_func(g_free);
+  besides->idle = g_ptr_array_new();
+  list_streams(besides, program);
+}
+
+void orr_besides_clear(OrrBesides *besides) {
+  g_free(besides->works);
+  g_free(besides->n_flights);
+  g_free(besides->flight_labels);
+  g_free(besides->first);
+  g_free(besides->streams);
+  g_clear_pointer(&besides->ends, g_ptr_array_unref);
+  g_clear_pointer(&besides->idle, g_ptr_array_unref);
+}
+
+/* Dates nearer than this are one date: no comm slows work in between. */
+#define SAME_DATE 1e-12
+
+/* Of several comms beside it, work is slowed by the one on the least stream: whatever the order in which they began. */
+static void note(OrrExecutor *executor, guint32 stream, double now_s) {
+  const OrrBesides *besides = &executor->besides;
+  OrrWorkState *work = &besides->works[stream];
+  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const gboolean lasted = now_s - work->noted_s > SAME_DATE * now_s;
+  work->noted_s = now_s;
+  for (guint32 i = besides->first[lane]; lasted && i < besides->first[lane + 1]; i++) {
+    const guint32 other = besides->streams[i];
+    if (besides->flight_labels[other] == G_MAXUINT32 || other >= work->slowed_by) continue;
+    work->slowed_by = other;
+    work->beside = besides->flight_labels[other];
+  }
+}
+
+static void work_ends(void *user) {
+  OrrWorkEnd *end = user;
+  OrrExecutor *executor = end->executor;
+  OrrWorkState *work = &executor->besides.works[end->stream];
+  g_ptr_array_add(executor->besides.idle, end);
+  if (!work->working || work->generation != end->generation) return;
+  if (lane_of(executor, orr_program_stream_lane(executor->program, end->stream))->beside > 1)
+    note(executor, end->stream, work->end_s);
+  work->working = FALSE;
+  orr_executor_end_work(executor, end->stream, work->begin_s, work->end_s, work->beside);
+}
+
+static OrrWorkEnd *take_end(OrrBesides *besides) {
+  if (besides->idle->len > 0) return g_ptr_array_remove_index_fast(besides->idle, besides->idle->len - 1);
+  OrrWorkEnd *end = g_new(OrrWorkEnd, 1);
+  g_ptr_array_add(besides->ends, end);
+  return end;
+}
+
+/* From @now_s on at the rate that the lane's flights leave. */
+static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
+  OrrBesides *besides = &executor->besides;
+  OrrWorkState *work = &besides->works[stream];
+  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  work->factor = besides->n_flights[lane] > 0 ? lane_of(executor, lane)->beside : 1;
+  work->since_s = now_s;
+  work->end_s = executor->slowdowns.starts
+                    ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor)
+                    : now_s + work->left_s * work->factor;
+  OrrWorkEnd *end = take_end(besides);
+  *end = (OrrWorkEnd){executor, stream, ++work->generation};
+  orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)), work_ends, end);
+}
+
+void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s) {
+  OrrWorkState *work = &executor->besides.works[stream];
+  const double now_s = executor->streams[stream].now_s;
+  work->working = TRUE;
+  work->begin_s = now_s;
+  work->left_s = duration_s;
+  work->noted_s = now_s;
+  work->slowed_by = ORR_NOBODY;
+  work->beside = G_MAXUINT32;
+  set_end(executor, stream, now_s);
+}
+
+static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
+  OrrWorkState *work = &executor->besides.works[stream];
+  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  if (!work->working || now_s >= work->end_s) return;
+  const double done_s = executor->slowdowns.starts
+                            ? orr_slowdowns_work_between(&executor->slowdowns, lane, work->since_s, now_s)
+                            : now_s - work->since_s;
+  work->left_s = MAX(work->left_s - done_s / work->factor, 0);
+  set_end(executor, stream, now_s);
+}
+
+/* A comm on @stream begins (@label) or ends (G_MAXUINT32). */
+static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
+  OrrBesides *besides = &executor->besides;
+  const guint32 lane = orr_program_stream_lane(executor->program, stream);
+  const double now_s = orr_engine_now(executor->engine);
+  const gboolean slows = lane_of(executor, lane)->beside > 1, begins = label != G_MAXUINT32;
+  for (guint32 i = besides->first[lane]; slows && i < besides->first[lane + 1]; i++)
+    if (besides->works[besides->streams[i]].working) note(executor, besides->streams[i], now_s);
+  besides->flight_labels[stream] = label;
+  besides->n_flights[lane] += begins ? 1 : -1;
+  if (!slows || besides->n_flights[lane] != (begins ? 1 : 0)) return;
+  for (guint32 i = besides->first[lane]; i < besides->first[lane + 1]; i++)
+    change_rate(executor, besides->streams[i], now_s);
+}
+
+void orr_besides_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
+  change_flight(executor, stream, label);
+}
+
+void orr_besides_end_flight(OrrExecutor *executor, guint32 stream) { change_flight(executor, stream, G_MAXUINT32); }
