@@ -33,8 +33,18 @@ static const OrrField parallel_fields[] = {
     SIZE("tp", tp, 1, "Tensor-parallel size: GPUs that share every layer.", "1"),
     SIZE("pp", pp, 1, "Pipeline-parallel size: stages that share the layers.", "1"),
     SIZE("dp", dp, 0, "Data-parallel size: replicas of the model; 0 is as many as the GPUs hold.", "0"),
-    SIZE("cp", cp, 1, "Context-parallel size; only 1 in this version.", "1"),
-    SIZE("ep", ep, 1, "Expert-parallel size; only 1 in this version.", "1"),
+    SIZE("cp", cp, 1, "Context-parallel size: GPUs that share each sequence.", "1"),
+    SIZE("ep", ep, 1, "Expert-parallel size: GPUs that share the experts; their groups may reach over replicas.", "1"),
+    SIZE("etp", etp, 0,
+         "Expert-tensor-parallel size: GPUs that share each expert; 0: as tp where the model has experts, else 1.",
+         "0"),
+    {.name = "context",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(OrrParallel, context),
+     .sentence = "How context-parallel GPUs see all keys: p2p (ring, beside attention), all-gather (Llama 3), or "
+                 "all-to-all (Ulysses).",
+     .fallback = "p2p",
+     .words = orr_context_words},
     FLAG(OrrParallel, "sequence-parallel", sequence_parallel,
          "Shard norms, dropouts and residuals over the tensor-parallel group by sequence.", "false"),
     FLAG(OrrParallel, "async-tp-all-reduce", async_tp_all_reduce,
@@ -106,6 +116,28 @@ static const OrrField split_fields[] = {
 static const OrrFieldTable split_table = ORR_FIELD_TABLE(
     "pipeline-split", "How layers are cut into stages; evenly where it says nothing.", OrrPipelineSplit, split_fields);
 
+static const OrrField expert_fields[] = {
+    {.name = "capacity",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrExpertDispatch, capacity),
+     .sentence = "Tokens that an expert takes, as a multiple of its balanced share, to which it is padded "
+                 "(moe-expert-capacity-factor); 0: as many as come.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED,
+     .unit = ORR_UNIT_NONE},
+    {.name = "imbalance",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrExpertDispatch, imbalance),
+     .sentence = "Exponent of the power law that tokens follow over experts; 0: each expert gets as many.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED,
+     .unit = ORR_UNIT_NONE},
+    FLAG(OrrExpertDispatch, "shared-expert-overlap", shared_expert_overlap,
+         "Run shared experts beside the dispatch (Megatron's moe-shared-expert-overlap).", "false"),
+};
+static const OrrFieldTable expert_table =
+    ORR_FIELD_TABLE("experts", "What routed experts get of tokens.", OrrExpertDispatch, expert_fields);
+
 static const OrrField optimizer_fields[] = {
     WORD(OrrOptimizer, "kind", kind, optimizer_words, "The optimizer: Adam with fp32 master weights.", "adam"),
     WORD(OrrOptimizer, "sharding", sharding, sharding_words,
@@ -140,6 +172,7 @@ static const OrrField training_fields[] = {
      .registry = &orr_pipeline_registry},
     PART("pipeline-comm", pipeline_comm, comm_table, "How stages hand over activations.", "{}"),
     PART("pipeline-split", split, split_table, "How layers are cut into stages; evenly where it says nothing.", "{}"),
+    PART("experts", experts, expert_table, "What routed experts get of tokens.", "{}"),
     PART("batch", batch, batch_table, "Batch sizes in sequences.", NULL),
     {.name = "sequence",
      .kind = ORR_FIELD_INT,
@@ -159,8 +192,15 @@ static const OrrField training_fields[] = {
          "modern"),
     FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
     WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
-         "Activations recomputed in the backward: none, the attention core (selective), or whole layers (full).",
+         "Activations recomputed in the backward: none, modules (selective: the attention core), or whole layers "
+         "(full).",
          "none"),
+    {.name = "recompute-modules",
+     .kind = ORR_FIELD_TEXTS,
+     .offset = offsetof(OrrTraining, recompute_modules),
+     .sentence = "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, moe, moe-act, "
+                 "shared-experts (Megatron's recompute-modules).",
+     .fallback = "[core-attn]"},
     WORD(
         OrrTraining, "recompute-method", recompute_method, method_words,
         "Of full recomputation: uniform, all layers from the input of every recompute-layers-th; block, only the first "

@@ -27,6 +27,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 tp, pp, dp, cp, ep; /* dp 0: as many replicas as fit the GPUs */
+  gint64 etp;                /* 0: as tp where the model has experts, else 1 */
+  int context;               /* OrrContext */
   gboolean sequence_parallel;
   gboolean async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
   char *order;                  /* placement: see topologies/placement.h */
@@ -41,6 +43,13 @@ typedef struct {
   gboolean overlap_p2p;    /* sends run beside the compute that follows them */
   gboolean scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
 } OrrPipelineComm;
+
+/* What is not the model's about routed experts. */
+typedef struct {
+  double capacity;  /* of an expert, in balanced shares; 0: dropless */
+  double imbalance; /* exponent of the power law that tokens follow over experts; 0: balanced */
+  gboolean shared_expert_overlap;
+} OrrExpertDispatch;
 
 /* How layers are cut into stages: one of the three ways, or evenly (training_layout.c). */
 typedef struct {
@@ -71,14 +80,16 @@ typedef struct {
   OrrChoice pipeline; /* of orr_pipeline_registry */
   OrrPipelineComm pipeline_comm;
   OrrPipelineSplit split;
+  OrrExpertDispatch experts;
   OrrBatch batch;
   gint64 sequence; /* tokens; 0: the model's context */
   int precision;   /* OrrPrecision */
   int attention;   /* OrrAttention */
   int kernels;     /* OrrKernels */
   gboolean dropout;
-  int recompute; /* OrrRecompute */
-  int recompute_method; /* OrrRecomputeMethod */
+  int recompute;            /* OrrRecompute */
+  char **recompute_modules; /* of selective, words of orr_module_words */
+  int recompute_method;     /* OrrRecomputeMethod */
   gint64 recompute_layers;
   OrrOptimizer optimizer;
   OrrLoraFields lora;
@@ -94,7 +105,7 @@ extern const OrrWorkloadKind orr_training_kind;
 typedef struct {
   const char *phase; /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
   OrrOperator op;
-  guint count;   /* of this kind a step, on a rank that has the phase */
+  guint count; /* of this kind a step, on a rank that has the phase */
   double each_s;
   OrrHow how;
 } OrrCostedOperator;
@@ -124,16 +135,16 @@ typedef struct {
   OrrPipelineShape shape;
   gint64 tp, pp, dp;
   gint64 sequence, global_batch;
-  double model_flops;    /* a step, whole job (OrrModel's formula) */
-  double hardware_flops; /* with recomputation */
-  double peak_flops;     /* of one GPU */
+  double model_flops;                       /* a step, whole job (OrrModel's formula) */
+  double hardware_flops;                    /* with recomputation */
+  double peak_flops;                        /* of one GPU */
   double layer_forward_s, layer_backward_s; /* one layer: compute, tensor-parallel collectives and recomputation */
-  gint64 costs_outside;  /* operator kinds whose cost lies outside the measured range */
-  GArray *operators;     /* of OrrCostedOperator */
-  GArray *collectives;   /* of OrrPlannedCollective */
-  GArray *memory;        /* of OrrStageMemory, by stage */
-  GArray *lane_stage;    /* of gint64: the stage of each lane */
-  GArray *lane_replica;  /* of gint64: the first replica of each lane's class */
+  gint64 costs_outside;                     /* operator kinds whose cost lies outside the measured range */
+  GArray *operators;                        /* of OrrCostedOperator */
+  GArray *collectives;                      /* of OrrPlannedCollective */
+  GArray *memory;                           /* of OrrStageMemory, by stage */
+  GArray *lane_stage;                       /* of gint64: the stage of each lane */
+  GArray *lane_replica;                     /* of gint64: the first replica of each lane's class */
 } OrrTrainingWork;
 
 G_END_DECLS

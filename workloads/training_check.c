@@ -14,12 +14,26 @@ typedef struct {
   OrrDiags *diags;
 } Check;
 
+/* Expert groups are cut from a stage's ranks anew: they lie inside a replica, or take whole replicas. */
 static void check_axes(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
-  if (p->cp != 1)
-    orr_diags_error(check->diags, check->place, "parallel.cp is " D ": only 1 is simulated in this version", p->cp);
-  if (p->ep != 1)
-    orr_diags_error(check->diags, check->place, "parallel.ep is " D ": only 1 is simulated in this version", p->ep);
+  const gint64 etp = orr_training_shard(check->params, check->model).etp, block = etp * p->ep, replica = p->tp * p->cp;
+  const gint64 all = replica * orr_training_replicas(check->params, orr_cluster_n_gpus(check->cluster));
+  if (p->ep == 1 && etp == 1) return;
+  if (all % block != 0)
+    orr_diags_error(check->diags, check->place,
+                    "etp * ep (" D " * " D ") must divide the tp * cp * dp = " D " GPUs of a stage", etp, p->ep, all);
+  else if (block % replica != 0 && replica % block != 0)
+    orr_diags_error(check->diags, check->place,
+                    "etp * ep (" D " * " D ") must divide tp * cp (" D " * " D ") or be a multiple of it", etp, p->ep,
+                    p->tp, p->cp);
+}
+
+static void check_modules(const Check *check) {
+  g_autoptr(GError) error = NULL;
+  guint modules = 0;
+  if (!orr_training_modules(check->params, &modules, &error))
+    orr_diags_error(check->diags, check->place, "%s", error->message);
 }
 
 /* Classes of replicas are found by looking at every route of every replica: seconds and some GB here. */
@@ -29,11 +43,13 @@ static void check_gpus(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   const gint64 n_gpus = orr_cluster_n_gpus(check->cluster);
   const gint64 dp = orr_training_replicas(check->params, n_gpus);
-  if (p->tp * p->pp * dp != n_gpus)
+  const gint64 all = p->tp * p->cp * p->pp * dp;
+  g_autofree char *cp = p->cp > 1 ? g_strdup_printf(D " * ", p->cp) : g_strdup("");
+  if (all != n_gpus)
     orr_diags_error(check->diags, check->place,
-                    "tp * pp * dp = " D " * " D " * " D " = " D " GPUs, but the cluster has " D
+                    "tp * %spp * dp = " D " * %s" D " * " D " = " D " GPUs, but the cluster has " D
                     " in use: change parallel, cluster.nodes or cluster.gpus",
-                    p->tp, p->pp, dp, p->tp * p->pp * dp, n_gpus);
+                    p->cp > 1 ? "cp * " : "", p->tp, cp, p->pp, dp, all, n_gpus);
   else if (n_gpus > MOST_GPUS)
     orr_diags_error(check->diags, check->place, "the job has " D " GPUs, and the most is %d", n_gpus, MOST_GPUS);
 }
@@ -88,6 +104,7 @@ static void check_collectives(const Check *check) {
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", known);
 }
 
+/* The storage format, and those of linear layers' products. */
 static void check_precision(const Check *check) {
   const OrrDevice *device = &check->cluster->device;
   const OrrPrecisionRecipe *recipe = orr_precision_recipe(check->params->precision);
@@ -112,6 +129,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_precision(&check);
   orr_lora_settle(&check.params->lora, place, diags);
   check_axes(&check);
+  check_modules(&check);
   check_gpus(&check);
   const OrrShard shard = orr_training_shard(params, model);
   orr_transformer_check(model, &shard, place, diags);

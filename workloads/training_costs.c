@@ -102,7 +102,7 @@ static void settle_host(const OrrJob *job, OrrRun *run) {
 
 /* "layer-forward"; where the model has layers of several kinds, "layer-1-forward". */
 static const char *phase_of(const OrrJob *job, const OrrPart *part, const char *what) {
-  static const char *const units[] = {"embedding", "layer", "head"};
+  static const char *const units[] = {"embedding", "layer", "mtp", "head"};
   const gboolean numbered = part->unit == ORR_UNIT_LAYER && orr_model_n_layer_kinds(job->world->model) > 1;
   g_autofree char *kind = numbered ? g_strdup_printf("-%u", part->kind) : g_strdup("");
   g_autofree char *phase = g_strconcat(units[part->unit], kind, "-", what, NULL);
@@ -118,6 +118,9 @@ static void list_forward(const OrrJob *job, const OrrPart *part, GArray *operato
   case ORR_UNIT_LAYER:
     orr_transformer_layer_forward(model, part->kind, &job->shard, operators);
     break;
+  case ORR_UNIT_MTP:
+    orr_transformer_mtp_forward(model, &job->shard, operators);
+    break;
   case ORR_UNIT_HEAD:
     orr_transformer_head_forward(model, &job->shard, operators);
     break;
@@ -132,6 +135,9 @@ static void list_backward(const OrrJob *job, const OrrPart *part, GArray *operat
     break;
   case ORR_UNIT_LAYER:
     orr_transformer_layer_backward(model, part->kind, &job->shard, operators);
+    break;
+  case ORR_UNIT_MTP:
+    orr_transformer_mtp_backward(model, &job->shard, operators);
     break;
   case ORR_UNIT_HEAD:
     orr_transformer_head_backward(model, &job->shard, operators);

@@ -46,6 +46,7 @@ typedef struct {
   guint32 *transfers;  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
   guint32 *reductions; /* by stage * most + bucket: comms of this step */
   guint32 *gathers;    /* by stage */
+  guint32 *experts;    /* by 2 * stage, as the plan's */
   guint32 *embeddings; /* by class */
   guint32 norm;
   guint most_buckets;

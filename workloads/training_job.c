@@ -9,6 +9,11 @@ gint64 orr_training_replicas(const OrrTraining *params, gint64 n_gpus) {
   return p->dp ? p->dp : MAX(n_gpus / model_gpus, 1);
 }
 
+static gint64 expert_tp(const OrrTraining *params, const OrrModel *model) {
+  if (params->parallel.etp > 0) return params->parallel.etp;
+  return model->moe.experts > 0 ? params->parallel.tp : 1;
+}
+
 OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
   const OrrPrecisionRecipe *recipe = orr_precision_recipe(params->precision);
   return (OrrShard){
@@ -17,7 +22,8 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .tp = params->parallel.tp,
       .cp = params->parallel.cp,
       .ep = params->parallel.ep,
-      .etp = 1,
+      .etp = expert_tp(params, model),
+      .context = params->parallel.context,
       .sequence_parallel = params->parallel.sequence_parallel && params->parallel.tp > 1,
       .attention = params->attention,
       .dropout = params->dropout,
@@ -25,6 +31,9 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .dtype = recipe->storage,
       .recipe = recipe,
       .lora = orr_lora_settle(&params->lora, (OrrPlace){0}, NULL),
+      .capacity = params->experts.capacity,
+      .imbalance = params->experts.imbalance,
+      .shared_expert_overlap = params->experts.shared_expert_overlap,
   };
 }
 
@@ -40,7 +49,7 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
       .pp = p->pp,
       .dp = orr_training_replicas(params, orr_cluster_n_gpus(world->cluster)),
       .ep = p->ep,
-      .etp = 1,
+      .etp = expert_tp(params, world->model),
   };
   job->shape =
       orr_pipeline_shape(&params->pipeline, job->pp, params->batch.global_size / (params->batch.micro * job->dp));
@@ -94,6 +103,8 @@ OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part) {
     return orr_transformer_embedding_weights(model, &job->shard);
   case ORR_UNIT_LAYER:
     return orr_transformer_layer_weights(model, p->kind, &job->shard);
+  case ORR_UNIT_MTP:
+    return orr_transformer_mtp_weights(model, &job->shard);
   case ORR_UNIT_HEAD: {
     const gboolean shares = model->tied_embeddings && orr_job_holds(job, stage, ORR_UNIT_EMBEDDING);
     return orr_transformer_head_weights(model, &job->shard, shares);

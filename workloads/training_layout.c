@@ -11,6 +11,8 @@
  *               (decoder-first-pipeline-num-layers, decoder-last-pipeline-num-layers)
  *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E embedding, t layer, L
  *               loss, | ends a block, x*n and (xy)*n repeat, commas and blanks are for the eye: "Et*3|(tt|)*29,tL"
+ *
+ * Multi-token-prediction layers stand before the head, in its block.
  */
 #include <string.h>
 
@@ -175,10 +177,27 @@ static void put_unit(OrrLayout *layout, gint64 block, OrrPart part) {
 }
 
 /* Of the @i-th layer of a block. Full recomputation by `block` is of the first layers alone. */
-static guint modules_of(const OrrTraining *params, gint64 i) {
+static guint modules_of(const OrrTraining *params, guint modules, gint64 i) {
   const gboolean spared = params->recompute == ORR_RECOMPUTE_FULL && params->recompute_method == ORR_RECOMPUTE_BLOCK &&
                           i >= params->recompute_layers;
-  return spared ? 0 : orr_recompute_modules(params->recompute);
+  return spared ? 0 : modules;
+}
+
+gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GError **error) {
+  guint modules = 0;
+  for (char **word = params->recompute_modules; params->recompute == ORR_RECOMPUTE_SELECTIVE && word && *word; word++) {
+    int bit = 0;
+    while (orr_module_words[bit] && !g_str_equal(orr_module_words[bit], *word)) bit++;
+    if (!orr_module_words[bit]) {
+      g_autofree char *known = g_strjoinv(", ", (char **)orr_module_words);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "recompute-modules: unknown module '%s' (allowed: %s)", *word,
+                  known);
+      return FALSE;
+    }
+    modules |= 1u << bit;
+  }
+  *ret_modules = params->recompute == ORR_RECOMPUTE_FULL ? ORR_MODULE_LAYER : modules;
+  return TRUE;
 }
 
 gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const OrrModel *model,
@@ -186,12 +205,17 @@ gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const Orr
   *layout = (OrrLayout){.parts = g_array_new(FALSE, TRUE, sizeof(OrrPart)), .blocks = g_new0(GArray *, n_blocks + 1)};
   for (gint64 b = 0; b < n_blocks; b++) layout->blocks[b] = g_array_new(FALSE, FALSE, sizeof(guint));
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
-  if (!orr_layout_cut(params, model, shape, n_blocks, layers, error)) return FALSE;
+  guint modules = 0;
+  if (!orr_training_modules(params, &modules, error) || !orr_layout_cut(params, model, shape, n_blocks, layers, error))
+    return FALSE;
   gint64 layer = 0;
   put_unit(layout, 0, (OrrPart){.unit = ORR_UNIT_EMBEDDING});
   for (gint64 b = 0; b < n_blocks; b++)
     for (gint64 i = 0; i < layers[b]; i++, layer++)
-      put_unit(layout, b, (OrrPart){ORR_UNIT_LAYER, orr_model_layer_kind(model, layer), modules_of(params, i)});
+      put_unit(layout, b,
+               (OrrPart){ORR_UNIT_LAYER, orr_model_layer_kind(model, layer), modules_of(params, modules, i)});
+  for (gint64 i = 0; i < model->mtp_layers; i++)
+    put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_MTP, .modules = modules});
   put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_HEAD});
   return TRUE;
 }

@@ -27,6 +27,7 @@ static double block_bytes(const OrrJob *job, const GArray *units) {
     const gboolean kept = !(part->modules & ORR_MODULE_LAYER) || whole++ % layers_together(job) == 0;
     if (part->unit == ORR_UNIT_LAYER && kept)
       bytes += orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, part->modules);
+    if (part->unit == ORR_UNIT_MTP) bytes += orr_transformer_mtp_activation_bytes(model, &job->shard, part->modules);
     if (part->unit == ORR_UNIT_EMBEDDING) bytes += orr_transformer_embedding_activation_bytes(model, &job->shard);
   }
   return bytes;

@@ -186,7 +186,7 @@ gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const 
   plan->buckets = g_new0(GArray *, job->pp + 1);
   plan->parameters = g_new0(OrrWire, job->pp);
   for (gint64 stage = 0; stage < job->pp; stage++) plan->buckets[stage] = g_array_new(FALSE, FALSE, sizeof(OrrBucket));
-  if (!plan_gradients(plan, job, error)) return FALSE;
+  if (!plan_gradients(plan, job, error) || !orr_training_plan_experts(plan, job, error)) return FALSE;
   fold(plan, job, fidelity);
   plan->transfers = g_new0(OrrWire, plan->fold.n * job->pp * 2);
   plan->embedding = g_new0(OrrWire, plan->fold.n);
@@ -206,6 +206,7 @@ void orr_training_plan_clear(OrrTrainingPlan *plan) {
   for (guint i = 0; i < plan->bucket_wires->len; i++) clear_wires(g_ptr_array_index(plan->bucket_wires, i), 1);
   g_ptr_array_unref(plan->bucket_wires);
   clear_wires(plan->parameters, pp);
+  clear_wires(plan->experts, 2 * pp);
   clear_wires(plan->transfers, classes * pp * 2);
   clear_wires(plan->embedding, classes);
   orr_wire_clear(&plan->norm);

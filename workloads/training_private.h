@@ -9,6 +9,7 @@
  *   training_wires.c    collectives -> phases over program links
  *   training_fold.c     replicas -> classes that are replayed once
  *   training_plan.c     every communication of the job, planned
+ *   training_experts.c  of those, what goes on between equal experts
  *   training_layers.c   of those, the collectives inside layers
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
@@ -28,13 +29,13 @@ OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError 
 
 /* training_layout.c */
 
-typedef enum { ORR_UNIT_EMBEDDING, ORR_UNIT_LAYER, ORR_UNIT_HEAD } OrrUnitKind;
+typedef enum { ORR_UNIT_EMBEDDING, ORR_UNIT_LAYER, ORR_UNIT_MTP, ORR_UNIT_HEAD } OrrUnitKind;
 
 /* What equal units of the model share: their operators, and so their costs, parameters and activations. */
 typedef struct {
   OrrUnitKind unit;
   guint kind;    /* LAYER: orr_model_layer_kind */
-  guint modules; /* LAYER: what is recomputed before its backward, ORR_MODULE_* */
+  guint modules; /* LAYER, MTP: what is recomputed before its backward, ORR_MODULE_* */
 } OrrPart;
 
 /* The model cut into the blocks of a pipeline. */
@@ -67,6 +68,8 @@ typedef struct {
   double gradient_bytes_each; /* of one parameter's gradient */
 } OrrJob;
 
+/* Modules that selective recomputation replays; FALSE with the word that is none. */
+gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GError **error);
 OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model);
 gint64 orr_training_replicas(const OrrTraining *params, gint64 n_gpus); /* dp, settled */
 
@@ -248,6 +251,7 @@ typedef struct {
   GArray **buckets;             /* by stage: of OrrBucket; empty where dp is 1 */
   GPtrArray *bucket_wires;      /* of OrrWire *: owned */
   OrrWire *parameters;          /* by stage: all-gather of a distributed optimizer */
+  OrrWire *experts;             /* by 2 * stage (or block): gradients, parameters of routed experts */
   OrrWire *transfers;           /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
   OrrWire *embedding;           /* by class: the tied embedding's gradient, first and last stage */
   OrrWire norm;                 /* the gradient norm over a replica */
@@ -263,6 +267,9 @@ void orr_training_plan_clear(OrrTrainingPlan *plan);
 
 /* Ranks at which the replicas of @class begin; newly allocated, fold.size[class] of them. */
 gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class);
+
+/* training_experts.c */
+gboolean orr_training_plan_experts(OrrTrainingPlan *plan, const OrrJob *job, GError **error);
 
 /* training_layers.c */
 

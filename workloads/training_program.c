@@ -172,12 +172,33 @@ static guint owners_of(const OrrEmitter *e, gint64 stage, gint64 ret_owners[2]) 
   return 2;
 }
 
+/* Experts' gradients (@what 0) on the dp stream, or their parameters (1) on compute. */
+static gboolean emit_experts(OrrEmitter *e, const OrrLaneAt *lane, guint what) {
+  gint64 owners[2];
+  const guint n_owners = owners_of(e, lane->stage, owners);
+  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), dp = orr_emit_stream(e, lane, ORR_STREAM_DP);
+  gboolean any = FALSE;
+  for (guint o = 0; o < n_owners; o++) {
+    const OrrWire *wire = &e->plan->experts[2 * owners[o] + what];
+    if (wire->n_phases == 0) continue;
+    const guint32 ready = orr_program_event(e->program);
+    orr_program_record(e->program, compute, ready);
+    if (what == 0) orr_program_wait(e->program, dp, ready);
+    orr_program_join(e->program, what ? compute : dp,
+                     orr_emit_once(e, &e->experts[2 * owners[o] + what], n_owners * e->plan->fold.n, wire),
+                     orr_emit_comm_label(e, what ? "expert-parameters" : "expert-gradients", ORR_TIME_DP_COMM), -1);
+    any = TRUE;
+  }
+  return any;
+}
+
 static void emit_gradients(OrrEmitter *e, const OrrLaneAt *lane) {
   gint64 owners[2];
   const guint n_owners = owners_of(e, lane->stage, owners);
-  if (e->plan->buckets[lane->stage]->len == 0) return;
-  for (guint o = 0; o < n_owners && !overlaps(e); o++)
+  const gboolean dense = e->plan->buckets[lane->stage]->len > 0;
+  for (guint o = 0; o < n_owners && dense && !overlaps(e); o++)
     for (guint b = 0; b < e->plan->buckets[owners[o]]->len; b++) orr_emit_reduction(e, lane, owners[o], b, n_owners);
+  if (!emit_experts(e, lane, 0) && !dense) return;
   const guint32 reduced = orr_program_event(e->program);
   orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_DP), reduced);
   orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), reduced);
@@ -219,6 +240,7 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane) {
   g_autofree char *name = g_strdup_printf("optimizer stage %d", (int)lane->stage);
   orr_emit_work(e, lane, name, seconds, -1);
   emit_parameters(e, lane);
+  emit_experts(e, lane, 1);
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
 }
 
@@ -270,6 +292,7 @@ static void emit_step(OrrEmitter *e) {
   forget(e->transfers, n_transfers(e));
   forget(e->reductions, (gsize)pp * e->most_buckets);
   forget(e->gathers, pp);
+  forget(e->experts, 2 * pp);
   forget(e->embeddings, fold->n);
   e->norm = ORR_NO_COMM;
   for (guint team = 0; team < pp * fold->n_teams; team++) g_array_set_size(e->team_comms[team], 0);
@@ -303,6 +326,8 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   e.transfers = transfers;
   e.reductions = reductions;
   e.gathers = gathers;
+  g_autofree guint32 *experts = g_new(guint32, 2 * job->pp);
+  e.experts = experts;
   e.embeddings = embeddings;
   g_autoptr(GPtrArray) team_comms = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   for (guint team = 0; team < job->pp * plan->fold.n_teams; team++)

@@ -144,12 +144,12 @@ static void test_bubble(void) {
   g_assert_cmpfloat(a.result.bubble_fraction, <, 0.075);
 }
 
-/* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from 3 (F + B + W) to 3 (F +
- * B - W), a third where B and W take as long as F, more where B (attention, and collectives that it no longer hides)
+/* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from 3 (F + B + W) to 3 (F
+ * + B - W), a third where B and W take as long as F, more where B (attention, and collectives that it no longer hides)
  * takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower than the other stages. */
 static void test_zero_bubble(void) {
-  const char *const sets =
-      "workload.parallel={tp: 8, pp: 4, dp: 2};workload.batch.global=128;model.layers=64;model.vocab=1024;workload.pipeline=";
+  const char *const sets = "workload.parallel={tp: 8, pp: 4, dp: "
+                           "2};workload.batch.global=128;model.layers=64;model.vocab=1024;workload.pipeline=";
   double bubble[3];
   static const char *const kinds[] = {"1f1b", "zb-h1", "zb-v"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
@@ -285,7 +285,25 @@ static void test_refusals(void) {
       {"workload.pipeline-split={count-loss: true}", "layers (16) with embedding or loss counted (1)"},
       {"workload.batch.global=30", "batch.global (30) cannot be divided"},
       {"workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.batch.global=24", "multiple of pp"},
-      {"workload.parallel.cp=2", "parallel.cp is 2"},
+      {"workload.parallel.cp=2", "tp * cp * pp * dp = 4 * 2 * 4 * 4 = 128 GPUs"},
+      {"workload.parallel={tp: 4, cp: 2, pp: 4};workload.sequence=2046",
+       "2046 tokens of a sequence cannot be split over 2 * cp = 4"},
+      {"workload.parallel={tp: 2, cp: 32, pp: 1, context: all-to-all}", "cannot be split over tp * cp = 64"},
+      {"workload.parallel={tp: 4, pp: 4, ep: 2}", "ep = 2, etp = 1, but the model has no experts"},
+      {"model.moe={experts: 8, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 16, etp: 1, sequence-parallel: true}",
+       "ep = 16 is more than the model's 8 experts"},
+      {"model.moe={experts: 6, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 4, etp: 1, sequence-parallel: true}",
+       "6 experts cannot be split over ep = 4"},
+      {"model.moe={experts: 9, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 3, etp: 1, sequence-parallel: true}",
+       "etp * ep (1 * 3) must divide the tp * cp * dp = 16 GPUs"},
+      {"cluster.nodes=6;model.moe={experts: 6, topk: 2};workload.parallel={tp: 4, pp: 1, dp: 12, ep: 6, etp: 1, "
+       "sequence-parallel: true}",
+       "etp * ep (1 * 6) must divide tp * cp (4 * 1) or be a multiple of it"},
+      {"model.moe={experts: 8, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 4}",
+       "with experts wants sequence-parallel: true"},
+      {"workload.recompute=selective;workload.recompute-modules=[core-attn, mlps]",
+       "unknown module 'mlps' (allowed: core-attn"},
+      {"workload.precision=fp8-delayed", "gives no peak rate for fp8"},
       {"workload.parallel.order=tp-dp", "order"},
       {"workload.sequence=4096", "learned positions"},
       {"cluster.nodes=1000", "nodes is 1000"},
@@ -300,6 +318,19 @@ static void test_refusals(void) {
     g_autofree char *text = orr_diags_text(diags);
     if (!strstr(text, cases[i].says)) g_error("'%s' says: %s", cases[i].sets, text);
   }
+}
+
+/* Experts on half as many GPUs each: of 16 GPUs a stage, ep 4 leaves 4 copies, ep 16 none, and so no reduction of them.
+ */
+static void test_expert_gradients(void) {
+  const char *const sets = "model.moe={experts: 16, topk: 2};model.layers=8;workload.data-parallel.overlap=false;"
+                           "workload.parallel={tp: 1, pp: 4, dp: 16, ep: ";
+  g_autofree char *four = g_strconcat(sets, "4}", NULL);
+  g_autofree char *all = g_strconcat(sets, "16}", NULL);
+  const Answer copies = simulate(four), single = simulate(all);
+  g_assert_cmpfloat(copies.times[ORR_TIME_DP_COMM], >, 1.5 * single.times[ORR_TIME_DP_COMM]);
+  g_assert_cmpfloat(copies.result.memory_peak_bytes, >, single.result.memory_peak_bytes);
+  g_assert_cmpfloat(single.times[ORR_TIME_EP_COMM], >, copies.times[ORR_TIME_EP_COMM]); /* over the network */
 }
 
 static void test_tables(void) {
@@ -328,6 +359,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/split-pace", test_split_pace);
   g_test_add_func("/training/recompute-methods", test_recompute_methods);
   g_test_add_func("/training/refusals", test_refusals);
+  g_test_add_func("/training/expert-gradients", test_expert_gradients);
   g_test_add_func("/training/tables", test_tables);
   return g_test_run();
 }
