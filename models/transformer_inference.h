@@ -7,6 +7,10 @@
  * writing the cache is part of attention. Tensor parallelism as Megatron's, an all-reduce after attention and after the
  * feed-forward; ranks beyond the key-value heads hold copies of one.
  *
+ * Experts live on the tensor-parallel group: all its ranks have all tokens, each does its share of the experts (ep of
+ * them whole, tp / ep splitting each), and the all-reduce after the feed-forward sums, as vLLM does without data
+ * parallelism. Latent attention, state spaces, linear attention and encoders are refused.
+ *
  * Each MEMORY operator carries its tokens in `m` and its width in `n`, so that a profile's token-kernels can answer.
  */
 #ifndef ORR_TRANSFORMER_INFERENCE_H
@@ -19,7 +23,9 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 tp;
-  OrrDtype weights;     /* of the layers' products: bf16, fp8, fp4 ... */
+  gint64 ep;        /* ranks of the tensor-parallel group that share out whole experts; the rest split each; 0 as 1 */
+  double imbalance; /* see OrrOperator */
+  OrrDtype weights; /* of the layers' products: bf16, fp8, fp4 ... */
   OrrDtype activations; /* between kernels, and of the embedding and the head: bf16 or fp16 */
   OrrDtype kv;          /* of the cache */
 } OrrInferenceShard;
@@ -27,6 +33,7 @@ typedef struct {
 /* The attention core of one rank. */
 typedef struct {
   gint64 heads, kv_heads, head_dim;
+  gint64 window; /* keys that a token sees at most; 0: all */
 } OrrInferenceHeads;
 
 /* Whether @model can be split so; findings at @place. */

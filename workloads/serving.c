@@ -100,6 +100,15 @@ static const OrrFieldTable engine_table =
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
     COUNT(OrrServingParallel, "pp", pp, 1, "1", "Pipeline-parallel size: as many batches are under way."),
+    COUNT(OrrServingParallel, "ep", ep, 1, "1",
+          "Expert-parallel size: ranks of the tensor-parallel group that share out whole experts."),
+    {.name = "imbalance",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrServingParallel, imbalance),
+     .sentence = "Exponent of the power law that tokens follow over experts; 0: each has as many.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1.99},
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
           "Ranks of attention data parallelism: engine cores with their own requests that step together."),
 };
@@ -159,7 +168,7 @@ static const OrrFieldTable metrics_table =
 static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
-    COUNT(OrrServing, "replicas", replicas, 1, "1", "Engines that share the load."),
+    COUNT(OrrServing, "replicas", replicas, 0, "1", "Engines that share the load; 0: as many as the GPUs hold."),
     WORD(OrrServing, "router", router, route_words, "round-robin", "Which engine a request goes to."),
     WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16", "Number format of the layers' weights."),
     WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",

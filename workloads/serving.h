@@ -47,7 +47,8 @@ typedef struct {
 } OrrEngineParams;
 
 typedef struct {
-  gint64 tp, pp, dp_attention;
+  gint64 tp, pp, dp_attention, ep;
+  double imbalance;
 } OrrServingParallel;
 
 typedef struct {

@@ -17,9 +17,16 @@
 
 OrrInferenceShard orr_serving_shard(const OrrServing *params) {
   return (OrrInferenceShard){.tp = params->parallel.tp,
+                             .ep = params->parallel.ep,
+                             .imbalance = params->parallel.imbalance,
                              .weights = (OrrDtype)params->precision,
                              .activations = (OrrDtype)params->activations,
                              .kv = (OrrDtype)params->kv_dtype};
+}
+
+gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster) {
+  const gint64 gpus = params->parallel.tp * params->parallel.pp * params->parallel.dp_attention;
+  return params->replicas > 0 ? params->replicas : MAX(orr_cluster_n_gpus(cluster) / gpus, 1);
 }
 
 static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
@@ -121,14 +128,13 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   if (parallel->pp > model->layers)
     orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s", parallel->pp, model->layers,
                     model->name);
-  const double gpus =
-      (double)params->replicas * (double)parallel->tp * (double)parallel->pp * (double)parallel->dp_attention;
+  const gint64 replicas = orr_serving_replicas(params, cluster);
+  const double gpus = (double)replicas * (double)parallel->tp * (double)parallel->pp * (double)parallel->dp_attention;
   if (gpus > (double)orr_cluster_n_gpus(cluster))
     orr_diags_error(diags, place,
                     "replicas * tp * pp * dp-attention = " D " * " D " * " D " * " D
                     " = %.0f GPUs, but the cluster has " D " in use",
-                    params->replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus,
-                    orr_cluster_n_gpus(cluster));
+                    replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus, orr_cluster_n_gpus(cluster));
   check_engine(params, model, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
@@ -146,9 +152,10 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->work = (OrrWork){.kind = &orr_serving_kind,
                          .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL : ORR_FIDELITY_FOLDED};
   work->params = *params;
+  work->params.replicas = orr_serving_replicas(params, world->cluster);
   work->world = world;
   work->gpus_a_replica = params->parallel.tp * params->parallel.pp * params->parallel.dp_attention;
-  work->work.n_gpus = params->replicas * work->gpus_a_replica;
+  work->work.n_gpus = work->params.replicas * work->gpus_a_replica;
   work->n_blocks = memory.blocks;
   work->weight_bytes = memory.weights;
   work->activation_bytes = memory.activations;
@@ -158,7 +165,7 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
-  work->replicas = g_new0(OrrServedReplica, params->replicas);
+  work->replicas = g_new0(OrrServedReplica, work->params.replicas);
   return work;
 }
 

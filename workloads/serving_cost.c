@@ -32,6 +32,7 @@ typedef struct {
   guint kind;
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
+  gboolean has_core;         /* it attends */
   const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
   GPtrArray *ladders;        /* Ladder* by decodes; NULL elements */
   GArray *pieces;            /* Piece by tokens */
@@ -65,6 +66,7 @@ static void init_kind(OrrServingCost *cost, guint k) {
     kind->n_of_largest_stage =
         MAX(kind->n_of_largest_stage, layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
   kind->heads = orr_inference_heads(model, k, &params->shard);
+  kind->has_core = orr_model_kind(model, k).mixer != ORR_MIXER_NONE;
   const OrrBatchAttention of = {.dtype = params->shard.activations,
                                 .kv_dtype = params->shard.kv,
                                 .heads = kind->heads.heads,
@@ -215,10 +217,11 @@ static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 bat
 /* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that there really are. */
 static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind, const OrrStepShape *shape) {
   const double n = shape->n_chunks, queries = shape->chunk / n;
-  const double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
+  double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
+  if (kind->heads.window > 0) history = fmin(history, (double)kind->heads.window);
   OrrCost answer = ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries), (gint64)ceil(queries + history));
   const double mean_pairs = n * (ceil(queries) * floor(history) + ceil(queries) * (ceil(queries) + 1) / 2);
-  if (shape->n_chunks > 1 && mean_pairs > 0) {
+  if (shape->n_chunks > 1 && mean_pairs > 0 && kind->heads.window == 0) {
     const double floor_s = ask_core(cost, kind, 1, 1, 2).time_s; /* what any core takes */
     const double ratio = shape->chunk_pairs / mean_pairs;
     answer.time_s = floor_s + fmax(0, answer.time_s - floor_s) * ratio;
@@ -260,8 +263,9 @@ static OrrCost decode_core(OrrServingCost *cost, Kind *kind, guint decodes, doub
 }
 
 static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape) {
-  const double n = (double)kind->n, mean = shape->decodes ? shape->key_sum / shape->decodes : 0;
-  if (kind->batch) {
+  const double n = (double)kind->n, all = shape->decodes ? shape->key_sum / shape->decodes : 0;
+  const double mean = kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
+  if (kind->batch && kind->heads.window == 0) {
     const OrrBatchAttention asked = {.chunk = shape->chunk,
                                      .chunk_keys = shape->chunk > 0 ? shape->chunk_key_sum / shape->chunk : 0,
                                      .decodes = shape->decodes,
@@ -323,7 +327,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
   for (guint k = 0; k < cost->n_kinds; k++) {
     Kind *kind = &cost->kinds[k];
     const Piece *piece = layer_piece(cost, kind, padded);
-    const double core_s = add_core(cost, kind, shape), n = (double)kind->n;
+    const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
     time.gpu_s += n * (piece->total_s + core_s);
     time.comm_s += n * piece->comm_s;
     time.attention_s += n * core_s;

@@ -13,6 +13,7 @@ void orr_serving_check(const void *params, const OrrModel *model, const OrrClust
                        OrrDiags *diags);
 OrrWork *orr_serving_compile(const void *params, const OrrWorld *world, GError **error);
 void orr_serving_work_free(OrrWork *work);
+gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster);
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
 
 /* serving_fleet.c */

@@ -52,8 +52,16 @@ static void add_measured(OrrValidateCase *one, const char *column, const OrrFiel
   }
 }
 
+/* "64.0", as tables of numbers with holes are often written, is the whole number. Newly allocated. */
+static char *without_point(const char *text) {
+  const char *point = strchr(text, '.');
+  const gboolean is_whole = point && point > text && point[1] && strspn(point + 1, "0") == strlen(point + 1) &&
+                            strspn(text, "0123456789") == (gsize)(point - text);
+  return is_whole ? g_strndup(text, (gsize)(point - text)) : g_strdup(text);
+}
+
 static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text, double scale) {
-  g_autofree char *scaled = NULL;
+  g_autofree char *scaled = without_point(text);
   g_autoptr(GError) error = NULL;
   double value;
   if (scale != 1) {
@@ -61,9 +69,10 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
       refuse(one, column, text, "no number to scale");
       return;
     }
+    g_free(scaled);
     scaled = orr_quantity_exact(value, ORR_UNIT_NONE);
   }
-  if (!orr_fields_set(&orr_scenario_table, one->tree, path, scaled ? scaled : text, &error))
+  if (!orr_fields_set(&orr_scenario_table, one->tree, path, scaled, &error))
     refuse(one, column, text, error->message);
 }
 
