@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "topologies/fabric.h"
+#include "topologies/transport.h"
 
 #define MEMBER(type_, member_) .offset = offsetof(type_, member_)
 
@@ -149,6 +150,12 @@ static const OrrField cluster_fields[] = {
      .fallback = "ideal",
      .sentence = "How flows share equal routes: ideal and adaptive spread packets over all, ecmp hashes each queue pair "
                  "to one (seeded), static goes by the destination; valiant and ugal take detours on a dragonfly."},
+    {.name = "transport",
+     .kind = ORR_FIELD_CHOICE,
+     MEMBER(OrrCluster, transport),
+     .registry = &orr_transport_registry,
+     .fallback = "measured",
+     .sentence = "What carries messages over the network, and what it adds to the measured shares and latencies."},
     {.name = "queue-pairs",
      .kind = ORR_FIELD_INT,
      MEMBER(OrrCluster, queue_pairs),

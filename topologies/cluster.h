@@ -46,6 +46,7 @@ typedef struct {
   OrrNodeShape node;
   OrrChoice fabric; /* of orr_fabric_registry */
   int routing;      /* OrrRouting */
+  OrrChoice transport; /* of orr_transport_registry; params: OrrTransport */
   gint64 queue_pairs; /* of a connection: flows that ecmp tells apart */
 } OrrCluster;
 

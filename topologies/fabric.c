@@ -59,6 +59,22 @@ static double port_bandwidth(const OrrNodeShape *node) {
   return node->nic_bytes_per_s * node->nic_efficiency * MAX(1, node->nics_per_gpu);
 }
 
+/* Of a cluster that no document was read into. */
+static const OrrTransport plain = {4096, 26, 0, 2, 1, 1, TRUE};
+
+const OrrTransport *orr_fabric_transport(const OrrFabric *fabric) {
+  const OrrTransport *transport = fabric->cluster->transport.params;
+  return transport ? transport : &plain;
+}
+
+/* What packets leave of the network's links; of those between switches, what adaptive routing reaches of that. */
+static double nic_share(const OrrFabric *fabric) { return orr_transport_wire_share(orr_fabric_transport(fabric)); }
+
+static double switch_share(const OrrFabric *fabric) {
+  const gboolean adaptive = fabric->cluster->routing == ORR_ROUTING_ADAPTIVE;
+  return nic_share(fabric) * (adaptive ? orr_fabric_transport(fabric)->adaptive_efficiency : 1);
+}
+
 static double host_bandwidth(const OrrCluster *cluster) {
   double nominal = cluster->node.host_link_bytes_per_s;
   return (nominal > 0 ? nominal : cluster->device.host_link_bytes_per_s) * cluster->node.host_link_efficiency;
@@ -178,8 +194,8 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
   const OrrCluster *cluster = fabric->cluster;
   if (link < fabric->host_base) return cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
   if (link < fabric->nic_base) return host_bandwidth(cluster);
-  if (link < fabric->net_base) return port_bandwidth(&cluster->node);
-  return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base);
+  if (link < fabric->net_base) return port_bandwidth(&cluster->node) * nic_share(fabric);
+  return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) * switch_share(fabric);
 }
 
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
@@ -256,7 +272,9 @@ static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
   asked->switches = (asked->detour ? kind->detour : kind->route)(fabric->plan, src, dst, hash, links);
   for (guint i = first; i < links->len; i++) g_array_index(links, guint32, i) += (guint32)fabric->net_base;
   g_array_append_val(links, rx);
-  return fabric->cluster->node.nic_latency_s + asked->switches * kind->switch_latency(fabric->plan);
+  const double messages = orr_fabric_transport(fabric)->message_rate_per_s;
+  return fabric->cluster->node.nic_latency_s + (messages > 0 ? 1 / messages : 0) +
+         asked->switches * kind->switch_latency(fabric->plan);
 }
 
 /* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's; @src_gpu itself where it does. */
@@ -377,6 +395,8 @@ GArray *orr_fabric_levels(const OrrFabric *fabric) {
   guint nic = levels->len;
   g_array_append_val(levels, level);
   fabric->kind->levels(fabric->plan, levels);
+  for (guint i = nic; i < levels->len; i++)
+    g_array_index(levels, OrrFabricLevel, i).link_bytes_per_s *= i == nic ? nic_share(fabric) : switch_share(fabric);
   if (levels->len > nic + 1)
     g_array_index(levels, OrrFabricLevel, nic).switches_above = g_array_index(levels, OrrFabricLevel, nic + 1).switches;
   return levels;
@@ -384,7 +404,7 @@ GArray *orr_fabric_levels(const OrrFabric *fabric) {
 
 double orr_fabric_bisection(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;
-  if (fabric->plan) return fabric->kind->bisection(fabric->plan);
+  if (fabric->plan) return fabric->kind->bisection(fabric->plan) * switch_share(fabric);
   return (double)fabric->n_gpus / 2 *
          (cluster->node.scale_up_domain > 1 ? orr_fabric_link_bandwidth(fabric, 0) : host_bandwidth(cluster));
 }

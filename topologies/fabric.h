@@ -26,6 +26,7 @@
 
 #include "sim/engine/engine.h"
 #include "topologies/cluster.h"
+#include "topologies/transport.h"
 
 G_BEGIN_DECLS
 
@@ -82,6 +83,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
 /* @gpus (copied) of @whole as a fabric of their own: GPU i of it is @gpus[i] of @whole, on the same links under the same
  * numbers. What a job sees of a machine that it shares. @whole must outlive it. */
 OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus);
+
+const OrrTransport *orr_fabric_transport(const OrrFabric *fabric);
 
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */

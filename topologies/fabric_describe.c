@@ -1,6 +1,8 @@
 /*
  * fabric_describe.c - a fabric as a dozen lines of text.
  */
+#include <string.h>
+
 #include "topologies/fabric.h"
 
 #define I64 "%" G_GINT64_FORMAT
@@ -40,10 +42,11 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
   add_latency(text, cluster->node.scale_up_latency_s);
 }
 
-static void add_nic(GString *text, const OrrCluster *cluster) {
+static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrNodeShape *node = &cluster->node;
+  const double share = orr_transport_wire_share(orr_fabric_transport(fabric));
   g_string_append_printf(text, LABEL "%g a GPU, ", "nic", node->nics_per_gpu);
-  add_rate(text, node->nic_bytes_per_s * node->nic_efficiency, node->nic_bytes_per_s);
+  add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * share, node->nic_bytes_per_s);
   g_string_append(text, " each way");
   add_latency(text, node->nic_latency_s);
 }
@@ -85,9 +88,11 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   g_autofree char *bisection = orr_quantity_format(orr_fabric_bisection(fabric), ORR_UNIT_BYTES_PER_S);
   add_machine(text, cluster);
   add_scale_up(text, cluster);
-  add_nic(text, cluster);
+  add_nic(text, fabric, cluster);
   g_string_append_printf(text, LABEL "%s, routing %s\n", "fabric", cluster->fabric.entry->name,
                          orr_routing_words[cluster->routing]);
+  if (cluster->transport.entry && strcmp(cluster->transport.entry->name, "measured") != 0)
+    g_string_append_printf(text, LABEL "%s\n", "transport", cluster->transport.entry->name);
   add_levels(text, fabric);
   g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection", bisection);
   add_hops(text, fabric);

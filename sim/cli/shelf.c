@@ -24,6 +24,7 @@ const OrrShelf orr_shelves[] = {
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
+    {"transports", "transport", "what carries messages over it", NULL, &orr_transport_registry},
     {"job-placements", "job-placement", "which GPUs a job gets on a machine that it shares", NULL,
      &orr_job_placement_registry},
     {"loads", "load", "loads of serving", NULL, &orr_arrival_registry},

@@ -19,6 +19,8 @@ void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContex
   flow->n_paths = orr_fabric_n_paths(context->fabric);
   flow->n_detours = orr_fabric_n_detours(context->fabric);
   flow->detour_weights = g_array_new(FALSE, TRUE, sizeof(guint32));
+  if (orr_fabric_transport(context->fabric)->incast_efficiency < 1)
+    flow->senders = g_array_new(FALSE, TRUE, sizeof(guint32));
   flow->costs = context->costs ? *context->costs : no_costs;
   flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   flow->route = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -28,6 +30,7 @@ void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContex
 void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
   g_clear_pointer(&flow->uses, g_array_unref);
   g_clear_pointer(&flow->detour_weights, g_array_unref);
+  g_clear_pointer(&flow->senders, g_array_unref);
   g_clear_pointer(&flow->route, g_array_unref);
   g_clear_pointer(&flow->slots, g_free);
 }
@@ -111,6 +114,14 @@ static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64
   }
 }
 
+/* On the last link of the route that was asked for last: the receiver's. */
+static void count_sender(OrrCollectiveFlow *flow) {
+  const guint at = *find_slot(flow, g_array_index(flow->route, guint32, flow->route->len - 1)) - 1;
+  if (flow->senders->len < flow->uses->len)
+    g_array_set_size(flow->senders, flow->uses->len);
+  g_array_index(flow->senders, guint32, at)++;
+}
+
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {
   if (src == dst)
     return 0;
@@ -126,6 +137,8 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
     if (weight == 0)
       break;
   }
+  if (!near && weight > 0 && flow->senders)
+    count_sender(flow);
   if (!near)
     add_detours(flow, src, dst, channel, weight);
   return hop_s;
@@ -196,6 +209,31 @@ static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase 
                          orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, NULL));
 }
 
+enum { FINE = 1024 }; /* weights are whole numbers: so many to one where a share of a link is lost */
+
+/* A congested receiver has less of its rate: its link counts for more. Returns by how much all weights have grown. */
+static guint32 weigh_incast(OrrCollectiveFlow *flow) {
+  const OrrTransport *transport = orr_fabric_transport(flow->fabric);
+  guint32 most = 1, scale = FINE, congested = 0;
+  for (guint i = 0; flow->senders && i < flow->senders->len; i++)
+    congested += g_array_index(flow->senders, guint32, i) >= transport->incast_senders;
+  for (guint i = 0; i < flow->uses->len; i++)
+    most = MAX(most, g_array_index(flow->uses, OrrLinkUse, i).weight);
+  while (scale > 1 && most > G_MAXUINT32 / 2 / scale)
+    scale /= 2;
+  if (congested == 0 || scale == 1)
+    return 1;
+  for (guint i = 0; i < flow->uses->len; i++) {
+    const gboolean full =
+        i < flow->senders->len && g_array_index(flow->senders, guint32, i) >= transport->incast_senders;
+    const guint32 factor = full ? (guint32)(scale / transport->incast_efficiency + 0.5) : scale;
+    g_array_index(flow->uses, OrrLinkUse, i).weight *= factor;
+    if (i < flow->detour_weights->len)
+      g_array_index(flow->detour_weights, guint32, i) *= factor;
+  }
+  return scale;
+}
+
 enum { SPLITS = 8 }; /* ugal splits a flow by eighths */
 
 /* Parts of a unit flow, in all, when @detoured eighths of it take detours. */
@@ -233,11 +271,15 @@ static void split_detours(OrrCollectiveFlow *flow) {
 
 void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes, GArray *phases) {
   double base_s = phases->len == 0 ? flow->costs.base_s : 0;
+  const guint32 grown = weigh_incast(flow);
   double parts = flow->n_paths;
   if (flow->n_detours > 0) {
     split_detours(flow);
     parts = split_parts(flow);
   }
+  parts *= grown;
+  if (flow->senders)
+    g_array_set_size(flow->senders, 0);
   OrrCollectivePhase phase = {.latency_s = (base_s + latency_s) * flow->costs.plateau,
                               .bytes = bytes * divide_weights(flow->uses) / parts};
   phase.n_uses = flow->uses->len;
