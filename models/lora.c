@@ -10,11 +10,21 @@
 static const char *const targets[] = {"qkv", "projection", "fc1", "fc2", NULL};
 
 static const OrrField fields[] = {
-    {.name = "rank", .kind = ORR_FIELD_INT, .offset = offsetof(OrrLoraFields, rank),
-     .sentence = "Rank of the adapters; 0: none, all weights are trained.", .fallback = "0", .min = 0, .max = 1e6},
-    {.name = "targets", .kind = ORR_FIELD_TEXTS, .offset = offsetof(OrrLoraFields, targets),
-     .sentence = "Linear layers that have one: qkv, projection, fc1, fc2.", .fallback = "[qkv, projection]"},
-    {.name = "quantised", .kind = ORR_FIELD_BOOL, .offset = offsetof(OrrLoraFields, quantised),
+    {.name = "rank",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrLoraFields, rank),
+     .sentence = "Rank of the adapters; 0: none, all weights are trained.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e6},
+    {.name = "targets",
+     .kind = ORR_FIELD_TEXTS,
+     .offset = offsetof(OrrLoraFields, targets),
+     .sentence = "Linear layers that have one: qkv, projection, fc1, fc2.",
+     .fallback = "[qkv, projection]"},
+    {.name = "quantised",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(OrrLoraFields, quantised),
      .sentence = "Whether frozen linear layers are kept in NF4 and made 16-bit for each product (QLoRA).",
      .fallback = "false"},
 };
@@ -37,7 +47,8 @@ OrrLora orr_lora_settle(const OrrLoraFields *asked, OrrPlace place, OrrDiags *di
   if (diags && lora.quantised && !lora.rank)
     orr_diags_error(diags, place, "lora.quantised wants adapters: set lora.rank to 1 or more");
   if (diags && lora.rank && !lora.targets)
-    orr_diags_error(diags, place, "lora.rank is %" G_GINT64_FORMAT ", but lora.targets names no layer: nothing is trained",
+    orr_diags_error(diags, place,
+                    "lora.rank is %" G_GINT64_FORMAT ", but lora.targets names no layer: nothing is trained",
                     lora.rank);
   return lora;
 }

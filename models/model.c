@@ -118,7 +118,8 @@ static const OrrField encoder_fields[] = {
          "Inner width of the two layers that lead to the decoder; 0: the decoder's hidden."),
     WORD(OrrEncoder, "activation", activation, orr_activation_words, "gelu", "Its MLP's non-linearity."),
     WORD(OrrEncoder, "norm", norm, norm_words, "layernorm", "Its norms."),
-    FLAG(OrrEncoder, "learned-positions", learned_positions, "true", "Whether each of its tokens has a learned position."),
+    FLAG(OrrEncoder, "learned-positions", learned_positions, "true",
+         "Whether each of its tokens has a learned position."),
 };
 static const OrrFieldTable encoder_table =
     ORR_FIELD_TABLE("encoder", "A vision tower (ViT) before the decoder.", OrrEncoder, encoder_fields);
@@ -126,9 +127,15 @@ static const OrrFieldTable encoder_table =
 #define WHERE(member_) .offset = offsetof(OrrModel, member_)
 
 static const OrrField fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, WHERE(name), .sentence = "What results call the model.",
+    {.name = "name",
+     .kind = ORR_FIELD_TEXT,
+     WHERE(name),
+     .sentence = "What results call the model.",
      .fallback = "unnamed"},
-    {.name = "source", .kind = ORR_FIELD_TEXT, WHERE(source), .sentence = "Where the dimensions are from.",
+    {.name = "source",
+     .kind = ORR_FIELD_TEXT,
+     WHERE(source),
+     .sentence = "Where the dimensions are from.",
      .flags = ORR_FIELD_OPTIONAL},
     NEEDED(OrrModel, "layers", layers, 1e5, "Layers of the decoder."),
     NEEDED(OrrModel, "hidden", hidden, 1e7, "Width of the residual stream."),
@@ -161,10 +168,13 @@ static const OrrField fields[] = {
     PART("encoder", encoder, encoder_table, "A vision tower before the decoder."),
     SIZE(OrrModel, "mtp-layers", mtp_layers, "0", 64,
          "Layers of multi-token prediction after the last one, each with the output layer again (DeepSeek-V3)."),
-    {.name = "layout", .kind = ORR_FIELD_TEXTS, WHERE(layout),
-     .sentence = "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: attention, window, mamba, "
-                 "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe where there are "
-                 "experts, else attention+dense.",
+    {.name = "layout",
+     .kind = ORR_FIELD_TEXTS,
+     WHERE(layout),
+     .sentence =
+         "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: attention, window, mamba, "
+         "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe where there are "
+         "experts, else attention+dense.",
      .fallback = "[]"},
     COUNT("parameters", parameters, "The published number of parameters, to check the dimensions by; 0: not given."),
     COUNT("active-parameters", active_parameters,
@@ -236,7 +246,8 @@ static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (!encoder->projector) encoder->projector = model->hidden;
   if (encoder->hidden < 1 || encoder->heads < 1 || encoder->patch < 1 || encoder->merge < 1)
     orr_diags_error(diags, place, "'encoder' wants 'hidden', 'heads', 'patch' and 'merge' of 1 or more");
-  check_multiple("encoder.hidden", encoder->hidden, "encoder.heads", encoder->heads, "change one of them", place, diags);
+  check_multiple("encoder.hidden", encoder->hidden, "encoder.heads", encoder->heads, "change one of them", place,
+                 diags);
   check_multiple("encoder.image", encoder->image, "encoder.patch", encoder->patch, "an image is whole patches", place,
                  diags);
 }

@@ -10,8 +10,8 @@
 #include "models/model.h"
 
 static const char *const mixer_words[ORR_N_MIXERS + 1] = {
-    [ORR_MIXER_NONE] = "",         [ORR_MIXER_ATTENTION] = "attention", [ORR_MIXER_WINDOW] = "window",
-    [ORR_MIXER_MAMBA] = "mamba",   [ORR_MIXER_LINEAR] = "linear",       [ORR_MIXER_ENCODER] = "encoder",
+    [ORR_MIXER_NONE] = "",       [ORR_MIXER_ATTENTION] = "attention", [ORR_MIXER_WINDOW] = "window",
+    [ORR_MIXER_MAMBA] = "mamba", [ORR_MIXER_LINEAR] = "linear",       [ORR_MIXER_ENCODER] = "encoder",
 };
 static const char *const feed_words[ORR_N_FEEDS + 1] = {
     [ORR_FEED_NONE] = "", [ORR_FEED_DENSE] = "dense", [ORR_FEED_MOE] = "moe"};

@@ -64,11 +64,13 @@ static const OrrPrecisionRecipe recipes[ORR_N_PRECISIONS] = {
     PLAIN(ORR_PRECISION_FP32, "32-bit floats.", ORR_FP32, 4),
     PLAIN(ORR_PRECISION_TF32, "32-bit floats, multiplied as TF32.", ORR_TF32, 4),
     NARROW(ORR_PRECISION_FP8_DELAYED, "fp8, one scale a tensor from the steps before.", ORR_FP8, FALSE, 1, 0, 0, 2),
-    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale a tensor from its own largest value.", ORR_FP8, FALSE, 1, 0, 2, 2),
-    NARROW(ORR_PRECISION_FP8_BLOCKWISE, "fp8, scales of 1 x 128 and 128 x 128 (DeepSeek-V3).", ORR_FP8, FALSE, 1, 4.0 / 128, 0,
-           1 + 4.0 / 128),
+    NARROW(ORR_PRECISION_FP8_CURRENT, "fp8, one scale a tensor from its own largest value.", ORR_FP8, FALSE, 1, 0, 2,
+           2),
+    NARROW(ORR_PRECISION_FP8_BLOCKWISE, "fp8, scales of 1 x 128 and 128 x 128 (DeepSeek-V3).", ORR_FP8, FALSE, 1,
+           4.0 / 128, 0, 1 + 4.0 / 128),
     NARROW(ORR_PRECISION_MXFP8, "fp8, a scale for each 32 (OCP Microscaling).", ORR_FP8, TRUE, 1, 1.0 / 32, 0, 2),
-    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale for each 16 and one a tensor.", ORR_FP4, TRUE, 0.5, 1.0 / 16, 2, 2),
+    NARROW(ORR_PRECISION_NVFP4, "4-bit floats, a scale for each 16 and one a tensor.", ORR_FP4, TRUE, 0.5, 1.0 / 16, 2,
+           2),
 };
 
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {

@@ -13,10 +13,11 @@
  *     dgrad  dx[m,k] = dy[m,n] (w^T)[k,n]^T      m x k over n
  *     wgrad  dw[n,k] = (dy^T)[n,m] (x^T)[k,m]^T  n x k over m
  *
- * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once each. A frozen layer
- * has no wgrad. An adapter of rank r on it adds B (A x): forward r over k and n over r, backward the same by data and by
- * weight; the two sums with the frozen product are elementwise (3 moves). A of a column-parallel layer is whole on each
- * rank, B split; of a row-parallel one A is split and B whole, and its sum over ranks is part of the layer's own.
+ * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once each. A frozen
+ * layer has no wgrad. An adapter of rank r on it adds B (A x): forward r over k and n over r, backward the same by data
+ * and by weight; the two sums with the frozen product are elementwise (3 moves). A of a column-parallel layer is whole
+ * on each rank, B split; of a row-parallel one A is split and B whole, and its sum over ranks is part of the layer's
+ * own.
  */
 #include <string.h>
 
@@ -24,8 +25,8 @@
 
 const char *const orr_attention_words[] = {"unfused", "fused", NULL};
 const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", NULL};
-const char *const orr_module_words[] = {"core-attn", "layernorm",      "mla-up-proj", "mlp", "moe",
-                                        "moe-act",   "shared-experts", NULL};
+const char *const orr_module_words[] = {"core-attn", "layernorm", "mla-up-proj",    "mlp",
+                                        "moe",       "moe-act",   "shared-experts", NULL};
 
 static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
 
@@ -162,8 +163,7 @@ void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *
 
 static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
   if (!orr_precision_casts(view->shard->recipe)) return;
-  OrrOperator op =
-      orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
+  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
   g_array_append_val(operators, op);
 }
 
@@ -178,8 +178,9 @@ static guint target_of(const char *name) {
   static const struct {
     const char *name;
     guint target;
-  } targets[] = {{"qkv", ORR_LORA_QKV}, {"projection", ORR_LORA_PROJECTION}, {"fc1", ORR_LORA_FC1},
-                 {"fc2", ORR_LORA_FC2}, {"q-down", ORR_LORA_QKV},            {"q-up", ORR_LORA_QKV},
+  } targets[] = {{"qkv", ORR_LORA_QKV},     {"projection", ORR_LORA_PROJECTION},
+                 {"fc1", ORR_LORA_FC1},     {"fc2", ORR_LORA_FC2},
+                 {"q-down", ORR_LORA_QKV},  {"q-up", ORR_LORA_QKV},
                  {"kv-down", ORR_LORA_QKV}, {"kv-up", ORR_LORA_QKV}};
   for (guint i = 0; i < G_N_ELEMENTS(targets); i++)
     if (strcmp(name, targets[i].name) == 0) return targets[i].target;
@@ -271,8 +272,8 @@ void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *opera
     orr_transformer_put_memory(view, operators, "bias-grad", ORR_PASS_WGRAD, elements, 1, 0);
 }
 
-/* GELU and ReLU read x, write y; backward reads x and dy, writes dx. Gated ones read gate and up, write y; backward reads
- * gate, up and dy, writes the gradients of gate and up. */
+/* GELU and ReLU read x, write y; backward reads x and dy, writes dx. Gated ones read gate and up, write y; backward
+ * reads gate, up and dy, writes the gradients of gate and up. */
 void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
   gboolean gated = orr_activation_is_gated(view->activation), forward = pass == ORR_PASS_FORWARD;
   double moves = forward ? (gated ? 3 : 2) : (gated ? 5 : 3);

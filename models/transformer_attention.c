@@ -2,8 +2,8 @@
  * transformer_attention.c - attention with key and value heads: QKV, the core, the projection.
  *
  * A window of W tokens over s: each token sees the W tokens to itself, so the pairs of query and key are W s - W^2 / 2,
- * exactly those of 2 s / W - 1 causal sequences of W. It is costed as so many (rounded up); chunked, as s / W. Bytes are
- * those of the real tensors. Unfused attention knows no windows (orr_transformer_check).
+ * exactly those of 2 s / W - 1 causal sequences of W. It is costed as so many (rounded up); chunked, as s / W. Bytes
+ * are those of the real tensors. Unfused attention knows no windows (orr_transformer_check).
  */
 #include <math.h>
 
@@ -45,8 +45,7 @@ static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass)
     return op;
   }
   /* A value may be narrower than a key: products of scores and of values are 2 and 3 of the backward's 5. */
-  if (orr_transformer_is_latent(view))
-    orr_operator_set_value_dim(&whole, view->model->mla.value_dim);
+  if (orr_transformer_is_latent(view)) orr_operator_set_value_dim(&whole, view->model->mla.value_dim);
   return whole;
 }
 

@@ -15,8 +15,8 @@ typedef struct {
 static void check_divides(const Check *check, gint64 value, const char *what, const char *by, gint64 size) {
   if (size > 0 && value % size)
     orr_diags_error(check->diags, check->place,
-                    "%" G_GINT64_FORMAT " %s cannot be split over %s = %" G_GINT64_FORMAT ": %s must divide them", value,
-                    what, by, size, by);
+                    "%" G_GINT64_FORMAT " %s cannot be split over %s = %" G_GINT64_FORMAT ": %s must divide them",
+                    value, what, by, size, by);
 }
 
 static gboolean check_sizes(const Check *check) {
@@ -38,8 +38,7 @@ static void check_heads(const Check *check) {
   if (!model->mla.kv_rank && (tp <= kv || tp % kv)) check_divides(check, kv, "key-value heads", "tp", tp);
   if (model->mamba.heads) check_divides(check, model->mamba.heads, "heads of Mamba layers", "tp", tp);
   if (model->mamba.heads) check_divides(check, model->mamba.groups, "groups of Mamba layers", "tp", tp);
-  if (model->linear.key_heads)
-    check_divides(check, model->linear.key_heads, "key heads of linear attention", "tp", tp);
+  if (model->linear.key_heads) check_divides(check, model->linear.key_heads, "key heads of linear attention", "tp", tp);
   if (model->encoder.layers) check_divides(check, model->encoder.heads, "attention heads of the encoder", "tp", tp);
 }
 
@@ -54,8 +53,7 @@ static void check_sequence(const Check *check) {
     orr_diags_error(check->diags, check->place,
                     "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT " learned positions",
                     shard->sequence, model->context);
-  if (model->encoder.layers &&
-      orr_encoder_decoder_tokens(model) * model->encoder.images > (double)shard->sequence)
+  if (model->encoder.layers && orr_encoder_decoder_tokens(model) * model->encoder.images > (double)shard->sequence)
     orr_diags_error(check->diags, check->place,
                     "%" G_GINT64_FORMAT " images make %.0f tokens, more than the sequence's %" G_GINT64_FORMAT,
                     model->encoder.images, orr_encoder_decoder_tokens(model) * model->encoder.images, shard->sequence);
@@ -100,7 +98,8 @@ static void check_experts(const Check *check) {
   check_divides(check, moe->shared_ffn, "columns of the shared experts", "tp", tp);
   if (tp > 1 && !shard->sequence_parallel && ep * etp != tp)
     orr_diags_error(check->diags, check->place,
-                    "tp = %" G_GINT64_FORMAT " with experts wants sequence-parallel: true, as Megatron does (or ep * etp "
+                    "tp = %" G_GINT64_FORMAT
+                    " with experts wants sequence-parallel: true, as Megatron does (or ep * etp "
                     "= tp, found %" G_GINT64_FORMAT " * %" G_GINT64_FORMAT ")",
                     tp, ep, etp);
 }

@@ -15,16 +15,17 @@
  *                Backward: keys and values go round again, their gradients a step behind them and one step further.
  *   all-gather   keys and values of all ranks are gathered before; the pieces' queries see (r + 1) c and (2 cp - r) c
  *                keys: in sum the same for each rank, told for rank 0. Backward gathers again and reduce-scatters.
- *   all-to-all   queries, keys and values are exchanged so that a rank has 1 / cp of the heads over all tokens, the result
- *                back (Ulysses). Backward the same of the gradients. Where there are fewer key heads than ranks, each is
- *                sent to several.
+ *   all-to-all   queries, keys and values are exchanged so that a rank has 1 / cp of the heads over all tokens, the
+ * result back (Ulysses). Backward the same of the gradients. Where there are fewer key heads than ranks, each is sent
+ * to several.
  *
- * Bytes are nccl-tests': of an all-gather the gathered whole, of an all-to-all what a rank sends, its own part included.
- * Fused attention alone. Latent attention sends keys and values of all heads, uncompressed, as Megatron does.
+ * Bytes are nccl-tests': of an all-gather the gathered whole, of an all-to-all what a rank sends, its own part
+ * included. Fused attention alone. Latent attention sends keys and values of all heads, uncompressed, as Megatron does.
  */
 #include "models/transformer_private.h"
 
-static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint64 queries, gint64 keys, gboolean causal) {
+static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint64 queries, gint64 keys,
+                             gboolean causal) {
   OrrOperator op = orr_operator_attention("attention", pass, view->shard->dtype, view->sequences, queries, keys,
                                           view->heads, view->kv_heads, view->head_dim, causal);
   if (orr_transformer_is_latent(view)) orr_operator_set_value_dim(&op, view->model->mla.value_dim);
@@ -68,8 +69,8 @@ static void put_ring(const OrrTransformerView *view, GArray *operators) {
       put_comm(operators, "cp-send-recv", ORR_PASS_FORWARD, ORR_COMM_SEND_RECV, own_bytes(view), 1);
     put_ring_step(view, operators, ORR_PASS_FORWARD, step);
   }
-  orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD,
-                             (double)view->tokens * view->context, 1 + 1 + 0.75 * (view->cp - 1), 0);
+  orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD, (double)view->tokens * view->context,
+                             1 + 1 + 0.75 * (view->cp - 1), 0);
 }
 
 /* Step i works on the keys that i hops brought; their gradient follows them, and needs a hop more to be home. */
@@ -96,8 +97,7 @@ static void put_gathered(const OrrTransformerView *view, GArray *operators, OrrP
   double whole = own_bytes(view) * view->cp;
   put_comm(operators, "cp-all-gather", pass, ORR_COMM_ALL_GATHER, whole, 0);
   put_pieces(view, operators, pass);
-  if (pass != ORR_PASS_FORWARD)
-    put_comm(operators, "cp-reduce-scatter", pass, ORR_COMM_REDUCE_SCATTER, whole, 0);
+  if (pass != ORR_PASS_FORWARD) put_comm(operators, "cp-reduce-scatter", pass, ORR_COMM_REDUCE_SCATTER, whole, 0);
 }
 
 /* --- all-to-all --- */

@@ -45,7 +45,8 @@ static void put_encoder_ends(const OrrTransformerView *view, GArray *operators) 
 static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *operators) {
   EncoderEnds ends = encoder_ends(view);
   if (!view->model->encoder.layers) return;
-  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_DGRAD, (double)ends.tokens * view->hidden, 2, 0);
+  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_DGRAD, (double)ends.tokens * view->hidden, 2,
+                             0);
   orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, view->hidden, ends.inner);
   orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_DGRAD, (double)ends.tokens * ends.inner, 3, 0);
   orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, ends.inner, ends.in);
@@ -66,8 +67,7 @@ void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *sh
   if (model->position == ORR_POSITION_LEARNED)
     orr_transformer_put_memory(&view, operators, "position-embedding", ORR_PASS_FORWARD, own, 5, 0);
   orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_FORWARD, own, 2, 0);
-  if (shard->dropout)
-    orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_FORWARD, own, 2, 1);
+  if (shard->dropout) orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_FORWARD, own, 2, 1);
   put_encoder_ends(&view, operators);
 }
 
@@ -85,8 +85,7 @@ void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *s
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
   put_encoder_ends_backward(&view, operators);
-  if (shard->dropout)
-    orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_DGRAD, own, 2, 1);
+  if (shard->dropout) orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_DGRAD, own, 2, 1);
   orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_DGRAD, own, 2, 0);
   if (model->position == ORR_POSITION_LEARNED)
     put_table_grad(&view, operators, "position-embedding", (double)model->context * model->hidden, own);
@@ -99,10 +98,9 @@ void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *s
 
 /* One number a token from each rank, in fp32: their maximum, the target's logit, the sum of exponentials. */
 static void put_loss_comm(const OrrTransformerView *view, GArray *operators) {
-  OrrOperator op = orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE,
-                                     4.0 * view->tokens);
-  if (view->shard->tp > 1)
-    g_array_append_val(operators, op);
+  OrrOperator op =
+      orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, 4.0 * view->tokens);
+  if (view->shard->tp > 1) g_array_append_val(operators, op);
 }
 
 static void put_logits_pass(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
@@ -176,8 +174,7 @@ void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, 
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_head_backward(model, shard, operators);
   orr_transformer_layer_backward(model, orr_model_layer_kind(model, model->layers - 1), shard, operators);
-  orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER,
-                           view.hidden);
+  orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER, view.hidden);
   orr_transformer_put_linear_backward(&view, operators, "mtp-projection", view.hidden / view.tp, 2 * view.hidden,
                                       ORR_SPLIT_COLUMN);
   orr_transformer_put_memory(&view, operators, "mtp-concat", ORR_PASS_DGRAD, orr_transformer_own_elements(&view), 4, 0);
@@ -198,14 +195,14 @@ typedef struct {
 /* fp16: gradients gathered in fp16, scaled by the loss scale. bf16: gathered in fp32, no scale. fp32: nothing mixed.
  * 0: not run. */
 static const OptimizerPass optimizer_passes[] = {
-    {"gradient-average", 2 + 2, 4 + 4, 4 + 4},                   /* local DDP divides by dp before it reduces */
-    {"gradient-to-fp32", 2 + 4, 0, 0},                           /* main_grad.float() */
-    {"gradient-unscale", 4 + 4, 0, 0},                           /* and the search for inf and NaN */
-    {"gradient-norm", 4, 4, 4},                                  /* multi_tensor_l2norm */
-    {"gradient-clip", 4 + 4, 4 + 4, 4 + 4},                      /* multi_tensor_scale; run where the norm is above 1 */
-    {"adam", 4 * 4 + 3 * 4, 4 * 4 + 3 * 4, 4 * 4 + 3 * 4},       /* reads g, p, m, v; writes p, m, v */
-    {"parameters-to-half", 4 + 2, 4 + 2, 0},                     /* master weights to model weights */
-    {"gradient-zero", 2, 4, 4},                                  /* main-grad for the next step */
+    {"gradient-average", 2 + 2, 4 + 4, 4 + 4},             /* local DDP divides by dp before it reduces */
+    {"gradient-to-fp32", 2 + 4, 0, 0},                     /* main_grad.float() */
+    {"gradient-unscale", 4 + 4, 0, 0},                     /* and the search for inf and NaN */
+    {"gradient-norm", 4, 4, 4},                            /* multi_tensor_l2norm */
+    {"gradient-clip", 4 + 4, 4 + 4, 4 + 4},                /* multi_tensor_scale; run where the norm is above 1 */
+    {"adam", 4 * 4 + 3 * 4, 4 * 4 + 3 * 4, 4 * 4 + 3 * 4}, /* reads g, p, m, v; writes p, m, v */
+    {"parameters-to-half", 4 + 2, 4 + 2, 0},               /* master weights to model weights */
+    {"gradient-zero", 2, 4, 4},                            /* main-grad for the next step */
 };
 
 void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators) {
@@ -213,7 +210,6 @@ void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operat
     const OptimizerPass *pass = &optimizer_passes[i];
     double bytes = dtype == ORR_FP16 ? pass->fp16 : orr_dtype_bytes(dtype) == 4 ? pass->fp32 : pass->bf16;
     OrrOperator op = orr_operator_memory(pass->name, ORR_PASS_OPTIMIZER, ORR_FP32, parameters * bytes, 0);
-    if (bytes > 0)
-      g_array_append_val(operators, op);
+    if (bytes > 0) g_array_append_val(operators, op);
   }
 }

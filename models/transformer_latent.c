@@ -14,8 +14,8 @@
  *   projection    GEMM   a v / t -> h     rows
  *
  * Without compression of queries (DeepSeek-V2-Lite) q-down falls away and q-up is h -> a (n + r), of gathered tokens.
- * Backward: up-projections reduce their input's gradient, T (Rq + Rk) in all, as any column-parallel layer. Decoding uses
- * the absorbed form, where kv-up is multiplied into queries and results and the cache holds Rk + r a token.
+ * Backward: up-projections reduce their input's gradient, T (Rq + Rk) in all, as any column-parallel layer. Decoding
+ * uses the absorbed form, where kv-up is multiplied into queries and results and the cache holds Rk + r a token.
  */
 #include "models/transformer_private.h"
 

@@ -1,8 +1,8 @@
 /*
  * transformer_layer.c - one layer as the kernels that Megatron launches: the blocks, their ends, their recomputation.
  *
- * A layer is one block or two, mixer and feed-forward. Forward, with the elements that each memory-bound kernel of plain
- * attention and MLP moves (per rank; t = tp, T = tokens, "own" = T h, under sequence parallelism T h / t):
+ * A layer is one block or two, mixer and feed-forward. Forward, with the elements that each memory-bound kernel of
+ * plain attention and MLP moves (per rank; t = tp, T = tokens, "own" = T h, under sequence parallelism T h / t):
  *
  *   layer-norm            2 own              read, write
  *   [tp-all-gather]                          sequence parallelism only
@@ -58,7 +58,8 @@ typedef struct {
   gboolean reduces; /* ends with a row-parallel one: its result is summed */
 } Block;
 
-static const Block attention_block = {orr_transformer_put_attention, orr_transformer_put_attention_backward, TRUE, TRUE};
+static const Block attention_block = {orr_transformer_put_attention, orr_transformer_put_attention_backward, TRUE,
+                                      TRUE};
 static const Block latent_block = {orr_transformer_put_latent, orr_transformer_put_latent_backward, FALSE, TRUE};
 static const Block mamba_block = {orr_transformer_put_mamba, orr_transformer_put_mamba_backward, TRUE, TRUE};
 static const Block linear_block = {orr_transformer_put_linear_attention, orr_transformer_put_linear_attention_backward,

@@ -14,8 +14,8 @@
  *                     --                                                           --
  *                     10                                                           24 + 5 a s / h
  *
- * selective drops the core's 5 a s / h, full keeps the layer's input alone: 2. The rest is built the same way, from what
- * each operator's backward reads:
+ * selective drops the core's 5 a s / h, full keeps the layer's input alone: 2. The rest is built the same way, from
+ * what each operator's backward reads:
  *
  *   norms             their input; normed heads and norms after blocks theirs
  *   linear layers     their input, in the recipe's narrow format where it casts (then beside the operator's own copy);
@@ -31,7 +31,8 @@
 
 /* --- parts --- */
 
-/* Of @elements that a linear layer keeps of its input; @target is its adapter. @shared: what made them keeps them too. */
+/* Of @elements that a linear layer keeps of its input; @target is its adapter. @shared: what made them keeps them too.
+ */
 static double input_bytes(const OrrTransformerView *view, double elements, guint target, gboolean shared) {
   const OrrShard *shard = view->shard;
   gboolean casts = orr_precision_casts(shard->recipe);

@@ -1,8 +1,8 @@
 /*
  * transformer_moe.c - a feed-forward of experts: router, dispatch, grouped products, combine; shared experts.
  *
- * Each of the ep etp ranks that share the experts of a layer routes its own t tokens (t = T under data parallelism, T / tp
- * under sequence parallelism), each to k experts. w is the width experts work in: h, or the latent width.
+ * Each of the ep etp ranks that share the experts of a layer routes its own t tokens (t = T under data parallelism, T /
+ * tp under sequence parallelism), each to k experts. w is the width experts work in: h, or the latent width.
  *
  *   router        GEMM  t x E over h
  *   router-topk   softmax or sigmoid in fp32 and the choice: 3 t E of 4 bytes
@@ -17,15 +17,15 @@
  *   [latent-up    GEMM  t x h over w]
  *   shared-add    3 t h, where there are shared experts
  *
- * With a capacity factor C experts take C t k / E tokens each: dispatch and products are of C t k pairs, padded. Without
- * sequence parallelism all tp ranks have the same tokens: each does its own experts' share and an all-reduce sums (as
- * vLLM does; ep etp = tp). Measured MOE kernels contain the sort by expert and the activation, so neither is told apart.
- * Backward, mirrored: each all-to-all goes the other way, experts have dgrad and wgrad.
+ * With a capacity factor C experts take C t k / E tokens each: dispatch and products are of C t k pairs, padded.
+ * Without sequence parallelism all tp ranks have the same tokens: each does its own experts' share and an all-reduce
+ * sums (as vLLM does; ep etp = tp). Measured MOE kernels contain the sort by expert and the activation, so neither is
+ * told apart. Backward, mirrored: each all-to-all goes the other way, experts have dgrad and wgrad.
  *
  * Overlapped, shared experts run beside the dispatch (Megatron-Core's moe-shared-expert-overlap; tp = 1).
  *
- * Sources: Megatron-Core, megatron/core/transformer/moe/{router,token_dispatcher,experts,shared_experts}.py; bytes of an
- * all-to-all are nccl-tests', what a rank sends, its own part included.
+ * Sources: Megatron-Core, megatron/core/transformer/moe/{router,token_dispatcher,experts,shared_experts}.py; bytes of
+ * an all-to-all are nccl-tests', what a rank sends, its own part included.
  */
 #include "models/transformer_private.h"
 
@@ -56,8 +56,7 @@ static gint64 whole(double tokens) { return MAX(1, (gint64)(tokens + 0.5)); }
 static void put_exchange(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
                          double element_bytes) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  OrrOperator op =
-      orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL, element_bytes * r.pairs * r.width);
+  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL, element_bytes * r.pairs * r.width);
   op.m = whole(r.tokens);
   op.k = r.width;
   op.topk = view->model->moe.topk;
@@ -98,9 +97,9 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
   OrrDtype dtype = view->shard->dtype;
   if (orr_precision_casts(recipe))
     dtype = pass == ORR_PASS_FORWARD ? recipe->forward : pass == ORR_PASS_DGRAD ? recipe->dgrad : recipe->wgrad;
-  OrrOperator op = orr_operator_moe("experts", pass, dtype, whole(r.group), r.width, r.ffn, moe->topk, moe->experts,
-                                    r.etp, r.ep, orr_activation_is_gated(view->activation) ? 3 : 2,
-                                    view->shard->imbalance);
+  OrrOperator op =
+      orr_operator_moe("experts", pass, dtype, whole(r.group), r.width, r.ffn, moe->topk, moe->experts, r.etp, r.ep,
+                       orr_activation_is_gated(view->activation) ? 3 : 2, view->shard->imbalance);
   g_array_append_val(operators, op);
 }
 
@@ -109,8 +108,7 @@ static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass 
   OrrTransformerRouting r = orr_transformer_routing(view);
   double elements = r.local * (r.width + (double)r.ffn / r.etp);
   if (!orr_precision_casts(view->shard->recipe)) return;
-  OrrOperator op =
-      orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
+  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
   g_array_append_val(operators, op);
 }
 

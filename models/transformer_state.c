@@ -19,13 +19,12 @@
  *   linear-in     GEMM  h -> q, k, v, gate (gated delta: two more a head)
  *   linear-conv   2 T (q + k + v)                     where there is one
  *   scan-scores   C x C over K;  scan-inner  C x V over C;  scan-states  K x V over C;  scan-outer  C x V over K
- *   gated delta   its keys' products C x C over K, and both sides of the triangular system, C x K and C x V over C (Yang
- *                 et al. 2024, arXiv 2412.06464)
- *   gated-norm, linear-out
+ *   gated delta   its keys' products C x C over K, and both sides of the triangular system, C x K and C x V over C
+ * (Yang et al. 2024, arXiv 2412.06464) gated-norm, linear-out
  *
- * Backward: each product of the scan has two gradients, conv and norms 3 and 5 moves. The products are costed as batched
- * GEMMs; the kernels are Triton's. Under context parallelism heads are exchanged for tokens by all-to-alls around the
- * convolution and the scan (Megatron-Core, ssm/mamba_context_parallel.py).
+ * Backward: each product of the scan has two gradients, conv and norms 3 and 5 moves. The products are costed as
+ * batched GEMMs; the kernels are Triton's. Under context parallelism heads are exchanged for tokens by all-to-alls
+ * around the convolution and the scan (Megatron-Core, ssm/mamba_context_parallel.py).
  */
 #include "models/transformer_private.h"
 
@@ -51,8 +50,15 @@ static Scan scan_of(const OrrTransformerView *view) {
   gboolean delta = linear->kind == ORR_LINEAR_GATED_DELTA;
   gint64 heads = share(view, linear->value_heads), keys = share(view, linear->key_heads) * linear->key_dim;
   gint64 out = heads * linear->value_dim, conv = 2 * keys + out;
-  return (Scan){heads, heads, linear->key_dim, linear->value_dim, linear->chunk,
-                conv + out + (delta ? 2 * heads : 0), linear->conv ? conv : 0, out, delta};
+  return (Scan){heads,
+                heads,
+                linear->key_dim,
+                linear->value_dim,
+                linear->chunk,
+                conv + out + (delta ? 2 * heads : 0),
+                linear->conv ? conv : 0,
+                out,
+                delta};
 }
 
 static void put_products(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,

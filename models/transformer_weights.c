@@ -3,9 +3,9 @@
  *
  * Invariant: with every size of group 1, all layers, the embedding and the head add up to orr_model_parameters.
  *
- * Column- and row-parallel matrices are split over tp, biases of row-parallel ones and norms whole; compressions of latent
- * attention, router and latent projections of experts whole; routed experts over ep and etp. Frozen, all of it moves to
- * `frozen`, and the adapters' r (n + k) each are what is trained.
+ * Column- and row-parallel matrices are split over tp, biases of row-parallel ones and norms whole; compressions of
+ * latent attention, router and latent projections of experts whole; routed experts over ep and etp. Frozen, all of it
+ * moves to `frozen`, and the adapters' r (n + k) each are what is trained.
  */
 #include "models/transformer_private.h"
 
@@ -35,8 +35,8 @@ static void count_latent(const OrrTransformerView *view, Count *count) {
   const OrrMla *mla = &view->model->mla;
   double h = view->hidden, up = view->heads * (double)(mla->nope_dim + mla->value_dim), q_in = mla->q_rank;
   if (!mla->q_rank) q_in = h;
-  count->linear += h * mla->q_rank + q_in * view->q + h * (mla->kv_rank + mla->rope_dim) + mla->kv_rank * up +
-                   view->context * h;
+  count->linear +=
+      h * mla->q_rank + q_in * view->q + h * (mla->kv_rank + mla->rope_dim) + mla->kv_rank * up + view->context * h;
   count->rest += (double)mla->q_rank + mla->kv_rank;
   if (mla->q_rank) add_adapter(view, count, ORR_LORA_QKV, mla->q_rank, h);
   add_adapter(view, count, ORR_LORA_QKV, view->q, q_in);

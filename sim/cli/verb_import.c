@@ -6,11 +6,12 @@
 
 #include "calibration/import_nccl_tests.h"
 #include "calibration/measured.h"
+#include "models/import_huggingface.h"
 #include "results/nsys.h"
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 
-static char *collectives, *machine, *device, *base, *output, *op;
+static char *name, *collectives, *machine, *device, *base, *output, *op;
 static gboolean thin, in_place, one_domain, as_csv;
 static gint64 ranks;
 
@@ -26,6 +27,7 @@ static const GOptionEntry options[] = {
     {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: take the in-place times", NULL},
     {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain, "nccl-tests: the hosts share one scale-up domain", NULL},
     {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "nccl-tests: rows for --collectives instead of a profile", NULL},
+    {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "huggingface: what to call the model", "NAME"},
     {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks, "nsys: write NCCL's ranges, which so many ranks ran, not the kernels",
      "N"},
     {NULL},
@@ -66,11 +68,20 @@ static char *import_nsys(const char *path, GError **error) {
   return text;
 }
 
+static char *import_huggingface(const char *path, GError **error) {
+  g_autofree char *left_out = NULL;
+  char *text = orr_import_huggingface(path, name, &left_out, error);
+  g_auto(GStrv) keys = g_strsplit(left_out ? left_out : "", "\n", -1);
+  for (guint i = 0; text && keys[i] && *keys[i]; i++) fprintf(stderr, "orrery: %s: not mapped: %s\n", path, keys[i]);
+  return text;
+}
+
 /* Alphabetical. */
 static const struct {
   const char *name;
   char *(*run)(const char *source, GError **error);
 } formats[] = {
+    {"huggingface", import_huggingface},
     {"measured", import_measured},
     {"nccl-tests", import_nccl_tests},
     {"nsys", import_nsys},
@@ -90,7 +101,7 @@ static int write_text(const char *text, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *names[G_N_ELEMENTS(formats) + 1] = {NULL};
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "import wants a format (measured, nccl-tests, nsys) and a source", error))
+  if (!orr_cli_check_args(args, 2, 2, "import wants a format (huggingface, measured, nccl-tests, nsys) and a source", error))
     return 2;
   for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
     names[i] = formats[i].name;
@@ -103,9 +114,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_import = {
     .verb = "import",
-    .sentence = "Make a profile, or rows for one, from what others measured.",
-    .usage = "measured DIR | nccl-tests FILE | nsys FILE.sqlite [--device NAME] [-o FILE]",
+    .sentence = "Make a model from its config, a profile or rows for one from what others measured.",
+    .usage = "huggingface CONFIG.json | measured DIR | nccl-tests FILE | nsys FILE.sqlite [--device NAME] [-o FILE]",
     .more =
+        "huggingface: a config.json becomes a model document; keys that it could not map are told, on stderr and in\n"
+        "comments. Put it in models/ of a folder that --library or ORRERY_PATH names.\n"
         "measured: DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of them is enough. The\n"
         "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as "
         "its base.\n"

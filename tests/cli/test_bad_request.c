@@ -234,7 +234,17 @@ static void test_check_two(void) {
   assert_refused("check one.yaml two.yaml", 2, "two.yaml:2:9: error: 'layers' must be between 1 and");
 }
 
+static void test_import_huggingface(void) {
+  put("config.json", "{\"model_type\": \"lama\"}", -1);
+  assert_refused("import huggingface config.json", 2,
+                 "config.json:1:16: error: unknown model_type 'lama': did you mean 'llama'?");
+  put("config.json", "{\"model_type\": \"llama\"", -1);
+  assert_refused("import huggingface config.json", 2, "config.json:1:23: error: the text ends");
+  assert_refused("import huggingface nothing.json", 1, "nothing.json");
+}
+
 static void add_tests(void) {
+  g_test_add_func("/bad-request/import-huggingface", test_import_huggingface);
   g_test_add_func("/bad-request/loads", test_loads);
   g_test_add_func("/bad-request/steps", test_steps);
   g_test_add_func("/bad-request/on-missing", test_on_missing);

@@ -27,7 +27,8 @@ static OrrModel read_model(const char *text, const char *complaint) {
 }
 
 static void assert_complaint(const char *layout, const char *complaint) {
-  g_autofree char *text = g_strdup_printf("{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
+  g_autofree char *text =
+      g_strdup_printf("{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
   OrrModel model = read_model(text, complaint);
   orr_fields_clear(&orr_model_table, &model);
 }
@@ -77,11 +78,26 @@ static void test_layout_complaints(void) {
 
 /* --- sums of operators --- */
 
-static const char *const whole[] = {"deepseek-v3", "deepseek-v2-lite",   "mixtral-8x7b",     "qwen3-8b",
-                                    "gpt-oss-20b", "grok-1",             "nemotron-h-8b",    "gemma-3-27b",
-                                    "glm-5",       "qwen3-next-80b-a3b", "llama-4-maverick", "minimax-text-01",
-                                    "gpt-j-6b",    "qwen2-vl-7b",        "llava-1.5-7b",     "nemotron-3-nano-30b-a3b",
-                                    "bloom-176b",  "palm-540b",          "qwen2.5-7b",       "minimax-m2"};
+static const char *const whole[] = {"deepseek-v3",
+                                    "deepseek-v2-lite",
+                                    "mixtral-8x7b",
+                                    "qwen3-8b",
+                                    "gpt-oss-20b",
+                                    "grok-1",
+                                    "nemotron-h-8b",
+                                    "gemma-3-27b",
+                                    "glm-5",
+                                    "qwen3-next-80b-a3b",
+                                    "llama-4-maverick",
+                                    "minimax-text-01",
+                                    "gpt-j-6b",
+                                    "qwen2-vl-7b",
+                                    "llava-1.5-7b",
+                                    "nemotron-3-nano-30b-a3b",
+                                    "bloom-176b",
+                                    "palm-540b",
+                                    "qwen2.5-7b",
+                                    "minimax-m2"};
 
 static OrrModel zoo(const char *name) {
   static OrrLibrary *library;
@@ -96,7 +112,8 @@ static OrrModel zoo(const char *name) {
 }
 
 static OrrShard plain(gint64 sequence) {
-  return (OrrShard){.micro_batch = 1, .sequence = sequence, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
+  return (OrrShard){
+      .micro_batch = 1, .sequence = sequence, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
 }
 
 static double flops_of(const GArray *operators) {
@@ -113,8 +130,7 @@ static void test_weights_are_the_models(void) {
     double sum = orr_weights_sum(orr_transformer_embedding_weights(&model, &shard)) +
                  orr_weights_sum(orr_transformer_head_weights(&model, &shard, model.tied_embeddings));
     for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++)
-      sum += orr_model_kind_layers(&model, kind) *
-             orr_weights_sum(orr_transformer_layer_weights(&model, kind, &shard));
+      sum += orr_model_kind_layers(&model, kind) * orr_weights_sum(orr_transformer_layer_weights(&model, kind, &shard));
     g_test_message("%s: %.0f and %.0f", whole[i], sum, orr_model_parameters(&model));
     assert_near(sum, orr_model_parameters(&model));
     if (model.mtp_layers)
@@ -170,8 +186,8 @@ static void test_flops_of_attention(void) {
   }
 }
 
-/* Mamba-2's products of Nemotron-H, by hand: a token has 2 Q G N of scores, 2 Q H P inside a chunk, 4 N H P with states;
- * Q = 128, G = 8, N = 128, H = 128, P = 64. Megatron's estimate, 7 H P N, is within a fifth. */
+/* Mamba-2's products of Nemotron-H, by hand: a token has 2 Q G N of scores, 2 Q H P inside a chunk, 4 N H P with
+ * states; Q = 128, G = 8, N = 128, H = 128, P = 64. Megatron's estimate, 7 H P N, is within a fifth. */
 static void test_flops_of_mamba(void) {
   OrrModel model = zoo("nemotron-h-8b");
   OrrShard shard = plain(8192);
@@ -225,7 +241,8 @@ static void test_split(void) {
 typedef void (*Build)(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators);
 
 /* Names in order, a '*' after those of backward by weight, the group of collectives in front. */
-static void assert_names(Build function, const OrrModel *model, guint kind, const OrrShard *shard, const char *expected) {
+static void assert_names(Build function, const OrrModel *model, guint kind, const OrrShard *shard,
+                         const char *expected) {
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   g_autoptr(GString) names = g_string_new(NULL);
   function(model, kind, shard, operators);
@@ -262,8 +279,8 @@ static void test_order_of_deepseek(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape beside; overlapped, the three
- * kernels of the shared expert run beside it. */
+/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape beside; overlapped, the
+ * three kernels of the shared expert run beside it. */
 static void test_dispatch(void) {
   OrrModel model = zoo("deepseek-v3");
   OrrShard shard = plain(4096);

@@ -4,15 +4,26 @@
 
 #include "models/transformer.h"
 
-static const OrrModel llama_8b = {.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128,
-                                  .ffn = 14336, .vocab = 128256, .context = 8192,
-                                  .activation = ORR_ACTIVATION_SWIGLU, .norm = ORR_NORM_RMSNORM,
+static const OrrModel llama_8b = {.layers = 32,
+                                  .hidden = 4096,
+                                  .heads = 32,
+                                  .kv_heads = 8,
+                                  .head_dim = 128,
+                                  .ffn = 14336,
+                                  .vocab = 128256,
+                                  .context = 8192,
+                                  .activation = ORR_ACTIVATION_SWIGLU,
+                                  .norm = ORR_NORM_RMSNORM,
                                   .position = ORR_POSITION_ROPE};
 
 static OrrShard shard_of(OrrPrecision precision) {
   const OrrPrecisionRecipe *recipe = orr_precision_recipe(precision);
-  return (OrrShard){.micro_batch = 1, .sequence = 8192, .tp = 1, .attention = ORR_ATTENTION_FUSED,
-                    .dtype = recipe->storage, .recipe = recipe};
+  return (OrrShard){.micro_batch = 1,
+                    .sequence = 8192,
+                    .tp = 1,
+                    .attention = ORR_ATTENTION_FUSED,
+                    .dtype = recipe->storage,
+                    .recipe = recipe};
 }
 
 typedef struct {
@@ -105,8 +116,8 @@ static OrrShard lora_of(gint64 rank, guint targets, gboolean quantised) {
   return shard;
 }
 
-/* Rank 16 on QKV and projection of Llama 3 8B: 16 (4096 + 6144) + 16 (4096 + 4096) parameters a layer, 294,912; all else
- * is frozen. Products by weight are those of the four adapter matrices alone. */
+/* Rank 16 on QKV and projection of Llama 3 8B: 16 (4096 + 6144) + 16 (4096 + 4096) parameters a layer, 294,912; all
+ * else is frozen. Products by weight are those of the four adapter matrices alone. */
 static void test_lora(void) {
   OrrShard shard = lora_of(16, ORR_LORA_QKV | ORR_LORA_PROJECTION, FALSE);
   OrrWeights weights = orr_transformer_layer_weights(&llama_8b, 0, &shard);
@@ -160,7 +171,8 @@ static void test_lora_section(void) {
   orr_lora_settle(&(OrrLoraFields){16, none, FALSE}, place, diags);
   orr_lora_settle(&(OrrLoraFields){0, words, TRUE}, place, diags);
   g_autofree char *text = orr_diags_text(diags);
-  g_assert_nonnull(strstr(text, "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
+  g_assert_nonnull(
+      strstr(text, "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
   g_assert_nonnull(strstr(text, "lora.rank is 16, but lora.targets names no layer"));
   g_assert_nonnull(strstr(text, "lora.quantised wants adapters"));
   g_autofree char *lint = orr_fields_lint(&orr_lora_table);

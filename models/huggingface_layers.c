@@ -1,0 +1,157 @@
+/*
+ * huggingface_layers.c - which layer is of which kind, as configs of many types say it.
+ *
+ *   hybrid_override_pattern   "M-M*E": Mamba, MLP, attention, experts, a block each (Nemotron-H)
+ *   layers_block_type         the same in words
+ *   layer_types               full_attention, sliding_attention, chunked_attention, linear_attention
+ *   attn_type_list            0: linear attention, 1: softmax (MiniMax)
+ *   full_attention_interval   every n-th layer is full attention, the others linear (Qwen3-Next)
+ *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma 3)
+ *   no_rope_layers            0: full attention; others attend within chunks (Llama 4)
+ *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers, interleave_moe_layer_step, moe_layers
+ *                             which layers have experts
+ *
+ * The shortest list that makes all layers when it repeats is the layout.
+ */
+#include <string.h>
+
+#include "models/import_huggingface.h"
+
+typedef struct {
+  const OrrNode *config;
+  const OrrHuggingfaceType *type;
+  gint64 layers;
+  GHashTable *used;
+} Reading;
+
+static const OrrNode *take(const Reading *reading, const char *key) {
+  const OrrNode *node = orr_node_get(reading->config, key);
+  if (node) g_hash_table_add(reading->used, (gpointer)g_intern_string(key));
+  if (node && node->kind == ORR_NODE_SCALAR && strcmp(node->text, "null") == 0) return NULL;
+  return node;
+}
+
+static gint64 number(const Reading *reading, const char *key, gint64 fallback) {
+  const OrrNode *node = take(reading, key);
+  return node && node->kind == ORR_NODE_SCALAR ? g_ascii_strtoll(node->text, NULL, 10) : fallback;
+}
+
+/* Item @i of a list, or NULL. */
+static const char *item(const OrrNode *list, gint64 i) {
+  if (!list || list->kind != ORR_NODE_LIST || i >= orr_node_length(list)) return NULL;
+  const OrrNode *node = list->items->pdata[i];
+  return node->kind == ORR_NODE_SCALAR ? node->text : NULL;
+}
+
+static gboolean holds(const OrrNode *list, gint64 value) {
+  for (gint64 i = 0; list && i < orr_node_length(list); i++)
+    if (item(list, i) && g_ascii_strtoll(item(list, i), NULL, 10) == value) return TRUE;
+  return FALSE;
+}
+
+/* --- blocks of one part --- */
+
+static const char *block_of(char letter) {
+  return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == 'E' ? "moe" : "dense";
+}
+
+static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
+  const OrrNode *pattern = take(reading, "hybrid_override_pattern"), *words = take(reading, "layers_block_type");
+  if (words && words->kind == ORR_NODE_LIST && orr_node_length(words) >= reading->layers) {
+    for (gint64 i = 0; i < reading->layers; i++) {
+      const char *word = item(words, i);
+      ret_kinds[i] = g_strcmp0(word, "mlp") == 0 ? "dense" : g_intern_string(word ? word : "dense");
+    }
+    return TRUE;
+  }
+  if (!pattern || pattern->kind != ORR_NODE_SCALAR || (gint64)strlen(pattern->text) < reading->layers) return FALSE;
+  for (gint64 i = 0; i < reading->layers; i++) ret_kinds[i] = block_of(pattern->text[i]);
+  return TRUE;
+}
+
+/* --- mixers and feed-forwards --- */
+
+static const char *mixer_of_word(const char *word) {
+  if (strcmp(word, "full_attention") == 0) return "attention";
+  return strcmp(word, "linear_attention") == 0 ? "linear" : "window";
+}
+
+static gboolean has_window(const Reading *reading) {
+  const char *use = orr_node_get_text(reading->config, "use_sliding_window");
+  if (use && strcmp(use, "false") == 0) return FALSE;
+  return take(reading, "sliding_window") || take(reading, "attention_chunk_size");
+}
+
+static const char *mixer_of(const Reading *reading, gint64 i) {
+  const char *word = item(take(reading, "layer_types"), i), *linear = item(take(reading, "attn_type_list"), i);
+  gint64 full = number(reading, "full_attention_interval", 0), every = number(reading, "sliding_window_pattern", 0);
+  if (word) return mixer_of_word(word);
+  if (linear) return strcmp(linear, "0") == 0 ? "linear" : "attention";
+  if (full > 0) return (i + 1) % full ? "linear" : "attention";
+  if (!has_window(reading)) return "attention";
+  if (every > 0) return (i + 1) % every ? "window" : "attention";
+  if (take(reading, "attention_chunk_size")) {
+    const char *rope = item(take(reading, "no_rope_layers"), i);
+    gint64 interval = number(reading, "no_rope_layer_interval", 4);
+    gboolean chunked = rope ? strcmp(rope, "0") != 0 : interval > 0 && (i + 1) % interval != 0;
+    return chunked ? "window" : "attention";
+  }
+  if (reading->type->flags & ORR_HF_ALTERNATES) return i % 2 ? "attention" : "window";
+  return "window";
+}
+
+static gboolean has_experts(const Reading *reading) {
+  static const char *const keys[] = {"num_experts", "num_local_experts", "n_routed_experts"};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+    if (number(reading, keys[i], 0) > 1) return TRUE;
+  return FALSE;
+}
+
+static const char *feed_of(const Reading *reading, gint64 i) {
+  gint64 first = number(reading, "first_k_dense_replace", 0), step = number(reading, "decoder_sparse_step", 1);
+  gint64 interleave = number(reading, "interleave_moe_layer_step", 1);
+  const OrrNode *frequency = take(reading, "moe_layer_freq"), *listed = take(reading, "moe_layers");
+  if (!has_experts(reading) || i < first || holds(take(reading, "mlp_only_layers"), i)) return "dense";
+  if (listed && orr_node_length(listed)) return holds(listed, i) ? "moe" : "dense";
+  if (item(frequency, i)) return strcmp(item(frequency, i), "0") == 0 ? "dense" : "moe";
+  if (frequency && frequency->kind == ORR_NODE_SCALAR) step = g_ascii_strtoll(frequency->text, NULL, 10);
+  if (step > 1 && frequency) return i % step ? "dense" : "moe"; /* DeepSeek: every step-th from the first */
+  if (step > 1) return (i + 1) % step ? "dense" : "moe";        /* Qwen: every step-th */
+  return interleave > 1 && (i + 1) % interleave ? "dense" : "moe";
+}
+
+/* --- the shortest list --- */
+
+static gint64 period_of(const char *const *kinds, gint64 layers) {
+  for (gint64 period = 1; period < layers; period++) {
+    gint64 i = period;
+    while (i < layers && kinds[i] == kinds[i - period]) i++;
+    if (i == layers && period <= layers / 2) return period;
+  }
+  return layers;
+}
+
+static char **compress(const char *const *kinds, gint64 layers) {
+  GPtrArray *items = g_ptr_array_new();
+  gint64 period = period_of(kinds, layers);
+  for (gint64 i = 0, run; i < period; i += run) {
+    for (run = 1; i + run < period && kinds[i + run] == kinds[i]; run++)
+      ;
+    g_ptr_array_add(items, run > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " %s", run, kinds[i]) : g_strdup(kinds[i]));
+  }
+  g_ptr_array_add(items, NULL);
+  return (char **)g_ptr_array_free(items, FALSE);
+}
+
+char **orr_huggingface_layout(const OrrNode *config, const OrrHuggingfaceType *type, gint64 layers, GHashTable *used) {
+  Reading reading = {config, type, layers, used};
+  g_autofree const char **kinds = g_new0(const char *, layers + 1);
+  if (!read_blocks(&reading, kinds))
+    for (gint64 i = 0; i < layers; i++) {
+      g_autofree char *kind = g_strdup_printf("%s+%s", mixer_of(&reading, i), feed_of(&reading, i));
+      kinds[i] = g_intern_string(kind);
+    }
+  gboolean plain = period_of(kinds, layers) == 1 &&
+                   strcmp(kinds[0], has_experts(&reading) ? "attention+moe" : "attention+dense") == 0;
+  return plain ? NULL : compress(kinds, layers);
+}
