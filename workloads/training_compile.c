@@ -60,15 +60,36 @@ static gboolean check_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
   return FALSE;
 }
 
+/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline
+ * and to see the middle repeat; twice as many at each further attempt. */
+static gint64 replayed_micro_batches(const OrrJob *job) {
+  const gint64 all = job->shape.micro_batches;
+  const guint attempt = job->world->shorten;
+  const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
+  if (attempt == 0 || period == 0 || job->params->steps != 1) return all;
+  const gint64 least = MAX(2 * job->pp + 6, 4 * period) << MIN(attempt - 1, 20);
+  return least < all ? all - (all - least) / period * period : all;
+}
+
+static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {
+  OrrJob shorter = *job;
+  shorter.shape.micro_batches = replayed_micro_batches(job);
+  const gint64 left_out = job->shape.micro_batches - shorter.shape.micro_batches;
+  work->work.period = left_out > 0 ? job->schedule->period(&job->shape) : 0;
+  work->work.n_left_out = left_out > 0 ? left_out / work->work.period : 0;
+  return shorter;
+}
+
 static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
   OrrTrainingPlan plan;
+  const OrrJob replayed = shortened(job, work); /* shares what @job owns */
   g_autofree double *optimizer_s = g_new(double, job->pp);
   for (gint64 stage = 0; stage < job->pp; stage++)
     optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
   const gboolean planned = orr_training_plan_init(&plan, job, costs, job->world->fidelity, work->work.program, error) &&
-                           check_ops(job, costs, &plan, error);
+                           check_ops(&replayed, costs, &plan, error);
   if (planned) {
-    orr_training_emit(job, costs, &plan, optimizer_s, work);
+    orr_training_emit(&replayed, costs, &plan, optimizer_s, work);
     work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
                               ? ORR_FIDELITY_FOLDED
                               : ORR_FIDELITY_FULL;

@@ -36,6 +36,7 @@ typedef struct {
   gint64 seed;
   const char *folder; /* of the shipped library, where traces may lie; NULL: none */
   gboolean is_shared; /* other jobs use the same fabric: nobody has a switch's link to itself */
+  guint shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out); the attempt, from 1 */
 } OrrWorld;
 
 /* Where time goes. The order is that of reports. */
@@ -65,6 +66,8 @@ struct OrrWork {
   GArray *label_seconds; /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
   OrrFidelity fidelity;  /* what was compiled: folded or full, never auto */
   gint64 n_gpus;
+  gint64 n_left_out; /* periods of the steady state that the program leaves out; 0: it is whole */
+  gint64 period;     /* by how much a period raises the ops' tags */
   GArray *links; /* of guint32: the fabric link behind each program link */
 };
 

@@ -12,7 +12,7 @@
 #include "sim/cli/summary_sweep.h"
 
 static char **settings, *database, *executor, *timeout;
-static gboolean as_json, resume, yes;
+static gboolean as_json, resume, whole_steps, yes;
 static gint n_jobs;
 
 static const GOptionEntry options[] = {
@@ -23,6 +23,8 @@ static const GOptionEntry options[] = {
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one a core)", "N"},
     {"resume", 0, 0, G_OPTION_ARG_NONE, &resume, "Go on with the newest sweep of this document in the database", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout, "The longest that one point may take, e.g. 30s", "TIME"},
+    {"whole-steps", 0, 0, G_OPTION_ARG_NONE, &whole_steps,
+     "Replay every micro-batch, and do not fast-forward over a pipeline's steady state", NULL},
     {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Run a sweep of more points than sweep.most", NULL},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the report as one JSON object", NULL},
     {NULL},
@@ -98,6 +100,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       .timeout_s = timeout_s,
       .resume = resume,
       .yes = yes,
+      .whole_steps = whole_steps,
       .interrupted = &interrupted,
       .progress = isatty(STDERR_FILENO) ? draw : NULL,
   };

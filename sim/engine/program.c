@@ -240,6 +240,10 @@ const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path,
   return orr_use_rows_get(&program->paths, path, ret_n);
 }
 
+const OrrLinkUse *orr_program_path_kept(const OrrProgram *program, guint32 path, guint *ret_n) {
+  return orr_use_rows_get(&program->kept, path, ret_n);
+}
+
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm) {
   guint n_phases = 0;
   const OrrPhase *phases = orr_program_phases(program, comm, &n_phases);

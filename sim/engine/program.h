@@ -107,6 +107,7 @@ double orr_program_link_bandwidth(const OrrProgram *program, guint32 link);
 guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link); /* links folded into it, itself included; 0: folded away or unused */
 const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n);
 const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path, guint *ret_n); /* as given; valid until the next path */
+const OrrLinkUse *orr_program_path_kept(const OrrProgram *program, guint32 path, guint *ret_n); /* after seal: over the links that are kept */
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm); /* seconds with its links to itself; after seal */
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);
 

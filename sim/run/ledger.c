@@ -1,5 +1,7 @@
 #include "sim/run/ledger.h"
 
+#include <string.h>
+
 typedef struct {
   double started_s, end_s;
   OrrTimeKind kind;
@@ -10,6 +12,7 @@ typedef struct {
   double clock_s;  /* the compute stream is accounted for up to here */
   GArray *flights; /* of Interval: communications of other streams since then */
   guint steps;
+  double marked[ORR_N_TIMES]; /* seconds at the mark */
 } Account;
 
 typedef struct {
@@ -17,6 +20,8 @@ typedef struct {
   gboolean is_step; /* the mark at a step's end */
   double seconds, alone_s;
   guint64 n;
+  double marked_seconds, marked_alone_s;
+  guint64 marked_n;
 } Label;
 
 struct OrrLedger {
@@ -27,6 +32,7 @@ struct OrrLedger {
   guint n_lanes;
   guint32 *compute; /* each lane's first stream */
   GArray *step_ends;
+  double later_s; /* added to every span: what was repeated before it */
 };
 
 static void find_compute_streams(OrrLedger *ledger) {
@@ -114,8 +120,45 @@ static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   account->clock_s = span->end_s;
 }
 
-void orr_ledger_span(const OrrSpan *span, void *user) {
+void orr_ledger_mark(OrrLedger *ledger) {
+  for (guint i = 0; i < ledger->n_lanes; i++)
+    memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds, sizeof ledger->accounts[i].marked);
+  for (guint i = 0; i < ledger->labels->len; i++) {
+    Label *label = &g_array_index(ledger->labels, Label, i);
+    label->marked_seconds = label->seconds;
+    label->marked_alone_s = label->alone_s;
+    label->marked_n = label->n;
+  }
+}
+
+void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
+  ledger->later_s += times * period_s;
+  for (guint i = 0; i < ledger->n_lanes; i++) {
+    Account *account = &ledger->accounts[i];
+    account->clock_s += times * period_s;
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      account->seconds[kind] += times * (account->seconds[kind] - account->marked[kind]);
+    for (guint f = 0; f < account->flights->len; f++) {
+      Interval *flight = &g_array_index(account->flights, Interval, f);
+      flight->started_s += times * period_s;
+      flight->end_s += times * period_s;
+    }
+  }
+  for (guint i = 0; i < ledger->labels->len; i++) {
+    Label *label = &g_array_index(ledger->labels, Label, i);
+    label->seconds += times * (label->seconds - label->marked_seconds);
+    label->alone_s += times * (label->alone_s - label->marked_alone_s);
+    label->n += (guint64)times * (label->n - label->marked_n);
+  }
+}
+
+void orr_ledger_span(const OrrSpan *raw, void *user) {
   OrrLedger *ledger = user;
+  OrrSpan moved = *raw;
+  const OrrSpan *span = &moved;
+  moved.begin_s += ledger->later_s;
+  moved.started_s += ledger->later_s;
+  moved.end_s += ledger->later_s;
   if (ledger->spans) g_array_append_vals(ledger->spans, span, 1);
   const guint lane = orr_program_stream_lane(ledger->work->program, span->stream);
   Account *account = &ledger->accounts[lane];

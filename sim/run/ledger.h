@@ -35,6 +35,11 @@ typedef struct {
   double seconds, alone_s;
 } OrrLabelTimes;
 
+/* What has come since the last mark, @times more, as if the clock had gone on by @times * @period_s meanwhile: spans that
+ * come after are later by that. Once. */
+void orr_ledger_mark(OrrLedger *ledger);
+void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s);
+
 OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name);
 
 G_END_DECLS

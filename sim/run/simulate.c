@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "sim/base/fault.h"
 #include "sim/run/simulate_private.h"
+#include "sim/run/steady.h"
 
 static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program) {
   return scenario->engine == ORR_REPLAY_IDEAL ||
@@ -29,6 +31,67 @@ static gboolean replay(const OrrScenario *scenario, const OrrWork *work, const O
                         &replayed->replay, error))
     return FALSE;
   orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+  return TRUE;
+}
+
+/* --- Brief --- */
+
+static void keep_span(const OrrSpan *span, void *spans) { g_array_append_vals(spans, span, 1); }
+
+static gboolean replay_on(OrrEngineKind kind, const OrrWork *work, GArray *spans, OrrReplayed *replayed,
+                          OrrOutcome *outcome, GError **error) {
+  g_autoptr(OrrEngine) engine = orr_engine_new(kind, error);
+  if (!engine) return FALSE;
+  g_free(outcome->engine);
+  outcome->engine = g_strdup(orr_engine_settings(engine));
+  g_array_set_size(spans, 0);
+  return orr_executor_run(work->program, engine, keep_span, spans, replayed->link_bytes, &replayed->replay, error);
+}
+
+/* On the ideal engine, where that turns out to be exact; else on SimGrid. */
+static gboolean replay_cheaply(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
+                               GArray *spans, OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
+  if (scenario->engine != ORR_REPLAY_SIMGRID) {
+    if (!replay_on(ORR_ENGINE_IDEAL, work, spans, replayed, outcome, error)) return FALSE;
+    if (is_ideal(scenario, work->program) || orr_spans_share_nothing(work->program, spans)) return TRUE;
+  }
+  if (how->before_simgrid && !how->before_simgrid(how->user)) return FALSE;
+  return replay_on(ORR_ENGINE_SIMGRID, work, spans, replayed, outcome, error);
+}
+
+/* The ledger sees the steady state once and takes it for all that was left out. */
+static void account(const OrrWork *work, const GArray *spans, const OrrSteady *steady, OrrReplayed *replayed) {
+  const double times = (double)work->n_left_out;
+  guint stage = 0;
+  for (guint i = 0; i < spans->len; i++) {
+    const OrrSpan *span = &g_array_index(spans, OrrSpan, i);
+    if (times > 0 && stage == 0 && span->end_s > steady->from_s) {
+      orr_ledger_mark(replayed->ledger);
+      stage = 1;
+    }
+    if (stage == 1 && span->end_s > steady->from_s + steady->period_s) {
+      orr_ledger_repeat(replayed->ledger, times, steady->period_s);
+      stage = 2;
+    }
+    orr_ledger_span(span, replayed->ledger);
+  }
+  replayed->replay.end_s += times * steady->period_s;
+  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+}
+
+static gboolean replay_briefly(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
+                               OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
+  g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
+  OrrSteady steady = {0};
+  if (!replay_cheaply(scenario, work, how, spans, replayed, outcome, error)) return FALSE;
+  if (work->n_left_out > 0 && !orr_steady_find(work->program, spans, work->period, &steady)) {
+    if (how->too_short)
+      *how->too_short = TRUE;
+    else
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the shortened step has no steady state");
+    return FALSE;
+  }
+  account(work, spans, &steady, replayed);
   return TRUE;
 }
 
@@ -75,7 +138,7 @@ static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric 
   g_autoptr(OrrLedger) ledger = orr_ledger_new(work, spans);
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
   OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
-  if (!replay(scenario, work, how, &replayed, outcome, error)) return FALSE;
+  if (!(how->brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error)) return FALSE;
   orr_outcome_fill(outcome, scenario, &replayed);
   return TRUE;
 }
@@ -106,9 +169,15 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
   g_autoptr(OrrOutcome) outcome = orr_outcome_new();
   for (guint i = 0; i < machine->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
-  const OrrWorld world = {
-      &scenario->model, &scenario->cluster, machine->fabric, machine->cost, scenario->fidelity,
-      (OrrOnMissing)scenario->on_missing, scenario->seed, machine->folder};
+  const OrrWorld world = {.model = &scenario->model,
+                          .cluster = &scenario->cluster,
+                          .fabric = machine->fabric,
+                          .cost = machine->cost,
+                          .fidelity = scenario->fidelity,
+                          .on_missing = (OrrOnMissing)scenario->on_missing,
+                          .seed = scenario->seed,
+                          .folder = machine->folder,
+                          .shorten = how->brief ? how->shorten : 0};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
   if (!work || !replay_and_collect(scenario, machine->fabric, work, how, outcome, error)) return NULL;

@@ -47,6 +47,8 @@ typedef struct {
    * process does not go on, and orr_simulate_in returns NULL without an error. NULL: go on. */
   gboolean (*before_simgrid)(void *user);
   void *user;
+  guint shorten;       /* of a brief run: replay a shorter step and repeat its steady state; the attempt, from 1 */
+  gboolean *too_short; /* set where that had no steady state: NULL is returned without an error; ask for attempt + 1 */
 } OrrSimulation;
 
 /* Runs @scenario on @world, which was made of a scenario with an equal cluster, seed and on-missing. */

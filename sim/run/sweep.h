@@ -109,6 +109,7 @@ typedef struct {
   guint jobs;       /* 0: one a core */
   double timeout_s; /* 0: the document's */
   gboolean resume, yes;
+  gboolean whole_steps; /* replay every micro-batch: no fast-forward over the steady state (steady.h) */
   guint shard, n_shards;            /* points p with p % n_shards == shard; n_shards 0: all */
   const volatile gint *interrupted; /* not 0: end what runs and keep it; above 1: stop. May be NULL */
   void (*progress)(const OrrSweepReport *report, void *user); /* a few times a second; may be NULL */

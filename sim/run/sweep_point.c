@@ -74,6 +74,8 @@ typedef struct {
   pid_t child; /* in the parent: the process that goes on; 0: this one does */
 } Fork;
 
+#define TOO_SHORT_STATUS 78 /* the child found no steady state */
+
 static gboolean fork_here(void *user) {
   Fork *state = user;
   fflush(NULL);
@@ -83,17 +85,19 @@ static gboolean fork_here(void *user) {
   return pid <= 0; /* where no process is to be had, this one goes on and may use up its engine */
 }
 
-/* The child has sent the answer, unless it died. */
-static void wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+/* The child has sent the answer, unless it died or found nothing to answer: then FALSE. */
+static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == TOO_SHORT_STATUS) return FALSE;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return TRUE;
   g_autofree char *reason =
       WIFSIGNALED(status) ? g_strdup_printf("ended by signal %d (%s)", WTERMSIG(status), g_strsignal(WTERMSIG(status)))
                           : g_strdup_printf("left with status %d", WEXITSTATUS(status));
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) _exit(77); /* as if this process had been killed: try again */
   say(answer, ORR_POINT_CRASHED, reason);
   send(answer, user);
+  return TRUE;
 }
 
 /* --- The whole --- */
@@ -108,8 +112,14 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
     return FALSE;
   }
   if (!kind->peak_memory) return TRUE;
-  const OrrWorld world = {&scenario->model, &scenario->cluster, machine->fabric,
-                          machine->cost,    scenario->fidelity, (OrrOnMissing)scenario->on_missing};
+  const OrrWorld world = {.model = &scenario->model,
+                          .cluster = &scenario->cluster,
+                          .fabric = machine->fabric,
+                          .cost = machine->cost,
+                          .fidelity = scenario->fidelity,
+                          .on_missing = (OrrOnMissing)scenario->on_missing,
+                          .seed = scenario->seed,
+                          .folder = machine->folder};
   const double peak = kind->peak_memory(scenario->workload.params, &world);
   if (peak <= scenario->cluster.device.memory_bytes) return TRUE;
   g_autofree char *capacity = orr_quantity_format(scenario->cluster.device.memory_bytes, ORR_UNIT_BYTES);
@@ -118,18 +128,20 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
   return FALSE;
 }
 
-static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
-                     OrrValue *values, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+/* One attempt; FALSE where the step was shortened too much. */
+static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
+                        OrrValue *values, guint shorten, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
   g_autoptr(GError) error = NULL;
   Fork state = {0};
+  gboolean too_short = FALSE;
   const gint64 begin_us = g_get_monotonic_time();
   const pid_t self = getpid();
-  const OrrSimulation how = {.before_simgrid = fork_here, .user = &state, .brief = TRUE};
+  const OrrSimulation how = {
+      .before_simgrid = fork_here, .user = &state, .brief = TRUE, .shorten = shorten, .too_short = &too_short};
   g_autoptr(OrrOutcome) outcome = orr_simulate_in(orr_sweep_world(variants, NULL), scenario, &how, &error);
-  if (state.child > 0) {
-    wait_for(state.child, answer, send, user);
-    return;
-  }
+  if (state.child > 0) return wait_for(state.child, answer, send, user);
+  if (too_short && getpid() != self) _exit(TOO_SHORT_STATUS);
+  if (too_short) return FALSE;
   if (outcome)
     fill(plan, outcome, values, answer);
   else
@@ -137,6 +149,14 @@ static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan, const
   answer->wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
   send(answer, user);
   if (getpid() != self) _exit(0);
+  return TRUE;
+}
+
+/* A step is lengthened until it has a steady state; in the end it is whole, and needs none. */
+static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
+                     OrrValue *values, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+  guint shorten = plan->whole_steps ? 0 : 1;
+  while (!attempt(variants, plan, scenario, values, shorten, answer, send, user)) shorten++;
 }
 
 void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrSweepTask *task,

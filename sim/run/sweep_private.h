@@ -115,6 +115,7 @@ typedef struct {
   GPtrArray *objectives; /* of OrrSweepRule; at least one */
   guint64 n_combinations;
   int schedule_axis, chunks_axis; /* -1: none */
+  gboolean whole_steps;           /* no step is shortened */
   gboolean dp_is_open;            /* the document's dp gives way to tp, pp and cp */
 } OrrSweepPlan;
 

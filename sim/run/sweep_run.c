@@ -308,6 +308,7 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
     if (error && !*error) orr_diags_check(diags, error);
     return NULL;
   }
+  plan->whole_steps = order->whole_steps;
   g_autoptr(OrrSweepVariants) variants = orr_sweep_variants_new(plan);
   g_autoptr(OrrSweepReport) report = orr_sweep_report_new(plan);
   Sweep sweep = {.order = order, .plan = plan, .report = report};

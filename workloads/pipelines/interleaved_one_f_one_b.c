@@ -102,6 +102,12 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   }
 }
 
+/* A last group of another size comes after the repeating part, but groups that are all alike are told more simply. */
+static gint64 period(const OrrPipelineShape *shape) {
+  if (shape->chunks == 1) return 1;
+  return shape->micro_batches % group_of(shape) == 0 ? group_of(shape) : 0;
+}
+
 static double bubble(const OrrPipelineShape *shape) {
   return (double)(shape->stages - 1) / (shape->chunks * shape->micro_batches);
 }
@@ -118,6 +124,7 @@ const OrrPipelineKind orr_interleaved = {
     .group = group,
     .refuse = refuse,
     .steps = steps,
+    .period = period,
     .bubble = bubble,
     .peak = peak,
 };

@@ -26,6 +26,8 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   }
 }
 
+static gint64 period(const OrrPipelineShape *shape G_GNUC_UNUSED) { return 1; }
+
 static double bubble(const OrrPipelineShape *shape) { return (double)(shape->stages - 1) / shape->micro_batches; }
 
 static gint64 peak(const OrrPipelineShape *shape, gint64 stage) {
@@ -37,6 +39,7 @@ const OrrPipelineKind orr_one_f_one_b = {
     .chunks = chunks,
     .refuse = refuse,
     .steps = steps,
+    .period = period,
     .bubble = bubble,
     .peak = peak,
 };

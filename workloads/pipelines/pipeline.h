@@ -59,6 +59,9 @@ typedef struct {
   /* NULL, or why this shape cannot be scheduled (newly allocated). */
   char *(*refuse)(const OrrPipelineShape *shape);
   void (*steps)(const OrrPipelineShape *shape, gint64 stage, GArray *steps /* of OrrPipelineStep */);
+  /* Micro-batches after which the order repeats itself in the middle: of @period more, every stage's steps are the same
+   * but for that many micro-batches more of the repeating part. NULL, or 0: there is no such part. */
+  gint64 (*period)(const OrrPipelineShape *shape);
   /* Closed form on equal stages and free communication, a forward as long as B and as W: idle time of a stage, from the
    * step's begin to the last stage's end, as a share of its busy time. */
   double (*bubble)(const OrrPipelineShape *shape);

@@ -50,6 +50,8 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   while (weights < m) orr_pipeline_put(out, ORR_STEP_BACKWARD_WEIGHT, 0, weights++);
 }
 
+static gint64 period(const OrrPipelineShape *shape G_GNUC_UNUSED) { return 1; }
+
 static double bubble(const OrrPipelineShape *shape) {
   const gint64 p = shape->stages, m = shape->micro_batches;
   return (double)(p - 1 + MAX(p - m, 0)) / (3 * m);
@@ -65,6 +67,7 @@ const OrrPipelineKind orr_zb_h1 = {
     .post_validates = post_validates,
     .refuse = refuse,
     .steps = steps,
+    .period = period,
     .bubble = bubble,
     .peak = peak,
 };

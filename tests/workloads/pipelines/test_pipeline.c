@@ -201,6 +201,45 @@ static void test_refuses(void) {
   }
 }
 
+/* @longer has n periods more than @shorter: the same beginning, a middle that repeats itself, the same end. */
+static void assert_periodic(const GArray *shorter, const GArray *longer, gint64 tags, gint64 n) {
+  const OrrPipelineStep *s = (const OrrPipelineStep *)(void *)shorter->data;
+  const OrrPipelineStep *l = (const OrrPipelineStep *)(void *)longer->data;
+  const guint more = (longer->len - shorter->len) / n;
+  guint same = 0;
+  g_assert_cmpuint(longer->len, ==, shorter->len + n * more);
+  while (same < shorter->len && s[same].kind == l[same].kind && s[same].chunk == l[same].chunk &&
+         s[same].micro_batch == l[same].micro_batch)
+    same++;
+  for (guint i = same; i < shorter->len; i++) { /* the end, n periods of micro-batches on */
+    const OrrPipelineStep *end = &l[i + n * more];
+    g_assert_true(s[i].kind == end->kind && s[i].chunk == end->chunk);
+    g_assert_cmpint(end->micro_batch, ==, s[i].micro_batch + n * tags);
+  }
+  for (guint i = same - more; i + more < same + n * more; i++) { /* the middle */
+    g_assert_true(l[i].kind == l[i + more].kind && l[i].chunk == l[i + more].chunk);
+    g_assert_cmpint(l[i + more].micro_batch, ==, l[i].micro_batch + tags);
+  }
+}
+
+static void test_period(gconstpointer entry) {
+  const OrrPipelineKind *kind = entry;
+  const OrrPipelineShape sizes[] = {{4, 1, 24, 0}, {4, 2, 24, 0}, {3, 4, 36, 0}, {1, 1, 9, 0}, {4, 2, 48, 6}};
+  for (guint i = 0; i < G_N_ELEMENTS(sizes) && kind->period; i++) {
+    OrrPipelineShape shape = sizes[i], longer = shape;
+    g_autofree char *refusal = kind->refuse(&shape);
+    const gint64 period = refusal ? 0 : kind->period(&shape);
+    longer.micro_batches += 5 * period;
+    for (gint64 stage = 0; stage < shape.stages && period > 0; stage++) {
+      g_autoptr(GArray) a = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
+      g_autoptr(GArray) b = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
+      kind->steps(&shape, stage, a);
+      kind->steps(&longer, stage, b);
+      assert_periodic(a, b, period, 5);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   for (guint i = 0; orr_pipeline_registry.entries[i]; i++) {
@@ -208,7 +247,7 @@ int main(int argc, char **argv) {
     const struct {
       const char *what;
       GTestDataFunc test;
-    } tests[] = {{"bubble", test_bubble}, {"peak", test_peak}, {"complete", test_complete}, {"places", test_places}};
+    } tests[] = {{"bubble", test_bubble}, {"peak", test_peak}, {"period", test_period}, {"complete", test_complete}, {"places", test_places}};
     for (guint t = 0; t < G_N_ELEMENTS(tests); t++) {
       g_autofree char *path = g_strdup_printf("/pipeline/%s/%s", entry->name, tests[t].what);
       g_test_add_data_func(path, entry, tests[t].test);

@@ -1,0 +1,230 @@
+/*
+ * steady.c - fast-forward over what repeats itself.
+ *
+ * The machine is deterministic: what follows depends on where each stream stands in its list of ops, on what is under
+ * way and since when, and on nothing else (rates follow from the transfers in flight). Let the ops that end in
+ * (t, t + d] be those that end in (t + d, t + 2 d], stream by stream, each d later from its begin on, with the same
+ * label and with tags (micro-batches) one period of the schedule higher. Then
+ *
+ *   1. each stream stands at t + d where it stood at t, one period of its schedule on;
+ *   2. what is under way at t ends within (t, t + d], so its twin is under way at t + d, has begun d later and, as the
+ *      transfers in flight were the same ones all along, has as many bytes left;
+ *
+ * so the state at t + d is that at t, and a schedule with n more periods in the middle passes through it n more times:
+ * it ends n d later, and whatever is summed over its spans grows by n times the sum over one period. This holds on both
+ * engines, whether links are shared or not. That every lane runs both forwards and backwards in the period excludes the
+ * warm-up, where some stages repeat themselves while others still wait.
+ *
+ * Dates are equal when they differ by less than TOLERANCE of the period: rounding (1e-16 of the date each) and no more.
+ */
+#include "sim/run/steady.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLERANCE 1e-9
+#define MOST_WINDOWS 12
+
+typedef struct {
+  const OrrProgram *program;
+  const OrrSpan *spans;
+  guint n;
+  gint64 shift;
+  guint32 *starts; /* stream s: by_stream[starts[s] .. starts[s + 1]), in order of end */
+  guint32 *by_stream;
+} Replay;
+
+static void sort_by_stream(Replay *r) {
+  const guint n_streams = orr_program_n_streams(r->program);
+  r->starts = g_new0(guint32, n_streams + 2);
+  r->by_stream = g_new(guint32, r->n + 1);
+  for (guint i = 0; i < r->n; i++) r->starts[r->spans[i].stream + 2]++;
+  for (guint s = 2; s < n_streams + 2; s++) r->starts[s] += r->starts[s - 1];
+  for (guint i = 0; i < r->n; i++) r->by_stream[r->starts[r->spans[i].stream + 1]++] = i;
+}
+
+static const OrrSpan *span_of(const Replay *r, guint stream, guint k) {
+  return &r->spans[r->by_stream[r->starts[stream] + k]];
+}
+
+static guint n_of(const Replay *r, guint stream) { return r->starts[stream + 1] - r->starts[stream]; }
+
+/* How many of the stream's spans end by @at_s. */
+static guint count_until(const Replay *r, guint stream, double at_s) {
+  guint low = 0, high = n_of(r, stream);
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+    if (span_of(r, stream, middle)->end_s <= at_s)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static gboolean are_twins(const Replay *r, const OrrSpan *a, const OrrSpan *b, double period_s) {
+  const double tolerance = TOLERANCE * period_s;
+  return a->label == b->label && b->tag - a->tag == r->shift && fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
+         fabs(b->started_s - a->started_s - period_s) <= tolerance && fabs(b->end_s - a->end_s - period_s) <= tolerance;
+}
+
+/* A forward, a backward, or both: what a pass is, by its label. */
+static void note_pass(const Replay *r, const OrrSpan *span, gboolean *forward, gboolean *backward) {
+  const char *name = orr_program_label_name(r->program, span->label);
+  *forward = *forward || g_str_has_prefix(name, "forward");
+  *backward = *backward || g_str_has_prefix(name, "backward");
+}
+
+static gboolean stream_repeats(const Replay *r, guint stream, double from_s, double period_s, gboolean is_compute) {
+  const guint a = count_until(r, stream, from_s), b = count_until(r, stream, from_s + period_s);
+  const guint c = count_until(r, stream, from_s + 2 * period_s);
+  gboolean forward = FALSE, backward = FALSE;
+  if (b - a != c - b) return FALSE;
+  for (guint k = a; k < b; k++) {
+    if (!are_twins(r, span_of(r, stream, k), span_of(r, stream, k + b - a), period_s)) return FALSE;
+    if (is_compute) note_pass(r, span_of(r, stream, k), &forward, &backward);
+  }
+  return !is_compute || (forward && backward);
+}
+
+static gboolean all_repeat(const Replay *r, double from_s, double period_s) {
+  guint32 lane = G_MAXUINT32;
+  for (guint s = 0; s < orr_program_n_streams(r->program); s++) {
+    const gboolean is_compute = orr_program_stream_lane(r->program, s) != lane; /* a lane's first stream */
+    lane = orr_program_stream_lane(r->program, s);
+    if (!stream_repeats(r, s, from_s, period_s, is_compute)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* The middle of the longest time in (from, from + period) in which nothing ends: a cut that rounding does not move. */
+static gboolean find_cut(const Replay *r, double from_s, double period_s, double *ret_cut_s) {
+  guint low = 0, high = r->n;
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+    if (r->spans[middle].end_s < from_s)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  double longest_s = 0;
+  for (guint i = low; i + 1 < r->n && r->spans[i].end_s < from_s + period_s; i++) {
+    const double gap_s = r->spans[i + 1].end_s - r->spans[i].end_s;
+    if (gap_s <= longest_s) continue;
+    longest_s = gap_s;
+    *ret_cut_s = r->spans[i].end_s + gap_s / 2;
+  }
+  return longest_s > 8 * TOLERANCE * period_s;
+}
+
+/* The @n spans of @stream up to @at are twins, as far as labels and tags go, of the @n before them, and forwards as
+ * well as backwards are among them. */
+static gboolean ends_period(const Replay *r, guint stream, guint at, guint n) {
+  gboolean forward = FALSE, backward = FALSE;
+  for (guint k = 0; k < n; k++) {
+    const OrrSpan *x = span_of(r, stream, at - k), *y = span_of(r, stream, at - k - n);
+    if (x->label != y->label || x->tag - y->tag != r->shift) return FALSE;
+    note_pass(r, x, &forward, &backward);
+  }
+  return forward && backward;
+}
+
+/* The last two periods of @stream: spans *@ret_at + 1 to *@ret_at + 2 *@ret_n. */
+static gboolean last_two_periods(const Replay *r, guint stream, guint *ret_at, guint *ret_n) {
+  for (guint at = n_of(r, stream); at-- > 0;) {
+    const OrrSpan *last = span_of(r, stream, at);
+    for (guint n = 1; 2 * n <= at && last->tag >= r->shift; n++) {
+      const OrrSpan *twin = span_of(r, stream, at - n);
+      if (twin->label != last->label || last->tag - twin->tag != r->shift) continue;
+      if (ends_period(r, stream, at, n)) {
+        *ret_at = at - 2 * n;
+        *ret_n = n;
+        return TRUE;
+      }
+      break; /* a micro-batch passes a label once a period */
+    }
+  }
+  return FALSE;
+}
+
+static gboolean find(const Replay *r, OrrSteady *ret_steady) {
+  guint at = 0, n = 0;
+  if (r->n == 0 || !last_two_periods(r, 0, &at, &n)) return FALSE;
+  const double period_s = span_of(r, 0, at + n)->end_s - span_of(r, 0, at)->end_s;
+  for (guint w = 0; w < MOST_WINDOWS && period_s > 0; w++) {
+    const double begin_s = span_of(r, 0, at)->end_s - (w + 1) * period_s;
+    double cut_s = 0;
+    if (begin_s < 0) break;
+    if (!find_cut(r, begin_s, period_s, &cut_s) || !all_repeat(r, cut_s, period_s)) continue;
+    *ret_steady = (OrrSteady){cut_s, period_s};
+    return TRUE;
+  }
+  return FALSE;
+}
+
+gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_a_period, OrrSteady *ret_steady) {
+  Replay r = {program, (const OrrSpan *)(void *)spans->data, spans->len, tags_a_period, NULL, NULL};
+  sort_by_stream(&r);
+  const gboolean is_found = find(&r, ret_steady);
+  g_free(r.starts);
+  g_free(r.by_stream);
+  return is_found;
+}
+
+/* --- Sharing --- */
+
+typedef struct {
+  guint32 link;
+  double at_s, load; /* bytes/s more, or less */
+} Change;
+
+static int compare_changes(const void *a, const void *b) {
+  const Change *x = a, *y = b;
+  if (x->link != y->link) return x->link < y->link ? -1 : 1;
+  if (x->at_s != y->at_s) return x->at_s < y->at_s ? -1 : 1;
+  return (x->load > y->load) - (x->load < y->load); /* who leaves goes first */
+}
+
+/* A transfer holds its links from the end of its delay for bytes / rate; rate: that of its slowest link. */
+static void add_comm(const OrrProgram *program, const OrrSpan *span, GArray *changes) {
+  guint n_phases = 0;
+  const OrrPhase *phases = orr_program_phases(program, span->comm, &n_phases);
+  double at_s = span->started_s;
+  for (guint k = 0; k < n_phases; k++) {
+    at_s += phases[k].latency_s;
+    if (phases[k].path == ORR_NO_PATH || phases[k].bytes == 0) continue;
+    guint n_uses = 0;
+    double slowest = 0;
+    const OrrLinkUse *uses = orr_program_path_kept(program, phases[k].path, &n_uses);
+    for (guint u = 0; u < n_uses; u++)
+      slowest = MAX(slowest, uses[u].weight / orr_program_link_bandwidth(program, uses[u].link));
+    const double seconds = phases[k].bytes * slowest;
+    for (guint u = 0; u < n_uses; u++) {
+      const double load = uses[u].weight / slowest;
+      const Change both[] = {{uses[u].link, at_s, load}, {uses[u].link, (at_s + seconds) * (1 - 1e-13), -load}};
+      g_array_append_vals(changes, both, 2);
+    }
+    at_s += seconds;
+  }
+}
+
+gboolean orr_spans_share_nothing(const OrrProgram *program, const GArray *spans) {
+  g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
+  g_autofree guint8 *seen = g_new0(guint8, orr_program_n_comms(program) + 1);
+  for (guint i = 0; i < spans->len; i++) {
+    const OrrSpan *span = &g_array_index(spans, OrrSpan, i);
+    if (span->comm == G_MAXUINT32 || seen[span->comm]) continue;
+    seen[span->comm] = 1;
+    add_comm(program, span, changes);
+  }
+  qsort(changes->data, changes->len, sizeof(Change), compare_changes);
+  double load = 0;
+  for (guint i = 0; i < changes->len; i++) {
+    const Change *change = &g_array_index(changes, Change, i);
+    if (i == 0 || change->link != change[-1].link) load = 0;
+    load += change->load;
+    if (load > orr_program_link_bandwidth(program, change->link) * (1 + 1e-9)) return FALSE;
+  }
+  return TRUE;
+}
