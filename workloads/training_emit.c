@@ -5,8 +5,8 @@
 
 #include "workloads/training_emit.h"
 
-static const char *const stream_names[] = {"compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",  "dp",
-                                           "tp",      "send-next-2", "send-prev-2", "recv-prev-2", "recv-next-2"};
+static const char *const stream_names[] = {"compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",   "dp",
+                                           "tp",      "send-next-2", "send-prev-2", "recv-prev-2", "recv-next-2", "ep"};
 G_STATIC_ASSERT(G_N_ELEMENTS(stream_names) == ORR_N_STREAMS);
 
 guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream) {
@@ -132,23 +132,28 @@ static void flush(Piece *piece) {
   memset(piece->seconds, 0, sizeof piece->seconds);
 }
 
-static void emit_segments(Piece *piece, const OrrRun *run) {
+/* @next: the segment after this one, which may be emitted with it. */
+static void emit_segment(Piece *piece, const OrrSegment *segment, guint *next) {
   OrrEmitter *e = piece->e;
-  for (guint i = 0; i < run->segments->len; i++) {
-    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i);
-    if (segment->comm < 0 || e->plan->alone[segment->group]) {
-      add_segment(e->job, e->plan, piece->lane->lane, segment, 1, piece->seconds);
-      continue;
-    }
-    for (int kind = 0; kind < ORR_N_TIMES; kind++) piece->seconds[kind] += segment->seconds[kind];
-    flush(piece);
-    if (!segment->beside) {
-      emit_group_comm(e, piece->lane, segment, ORR_STREAM_COMPUTE, piece->tag);
-      continue;
-    }
-    i++; /* the segment beside it is emitted with it */
-    g_autofree char *next = g_strdup_printf("%s/%u", piece->name, piece->n++);
-    emit_beside(e, piece->lane, segment, next, piece->tag);
+  if (segment->comm < 0 || e->plan->alone[segment->group]) {
+    add_segment(e->job, e->plan, piece->lane->lane, segment, 1, piece->seconds);
+    return;
+  }
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) piece->seconds[kind] += segment->seconds[kind];
+  flush(piece);
+  if (!segment->beside) {
+    emit_group_comm(e, piece->lane, segment, ORR_STREAM_COMPUTE, piece->tag);
+    return;
+  }
+  (*next)++;
+  g_autofree char *name = g_strdup_printf("%s/%u", piece->name, piece->n++);
+  emit_beside(e, piece->lane, segment, name, piece->tag);
+}
+
+static void emit_segments(Piece *piece, const OrrRun *run) {
+  for (guint i = 0; i < run->segments->len;) {
+    const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i++);
+    emit_segment(piece, segment, &i);
   }
 }
 
@@ -169,6 +174,72 @@ void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const
       emit_segments(&piece, runs[i].run);
       flush(&piece);
     }
+}
+
+/* --- by turns --------------------------------------------------------------------------------------------------- */
+
+/* Where a pass stands: at a segment of the k-th time of one of its runs. */
+typedef struct {
+  const OrrPassRuns *pass;
+  guint run, segment;
+  gint64 k;
+  guint32 arrives; /* event that its next segment waits for; G_MAXUINT32: none */
+} Turn;
+
+static const OrrSegment *next_segment(Turn *turn) {
+  while (turn->run < turn->pass->n) {
+    const OrrRuns *runs = &turn->pass->runs[turn->run];
+    if (turn->segment < runs->run->segments->len)
+      return &g_array_index(runs->run->segments, OrrSegment, turn->segment++);
+    turn->segment = 0;
+    if (++turn->k < runs->count) continue;
+    turn->k = 0;
+    turn->run++;
+  }
+  return NULL;
+}
+
+/* An all-to-all on the stream of its own; the event is recorded at its end. */
+static guint32 emit_sent(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, gint32 tag) {
+  const guint32 ep = orr_emit_stream(e, lane, ORR_STREAM_EP);
+  const guint32 ready = orr_program_event(e->program), arrived = orr_program_event(e->program);
+  orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), ready);
+  orr_program_wait(e->program, ep, ready);
+  emit_group_comm(e, lane, segment, ORR_STREAM_EP, tag);
+  orr_program_record(e->program, ep, arrived);
+  return arrived;
+}
+
+/* Up to and with the pass's next all-to-all between experts; FALSE at its end. */
+static gboolean take_turn(OrrEmitter *e, const OrrLaneAt *lane, Turn *turn) {
+  if (turn->arrives != G_MAXUINT32)
+    orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), turn->arrives);
+  turn->arrives = G_MAXUINT32;
+  g_autofree char *name = g_strdup_printf("%s.%u/%u", turn->pass->name, turn->run, turn->segment);
+  Piece piece = {e, lane, name, turn->pass->tag, 0, {0}};
+  for (const OrrSegment *segment; (segment = next_segment(turn));) {
+    const gboolean between_experts = segment->comm >= 0 && segment->group == ORR_GROUP_EP;
+    if (!between_experts) {
+      emit_segment(&piece, segment, &turn->segment);
+      continue;
+    }
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) piece.seconds[kind] += segment->seconds[kind];
+    flush(&piece);
+    turn->arrives = emit_sent(e, lane, segment, piece.tag);
+    return TRUE;
+  }
+  flush(&piece);
+  return FALSE;
+}
+
+void orr_emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns passes[2]) {
+  Turn turns[2] = {{.pass = &passes[0], .arrives = G_MAXUINT32}, {.pass = &passes[1], .arrives = G_MAXUINT32}};
+  const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = passes[0].extra_pp_s + passes[1].extra_pp_s};
+  if (seconds[ORR_TIME_PP_COMM] > 0) orr_emit_work(e, lane, "gather", seconds, passes[0].tag);
+  gboolean goes_on[2] = {TRUE, TRUE};
+  while (goes_on[0] || goes_on[1])
+    for (int i = 0; i < 2; i++)
+      if (goes_on[i]) goes_on[i] = take_turn(e, lane, &turns[i]);
 }
 
 /* --- hand-overs ------------------------------------------------------------------------------------------------- */

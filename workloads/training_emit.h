@@ -29,6 +29,7 @@ typedef enum {
   ORR_STREAM_SEND_PREV_2,
   ORR_STREAM_RECV_PREV_2,
   ORR_STREAM_RECV_NEXT_2,
+  ORR_STREAM_EP, /* all-to-alls beside another micro-batch's compute */
   ORR_N_STREAMS
 } OrrTrainingStream;
 
@@ -73,6 +74,18 @@ typedef struct {
 /* In order, as one piece of work where that is exact. @extra_pp_s: what a receiver adds first. */
 void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
                    double extra_pp_s, gint32 tag);
+
+/* One of two micro-batches' passes that run side by side. */
+typedef struct {
+  const char *name;
+  const OrrRuns *runs;
+  guint n;
+  double extra_pp_s;
+  gint32 tag;
+} OrrPassRuns;
+
+/* Two passes by turns: while one's all-to-all between experts is under way, the other computes (DualPipe). */
+void orr_emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns passes[2]);
 
 /* A boundary tensor between block @boundary of a chain and the next one, received or sent by @lane. */
 typedef struct {

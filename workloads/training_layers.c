@@ -152,8 +152,9 @@ static gboolean stays_inside(const OrrJob *job, gint64 stage, OrrComb comb) {
 }
 
 static void find_alone(OrrTrainingPlan *plan, const OrrJob *job) {
+  plan->by_turns = job->schedule->blocks == ORR_BLOCKS_BIDIRECTIONAL && job->ep > 1;
   for (int group = 0; group < ORR_N_GROUPS; group++) {
-    plan->alone[group] = orr_group_span(job, group) == 1 || plan->fold.uniform;
+    plan->alone[group] = (orr_group_span(job, group) == 1 || plan->fold.uniform) && !plan->by_turns;
     if (group == ORR_GROUP_TP) continue; /* told by what it meets */
     for (gint64 stage = 0; stage < job->pp && plan->alone[group]; stage++)
       plan->alone[group] = stays_inside(job, stage, orr_group_comb(job, group));

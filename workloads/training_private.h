@@ -258,7 +258,8 @@ typedef struct {
   GArray **group_wires;         /* by lane: of OrrGroupWire */
   gboolean alone[ORR_N_GROUPS]; /* nothing else ever uses the links of that group's collectives while they do */
   gboolean all_alone;
-  double gather_s; /* scatter-gather: the receiver's all-gather over NVLink */
+  gboolean by_turns; /* all-to-alls between experts run beside another micro-batch's compute */
+  double gather_s;   /* scatter-gather: the receiver's all-gather over NVLink */
 } OrrTrainingPlan;
 
 gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,

@@ -122,12 +122,35 @@ static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, O
   if (meets) send(e, lane, pass, backward);
 }
 
+static double gather_s(const OrrEmitter *e, const Pass *pass, gboolean backward) {
+  const OrrHandover in = handover_of(pass, backward, TRUE);
+  return is_there(e, &in) ? e->plan->gather_s : 0;
+}
+
+/* Where experts' tokens travel, the one computes while the other's are under way. */
+static void emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward, const Pass *backward) {
+  g_autoptr(GArray) down = runs_of(e, forward, ORR_RUN_FORWARD, 0, forward->units->len);
+  g_autoptr(GArray) up = runs_of(e, backward, ORR_RUN_BACKWARD, 0, backward->units->len);
+  g_autofree char *front = name_of(e, forward, ORR_RUN_FORWARD, 0, forward->units->len);
+  g_autofree char *back = name_of(e, backward, ORR_RUN_BACKWARD, 0, backward->units->len);
+  const OrrPassRuns passes[2] = {
+      {front, (const OrrRuns *)(gpointer)down->data, down->len, gather_s(e, forward, FALSE), forward->micro_batch},
+      {back, (const OrrRuns *)(gpointer)up->data, up->len, gather_s(e, backward, TRUE), backward->micro_batch},
+  };
+  orr_emit_by_turns(e, lane, passes);
+}
+
 static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward, const Pass *backward,
                       Reducing *reducing) {
   receive(e, lane, forward, FALSE);
   receive(e, lane, backward, TRUE);
-  emit_pass(e, lane, forward, ORR_RUN_FORWARD, reducing);
-  emit_pass(e, lane, backward, ORR_RUN_BACKWARD, reducing);
+  if (e->plan->by_turns) {
+    reducing->left[backward->chunk]--;
+    emit_by_turns(e, lane, forward, backward);
+  } else {
+    emit_pass(e, lane, forward, ORR_RUN_FORWARD, reducing);
+    emit_pass(e, lane, backward, ORR_RUN_BACKWARD, reducing);
+  }
   send(e, lane, forward, FALSE);
   send(e, lane, backward, TRUE);
 }

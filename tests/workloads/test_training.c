@@ -333,6 +333,20 @@ static void test_expert_gradients(void) {
   g_assert_cmpfloat(single.times[ORR_TIME_EP_COMM], >, copies.times[ORR_TIME_EP_COMM]); /* over the network */
 }
 
+/* DualPipe hides all-to-alls behind the other micro-batch: less of them is exposed than under 1F1B, whose every one is,
+ * and no more than compute can hide is gained. */
+static void test_all_to_all_by_turns(void) {
+  const char *const sets = "model.moe={experts: 16, topk: 4};model.layers=16;workload.batch.global=64;"
+                           "workload.parallel={tp: 1, pp: 4, dp: 16, ep: 16};workload.pipeline=";
+  g_autofree char *turns = g_strconcat(sets, "dualpipe;workload.batch.global=256", NULL);
+  g_autofree char *one = g_strconcat(sets, "1f1b;workload.batch.global=256", NULL);
+  const Answer a = simulate(turns), b = simulate(one);
+  g_test_message("exposed all-to-all: dualpipe %g of %g s, 1f1b %g of %g s", a.times[ORR_TIME_EP_COMM],
+                 a.result.iteration_time_s, b.times[ORR_TIME_EP_COMM], b.result.iteration_time_s);
+  g_assert_cmpfloat(a.times[ORR_TIME_EP_COMM], <, 0.8 * b.times[ORR_TIME_EP_COMM]);
+  g_assert_cmpfloat(a.result.iteration_time_s, <, b.result.iteration_time_s);
+}
+
 static void test_tables(void) {
   g_autofree char *scenario = orr_fields_lint(&orr_scenario_table);
   g_assert_cmpstr(scenario, ==, NULL);
@@ -360,6 +374,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/recompute-methods", test_recompute_methods);
   g_test_add_func("/training/refusals", test_refusals);
   g_test_add_func("/training/expert-gradients", test_expert_gradients);
+  g_test_add_func("/training/all-to-all-by-turns", test_all_to_all_by_turns);
   g_test_add_func("/training/tables", test_tables);
   return g_test_run();
 }
