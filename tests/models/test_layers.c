@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/transformer.h"
+#include "models/transformer_absorbed.h"
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
 
@@ -404,6 +405,34 @@ static void test_mtp(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
+/* --- latent attention, absorbed --- */
+
+/* DeepSeek-V3 on 4 ranks (32 heads), 8 sequences of 1,000 tokens. The cache's 576 elements a token are read once by
+ * each rank: 8 1000 576 2 bytes, and queries and results 8 32 (576 + 512) 2, and 4 a row of log-sum-exp. FLOPs 2 8 32
+ * 1000 (576 + 512). The products of up-projections are those of the plain form for one token: Rk a (n + v) either way.
+ */
+static void test_absorbed(void) {
+  OrrModel model = zoo("deepseek-v3");
+  OrrAbsorbedStep step = {.tp = 4, .sequences = 8, .context = 1000, ORR_BF16, ORR_BF16, ORR_BF16};
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_absorbed_attention(&model, &step, operators);
+  g_autoptr(GString) names = g_string_new(NULL);
+  double products = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    g_string_append_printf(names, "%s%s", i ? " " : "", op->name);
+    if (op->kind == ORR_OPERATOR_GEMM) products += op->flops;
+    if (op->kind != ORR_OPERATOR_ATTENTION) continue;
+    g_assert_cmpfloat(op->flops, ==, 2.0 * 8 * 32 * 1000 * (576 + 512));
+    g_assert_cmpfloat(op->bytes, ==, 2 * (8.0 * 1000 * 576 + 8 * 32 * (576.0 + 512)) + 4 * 8 * 32);
+  }
+  g_assert_cmpstr(names->str, ==,
+                  "rms-norm q-down kv-down latent-norm q-up rope q-absorb attention v-absorb projection tp-all-reduce");
+  double down = 7168.0 * (1536 + 576), split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
+  g_assert_cmpfloat(products, ==, 2 * 8 * (down + split / 4));
+  orr_fields_clear(&orr_model_table, &model);
+}
+
 /* --- what cannot be split --- */
 
 static void assert_refused(const char *name, const OrrShard *shard, const char *part) {
@@ -468,6 +497,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/layers/context-shares-work", test_context_shares_work);
   g_test_add_func("/layers/context-collectives", test_context_collectives);
   g_test_add_func("/layers/mtp", test_mtp);
+  g_test_add_func("/layers/absorbed", test_absorbed);
   g_test_add_func("/layers/refused", test_refused);
   return g_test_run();
 }
