@@ -206,6 +206,9 @@ double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes)
  * counted without the causal half, as Megatron did). Multi-token prediction is counted in. */
 double orr_model_flops(const OrrModel *model, double batch, double sequence);
 
+/* One third of what is not attention's core: the products by weight, which frozen weights do without. */
+double orr_model_matrix_flops(const OrrModel *model, double batch, double sequence);
+
 /* Of a forward pass: a layer's, and its attention core's alone. */
 double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, double sequence);
 double orr_model_core_flops(const OrrModel *model, guint kind, double batch, double sequence);

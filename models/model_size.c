@@ -357,6 +357,13 @@ double orr_model_flops(const OrrModel *model, double batch, double sequence) {
               encoder_end_flops(model, batch) + mtp_flops(model, batch, sequence));
 }
 
+double orr_model_matrix_flops(const OrrModel *model, double batch, double sequence) {
+  guint last = orr_model_layer_kind(model, model->layers - 1);
+  double cores = all_core_flops(model, batch, sequence) +
+                 model->mtp_layers * core_flops(model, last, 1, batch, sequence);
+  return orr_model_flops(model, batch, sequence) / 3 - cores;
+}
+
 double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence, OrrRecompute recompute) {
   double flops = orr_model_flops(model, batch, sequence);
   if (recompute == ORR_RECOMPUTE_SELECTIVE) flops += all_core_flops(model, batch, sequence);

@@ -28,6 +28,10 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
   work->model_flops = orr_model_flops(model, batch, sequence);
   work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
+  if (job->shard.lora.rank > 0) { /* no products by weight */
+    work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
+    work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
+  }
   work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }
 

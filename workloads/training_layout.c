@@ -210,6 +210,8 @@ gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const Orr
     return FALSE;
   gint64 layer = 0;
   put_unit(layout, 0, (OrrPart){.unit = ORR_UNIT_EMBEDDING});
+  for (gint64 i = 0; i < model->encoder.layers; i++) /* all on the first stage, as Megatron places an encoder */
+    put_unit(layout, 0, (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model), modules_of(params, modules, i)});
   for (gint64 b = 0; b < n_blocks; b++)
     for (gint64 i = 0; i < layers[b]; i++, layer++)
       put_unit(layout, b,

@@ -128,6 +128,9 @@ static void test_lora(void) {
   g_assert_cmpfloat(orr_transformer_embedding_weights(&llama_8b, &shard).dense, ==, 0);
   /* FLOPs: forward and backward by data of all, 4 a token and frozen parameter; 6 of an adapter's; attention 3.5. */
   OrrShard full = shard_of(ORR_PRECISION_BF16);
+  /* What the model's FLOPs lose to it, less the embedding's look-up and the output layer: the layers' share. */
+  double layers = orr_model_matrix_flops(&llama_8b, 1, 8192) - 2 * 8192.0 * 4096 * 128256;
+  g_assert_cmpfloat_with_epsilon(layers, 32 * 2 * 8192.0 * (218112000 - 2 * 4096), 1e-9 * layers);
   double saved = 2 * 8192.0 * (218112000 - 2 * 4096) - 6 * 8192.0 * 294912;
   g_assert_cmpfloat_with_epsilon(sum_of(&full).flops - sum_of(&shard).flops, saved, 1e-9 * saved);
 }

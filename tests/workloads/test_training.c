@@ -356,6 +356,28 @@ static void test_tables(void) {
   }
 }
 
+/* A tower of 8 layers as wide as the decoder's 16, on 1,024 tokens a sequence for 2,048: a quarter of the matrices' work
+ * more at least, all of it on the first of 4 stages, which the others wait for; folded is full with it too. */
+static void test_encoder(void) {
+  const char *tower = "model.encoder={layers: 8, hidden: 4096, heads: 32, patch: 16, image: 512}";
+  g_autofree char *full = g_strconcat(tower, ";fidelity=full", NULL);
+  const Answer plain = simulate(""), with = simulate(tower), all = simulate(full);
+  g_assert_cmpfloat(with.result.iteration_time_s, >, 1.5 * plain.result.iteration_time_s);
+  g_assert_cmpfloat(with.result.model_tflops_per_gpu, <, plain.result.model_tflops_per_gpu);
+  assert_close(with.result.iteration_time_s, all.result.iteration_time_s, 1e-9);
+}
+
+/* Frozen weights have no products by weight, a third of the matrices' FLOPs: a step is between two thirds and all of the
+ * full one's, at no higher rate, and holds no gradients or optimizer worth naming. */
+static void test_lora(void) {
+  const char *lora = "workload.lora={rank: 16}";
+  const Answer full = simulate(""), frozen = simulate(lora);
+  g_assert_cmpfloat(frozen.result.iteration_time_s, <, 0.85 * full.result.iteration_time_s);
+  g_assert_cmpfloat(frozen.result.iteration_time_s, >, 0.6 * full.result.iteration_time_s);
+  g_assert_cmpfloat(frozen.result.mfu, <, 1.1 * full.result.mfu);
+  g_assert_cmpfloat(frozen.result.memory_peak_bytes, <, 0.7 * full.result.memory_peak_bytes);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training/same-twice", test_same_twice);
@@ -375,6 +397,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/refusals", test_refusals);
   g_test_add_func("/training/expert-gradients", test_expert_gradients);
   g_test_add_func("/training/all-to-all-by-turns", test_all_to_all_by_turns);
+  g_test_add_func("/training/encoder", test_encoder);
+  g_test_add_func("/training/lora", test_lora);
   g_test_add_func("/training/tables", test_tables);
   return g_test_run();
 }
