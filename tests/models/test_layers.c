@@ -1,80 +1,13 @@
-/* test_layers.c - layouts and kinds of layers: what their operators add up to, in which order, over which groups. */
+/* test_layers.c - kinds of layers: what their operators add up to, in which order, over which groups. */
 #include <math.h>
 #include <string.h>
 
 #include "models/transformer.h"
 #include "models/transformer_absorbed.h"
 #include "sim/base/library.h"
-#include "sim/base/yaml.h"
 
 static void assert_near(double value, double expected) {
   g_assert_cmpfloat_with_epsilon(value, expected, 1e-9 * fabs(expected));
-}
-
-static OrrModel read_model(const char *text, const char *complaint) {
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "m.yaml", diags);
-  OrrModel model;
-  g_assert_nonnull(node);
-  orr_fields_read(&orr_model_table, node, NULL, diags, &model);
-  orr_model_settle(&model, node->place, diags);
-  g_autofree char *findings = orr_diags_text(diags);
-  g_test_message("%s", findings);
-  if (complaint)
-    g_assert_nonnull(strstr(findings, complaint));
-  else
-    g_assert_cmpstr(findings, ==, "");
-  return model;
-}
-
-static void assert_complaint(const char *layout, const char *complaint) {
-  g_autofree char *text =
-      g_strdup_printf("{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
-  OrrModel model = read_model(text, complaint);
-  orr_fields_clear(&orr_model_table, &model);
-}
-
-/* --- layout --- */
-
-static void test_layout(void) {
-  OrrModel model = read_model("{layers: 8, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
-                              "moe: {experts: 4}, layout: [2 window+dense, attention + moe, dense]}",
-                              NULL);
-  static const guint kinds[] = {0, 0, 1, 2, 0, 0, 1, 2};
-  g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 3);
-  for (gint64 i = 0; i < 8; i++) g_assert_cmpuint(orr_model_layer_kind(&model, i), ==, kinds[i]);
-  g_autofree char *one = orr_model_kind_name(&model, 1), *two = orr_model_kind_name(&model, 2);
-  g_assert_cmpstr(one, ==, "attention+moe");
-  g_assert_cmpstr(two, ==, "dense");
-  g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 4);
-  g_assert_cmpint(orr_model_kind_layers(&model, 2), ==, 2);
-  g_assert_cmpint(orr_model_encoder_kind(&model), ==, -1);
-  orr_fields_clear(&orr_model_table, &model);
-}
-
-/* A list that is cut by the last layer; kinds that no layer has are none. */
-static void test_layout_is_cut(void) {
-  OrrModel model = read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
-                              "layout: [5 window+dense, attention+dense]}",
-                              NULL);
-  g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 1);
-  g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 2);
-  orr_fields_clear(&orr_model_table, &model);
-}
-
-static void test_layout_complaints(void) {
-  assert_complaint("[atention]", "unknown 'atention', did you mean 'attention'?");
-  assert_complaint("[attention+moe]", "the model has no 'moe' with 'experts'");
-  assert_complaint("[window]", "the model has no 'window' with 'size'");
-  assert_complaint("[mamba]", "the model has no 'mamba' with 'heads'");
-  assert_complaint("[linear]", "the model has no 'linear-attention' with 'key-heads'");
-  assert_complaint("[dense+attention]", "'attention' cannot stand there");
-  assert_complaint("[0 dense]", "a round of the layout is 1 to 512 layers");
-  assert_complaint("[600 dense]", "a round of the layout is 1 to 512 layers");
-  assert_complaint("[\"\"]", "it names no part");
-  OrrModel model = read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, moe: {experts: 4, topk: 5}}",
-                              "'moe.topk' is 5, but there are 4 experts");
-  orr_fields_clear(&orr_model_table, &model);
 }
 
 /* --- sums of operators --- */
@@ -482,9 +415,6 @@ static void test_refused(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
-  g_test_add_func("/layers/layout", test_layout);
-  g_test_add_func("/layers/layout-is-cut", test_layout_is_cut);
-  g_test_add_func("/layers/layout-complaints", test_layout_complaints);
   g_test_add_func("/layers/weights-are-the-models", test_weights_are_the_models);
   g_test_add_func("/layers/flops-are-the-models", test_flops_are_the_models);
   g_test_add_func("/layers/flops-of-attention", test_flops_of_attention);
