@@ -243,7 +243,8 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
                                      .input = &params->input,
                                      .output = &params->output,
                                      .seed = (guint64)work->world->seed,
-                                     .folder = work->world->folder};
+                                     .folder = work->world->folder,
+                                     .longest = work->longest};
   if (!(fleet->fleet.cost = orr_serving_cost_new(&cost, error))) return FALSE;
   if (!check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;

@@ -37,8 +37,9 @@ char *orr_arrival_find(const char *path, const char *folder, GError **error) {
   return NULL;
 }
 
-OrrTrace *orr_trace_new(void) {
+OrrTrace *orr_trace_new(const OrrArrivalContext *context) {
   OrrTrace *trace = g_new0(OrrTrace, 1);
+  trace->longest = context->longest;
   trace->requests = g_array_new(FALSE, TRUE, sizeof(OrrRequest));
   trace->spans = g_ptr_array_new_with_free_func(g_free);
   return trace;
@@ -77,6 +78,13 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
     return;
   }
   if (!is_length(prompt, "a prompt", 1, place, diags) | !is_length(output, "an output", 1, place, diags)) return;
+  if (trace->longest > 0 && prompt + output > (double)trace->longest) {
+    orr_diags_error(diags, place,
+                    "a request of %g + %g tokens is longer than the context or the key-value cache (%" G_GINT64_FORMAT
+                    ")",
+                    prompt, output, trace->longest);
+    return;
+  }
   const OrrRequest request = {.arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output};
   g_array_append_val(trace->requests, request);
 }

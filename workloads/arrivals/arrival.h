@@ -27,6 +27,7 @@ typedef struct {
   const OrrLengths *input, *output;
   guint64 seed;
   const char *folder; /* of the shipped library, where traces may lie; NULL */
+  gint64 longest;     /* tokens of a request, prompt and output; 0: no limit */
 } OrrArrivalContext;
 
 typedef struct {
@@ -63,9 +64,10 @@ typedef struct {
   GArray *requests; /* OrrRequest, in order of time */
   GPtrArray *spans; /* of guint64 *, owned; NULL */
   guint at;
+  gint64 longest; /* as the context's */
 } OrrTrace;
 
-OrrTrace *orr_trace_new(void);
+OrrTrace *orr_trace_new(const OrrArrivalContext *context);
 void orr_trace_free(gpointer trace);
 gboolean orr_trace_next(gpointer trace, OrrRequest *ret_request);
 /* Appends a row of a trace: checks that time does not go back and that lengths are sane; findings at @place. @time_s is

@@ -42,7 +42,7 @@ OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext
   int at[MOST_COLUMNS];
   double zero_s = 0;
   if (!csv) return NULL;
-  OrrTrace *trace = orr_trace_new();
+  OrrTrace *trace = orr_trace_new(context);
   if (find_columns(csv, columns, at, diags))
     for (guint i = 0; i < csv->lines->len; i++) {
       const OrrCsvLine *line = csv->lines->pdata[i];

@@ -72,7 +72,7 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(guint64));
-  OrrTrace *trace = orr_trace_new();
+  OrrTrace *trace = orr_trace_new(context);
   OrrJson json = orr_json_begin(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), path, diags);
   while (orr_json_peek(&json) && (context->requests == 0 || trace->requests->len < context->requests)) {
     const OrrPlace place = orr_json_place(&json);

@@ -176,7 +176,7 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
   g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  Reader reader = {params, orr_trace_new(), orr_random_stream(context->seed, "arrivals"), 0, diags};
+  Reader reader = {params, orr_trace_new(context), orr_random_stream(context->seed, "arrivals"), 0, diags};
   OrrJson json = orr_json_begin(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), path, diags);
   if (orr_json_peek(&json) == '{')
     read_detailed(&reader, &json);

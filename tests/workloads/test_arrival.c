@@ -1,0 +1,121 @@
+/*
+ * test_arrival.c - loads: their rates, what traces hold, and what is wrong with one, with its line.
+ */
+#include <glib/gstdio.h>
+
+#include "tests/workloads/serving_fixture.h"
+
+/* Over many requests each open loop keeps its oracle's rate. */
+static void test_rates(void) {
+  static const char *const loads[] = {"{kind: constant, rate: 7}",
+                                      "{kind: poisson, rate: 7}",
+                                      "{kind: gamma, rate: 7, burstiness: 0.3}",
+                                      "{kind: gamma, rate: 7, burstiness: 4}",
+                                      "{kind: diurnal, rate: 7, swing: 0.9, period: 100 s}",
+                                      "{kind: ramp, from: 1, to: 7, duration: 10 s}"};
+  for (guint k = 0; k < G_N_ELEMENTS(loads); k++) {
+    g_autofree char *sets = g_strdup_printf("workload.load=%s", loads[k]);
+    g_autofree char *findings = NULL;
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrScenario) scenario = serving_scenario(library, sets, &findings);
+    const OrrServing *params = scenario->workload.params;
+    const OrrArrival *load = (const OrrArrival *)params->load.entry;
+    const OrrArrivalContext context = {
+        .requests = 40000, .input = &params->input, .output = &params->output, .seed = 3};
+    gpointer state = load->open(params->load.params, &context, NULL);
+    OrrRequest request = {0};
+    double last_s = 0;
+    guint n = 0;
+    for (; load->next(state, &request); n++) {
+      g_assert_cmpfloat(request.arrival_s, >=, last_s);
+      last_s = request.arrival_s;
+    }
+    load->close(state);
+    g_assert_cmpuint(n, ==, 40000);
+    g_assert_cmpfloat_with_epsilon(n / last_s / load->oracle(params->load.params), 1, 0.04);
+  }
+}
+
+static void with_file(const char *name, const char *text, const char *load, const char *wanted) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, name, NULL);
+  g_autofree char *sets = g_strdup_printf("workload.load={%s, file: %s};workload.requests=0", load, path);
+  g_assert_true(g_file_set_contents(path, text, -1, NULL));
+  if (wanted) {
+    serving_refused(sets, wanted);
+  } else {
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    g_assert_cmpint(outcome->result.serving.completed, ==, 2);
+    g_assert_cmpint(serving_request(outcome, 1)->input_tokens, ==, 700);
+    g_assert_cmpint(serving_request(outcome, 1)->output_tokens, ==, 20);
+    g_assert_cmpfloat_with_epsilon(serving_request(outcome, 1)->arrival_s, 1.5, 1e-6);
+  }
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+static void test_formats(void) {
+  with_file("a.csv",
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.5000000,300,10\n"
+            "2023-11-16 18:15:48.0000000,700,20\n",
+            "kind: azure", NULL);
+  with_file("b.jsonl",
+            "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 10, \"hash_ids\": [1, 2]}\n"
+            "{\"timestamp\": 1500, \"input_length\": 700, \"output_length\": 20, \"hash_ids\": [1, 3]}\n",
+            "kind: mooncake", NULL);
+  with_file("c.csv", "# a comment\narrival_s,input_tokens,output_tokens,more\n0,300,10,x\n1.5,700,20,y\n", "kind: csv",
+            NULL);
+  with_file("d.json",
+            "[{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0},\n {\"prompt_len\": 700, "
+            "\"output_len\": 20, \"timestamp\": 1.5}]",
+            "kind: sharegpt", NULL);
+}
+
+static void test_bad_traces(void) {
+  static const char azure[] = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+  g_autofree char *back = g_strconcat(azure, "2023-11-16 18:15:46.5,3,1\n2023-11-16 18:15:46.4,3,1\n", NULL);
+  with_file("t.csv", back, "kind: azure", "t.csv:3:1: error: time goes back");
+  g_autofree char *negative = g_strconcat(azure, "2023-11-16 18:15:46.5,-3,1\n", NULL);
+  with_file("t.csv", negative, "kind: azure", "t.csv:2:1: error: a prompt of -3 tokens");
+  g_autofree char *absurd = g_strconcat(azure, "2023-11-16 18:15:46.5,3e12,1\n", NULL);
+  with_file("t.csv", absurd, "kind: azure", "want a whole number from 1 to 100000000");
+  with_file("t.csv", azure, "kind: azure", "the trace has no request");
+  with_file("t.csv", "TIMESTAMP,ContextToken,GeneratedTokens\nx,1,1\n", "kind: azure",
+            "t.csv:1:1: error: there is no column ContextTokens; is it 'ContextToken'?");
+  with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,zero,1\n", "kind: csv", "t.csv:2");
+  with_file("t.csv", "arrival_s,input_tokens,output_tokens\n0,200000,1\n", "kind: csv",
+            "t.csv:2:1: error: a request of 200000 + 1 tokens is longer than the context");
+  with_file("t.jsonl", "{\"timestamp\": 0, \"input_length\": 3}\n", "kind: mooncake",
+            "t.jsonl:1:1: error: a request needs timestamp, input_length and output_length");
+  with_file("t.jsonl", "{\"timestamp\": 0, \"input_length\" 3}\n", "kind: mooncake", "':' was expected");
+  with_file("t.json", "{\"a\": 1}", "kind: sharegpt", "input_lens and output_lens");
+  serving_refused("workload.load={kind: csv, file: nowhere.csv}", "there is no trace nowhere.csv");
+}
+
+/* Two requests that begin with the same 512 tokens: the second finds them in the cache. */
+static void test_shared_spans(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "m.jsonl", NULL);
+  g_assert_true(
+      g_file_set_contents(path,
+                          "{\"timestamp\": 0, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 2]}\n"
+                          "{\"timestamp\": 9000, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 3]}\n",
+                          -1, NULL));
+  g_autofree char *sets = g_strdup_printf(
+      "workload.load={kind: mooncake, file: %s};workload.requests=0;workload.engine.prefix-caching=block-hash", path);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  g_assert_cmpint(serving_request(outcome, 0)->cached_tokens, ==, 0);
+  g_assert_cmpint(serving_request(outcome, 1)->cached_tokens, ==, 512);
+  g_assert_cmpfloat(serving_request(outcome, 1)->ttft_s, <, serving_request(outcome, 0)->ttft_s);
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/workloads/arrival/rates", test_rates);
+  g_test_add_func("/workloads/arrival/formats", test_formats);
+  g_test_add_func("/workloads/arrival/bad-traces", test_bad_traces);
+  g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
+  return g_test_run();
+}
