@@ -17,6 +17,11 @@
  *
  * Batched products (unfused attention) were not measured: their distance from the roofline is taken from the unbatched
  * product of the same FLOPs and output, (batch m, n, k), and the roofline counts the true bytes: how = modelled.
+ *
+ * Tensor cores load 16 bytes at a time: batched products with a row (n or k elements) that is no multiple of them run on
+ * the CUDA cores, at the fp32 rate, in the libraries of 2021-22 (NVIDIA, Matrix Multiplication Background User's Guide,
+ * "Tensor Core Requirements"; Anthony et al. 2024, arXiv 2401.14489, section VI-B: heads of 108 or 150 elements). Later
+ * libraries pad in shared memory; fused attention is not concerned.
  */
 #include <math.h>
 
@@ -133,9 +138,22 @@ static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGri
   return transposed;
 }
 
+static gboolean misses_tensor_cores(const OrrOperator *op) {
+  const gint64 elements = (gint64)(16 / orr_dtype_bytes((OrrDtype)op->dtype));
+  return op->kernels == ORR_KERNELS_EAGER && op->batch > 1 && (op->n % elements != 0 || op->k % elements != 0);
+}
+
+static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) {
+  const double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
+  const double compute_s = 2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
+  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes((OrrDtype)op->dtype, batch, m, n, k)),
+                   ORR_HOW_MODELLED};
+}
+
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
   if (batch <= 0 || m <= 0 || n <= 0 || k <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
+  if (misses_tensor_cores(op) && model->device->fp32_flops > 0) return cuda_core_gemm(model, op);
   gboolean borrowed;
   const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
   double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, batch, m, n, k);
