@@ -134,7 +134,11 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
   return orr_cost_scaled(model, ask_table(model, op));
 }
 
-double orr_cost_host_launch_s(const OrrCostModel *model) { return model->constants->host_launch_s; }
+double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels) {
+  const OrrProfileConstants *constants = model->constants;
+  if (kernels == ORR_KERNELS_MODERN) return constants->host_launch_s;
+  return constants->eager_operators * constants->eager_operator_s;
+}
 
 double orr_cost_overlap_slowdown(const OrrCostModel *model) { return model->constants->overlap_slowdown; }
 

@@ -128,9 +128,9 @@ double orr_cost_overlap_slowdown(const OrrCostModel *model);
 /* How many times longer a collective takes while compute runs beside it, likewise. */
 double orr_cost_overlap_collective_slowdown(const OrrCostModel *model);
 
-/* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds; 0: not known.
- */
-double orr_cost_host_launch_s(const OrrCostModel *model);
+/* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds. Eager software
+ * dispatches several operators (views, random-number states, autograd's nodes) for each kernel. */
+double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels);
 
 G_END_DECLS
 

@@ -15,6 +15,7 @@ G_BEGIN_DECLS
 typedef struct {
   double kernel_overhead_s;
   double host_launch_s;
+  double eager_operator_s, eager_operators; /* of kernels: eager */
   double gemm_efficiency;
   double gemm_wave_share;
   double memory_efficiency;

@@ -337,7 +337,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
   }
   add_ends(cost, padded, shape->sequences, &time, &kernels);
   if (cost->params.is_eager && padded > cost->params.graph_largest) {
-    const double launches_s = kernels * orr_cost_host_launch_s(cost->params.world->cost);
+    const double launches_s = kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }

@@ -3,7 +3,6 @@
 #include "workloads/training_private.h"
 
 static const char *const optimizer_words[] = {"adam", NULL};
-static const char *const sharding_words[] = {"none", "distributed-optimizer", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
 
@@ -140,9 +139,12 @@ static const OrrFieldTable expert_table =
 
 static const OrrField optimizer_fields[] = {
     WORD(OrrOptimizer, "kind", kind, optimizer_words, "The optimizer: Adam with fp32 master weights.", "adam"),
-    WORD(OrrOptimizer, "sharding", sharding, sharding_words,
-         "What of the optimizer is sharded over replicas: nothing, or its state (Megatron's distributed optimizer).",
-         "none"),
+    {.name = "sharding",
+     .kind = ORR_FIELD_CHOICE,
+     .offset = offsetof(OrrOptimizer, sharding),
+     .sentence = "What replicas share out of one model: nothing, the optimizer's state, gradients, weights.",
+     .fallback = "none",
+     .registry = &orr_sharding_registry},
 };
 static const OrrFieldTable optimizer_table =
     ORR_FIELD_TABLE("optimizer", "The optimizer and its sharding.", OrrOptimizer, optimizer_fields);

@@ -21,6 +21,7 @@
 #include "topologies/placement.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
+#include "workloads/sharding/sharding.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -62,11 +63,9 @@ typedef struct {
  * recompute_layers layers of each block alone. */
 typedef enum { ORR_RECOMPUTE_UNIFORM, ORR_RECOMPUTE_BLOCK } OrrRecomputeMethod;
 
-typedef enum { ORR_SHARDING_NONE, ORR_SHARDING_DISTRIBUTED } OrrSharding; /* words "none", "distributed-optimizer" */
-
 typedef struct {
-  int kind;     /* adam */
-  int sharding; /* OrrSharding */
+  int kind;           /* adam */
+  OrrChoice sharding; /* of orr_sharding_registry */
 } OrrOptimizer;
 
 typedef struct {

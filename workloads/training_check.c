@@ -86,6 +86,11 @@ static void check_schedule(const Check *check) {
   if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
 }
 
+static void check_sharding(const Check *check) {
+  g_autofree char *refusal = orr_training_refuse_sharding(check->params, check->model, check->cluster);
+  if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
+}
+
 static void check_order(const Check *check) {
   g_autoptr(GError) error = NULL;
   OrrPlacement placement;
@@ -134,5 +139,6 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   const OrrShard shard = orr_training_shard(params, model);
   orr_transformer_check(model, &shard, place, diags);
   check_schedule(&check);
+  check_sharding(&check);
   check_collectives(&check);
 }

@@ -3,8 +3,8 @@
  *
  * A run is what a lane does for one unit (a layer, the embedding, the head) in one direction: segments of work between
  * collectives of the lane's groups. Each operator's cost goes to its kind of time. Where the host cannot launch kernels
- * as fast as the GPU ends them, the run lasts kernels * host_launch_s and the difference is host time: the GPU's queue
- * runs dry (PyTorch's eager mode; the profile gives host_launch_s).
+ * and collectives as fast as the GPU ends them, the run lasts as long as the launches (the profile's host-launch, or
+ * eager-operators times eager-operator for each) and the difference is host time: the GPU's queue runs dry.
  */
 #include "workloads/training_private.h"
 
@@ -76,6 +76,7 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
     }
     if (op->kind == ORR_OPERATOR_COMM) {
       beside = beside_of(job, op);
+      run->kernels++;
       segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
       continue;
     }
@@ -85,19 +86,6 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
     if (times > 0) remember(costs, phase, times, op, cost);
     if (beside.left > 0 && --beside.left == 0) segment = new_segment(run);
   }
-}
-
-static double run_seconds(const OrrRun *run) {
-  double sum = 0;
-  for (guint i = 0; i < run->segments->len; i++)
-    for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += g_array_index(run->segments, OrrSegment, i).seconds[kind];
-  return sum;
-}
-
-static void settle_host(const OrrJob *job, OrrRun *run) {
-  const double host = run->kernels * orr_cost_host_launch_s(job->world->cost) - run_seconds(run);
-  if (host > 0 && run->segments->len > 0)
-    g_array_index(run->segments, OrrSegment, run->segments->len - 1).seconds[ORR_TIME_HOST] += host;
 }
 
 /* "layer-forward"; where the model has layers of several kinds, "layer-1-forward". */
@@ -189,7 +177,8 @@ static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   cost_recompute(costs, job, part, 0, &runs[ORR_RUN_INPUT]);
   append_operators(costs, job, phase, 0, input, &runs[ORR_RUN_INPUT]);
   append_operators(costs, job, phase, 0, weight, &runs[ORR_RUN_WEIGHT]);
-  for (int kind = 0; kind < ORR_N_RUNS; kind++) settle_host(job, &runs[kind]);
+  const double launch_s = orr_cost_host_launch_s(job->world->cost, job->shard.kernels);
+  for (int kind = 0; kind < ORR_N_RUNS; kind++) runs[kind].host_s = runs[kind].kernels * launch_s;
 }
 
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
@@ -207,10 +196,9 @@ void orr_training_costs_clear(OrrTrainingCosts *costs) {
 }
 
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
-  const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  const double parameters = weights.dense / (sharded ? orr_dense_replicas(job) : 1) +
-                            weights.experts / (sharded ? orr_experts_replicas(job) : 1);
+  const double parameters = weights.dense * orr_sharding_optimizer_share(&job->sharding) +
+                            weights.experts / (job->sharding.optimizer ? orr_experts_replicas(job) : 1);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_transformer_optimizer(parameters, job->shard.dtype, operators);
   orr_transformer_weight_cast(&job->shard, weights, operators);

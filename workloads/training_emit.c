@@ -5,8 +5,9 @@
 
 #include "workloads/training_emit.h"
 
-static const char *const stream_names[] = {"compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",   "dp",
-                                           "tp",      "send-next-2", "send-prev-2", "recv-prev-2", "recv-next-2", "ep"};
+static const char *const stream_names[] = {"compute",     "send-next",   "send-prev", "recv-prev",   "recv-next",
+                                           "dp",          "tp",          "gather",    "send-next-2", "send-prev-2",
+                                           "recv-prev-2", "recv-next-2", "ep"};
 G_STATIC_ASSERT(G_N_ELEMENTS(stream_names) == ORR_N_STREAMS);
 
 guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream) {
@@ -63,19 +64,19 @@ static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm
 
 /* A segment with its collective where that is alone on its links, as seconds. */
 static void add_segment(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment,
-                        gint64 times, double seconds[ORR_N_TIMES]) {
-  for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += times * segment->seconds[kind];
+                        double seconds[ORR_N_TIMES]) {
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += segment->seconds[kind];
   if (segment->comm < 0) return;
   const double comm_s = orr_training_group_wire(plan, lane, segment)->predicted_s;
   double slowdown_s = 0;
   seconds[time_of_group(segment->group)] +=
-      times * (segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s);
+      segment->beside ? beside_cost(job, segment + 1, comm_s, &slowdown_s) : comm_s;
 }
 
-void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
-                          double seconds[ORR_N_TIMES]) {
+static void add_once(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run,
+                     double seconds[ORR_N_TIMES]) {
   for (guint i = 0; i < run->segments->len; i++)
-    add_segment(job, plan, lane, &g_array_index(run->segments, OrrSegment, i), times, seconds);
+    add_segment(job, plan, lane, &g_array_index(run->segments, OrrSegment, i), seconds);
 }
 
 /* Lanes of a team do the same in the same order: the k-th time is the same communication. */
@@ -89,6 +90,21 @@ static guint32 team_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrWire *wi
     g_array_append_val(comms, comm);
   }
   return g_array_index(comms, guint32, k);
+}
+
+/* How much longer than on the GPU, collectives among it, one run takes the host that launches it. */
+static double host_gap(const OrrRun *run, const double seconds[ORR_N_TIMES]) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  return MAX(run->host_s - sum, 0);
+}
+
+void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
+                          double seconds[ORR_N_TIMES]) {
+  double once[ORR_N_TIMES] = {0};
+  add_once(job, plan, lane, run, once);
+  once[ORR_TIME_HOST] += host_gap(run, once);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += (double)times * once[kind];
 }
 
 static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, OrrTrainingStream stream,
@@ -132,11 +148,18 @@ static void flush(Piece *piece) {
   memset(piece->seconds, 0, sizeof piece->seconds);
 }
 
+/* What is left for the host when the GPU is through with the run, its collectives alone on the fabric. */
+static void add_host(Piece *piece, const OrrRun *run) {
+  double once[ORR_N_TIMES] = {0};
+  add_once(piece->e->job, piece->e->plan, piece->lane->lane, run, once);
+  piece->seconds[ORR_TIME_HOST] += host_gap(run, once);
+}
+
 /* @next: the segment after this one, which may be emitted with it. */
 static void emit_segment(Piece *piece, const OrrSegment *segment, guint *next) {
   OrrEmitter *e = piece->e;
   if (segment->comm < 0 || e->plan->alone[segment->group]) {
-    add_segment(e->job, e->plan, piece->lane->lane, segment, 1, piece->seconds);
+    add_segment(e->job, e->plan, piece->lane->lane, segment, piece->seconds);
     return;
   }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) piece->seconds[kind] += segment->seconds[kind];
@@ -155,6 +178,7 @@ static void emit_segments(Piece *piece, const OrrRun *run) {
     const OrrSegment *segment = &g_array_index(run->segments, OrrSegment, i++);
     emit_segment(piece, segment, &i);
   }
+  add_host(piece, run);
 }
 
 void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
@@ -299,20 +323,7 @@ void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *hand
   orr_program_wait(e->program, compute, sent);
 }
 
-/* --- gradients -------------------------------------------------------------------------------------------------- */
-
 guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire) {
   if (*slot == ORR_NO_COMM) *slot = orr_program_comm(e->program, members, wire->phases, wire->n_phases);
   return *slot;
-}
-
-void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, gint64 stage, guint b, guint n_stages) {
-  const guint32 dp = orr_emit_stream(e, lane, ORR_STREAM_DP);
-  const OrrBucket *bucket = &g_array_index(e->plan->buckets[stage], OrrBucket, b);
-  const guint32 ready = orr_program_event(e->program);
-  orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), ready);
-  orr_program_wait(e->program, dp, ready);
-  guint32 *slot = &e->reductions[stage * e->most_buckets + b];
-  orr_program_join(e->program, dp, orr_emit_once(e, slot, n_stages * e->plan->fold.n, bucket->wire),
-                   orr_emit_comm_label(e, "dp-gradients", ORR_TIME_DP_COMM), -1);
 }

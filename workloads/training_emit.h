@@ -25,7 +25,8 @@ typedef enum {
   ORR_STREAM_RECV_NEXT,
   ORR_STREAM_DP,
   ORR_STREAM_TP,
-  ORR_STREAM_SEND_NEXT_2, /* from here on only where something uses them */
+  ORR_STREAM_GATHER, /* from here on only where something uses them */
+  ORR_STREAM_SEND_NEXT_2,
   ORR_STREAM_SEND_PREV_2,
   ORR_STREAM_RECV_PREV_2,
   ORR_STREAM_RECV_NEXT_2,
@@ -45,12 +46,12 @@ typedef struct {
   gint64 chains, blocks;
   guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not there yet */
   guint32 *transfers;  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
-  guint32 *reductions; /* by stage * most + bucket: comms of this step */
+  GArray **reduced;    /* by stage: comms of this step, of guint32 */
+  GArray **gathered;   /* likewise */
   guint32 *gathers;    /* by stage */
   guint32 *experts;    /* by 2 * stage, as the plan's */
   guint32 *embeddings; /* by class */
   guint32 norm;
-  guint most_buckets;
   GArray **team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
   guint *team_at;      /* by lane: in how many of them it has been */
 } OrrEmitter;
@@ -99,8 +100,26 @@ gboolean orr_emit_crosses(const OrrEmitter *e, const OrrHandover *handover);
 void orr_emit_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover);
 void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover);
 
+/* training_sharding.c: how far a lane has come in this step. */
+typedef struct {
+  GArray *computed; /* of guint32: an event a unit, where weights are gathered */
+  guint n_gathers, n_reductions;
+  gint64 *left;    /* by chunk: backwards that complete gradients, to go */
+  gboolean *first; /* by chunk: its first forward is to come */
+  gint64 unit;     /* of the open bucket */
+  guint bucket;
+} OrrEmitShards;
+
+void orr_emit_shards_init(OrrEmitShards *shards, const OrrJob *job);
+void orr_emit_shards_clear(OrrEmitShards *shards);
+
+/* The weights of a unit, which compute waits for; and that it has computed. */
+void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part);
+void orr_emit_computed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards);
+
 /* The gradients of @stage's bucket @b are complete on compute: reduce them on the dp stream with @n_stages stages. */
-void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, gint64 stage, guint b, guint n_stages);
+void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 stage, guint b,
+                        guint n_stages);
 
 /* The communication in @slot, made by whoever comes first. */
 guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire);

@@ -31,7 +31,7 @@ static gboolean plan_one(OrrTrainingPlan *plan, const OrrJob *job, const char *n
 }
 
 gboolean orr_training_plan_experts(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
-  const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
+  const gboolean sharded = job->sharding.optimizer;
   plan->experts = g_new0(OrrWire, 2 * job->pp);
   if (orr_experts_replicas(job) == 1) return TRUE;
   for (gint64 owner = 0; owner < job->pp; owner++) {

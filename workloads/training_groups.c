@@ -35,6 +35,14 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
 
 OrrComb orr_dense_comb(const OrrJob *job) { return (OrrComb){job->tp, job->cp * job->dp}; }
 
+OrrComb orr_shard_comb(const OrrJob *job) {
+  return (OrrComb){job->tp, job->sharding.ranks / orr_pipeline_n_chains(job->schedule)};
+}
+
+OrrComb orr_copies_comb(const OrrJob *job) {
+  return (OrrComb){job->tp * job->sharding.ranks, job->cp * job->dp / job->sharding.ranks};
+}
+
 OrrComb orr_experts_comb(const OrrJob *job) {
   const gint64 stride = job->etp * job->ep;
   return (OrrComb){stride, job->tp * job->cp * job->dp / stride};

@@ -37,6 +37,45 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
   };
 }
 
+/* Ranks of the data-parallel group that share a node: the others of the node are its tensor-parallel ones. */
+static OrrShardingShape sharding_shape(const OrrTraining *params, const OrrCluster *cluster, gint64 dp) {
+  const OrrParallel *p = &params->parallel;
+  const double weight_bytes = orr_dtype_bytes(orr_precision_recipe(params->precision)->storage);
+  const gint64 models = orr_pipeline_n_chains((const OrrPipelineKind *)params->pipeline.entry);
+  return (OrrShardingShape){
+      .ranks = models * p->cp * dp,
+      .ranks_a_node = CLAMP(cluster->node.gpus / p->tp, 1, p->cp * dp),
+      .stages = p->pp,
+      .models = models,
+      .micro_batches = params->batch.global_size / (params->batch.micro * dp),
+      .weight_bytes = weight_bytes,
+      .gradient_bytes = params->data_parallel.gradients == 0 ? 4 : weight_bytes,
+      .overlap = params->data_parallel.overlap && models == 1,
+      .bucket_bytes = params->data_parallel.bucket_bytes,
+  };
+}
+
+char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *model, const OrrCluster *cluster) {
+  const OrrShardingKind *kind = (const OrrShardingKind *)params->optimizer.sharding.entry;
+  if (!kind || !params->pipeline.entry) return NULL; /* said elsewhere */
+  const gint64 dp = orr_training_replicas(params, orr_cluster_n_gpus(cluster));
+  const OrrShardingShape shape = sharding_shape(params, cluster, dp);
+  char *refusal = kind->refuse ? kind->refuse(params->optimizer.sharding.params, &shape) : NULL;
+  if (refusal) return refusal;
+  OrrShardingPlan plan;
+  kind->plan(params->optimizer.sharding.params, &shape, &plan);
+  if (model->moe.experts > 0 && (plan.weights || plan.gradients))
+    return g_strdup_printf("optimizer.sharding %s does not share out routed experts in this version, and model %s has "
+                           "%" G_GINT64_FORMAT ": use none, zero-1 or distributed-optimizer",
+                           kind->entry.name, model->name, model->moe.experts);
+  if (shape.models == 1) return NULL;
+  if (!plan.weights && !plan.gradients && !plan.overlap && !plan.gather_beside_forward) return NULL;
+  return g_strdup_printf(
+      "optimizer.sharding %s does not work with %s, which holds the model twice and reduces after the "
+      "step; use none, zero-1 or distributed-optimizer without overlaps",
+      kind->entry.name, params->pipeline.entry->name);
+}
+
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {
   const OrrParallel *p = &params->parallel;
   *job = (OrrJob){
@@ -54,6 +93,9 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
   job->shape =
       orr_pipeline_shape(&params->pipeline, job->pp, params->batch.global_size / (params->batch.micro * job->dp));
   job->gradient_bytes_each = params->data_parallel.gradients == 0 ? 4 : orr_dtype_bytes(job->shard.dtype);
+  const OrrShardingKind *sharding = (const OrrShardingKind *)params->optimizer.sharding.entry;
+  const OrrShardingShape shape = sharding_shape(params, world->cluster, job->dp);
+  sharding->plan(params->optimizer.sharding.params, &shape, &job->sharding);
   const gint64 sizes[ORR_N_AXES] = {
       [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = job->cp, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};
   return orr_placement_init(&job->placement, p->order, sizes, error) &&
@@ -88,6 +130,10 @@ gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part) {
 }
 
 gint64 orr_job_passes(const OrrJob *job) { return job->shape.micro_batches / orr_pipeline_n_chains(job->schedule); }
+
+gboolean orr_job_gathers(const OrrJob *job) {
+  return job->sharding.ranks > 1 && (job->sharding.weights || job->sharding.gather_beside_forward);
+}
 
 gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrUnitKind unit) {
   for (guint part = 0; part < job->layout.parts->len; part++)

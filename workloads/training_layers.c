@@ -132,7 +132,9 @@ static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint c
   if (job->world->is_shared && !is_private(plan, job, wire)) return FALSE;
   for (gint64 s = 0; s < 2 * job->pp; s++)
     if (orr_wires_meet(&plan->wires, wire, &plan->transfers[class * job->pp * 2 + s])) return FALSE;
-  if (!job->params->data_parallel.overlap) return TRUE;
+  for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
+    if (plan->weights[i].n_phases > 0 && orr_wires_meet(&plan->wires, wire, &plan->weights[i])) return FALSE;
+  if (!job->sharding.overlap) return TRUE;
   for (gint64 s = 0; s < job->pp; s++)
     if (plan->buckets[s]->len > 0 &&
         orr_wires_meet(&plan->wires, wire, g_array_index(plan->buckets[s], OrrBucket, 0).wire))

@@ -68,17 +68,37 @@ static double stage_activations(const OrrJob *job, gint64 stage) {
   return bytes;
 }
 
+/* Weights made whole for a while: those of the largest unit and of the units ahead of it; all of the stage's, where
+ * they stay from forward to backward. */
+static double gathered_bytes(const OrrJob *job, gint64 stage) {
+  double largest = 0, all = 0;
+  for (guint part = 0; part < job->layout.parts->len; part++) {
+    const OrrWeights weights = orr_job_part_weights(job, stage, part);
+    const double each = weights.dense + weights.frozen;
+    const gint64 count = orr_job_count(job, stage, part);
+    largest = count > 0 ? MAX(largest, each) : largest;
+    all += (double)count * each;
+  }
+  const OrrShardingShape shape = {.weight_bytes = orr_dtype_bytes(job->shard.dtype),
+                                  .gradient_bytes = job->gradient_bytes_each};
+  const double some = orr_sharding_gathered_bytes(&job->sharding, &shape, largest);
+  return job->sharding.weights && !job->sharding.gathers_again ? MAX(some, all * shape.weight_bytes) : some;
+}
+
 void orr_training_memory(const OrrJob *job, GArray *memory) {
-  const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
   for (gint64 stage = 0; stage < job->pp; stage++) {
     const OrrWeights weights = orr_job_stage_weights(job, stage);
-    const double trained = weights.dense + weights.experts;
-    const double optimized = weights.dense / (sharded ? orr_dense_replicas(job) : 1) +
-                             weights.experts / (sharded ? orr_experts_replicas(job) : 1);
+    const OrrShardingPlan *sharding = &job->sharding;
+    const double optimized = weights.dense * orr_sharding_optimizer_share(sharding) +
+                             weights.experts / (sharding->optimizer ? orr_experts_replicas(job) : 1);
+    OrrWeights held = weights;
+    held.dense *= orr_sharding_weights_share(sharding);
+    held.frozen *= orr_sharding_weights_share(sharding);
+    const double reduced = weights.dense * orr_sharding_gradients_share(sharding) + weights.experts;
     const OrrStageMemory row = {
         .stage = stage,
-        .weights = orr_transformer_weight_bytes(&job->shard, weights),
-        .gradients = trained * job->gradient_bytes_each,
+        .weights = orr_transformer_weight_bytes(&job->shard, held) + gathered_bytes(job, stage),
+        .gradients = reduced * job->gradient_bytes_each,
         .optimizer = optimized * 12,
         .activations = stage_activations(job, stage),
     };

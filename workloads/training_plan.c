@@ -9,18 +9,6 @@
 
 static gboolean is_bidirectional(const OrrJob *job) { return orr_pipeline_n_chains(job->schedule) > 1; }
 
-/* All groups of @comb on @stage; in a bidirectional schedule over the two stages that hold the block of that number. */
-static gboolean plan_stage(OrrTrainingPlan *plan, const OrrJob *job, const char *name, gint64 count, OrrCollectiveOp op,
-                           OrrComb comb, gint64 stage, double bytes, OrrWire *ret_wire, GError **error) {
-  OrrCalls calls;
-  gint64 stages[2] = {stage, stage};
-  const guint n_stages = is_bidirectional(job) ? orr_job_holders(job, stage, stages) : 1;
-  orr_calls_over(&calls, job, op, bytes, comb, stages, n_stages);
-  const gboolean planned = orr_wires_join(&plan->wires, name, count, &calls, ret_wire, error);
-  orr_calls_clear(&calls);
-  return planned;
-}
-
 gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class) {
   gint64 *firsts = g_new(gint64, plan->fold.size[class]);
   guint n = 0;
@@ -47,66 +35,27 @@ static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char 
   return planned;
 }
 
-/* Parts of a stage's units in the order of their last backwards: its last chunk first, each from its end. Those of a
- * block, where two stages hold it: chunk 0 of the stage of that number. */
-static GArray *backward_units(const OrrJob *job, gint64 stage) {
-  GArray *order = g_array_new(FALSE, FALSE, sizeof(guint));
+/* Of a block, where two stages hold it: those of chunk 0 of the stage of that number. */
+static double gathered_parameters(const OrrJob *job, gint64 stage) {
+  double sum = 0;
   for (gint64 chunk = is_bidirectional(job) ? 1 : job->shape.chunks; chunk-- > 0;) {
     const GArray *units = orr_job_units(job, stage, chunk);
-    for (guint i = units->len; i-- > 0;) g_array_append_vals(order, &g_array_index(units, guint, i), 1);
+    for (guint u = 0; u < units->len; u++)
+      sum += orr_job_part_weights(job, stage, g_array_index(units, guint, u)).dense;
   }
-  return order;
-}
-
-static void cut_buckets(const OrrJob *job, gint64 stage, GArray *buckets) {
-  const OrrDataParallel *dp = &job->params->data_parallel;
-  const gboolean overlap = dp->overlap && !is_bidirectional(job);
-  g_autoptr(GArray) units = backward_units(job, stage);
-  OrrBucket bucket = {0};
-  for (guint u = 0; u < units->len; u++) {
-    bucket.units++;
-    bucket.bytes += orr_job_part_weights(job, stage, g_array_index(units, guint, u)).dense * job->gradient_bytes_each;
-    if (u + 1 < units->len && (!overlap || bucket.bytes < dp->bucket_bytes)) continue;
-    g_array_append_val(buckets, bucket);
-    bucket = (OrrBucket){0};
-  }
-}
-
-static gboolean plan_buckets(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, GError **error) {
-  const gboolean sharded = job->params->optimizer.sharding == ORR_SHARDING_DISTRIBUTED;
-  GArray *buckets = plan->buckets[stage];
-  cut_buckets(job, stage, buckets);
-  for (guint b = 0; b < buckets->len; b++) {
-    OrrBucket *bucket = &g_array_index(buckets, OrrBucket, b);
-    for (guint k = 0; k < b && !bucket->wire; k++) /* equal buckets share a wire */
-      if (g_array_index(buckets, OrrBucket, k).bytes == bucket->bytes)
-        bucket->wire = g_array_index(buckets, OrrBucket, k).wire;
-    if (bucket->wire) continue;
-    OrrWire *wire = g_new0(OrrWire, 1);
-    g_ptr_array_add(plan->bucket_wires, wire);
-    bucket->wire = wire;
-    if (!plan_stage(plan, job, "dp-gradients", buckets->len, sharded ? ORR_REDUCE_SCATTER : ORR_ALL_REDUCE,
-                    orr_dense_comb(job), stage, bucket->bytes, wire, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-static double gathered_parameters(const OrrJob *job, gint64 stage) {
-  g_autoptr(GArray) units = backward_units(job, stage);
-  double sum = 0;
-  for (guint u = 0; u < units->len; u++) sum += orr_job_part_weights(job, stage, g_array_index(units, guint, u)).dense;
   return sum;
 }
 
 static gboolean plan_gradients(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
+  const OrrShardingPlan *sharding = &job->sharding;
   if (orr_dense_replicas(job) == 1) return TRUE;
   for (gint64 stage = 0; stage < job->pp; stage++) {
-    if (!plan_buckets(plan, job, stage, error)) return FALSE;
-    if (job->params->optimizer.sharding != ORR_SHARDING_DISTRIBUTED) continue;
+    if (!orr_training_plan_buckets(plan, job, stage, error)) return FALSE;
+    if (!orr_training_plan_weights(plan, job, stage, error)) return FALSE;
+    if (sharding->ranks == 1 || orr_job_gathers(job)) continue;
     const double bytes = gathered_parameters(job, stage) * orr_dtype_bytes(job->shard.dtype);
-    if (!plan_stage(plan, job, "dp-parameters", 1, ORR_ALL_GATHER, orr_dense_comb(job), stage, bytes,
-                    &plan->parameters[stage], error))
+    if (!orr_training_plan_stage(plan, "dp-parameters", 1, ORR_ALL_GATHER, orr_shard_comb(job), stage, bytes,
+                                 &plan->parameters[stage], error))
       return FALSE;
   }
   return TRUE;
@@ -117,6 +66,9 @@ static void fold(OrrTrainingPlan *plan, const OrrJob *job, OrrFidelity fidelity)
   for (gint64 stage = 0; stage < job->pp; stage++)
     for (guint b = 0; b < plan->buckets[stage]->len; b++)
       orr_wires_load(&plan->wires, g_array_index(plan->buckets[stage], OrrBucket, b).wire, stage, load);
+  for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
+    if (plan->weights[i].n_phases > 0)
+      orr_wires_load(&plan->wires, &plan->weights[i], i / job->layout.parts->len, load);
   orr_fold_init(&plan->fold, job, fidelity, load);
 }
 
@@ -185,6 +137,7 @@ gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const 
   orr_wires_init(&plan->wires, job, program);
   plan->buckets = g_new0(GArray *, job->pp + 1);
   plan->parameters = g_new0(OrrWire, job->pp);
+  plan->weights = g_new0(OrrWire, job->pp * job->layout.parts->len);
   for (gint64 stage = 0; stage < job->pp; stage++) plan->buckets[stage] = g_array_new(FALSE, FALSE, sizeof(OrrBucket));
   if (!plan_gradients(plan, job, error) || !orr_training_plan_experts(plan, job, error)) return FALSE;
   fold(plan, job, fidelity);
@@ -207,6 +160,7 @@ void orr_training_plan_clear(OrrTrainingPlan *plan) {
   g_ptr_array_unref(plan->bucket_wires);
   clear_wires(plan->parameters, pp);
   clear_wires(plan->experts, 2 * pp);
+  clear_wires(plan->weights, pp * plan->wires.job->layout.parts->len);
   clear_wires(plan->transfers, classes * pp * 2);
   clear_wires(plan->embedding, classes);
   orr_wire_clear(&plan->norm);

@@ -11,6 +11,7 @@
  *   training_plan.c     every communication of the job, planned
  *   training_experts.c  of those, what goes on between equal experts
  *   training_layers.c   of those, the collectives inside layers
+ *   training_sharding.c of those, what replicas say to each other; as ops
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
  *   training_program.c  schedule -> streams of ops
@@ -66,12 +67,16 @@ typedef struct {
   gint64 tp, cp, pp, dp;
   gint64 ep, etp;             /* of routed experts; etp * ep divides or is a multiple of tp * cp */
   double gradient_bytes_each; /* of one parameter's gradient */
+  OrrShardingPlan sharding;
 } OrrJob;
 
 /* Modules that selective recomputation replays; FALSE with the word that is none. */
 gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GError **error);
 OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model);
 gint64 orr_training_replicas(const OrrTraining *params, gint64 n_gpus); /* dp, settled */
+
+/* NULL, or the rule of its framework that optimizer.sharding breaks; newly allocated. */
+char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *model, const OrrCluster *cluster);
 
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error);
 void orr_job_clear(OrrJob *job);
@@ -87,6 +92,9 @@ const OrrPart *orr_job_part(const OrrJob *job, guint part);
 gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part); /* units of that part on the stage */
 gint64 orr_job_passes(const OrrJob *job);                          /* micro-batches through a unit, a step */
 gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrUnitKind unit);
+
+/* Whether weights are gathered unit by unit: in every pass, or beside the first forwards of a step. */
+gboolean orr_job_gathers(const OrrJob *job);
 
 OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part); /* of one GPU */
 OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);
@@ -104,7 +112,8 @@ typedef struct {
 
 typedef struct {
   GArray *segments; /* of OrrSegment */
-  guint kernels;
+  guint kernels;    /* collectives among them */
+  double host_s;    /* what the host needs to launch them: the run lasts no less */
 } OrrRun;
 
 /* What a unit does. A backward begins with what is recomputed; it is whole, or the two runs of a cut one. */
@@ -147,6 +156,8 @@ typedef struct {
 
 OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group);
 OrrComb orr_dense_comb(const OrrJob *job);   /* who reduces the gradients of dense parameters: dp * cp ranks */
+OrrComb orr_shard_comb(const OrrJob *job);   /* of those, who share one copy out */
+OrrComb orr_copies_comb(const OrrJob *job);  /* and who hold the same part of another copy */
 OrrComb orr_experts_comb(const OrrJob *job); /* those of routed experts: tp * cp * dp / (etp * ep) */
 
 /* GPUs that hold the same parameter: those of its comb, on both stages that hold its block in a bidirectional schedule.
@@ -234,7 +245,8 @@ double orr_training_peak_memory(const void *params, const OrrWorld *world); /* o
 typedef struct {
   gint64 units;
   double bytes;
-  const OrrWire *wire; /* of the plan */
+  const OrrWire *wire;   /* of the plan */
+  const OrrWire *copies; /* hybrid sharding: the all-reduce that follows, or NULL */
 } OrrBucket;
 
 /* A collective inside layers, of one lane's group. */
@@ -252,6 +264,7 @@ typedef struct {
   GPtrArray *bucket_wires;      /* of OrrWire *: owned */
   OrrWire *parameters;          /* by stage: all-gather of a distributed optimizer */
   OrrWire *experts;             /* by 2 * stage (or block): gradients, parameters of routed experts */
+  OrrWire *weights;             /* by stage * parts + part: all-gather of one unit's weights */
   OrrWire *transfers;           /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
   OrrWire *embedding;           /* by class: the tied embedding's gradient, first and last stage */
   OrrWire norm;                 /* the gradient norm over a replica */
@@ -271,6 +284,14 @@ gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job,
 
 /* training_experts.c */
 gboolean orr_training_plan_experts(OrrTrainingPlan *plan, const OrrJob *job, GError **error);
+
+/* training_sharding.c */
+gboolean orr_training_plan_buckets(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, GError **error);
+gboolean orr_training_plan_weights(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, GError **error);
+
+/* One wire for all groups of @comb on @stage, which call at the same time. */
+gboolean orr_training_plan_stage(OrrTrainingPlan *plan, const char *name, gint64 count, OrrCollectiveOp op,
+                                 OrrComb comb, gint64 stage, double bytes, OrrWire *ret_wire, GError **error);
 
 /* training_layers.c */
 

@@ -72,37 +72,66 @@ static void emit_units(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, O
                 pass->micro_batch);
 }
 
-/* Where a stage stands among its gradients' buckets. */
-typedef struct {
-  gint64 *left; /* by chunk: backwards that complete gradients, to go */
-  gint64 unit;  /* of the open bucket */
-  guint bucket;
-  gboolean overlap;
-} Reducing;
-
-/* The last micro-batch's backward of a block, cut where gradient buckets end. */
-static void emit_last_backward(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
-                               Reducing *reducing) {
+/* Where the stage's gradients of @chunk begin among its buckets, when each pass reduces them. */
+static void begin_buckets(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrEmitShards *shards) {
   const GArray *buckets = e->plan->buckets[lane->stage];
-  const gint64 n = pass->units->len;
-  for (gint64 from = 0; from < n;) {
-    const gint64 left = g_array_index(buckets, OrrBucket, reducing->bucket).units - reducing->unit;
-    const gint64 to = MIN(n, from + left);
-    emit_units(e, lane, pass, kind, from, to);
-    reducing->unit += to - from;
-    from = to;
-    if (reducing->unit < g_array_index(buckets, OrrBucket, reducing->bucket).units) continue;
-    orr_emit_reduction(e, lane, lane->stage, reducing->bucket++, 1);
-    reducing->unit = 0;
-  }
+  gint64 before = 0;
+  for (gint64 chunk = e->job->shape.chunks; --chunk > pass->chunk;)
+    before += orr_job_units(e->job, lane->stage, chunk)->len;
+  shards->unit = 0;
+  for (shards->bucket = 0; before > 0; shards->bucket++)
+    before -= g_array_index(buckets, OrrBucket, shards->bucket).units;
 }
 
-static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, Reducing *reducing) {
-  const gboolean completes = kind == ORR_RUN_BACKWARD || kind == ORR_RUN_WEIGHT;
-  if (completes && --reducing->left[pass->chunk] == 0 && reducing->overlap)
-    emit_last_backward(e, lane, pass, kind, reducing);
-  else
-    emit_units(e, lane, pass, kind, 0, pass->units->len);
+/* Unit @to - 1 has had its backward: the open bucket may be full. */
+static void count_units(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 n) {
+  const GArray *buckets = e->plan->buckets[lane->stage];
+  shards->unit += n;
+  if (shards->unit < g_array_index(buckets, OrrBucket, shards->bucket).units) return;
+  orr_emit_reduction(e, lane, shards, lane->stage, shards->bucket++, 1);
+  shards->unit = 0;
+}
+
+/* Whether the pass completes gradients that are reduced as they come. */
+static gboolean reduces(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
+                        OrrEmitShards *shards) {
+  const OrrShardingPlan *sharding = &e->job->sharding;
+  if (kind != ORR_RUN_BACKWARD && kind != ORR_RUN_WEIGHT) return FALSE;
+  const gboolean last = --shards->left[pass->chunk] == 0;
+  if (e->plan->buckets[lane->stage]->len == 0) return FALSE;
+  if (sharding->reduces_each_pass) begin_buckets(e, lane, pass, shards);
+  return sharding->reduces_each_pass || (last && sharding->overlap);
+}
+
+/* Whether the pass begins with its weights elsewhere. */
+static gboolean gathers(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
+  const OrrShardingPlan *sharding = &e->job->sharding;
+  if (!orr_job_gathers(e->job)) return FALSE;
+  if (!sharding->weights) {
+    const gboolean first = kind == ORR_RUN_FORWARD && shards->first[pass->chunk];
+    if (first) shards->first[pass->chunk] = FALSE;
+    return first;
+  }
+  return kind == ORR_RUN_FORWARD || (sharding->gathers_again && kind != ORR_RUN_WEIGHT);
+}
+
+/* A pass in one piece, or cut where weights are awaited and where gradients are complete. */
+static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
+  const gboolean is_reducing = reduces(e, lane, pass, kind, shards), is_gathering = gathers(e, pass, kind, shards);
+  const gint64 n = pass->units->len;
+  for (gint64 from = 0, to = n; from < n; from = to) {
+    to = n;
+    if (is_reducing)
+      to = MIN(n, from + g_array_index(e->plan->buckets[lane->stage], OrrBucket, shards->bucket).units - shards->unit);
+    if (is_gathering) {
+      to = from + 1;
+      const gint64 unit = kind == ORR_RUN_FORWARD ? from : n - 1 - from;
+      orr_emit_gather(e, lane, shards, g_array_index(pass->units, guint, unit));
+    }
+    emit_units(e, lane, pass, kind, from, to);
+    if (is_gathering) orr_emit_computed(e, lane, shards);
+    if (is_reducing) count_units(e, lane, shards, to - from);
+  }
 }
 
 static void receive(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, gboolean backward) {
@@ -115,10 +144,10 @@ static void send(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, gboolea
   if (is_there(e, &out)) orr_emit_send(e, lane, &out);
 }
 
-static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, Reducing *reducing) {
+static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
   const gboolean backward = kind != ORR_RUN_FORWARD, meets = kind != ORR_RUN_WEIGHT;
   if (meets) receive(e, lane, pass, backward);
-  emit_pass(e, lane, pass, kind, reducing);
+  emit_pass(e, lane, pass, kind, shards);
   if (meets) send(e, lane, pass, backward);
 }
 
@@ -141,21 +170,22 @@ static void emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forw
 }
 
 static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward, const Pass *backward,
-                      Reducing *reducing) {
+                      OrrEmitShards *shards) {
   receive(e, lane, forward, FALSE);
   receive(e, lane, backward, TRUE);
   if (e->plan->by_turns) {
-    reducing->left[backward->chunk]--;
+    shards->left[backward->chunk]--;
     emit_by_turns(e, lane, forward, backward);
   } else {
-    emit_pass(e, lane, forward, ORR_RUN_FORWARD, reducing);
-    emit_pass(e, lane, backward, ORR_RUN_BACKWARD, reducing);
+    emit_pass(e, lane, forward, ORR_RUN_FORWARD, shards);
+    emit_pass(e, lane, backward, ORR_RUN_BACKWARD, shards);
   }
   send(e, lane, forward, FALSE);
   send(e, lane, backward, TRUE);
 }
 
-static void emit_schedule_step(OrrEmitter *e, const OrrLaneAt *lane, const OrrPipelineStep *step, Reducing *reducing) {
+static void emit_schedule_step(OrrEmitter *e, const OrrLaneAt *lane, const OrrPipelineStep *step,
+                               OrrEmitShards *shards) {
   static const OrrRunKind kinds[] = {
       [ORR_STEP_FORWARD] = ORR_RUN_FORWARD,
       [ORR_STEP_BACKWARD] = ORR_RUN_BACKWARD,
@@ -164,25 +194,17 @@ static void emit_schedule_step(OrrEmitter *e, const OrrLaneAt *lane, const OrrPi
   };
   const Pass pass = pass_of(e, lane, step->chunk, step->micro_batch);
   if (step->kind != ORR_STEP_BOTH) {
-    emit_plain(e, lane, &pass, kinds[step->kind], reducing);
+    emit_plain(e, lane, &pass, kinds[step->kind], shards);
     return;
   }
   const Pass back = pass_of(e, lane, step->back_chunk, step->back_micro_batch);
-  emit_both(e, lane, &pass, &back, reducing);
+  emit_both(e, lane, &pass, &back, shards);
 }
 
-/* Where the model is held twice, its copies' gradients meet after the step. */
-static gboolean overlaps(const OrrEmitter *e) { return e->job->params->data_parallel.overlap && e->chains == 1; }
-
-static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane) {
-  const OrrJob *job = e->job;
+static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
-  job->schedule->steps(&job->shape, lane->stage, steps);
-  g_autofree gint64 *left = g_new(gint64, job->shape.chunks);
-  for (gint64 c = 0; c < job->shape.chunks; c++) left[c] = orr_job_passes(job);
-  Reducing reducing = {left, 0, 0, overlaps(e) && e->plan->buckets[lane->stage]->len > 0};
-  for (guint i = 0; i < steps->len; i++)
-    emit_schedule_step(e, lane, &g_array_index(steps, OrrPipelineStep, i), &reducing);
+  e->job->schedule->steps(&e->job->shape, lane->stage, steps);
+  for (guint i = 0; i < steps->len; i++) emit_schedule_step(e, lane, &g_array_index(steps, OrrPipelineStep, i), shards);
 }
 
 /* The stages (or, held twice, the blocks) whose parameters a stage holds, in an order that all stages share. */
@@ -215,12 +237,14 @@ static gboolean emit_experts(OrrEmitter *e, const OrrLaneAt *lane, guint what) {
   return any;
 }
 
-static void emit_gradients(OrrEmitter *e, const OrrLaneAt *lane) {
+static void emit_gradients(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
   gint64 owners[2];
   const guint n_owners = owners_of(e, lane->stage, owners);
   const gboolean dense = e->plan->buckets[lane->stage]->len > 0;
-  for (guint o = 0; o < n_owners && dense && !overlaps(e); o++)
-    for (guint b = 0; b < e->plan->buckets[owners[o]]->len; b++) orr_emit_reduction(e, lane, owners[o], b, n_owners);
+  const gboolean reduced_before = e->job->sharding.overlap || e->job->sharding.reduces_each_pass;
+  for (guint o = 0; o < n_owners && dense && !reduced_before; o++)
+    for (guint b = 0; b < e->plan->buckets[owners[o]]->len; b++)
+      orr_emit_reduction(e, lane, shards, owners[o], b, n_owners);
   if (!emit_experts(e, lane, 0) && !dense) return;
   const guint32 reduced = orr_program_event(e->program);
   orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_DP), reduced);
@@ -251,9 +275,9 @@ static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
 }
 
 /* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer, parameters. */
-static void emit_update(OrrEmitter *e, const OrrLaneAt *lane) {
+static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
-  emit_gradients(e, lane);
+  emit_gradients(e, lane, shards);
   const OrrWire *embedding = &e->plan->embedding[lane->class];
   if (embedding->n_phases > 0 && (lane->stage == 0 || lane->stage == e->job->pp - 1))
     orr_program_join(e->program, compute, orr_emit_once(e, &e->embeddings[lane->class], 2, embedding),
@@ -295,8 +319,12 @@ double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
     for (guint part = 0; part < costs->n_parts && !plan->all_alone; part++)
       segments += (double)orr_job_count(job, stage, part) * (costs->parts[part].runs[ORR_RUN_FORWARD].segments->len +
                                                              costs->parts[part].runs[ORR_RUN_BACKWARD].segments->len);
-    ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments) * orr_job_passes(job) +
-           4.0 * plan->buckets[stage]->len + 8;
+    const double reductions = (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1) * plan->buckets[stage]->len;
+    double units = 0;
+    for (gint64 chunk = 0; chunk < job->shape.chunks && orr_job_gathers(job); chunk++)
+      units += orr_job_units(job, stage, chunk)->len;
+    ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments + 12 * units) * orr_job_passes(job) +
+           6.0 * reductions + 8;
   }
   return ops * plan->fold.n * job->params->steps;
 }
@@ -313,7 +341,10 @@ static void emit_step(OrrEmitter *e) {
   const OrrFold *fold = &e->plan->fold;
   const gint64 pp = e->job->pp;
   forget(e->transfers, n_transfers(e));
-  forget(e->reductions, (gsize)pp * e->most_buckets);
+  for (gint64 stage = 0; stage < pp; stage++) {
+    g_array_set_size(e->reduced[stage], 0);
+    g_array_set_size(e->gathered[stage], 0);
+  }
   forget(e->gathers, pp);
   forget(e->experts, 2 * pp);
   forget(e->embeddings, fold->n);
@@ -322,8 +353,11 @@ static void emit_step(OrrEmitter *e) {
   memset(e->team_at, 0, pp * fold->n * sizeof *e->team_at);
   for (guint l = 0; l < pp * fold->n; l++) {
     const OrrLaneAt lane = {l, l % fold->n, l / fold->n};
-    emit_schedule(e, &lane);
-    emit_update(e, &lane);
+    OrrEmitShards shards;
+    orr_emit_shards_init(&shards, e->job);
+    emit_schedule(e, &lane, &shards);
+    emit_update(e, &lane, &shards);
+    orr_emit_shards_clear(&shards);
   }
 }
 
@@ -338,16 +372,16 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
                   .program = work->work.program,
                   .chains = orr_pipeline_n_chains(job->schedule),
                   .blocks = orr_job_n_blocks(job)};
-  e.most_buckets = 1;
-  for (gint64 stage = 0; stage < job->pp; stage++) e.most_buckets = MAX(e.most_buckets, plan->buckets[stage]->len);
   g_autofree gpointer streams = g_malloc_n(job->pp * n, sizeof *e.streams);
   g_autofree guint32 *transfers = g_new(guint32, n_transfers(&e));
-  g_autofree guint32 *reductions = g_new(guint32, (gsize)job->pp * e.most_buckets);
+  g_autofree GArray **comms = g_new0(GArray *, 2 * job->pp);
+  for (gint64 i = 0; i < 2 * job->pp; i++) comms[i] = g_array_new(FALSE, FALSE, sizeof(guint32));
   g_autofree guint32 *gathers = g_new(guint32, job->pp);
   g_autofree guint32 *embeddings = g_new(guint32, n);
   e.streams = streams;
   e.transfers = transfers;
-  e.reductions = reductions;
+  e.reduced = comms;
+  e.gathered = comms + job->pp;
   e.gathers = gathers;
   g_autofree guint32 *experts = g_new(guint32, 2 * job->pp);
   e.experts = experts;
@@ -360,4 +394,5 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   e.team_at = team_at;
   add_lanes(&e);
   for (gint64 step = 0; step < job->params->steps; step++) emit_step(&e);
+  for (gint64 i = 0; i < 2 * job->pp; i++) g_array_unref(comms[i]);
 }

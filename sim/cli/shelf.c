@@ -18,6 +18,7 @@
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
 #include "workloads/schedulers/scheduler.h"
+#include "workloads/sharding/sharding.h"
 
 const OrrShelf orr_shelves[] = {
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
@@ -36,6 +37,7 @@ const OrrShelf orr_shelves[] = {
     {"samplers", "sampler", "what chooses the points of a sweep", NULL, &orr_sampler_registry},
     {"scenarios", "scenario", "questions that are ready to run", "scenario", NULL},
     {"schedulers", "scheduler", "schedulers of serving", NULL, &orr_scheduler_registry},
+    {"shardings", "sharding", "ways of data parallelism", NULL, &orr_sharding_registry},
     {"sweep-names", "sweep-name", "what a sweep's expressions may name, beside its axes and results", NULL, NULL},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
     {"views", "view", "questions to a results database", NULL, NULL},

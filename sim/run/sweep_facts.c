@@ -22,7 +22,7 @@ const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
     [ORR_FACT_GLOBAL_BATCH] = {"global-batch", NUMBER, "Sequences a step."},
     [ORR_FACT_SEQUENCE] = {"sequence", NUMBER, "Tokens a sequence."},
     [ORR_FACT_RECOMPUTE] = {"recompute", TEXT, "What activations are recomputed."},
-    [ORR_FACT_SHARDING] = {"sharding", TEXT, "What of the optimizer is sharded."},
+    [ORR_FACT_SHARDING] = {"sharding", TEXT, "What replicas share out (optimizer.sharding)."},
     [ORR_FACT_N_GPUS] = {"n-gpus", NUMBER, "GPUs in use."},
     [ORR_FACT_NODES] = {"nodes", NUMBER, "Nodes in use."},
     [ORR_FACT_GPUS_PER_NODE] = {"gpus-per-node", NUMBER, "GPUs a node has."},
@@ -69,6 +69,7 @@ static void fill_training(const OrrScenario *scenario, OrrValue *values) {
   values[ORR_FACT_EP] = number((double)t->parallel.ep);
   values[ORR_FACT_CHUNKS] = number(schedule ? (double)schedule->chunks(t->pipeline.params) : 1);
   values[ORR_FACT_SCHEDULE] = text(schedule ? schedule->entry.name : "");
+  values[ORR_FACT_SHARDING] = text(t->optimizer.sharding.entry ? t->optimizer.sharding.entry->name : "");
   values[ORR_FACT_MICRO_BATCH] = number((double)t->batch.micro);
   values[ORR_FACT_MICRO_BATCHES] = number((double)t->batch.global_size / ((double)t->batch.micro * dp));
   values[ORR_FACT_GLOBAL_BATCH] = number((double)t->batch.global_size);
@@ -96,8 +97,6 @@ void orr_sweep_fill_facts(const OrrSweepPlan *plan, const OrrScenario *scenario,
     values[i] = orr_sweep_facts[i].type == ORR_VALUE_TEXT ? text("") : number(NAN);
   if (scenario->workload.entry == &orr_training_kind.entry) fill_training(scenario, values);
   if (is_asked(plan, ORR_FACT_RECOMPUTE)) values[ORR_FACT_RECOMPUTE] = text(word_at(scenario, "workload.recompute"));
-  if (is_asked(plan, ORR_FACT_SHARDING))
-    values[ORR_FACT_SHARDING] = text(word_at(scenario, "workload.optimizer.sharding"));
   values[ORR_FACT_N_GPUS] = number((double)orr_cluster_n_gpus(&scenario->cluster));
   values[ORR_FACT_NODES] = number((double)orr_cluster_n_nodes(&scenario->cluster));
   values[ORR_FACT_GPUS_PER_NODE] = number((double)scenario->cluster.node.gpus);

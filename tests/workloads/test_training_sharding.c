@@ -1,0 +1,219 @@
+/*
+ * The ways of data parallelism in a training step: folded equals full, what must be slower than what, what is refused.
+ *
+ * Each simulation runs in a child of its own: SimGrid allows one engine a process. What an entry sends and holds is
+ * tested without a step (sharding/test_sharding.c).
+ */
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/simulate.h"
+
+static const char *const scenario_text =
+    "schema: scenario/1\n"
+    "name: test\n"
+    "cluster: {base: dgx-a100-superpod, nodes: 8}\n"
+    "model: {name: small, layers: 16, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
+    "workload:\n"
+    "  kind: training\n"
+    "  parallel: {tp: 4, pp: 4, dp: 4}\n"
+    "  batch: {global: 64, micro: 1}\n";
+
+/* "path=value;path=value" on top of the scenario above. */
+static OrrNode *tree_with(const char *sets, OrrDiags *diags) {
+  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part && **part; part++) {
+    g_autoptr(GError) error = NULL;
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    g_assert_no_error(error);
+  }
+  return g_steal_pointer(&tree);
+}
+
+typedef struct {
+  OrrTrainingResult result;
+  double times[ORR_N_TIMES];
+  double span_sum; /* of begin + 3 end over all spans: differs when any span does */
+  guint lanes;
+} Answer;
+
+static Answer simulate_here(const char *sets) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = tree_with(sets, diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  orr_diags_check(diags, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
+  g_assert_no_error(error);
+  Answer answer = {.result = outcome->result.training, .lanes = outcome->lanes->len};
+  memcpy(answer.times, outcome->time_by_kind, sizeof answer.times);
+  for (guint i = 0; i < outcome->spans->len; i++) {
+    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+    answer.span_sum += span->begin_s + 3 * span->end_s;
+  }
+  return answer;
+}
+
+static Answer simulate(const char *sets) {
+  int ends[2];
+  g_assert_cmpint(pipe(ends), ==, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Answer answer = simulate_here(sets);
+    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
+  }
+  Answer answer;
+  close(ends[1]);
+  const gssize got = read(ends[0], &answer, sizeof answer);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (got != sizeof answer || status != 0) g_error("no answer for '%s'", sets);
+  return answer;
+}
+
+static void assert_close(double a, double b, double relative) {
+  g_assert_cmpfloat_with_epsilon(a, b, relative * MAX(fabs(a), fabs(b)));
+}
+
+static double seconds(const char *sets) { return simulate(sets).result.iteration_time_s; }
+
+static void test_folded_is_full(void) {
+  static const char *const variants[] = {
+      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=ddp",
+      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=zero-2",
+      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=zero-3",
+      "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=fsdp",
+      "workload.parallel={tp: 2, pp: 4, dp: 8};workload.optimizer.sharding=fsdp",
+      "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=hsdp",
+      "workload.parallel={tp: 1, pp: 2, dp: 32};workload.optimizer.sharding={kind: hsdp, group: 16}",
+      "workload.optimizer.sharding=zero-1;workload.pipeline={kind: interleaved-1f1b, chunks: 2}",
+      "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}",
+      "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true};workload.pipeline={kind: "
+      "interleaved-1f1b, chunks: 2}",
+      /* replicas that cross different switches */
+      "workload.optimizer.sharding=fsdp;cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: "
+      "3, "
+      "oversubscription: 4}",
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
+    g_autofree char *folded = g_strconcat("fidelity=folded;", variants[i], NULL);
+    g_autofree char *full = g_strconcat("fidelity=full;", variants[i], NULL);
+    const Answer a = simulate(folded), b = simulate(full);
+    g_test_message("%s: %u and %u lanes, %.17g and %.17g s", variants[i], a.lanes, b.lanes, a.result.iteration_time_s,
+                   b.result.iteration_time_s);
+    assert_close(a.result.iteration_time_s, b.result.iteration_time_s, 1e-9);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.result.iteration_time_s);
+  }
+}
+
+#define WIDE "workload.parallel={tp: 1, pp: 1, dp: 64};workload.batch.global=128;"
+#define SLOW WIDE "cluster.node.nic-bandwidth=10 Gb/s;"
+
+/* Twenty times slower NICs: what is sent decides. FSDP sends 3 m Psi where ddp sends 2 Psi (test_sharding.c); what
+ * stays in nodes is spared; weights kept after the forward need one gather less; nothing ahead exposes every gather. */
+static void test_order_of_traffic(void) {
+  const double ddp = seconds(SLOW "workload.optimizer.sharding=ddp");
+  const double zero_2 = seconds(SLOW "workload.optimizer.sharding={kind: zero-2, overlap-comm: true}");
+  const double zero_3 = seconds(SLOW "workload.optimizer.sharding=zero-3");
+  const double fsdp = seconds(SLOW "workload.optimizer.sharding=fsdp");
+  const double kept = seconds(SLOW "workload.optimizer.sharding={kind: fsdp, reshard-after-forward: false}");
+  const double hybrid = seconds(SLOW "workload.optimizer.sharding=hsdp");
+  g_assert_cmpfloat(ddp, <, zero_2);
+  g_assert_cmpfloat(zero_2, <, zero_3);
+  g_assert_cmpfloat(kept, <, fsdp);
+  g_assert_cmpfloat(hybrid, <, fsdp);
+  assert_close(fsdp, zero_3, 0.15);
+}
+
+/* With two micro-batches and all of it exposed, twice: SLOW FSDP takes (within the compute that hides some) 3 m Psi
+ * over what ddp's 2 Psi takes. m = 2: 6 Psi of 2 or 4 bytes: gathers 4 Psi of bf16 and scatters 2 Psi of fp32 make 16
+ * bytes a parameter where ddp's all-reduce of fp32 makes 8: twice as long. */
+static void test_slow_network_closed_form(void) {
+  const double compute = seconds(WIDE "cluster.node.nic-bandwidth=100000 Gb/s;workload.optimizer.sharding=ddp");
+  const double ddp = seconds(SLOW "workload.optimizer.sharding={kind: ddp, bucket: 1000 GiB, first-bucket: 1000 GiB}");
+  const double bare = seconds(SLOW "workload.optimizer.sharding={kind: fsdp, prefetch: 0}");
+  const double ratio = (bare - compute) / (ddp - compute);
+  g_test_message("compute %g s, ddp %g s, fsdp %g s: %g", compute, ddp, bare, ratio);
+  g_assert_cmpfloat(ratio, >, 1.7);
+  g_assert_cmpfloat(ratio, <, 2.1);
+}
+
+static void test_ahead_hides(void) {
+  const double none = seconds(WIDE "workload.optimizer.sharding={kind: fsdp, prefetch: 0}");
+  const double one = seconds(WIDE "workload.optimizer.sharding={kind: fsdp, prefetch: 1}");
+  const double two = seconds(WIDE "workload.optimizer.sharding={kind: fsdp, prefetch: 2}");
+  g_assert_cmpfloat(one, <, none);
+  g_assert_cmpfloat(two, <=, one * (1 + 1e-9));
+  const double after = seconds(WIDE "workload.optimizer.sharding=distributed-optimizer");
+  const double beside =
+      seconds(WIDE "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}");
+  g_assert_cmpfloat(beside, <, after);
+}
+
+/* A smaller first bucket begins earlier; it cannot end later than one bucket for all. */
+static void test_buckets_hide(void) {
+  const double one = seconds(WIDE "workload.optimizer.sharding={kind: ddp, bucket: 1000 GiB, first-bucket: 1000 GiB}");
+  const double many = seconds(WIDE "workload.optimizer.sharding=ddp");
+  g_assert_cmpfloat(many, <, one);
+}
+
+/* bf16 weights, fp32 gradients, 12 bytes of optimizer over 64 ranks, 805 M parameters of layers and 210 M of embedding,
+ * tied: what is not sharded of one unit's gathers is small beside it. */
+static void test_memory(void) {
+  const double whole = simulate(WIDE "workload.optimizer.sharding=ddp").result.memory_peak_bytes;
+  const double os = simulate(WIDE "workload.optimizer.sharding=zero-1").result.memory_peak_bytes;
+  const double os_g = simulate(WIDE "workload.optimizer.sharding=zero-2").result.memory_peak_bytes;
+  const double all = simulate(WIDE "workload.optimizer.sharding=zero-3").result.memory_peak_bytes;
+  const double kept =
+      simulate(WIDE "workload.optimizer.sharding={kind: fsdp, reshard-after-forward: false}").result.memory_peak_bytes;
+  const double fsdp = simulate(WIDE "workload.optimizer.sharding=fsdp").result.memory_peak_bytes;
+  g_assert_cmpfloat(os, <, whole);
+  g_assert_cmpfloat(os_g, <, os);
+  g_assert_cmpfloat(all, <, os_g);
+  g_assert_cmpfloat(kept, >, fsdp);
+}
+
+static void test_refusals(void) {
+  const struct {
+    const char *sets, *says;
+  } cases[] = {
+      {"workload.optimizer.sharding=zero-2", "zero-2 does not work with a pipeline (pp is 4)"},
+      {"workload.optimizer.sharding=zero-3", "zero-3 does not work with a pipeline (pp is 4)"},
+      {"workload.optimizer.sharding=ddp", "ddp does not work with a pipeline (pp is 4)"},
+      {"workload.optimizer.sharding={kind: hsdp, group: 3}", "ranks (4) cannot be divided by its group (3)"},
+      {"model.moe={experts: 8, topk: 2};workload.optimizer.sharding=fsdp", "does not share out routed experts"},
+      {"workload.optimizer.sharding=zero3", "did you mean 'zero-3'"},
+      {"workload.optimizer.sharding={kind: fsdp, prefetsch: 2}", "did you mean 'prefetch'"},
+      {"workload.optimizer.sharding={kind: fsdp, prefetch: -1}", "'prefetch' must be between 0 and 1000"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) tree = tree_with(cases[i].sets, diags);
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+    g_assert_null(scenario);
+    g_autofree char *text = orr_diags_text(diags);
+    if (!strstr(text, cases[i].says)) g_error("'%s' says: %s", cases[i].sets, text);
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training-sharding/folded-is-full", test_folded_is_full);
+  g_test_add_func("/training-sharding/order-of-traffic", test_order_of_traffic);
+  g_test_add_func("/training-sharding/slow-network", test_slow_network_closed_form);
+  g_test_add_func("/training-sharding/ahead-hides", test_ahead_hides);
+  g_test_add_func("/training-sharding/buckets-hide", test_buckets_hide);
+  g_test_add_func("/training-sharding/memory", test_memory);
+  g_test_add_func("/training-sharding/refusals", test_refusals);
+  return g_test_run();
+}

@@ -1,0 +1,44 @@
+/*
+ * fsdp - PyTorch's fully sharded data parallelism: one block of the model is whole at a time (Zhao et al. 2023, arXiv
+ * 2304.11277; FSDP2, torch.distributed.fsdp.fully_shard).
+ *
+ *   gather   |g0|g1|  |g2|    |g3|                        one block ahead of the one that computes
+ *   compute     |f0 |f1  |f2  |f3  | b3 | b2 | ...        in the backward, gathered again if it was dropped
+ *   scatter                             |s3 | |s2 |       beside the backward
+ *
+ * Every block is a unit, embedding and head one each (auto_wrap_policy over transformer blocks). Its weights are
+ * all-gathered before its forward and, with reshard-after-forward, again before its backward, in every micro-batch; the
+ * rate limiter (limit_all_gathers) keeps two units in flight, which is `prefetch: 1`. Its gradients are
+ * reduce-scattered when its backward has ended.
+ *
+ * A rank sends (n-1)/n m (2 w + g) P bytes a step, m (w + g) P without resharding, and holds (w + g + optimizer) P / n
+ * and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered weights stay until their backward.
+ *
+ *   optimizer: {sharding: {kind: fsdp, reshard-after-forward: true, prefetch: 1}}
+ */
+#include "workloads/sharding/fully_sharded.h"
+
+void orr_fully_sharded_plan(const OrrFullyShardedParams *params, gint64 ranks, OrrShardingPlan *ret_plan) {
+  *ret_plan = (OrrShardingPlan){.ranks = ranks,
+                                .weights = TRUE,
+                                .gradients = params->reduce_each_micro_batch,
+                                .optimizer = TRUE,
+                                .overlap = TRUE,
+                                .reduces_each_pass = params->reduce_each_micro_batch,
+                                .gathers_again = params->reshard_after_forward,
+                                .ahead = params->prefetch};
+}
+
+static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
+  orr_fully_sharded_plan(params, shape->ranks, ret_plan);
+}
+
+static const OrrField fields[] = {ORR_FULLY_SHARDED_FIELDS};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("fsdp", "Parameters of PyTorch's FSDP.", OrrFullyShardedParams, fields);
+
+const OrrShardingKind orr_sharding_fsdp = {
+    .entry = {"fsdp", "PyTorch FSDP: weights, gradients and optimizer state shared out, a block at a time made whole.",
+              &table},
+    .plan = plan,
+};
