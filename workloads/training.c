@@ -232,6 +232,8 @@ static const OrrField training_fields[] = {
      .fallback = "1",
      .min = 1,
      .max = 1e6},
+    PART("noise", noise, orr_noise_table,
+         "Stragglers: kernels and GPUs that do not all take the same time, seeded by the scenario's seed.", "{}"),
 };
 const OrrFieldTable orr_training_table = ORR_FIELD_TABLE(
     "training", "A training job: parallelism, schedule, batch, precision.", OrrTraining, training_fields);

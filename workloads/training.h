@@ -74,6 +74,12 @@ typedef struct {
   int gradients;       /* dtype of the reduction: words "fp32", "same" (as the weights) */
 } OrrDataParallel;
 
+/* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
+typedef struct {
+  double rank, kernel;
+  int distribution;
+} OrrNoise;
+
 typedef struct {
   OrrParallel parallel;
   OrrChoice pipeline; /* of orr_pipeline_registry */
@@ -95,6 +101,7 @@ typedef struct {
   OrrDataParallel data_parallel;
   char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
   gint64 steps;
+  OrrNoise noise;
 } OrrTraining;
 
 extern const OrrFieldTable orr_training_table;

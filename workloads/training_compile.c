@@ -70,7 +70,7 @@ static gint64 replayed_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
   const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
-  if (attempt == 0 || period == 0 || job->params->steps != 1) return all;
+  if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise)) return all;
   const gint64 least = MAX(2 * job->pp + 6, 4 * period) << MIN(attempt - 1, 20);
   return least < all ? all - (all - least) / period * period : all;
 }
@@ -84,13 +84,30 @@ static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {
   return shorter;
 }
 
+/* Stragglers are all different: no replica stands for another. */
+static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GError **error) {
+  *ret_fidelity = job->world->fidelity;
+  if (!orr_noise_is_on(&job->params->noise) || job->dp == 1) return TRUE;
+  if (job->world->fidelity == ORR_FIDELITY_FOLDED) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
+                " replicas different, so that none stands for another: take fidelity auto or full, not folded",
+                job->params->noise.rank, job->params->noise.kernel, job->dp);
+    return FALSE;
+  }
+  *ret_fidelity = ORR_FIDELITY_FULL;
+  return TRUE;
+}
+
 static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
   OrrTrainingPlan plan;
   const OrrJob replayed = shortened(job, work); /* shares what @job owns */
   g_autofree double *optimizer_s = g_new(double, job->pp);
   for (gint64 stage = 0; stage < job->pp; stage++)
     optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
-  const gboolean planned = orr_training_plan_init(&plan, job, costs, job->world->fidelity, work->work.program, error) &&
+  OrrFidelity fidelity;
+  if (!settle_fidelity(job, &fidelity, error)) return FALSE;
+  const gboolean planned = orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
                            check_ops(&replayed, costs, &plan, error);
   if (planned) {
     orr_training_emit(&replayed, costs, &plan, optimizer_s, work);

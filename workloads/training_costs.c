@@ -82,6 +82,7 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
     }
     const OrrCost cost = orr_cost_sustained(job->world->cost, op);
     segment->seconds[time_of(op)] += cost.time_s;
+    segment->squares += cost.time_s * cost.time_s;
     run->kernels++;
     if (times > 0) remember(costs, phase, times, op, cost);
     if (beside.left > 0 && --beside.left == 0) segment = new_segment(run);

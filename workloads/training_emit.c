@@ -33,10 +33,11 @@ static guint32 work_label(OrrEmitter *e, const char *name, const double seconds[
 }
 
 void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const double seconds[ORR_N_TIMES],
-                   gint32 tag) {
+                   double late_s, gint32 tag) {
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
-  orr_program_work(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), sum, work_label(e, name, seconds), tag);
+  orr_program_work(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), MAX(sum + late_s, 0),
+                   work_label(e, name, seconds), tag);
 }
 
 guint32 orr_emit_comm_label(OrrEmitter *e, const char *name, OrrTimeKind kind) {
@@ -60,6 +61,22 @@ static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm
   const double alone_s = segment_seconds(work), slowed_s = orr_training_beside_seconds(job, alone_s, comm_s);
   *ret_slowdown_s = slowed_s - alone_s;
   return *ret_slowdown_s + MAX(comm_s - slowed_s, 0);
+}
+
+/* What noise adds to the segment; its GPUs meet where a collective ends it. */
+static double segment_late(OrrEmitter *e, guint lane, const OrrSegment *segment) {
+  orr_noise_work(e->noise, lane, segment_seconds(segment), segment->squares);
+  return segment->comm < 0 ? 0 : orr_noise_meet(e->noise, lane);
+}
+
+/* What noise adds to runs that are one piece of work. */
+static double runs_late(OrrEmitter *e, guint lane, const OrrRuns *runs, guint n) {
+  double late_s = 0;
+  for (guint i = 0; e->noise && i < n; i++)
+    for (gint64 k = 0; k < runs[i].count; k++)
+      for (guint s = 0; s < runs[i].run->segments->len; s++)
+        late_s += segment_late(e, lane, &g_array_index(runs[i].run->segments, OrrSegment, s));
+  return late_s + orr_noise_meet(e->noise, lane);
 }
 
 /* A segment with its collective where that is alone on its links, as seconds. */
@@ -126,7 +143,8 @@ static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *
   orr_program_wait(e->program, beside, ready);
   emit_group_comm(e, lane, segment, ORR_STREAM_TP, tag);
   orr_program_record(e->program, beside, done);
-  orr_emit_work(e, lane, name, segment[1].seconds, tag);
+  orr_noise_work(e->noise, lane->lane, segment_seconds(&segment[1]), segment[1].squares);
+  orr_emit_work(e, lane, name, segment[1].seconds, orr_noise_meet(e->noise, lane->lane), tag);
   orr_program_wait(e->program, compute, done);
 }
 
@@ -138,14 +156,17 @@ typedef struct {
   gint32 tag;
   guint n; /* pieces of this run so far */
   double seconds[ORR_N_TIMES];
+  double late_s;
 } Piece;
 
 static void flush(Piece *piece) {
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += piece->seconds[kind];
   g_autofree char *name = g_strdup_printf("%s/%u", piece->name, piece->n++);
-  if (sum > 0) orr_emit_work(piece->e, piece->lane, name, piece->seconds, piece->tag);
+  piece->late_s += orr_noise_meet(piece->e->noise, piece->lane->lane);
+  if (sum > 0) orr_emit_work(piece->e, piece->lane, name, piece->seconds, piece->late_s, piece->tag);
   memset(piece->seconds, 0, sizeof piece->seconds);
+  piece->late_s = 0;
 }
 
 /* What is left for the host when the GPU is through with the run, its collectives alone on the fabric. */
@@ -158,6 +179,7 @@ static void add_host(Piece *piece, const OrrRun *run) {
 /* @next: the segment after this one, which may be emitted with it. */
 static void emit_segment(Piece *piece, const OrrSegment *segment, guint *next) {
   OrrEmitter *e = piece->e;
+  piece->late_s += segment_late(e, piece->lane->lane, segment);
   if (segment->comm < 0 || e->plan->alone[segment->group]) {
     add_segment(e->job, e->plan, piece->lane->lane, segment, piece->seconds);
     return;
@@ -187,14 +209,14 @@ void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const
   if (e->plan->all_alone) {
     for (guint i = 0; i < n; i++)
       orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, seconds);
-    orr_emit_work(e, lane, name, seconds, tag);
+    orr_emit_work(e, lane, name, seconds, runs_late(e, lane->lane, runs, n), tag);
     return;
   }
-  if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, tag);
+  if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, 0, tag);
   for (guint i = 0; i < n; i++)
     for (gint64 k = 0; k < runs[i].count; k++) {
       g_autofree char *part = g_strdup_printf("%s.%u", name, i);
-      Piece piece = {e, lane, part, tag, 0, {0}};
+      Piece piece = {e, lane, part, tag, 0, {0}, 0};
       emit_segments(&piece, runs[i].run);
       flush(&piece);
     }
@@ -240,13 +262,14 @@ static gboolean take_turn(OrrEmitter *e, const OrrLaneAt *lane, Turn *turn) {
     orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), turn->arrives);
   turn->arrives = G_MAXUINT32;
   g_autofree char *name = g_strdup_printf("%s.%u/%u", turn->pass->name, turn->run, turn->segment);
-  Piece piece = {e, lane, name, turn->pass->tag, 0, {0}};
+  Piece piece = {e, lane, name, turn->pass->tag, 0, {0}, 0};
   for (const OrrSegment *segment; (segment = next_segment(turn));) {
     const gboolean between_experts = segment->comm >= 0 && segment->group == ORR_GROUP_EP;
     if (!between_experts) {
       emit_segment(&piece, segment, &turn->segment);
       continue;
     }
+    piece.late_s += segment_late(e, lane->lane, segment);
     for (int kind = 0; kind < ORR_N_TIMES; kind++) piece.seconds[kind] += segment->seconds[kind];
     flush(&piece);
     turn->arrives = emit_sent(e, lane, segment, piece.tag);
@@ -259,7 +282,7 @@ static gboolean take_turn(OrrEmitter *e, const OrrLaneAt *lane, Turn *turn) {
 void orr_emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns passes[2]) {
   Turn turns[2] = {{.pass = &passes[0], .arrives = G_MAXUINT32}, {.pass = &passes[1], .arrives = G_MAXUINT32}};
   const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = passes[0].extra_pp_s + passes[1].extra_pp_s};
-  if (seconds[ORR_TIME_PP_COMM] > 0) orr_emit_work(e, lane, "gather", seconds, passes[0].tag);
+  if (seconds[ORR_TIME_PP_COMM] > 0) orr_emit_work(e, lane, "gather", seconds, 0, passes[0].tag);
   gboolean goes_on[2] = {TRUE, TRUE};
   while (goes_on[0] || goes_on[1])
     for (int i = 0; i < 2; i++)

@@ -36,6 +36,17 @@ typedef enum {
 
 #define ORR_NO_COMM G_MAXUINT32
 
+/* training_noise.c; NULL where all kernels take the same time. Indexed by lane; one draw a GPU of it. */
+typedef struct OrrNoiseDraws OrrNoiseDraws;
+OrrNoiseDraws *orr_noise_draws_new(const OrrJob *job, const OrrFold *fold);
+void orr_noise_draws_free(OrrNoiseDraws *draws);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNoiseDraws, orr_noise_draws_free)
+
+/* The lane's GPUs each do kernels of @work_s in all, whose squares add up to @squares. */
+void orr_noise_work(OrrNoiseDraws *draws, guint lane, double work_s, double squares);
+/* They meet: how much later than expected the last one comes, since they met before. */
+double orr_noise_meet(OrrNoiseDraws *draws, guint lane);
+
 typedef struct {
   const OrrJob *job;
   const OrrTrainingCosts *costs;
@@ -43,6 +54,7 @@ typedef struct {
   const double *optimizer_s;
   OrrTrainingWork *work;
   OrrProgram *program;
+  OrrNoiseDraws *noise;
   gint64 chains, blocks;
   guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not there yet */
   guint32 *transfers;  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
@@ -63,8 +75,9 @@ typedef struct {
 
 guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream);
 guint32 orr_emit_comm_label(OrrEmitter *e, const char *name, OrrTimeKind kind);
+/* @late_s: what noise adds to the sum of @seconds, or takes from it. */
 void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const double seconds[ORR_N_TIMES],
-                   gint32 tag);
+                   double late_s, gint32 tag);
 
 /* Consecutive equal units: @count times a run. */
 typedef struct {

@@ -14,6 +14,7 @@
  *   training_sharding.c of those, what replicas say to each other; as ops
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
+ *   training_noise.c    what stragglers add to pieces of work
  *   training_program.c  schedule -> streams of ops
  *   training_compile.c  puts them together
  */
@@ -104,6 +105,7 @@ OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);
 /* Work of one lane up to a collective of one of its groups (or the end). */
 typedef struct {
   double seconds[ORR_N_TIMES];
+  double squares;    /* sum of the squares of its kernels' seconds */
   int comm;          /* OrrOperatorComm that follows the work, or -1 */
   int group;         /* OrrOperatorGroup of it */
   double comm_bytes; /* NCCL's size */
@@ -303,6 +305,10 @@ gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, cons
 void orr_training_clear_layers(OrrTrainingPlan *plan);
 const OrrWire *orr_training_group_wire(const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment);
 const char *orr_training_comm_name(int group, int comm); /* "tp-all-reduce" */
+
+/* training_noise.c */
+extern const OrrFieldTable orr_noise_table;
+gboolean orr_noise_is_on(const OrrNoise *noise);
 
 /* training_emit.c */
 

@@ -285,7 +285,9 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
   emit_norm(e, lane);
   double seconds[ORR_N_TIMES] = {[ORR_TIME_OPTIMIZER] = e->optimizer_s[lane->stage]};
   g_autofree char *name = g_strdup_printf("optimizer stage %d", (int)lane->stage);
-  orr_emit_work(e, lane, name, seconds, -1);
+  const double optimizer_s = e->optimizer_s[lane->stage];
+  orr_noise_work(e->noise, lane->lane, optimizer_s, optimizer_s * optimizer_s); /* one multi-tensor kernel */
+  orr_emit_work(e, lane, name, seconds, orr_noise_meet(e->noise, lane->lane), -1);
   emit_parameters(e, lane);
   emit_experts(e, lane, 1);
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
@@ -372,6 +374,8 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
                   .program = work->work.program,
                   .chains = orr_pipeline_n_chains(job->schedule),
                   .blocks = orr_job_n_blocks(job)};
+  g_autoptr(OrrNoiseDraws) noise = orr_noise_draws_new(job, &plan->fold);
+  e.noise = noise;
   g_autofree gpointer streams = g_malloc_n(job->pp * n, sizeof *e.streams);
   g_autofree guint32 *transfers = g_new(guint32, n_transfers(&e));
   g_autofree GArray **comms = g_new0(GArray *, 2 * job->pp);

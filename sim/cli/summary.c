@@ -39,6 +39,16 @@ static void add_speed(GString *out, const OrrTrainingResult *result) {
   add(out, "efficiency", "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s", result->model_tflops_per_gpu, mfu, hfu);
 }
 
+/* Where steps differ. */
+static void add_step_times(GString *out, const OrrOutcome *outcome) {
+  const OrrTrainingResult *result = &outcome->result.training;
+  if (result->step_p99_s <= result->step_p50_s * (1 + 1e-9)) return;
+  g_autofree char *mean = orr_quantity_format(result->iteration_time_s, ORR_UNIT_SECONDS);
+  g_autofree char *p50 = orr_quantity_format(result->step_p50_s, ORR_UNIT_SECONDS);
+  g_autofree char *p99 = orr_quantity_format(result->step_p99_s, ORR_UNIT_SECONDS);
+  add(out, "steps", "%u: mean %s, p50 %s, p99 %s", outcome->steps->len, mean, p50, p99);
+}
+
 /* The three largest kinds of time. */
 static void add_bounds(GString *out, const OrrOutcome *outcome) {
   g_autoptr(GString) text = g_string_new(NULL);
@@ -94,6 +104,7 @@ static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events)
 static void add_training(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   add_asked(out, scenario, &outcome->result.training);
   add_speed(out, &outcome->result.training);
+  add_step_times(out, outcome);
   add_bounds(out, outcome);
   add_memory(out, outcome);
   add_costs(out, outcome);

@@ -1,5 +1,6 @@
 #include "sim/run/ledger.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct {
@@ -104,7 +105,7 @@ static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
 }
 
 /* Work that lasted longer than its parts was slowed: by the communication beside it, whose kind the difference then is,
- * or by a slow GPU, all parts alike. */
+ * or by a slow GPU, all parts alike. Noise may make it shorter too. */
 static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   const GArray *parts = ledger->work->label_seconds;
   double seconds[ORR_N_TIMES] = {0}, sum = 0, stretch = 1;
@@ -114,7 +115,7 @@ static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   const int beside = span->beside == G_MAXUINT32 ? -1 : label_of(ledger, span->beside)->kind;
   if (beside >= 0)
     account->seconds[beside] += extra_s;
-  else if (sum > 0 && extra_s > 1e-9 * sum)
+  else if (sum > 0 && fabs(extra_s) > 1e-9 * sum)
     stretch = 1 + extra_s / sum;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += stretch * seconds[kind];
   account->clock_s = span->end_s;

@@ -9,6 +9,10 @@
 static const OrrField training_result_fields[] = {
     COLUMN(OrrTrainingResult, "iteration-time-s", ORR_FIELD_REAL, iteration_time_s, ORR_UNIT_SECONDS,
            "Time of one optimizer step, mean over the steps."),
+    COLUMN(OrrTrainingResult, "step-p50-s", ORR_FIELD_REAL, step_p50_s, ORR_UNIT_SECONDS,
+           "Time of one optimizer step, median over the steps; they differ where workload.noise says so."),
+    COLUMN(OrrTrainingResult, "step-p99-s", ORR_FIELD_REAL, step_p99_s, ORR_UNIT_SECONDS,
+           "Time that 99 % of the steps are within."),
     COLUMN(OrrTrainingResult, "tokens-per-s", ORR_FIELD_REAL, tokens_per_s, ORR_UNIT_NONE,
            "Tokens trained a second, whole job."),
     COLUMN(OrrTrainingResult, "tokens-per-s-per-gpu", ORR_FIELD_REAL, tokens_per_s_per_gpu, ORR_UNIT_NONE,

@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  double iteration_time_s, tokens_per_s, tokens_per_s_per_gpu;
+  double iteration_time_s, step_p50_s, step_p99_s, tokens_per_s, tokens_per_s_per_gpu;
   double model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu;
   double memory_peak_bytes;
   gboolean fits;

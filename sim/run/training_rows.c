@@ -1,6 +1,9 @@
 #include "sim/run/training_rows.h"
 
+#include <stdlib.h>
+
 #include "sim/run/link_time.h"
+#include "sim/run/serving_rows.h"
 #include "workloads/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
@@ -13,6 +16,22 @@ static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
     g_array_append_val(outcome->steps, row);
     begin_s = row.end_s;
   }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
+  g_autofree double *seconds = g_new(double, steps->len + 1);
+  for (guint i = 0; i < steps->len; i++) {
+    const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
+    seconds[i] = step->end_s - step->begin_s;
+  }
+  qsort(seconds, steps->len, sizeof *seconds, compare_doubles);
+  r->step_p50_s = orr_serving_percentile(seconds, steps->len, 0.5);
+  r->step_p99_s = orr_serving_percentile(seconds, steps->len, 0.99);
 }
 
 static gboolean is_exposed_comm(OrrTimeKind kind) {
@@ -136,6 +155,7 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
     outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
   }
   r->iteration_time_s = end_s / MAX(outcome->steps->len, 1);
+  fill_step_times(r, outcome->steps);
   r->tp = work->tp;
   r->pp = work->pp;
   r->dp = work->dp;
