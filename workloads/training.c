@@ -90,6 +90,12 @@ static const OrrField split_fields[] = {
     FLAG(OrrPipelineSplit, "count-loss", count_loss,
          "Count the output layer and loss as one layer of the last stage (account-for-loss-in-pipeline-split).",
          "false"),
+    FLAG(OrrPipelineSplit, "count-where-needed", count_where_needed,
+         "Count embedding and loss where layers alone cannot be divided and with them can (NeMo's recipes).", "false"),
+    FLAG(OrrPipelineSplit, "fill", fill,
+         "Layers that cannot be divided: every block takes the quotient rounded up and the last one the rest, as "
+         "DeepSpeed's pipelines do.",
+         "false"),
     {.name = "first",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrPipelineSplit, first),

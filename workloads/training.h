@@ -55,6 +55,8 @@ typedef struct {
 /* How layers are cut into stages: one of the three ways, or evenly (training_layout.c). */
 typedef struct {
   gboolean count_embedding, count_loss; /* as one layer each */
+  gboolean count_where_needed;          /* both, where the layers alone cannot be divided */
+  gboolean fill;                        /* what does not divide: all blocks but the last are filled up */
   gint64 first, last;                   /* layers of the first and the last stage; 0: as the others */
   char *layout;                         /* "Et*3|(tt|)*29,tL", or "none" */
 } OrrPipelineSplit;

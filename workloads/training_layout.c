@@ -6,7 +6,8 @@
  * Three ways to cut, as Megatron-LM has them (megatron/training/arguments.py, 2025):
  *
  *   evenly      layers / blocks each; embedding and loss counted as layers where count-embedding, count-loss say so
- *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split)
+ *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split), or count-where-needed;
+ *               with `fill` the last block takes what does not divide
  *   ends        the first and the last stage hold `first` and `last` layers, the others share the rest evenly
  *               (decoder-first-pipeline-num-layers, decoder-last-pipeline-num-layers)
  *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E embedding, t layer, L
@@ -127,21 +128,34 @@ static gboolean cut_ends(const OrrTraining *params, const OrrModel *model, const
   return TRUE;
 }
 
+/* What counts as layers beside the layers: nothing, the embedding, the loss, both. */
+typedef struct {
+  gint64 embedding, loss;
+} Ends;
+
+static Ends counted_ends(const OrrPipelineSplit *split, gint64 layers, gint64 n_blocks) {
+  const gboolean needed = split->count_where_needed && layers % n_blocks != 0 && (layers + 2) % n_blocks == 0;
+  return (Ends){needed || split->count_embedding, needed || split->count_loss};
+}
+
 static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
                            gint64 n_blocks, gint64 *ret_layers, GError **error) {
-  const gint64 ends = params->split.count_embedding + params->split.count_loss;
-  const gint64 each = (model->layers + ends) / n_blocks;
-  if ((model->layers + ends) % n_blocks != 0 || each < (n_blocks == 1 ? ends : 1)) {
-    g_autofree char *counted = ends ? g_strdup_printf(" with embedding or loss counted (" D ")", ends) : g_strdup("");
+  const Ends ends = counted_ends(&params->split, model->layers, n_blocks);
+  const gint64 n_ends = ends.embedding + ends.loss, all = model->layers + n_ends;
+  const gint64 each = params->split.fill ? (all + n_blocks - 1) / n_blocks : all / n_blocks;
+  const gint64 last = all - each * (n_blocks - 1); /* of fill: the rest, which must be something */
+  if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) || last < 1 + ends.loss) {
+    g_autofree char *counted =
+        n_ends ? g_strdup_printf(" with embedding or loss counted (" D ")", n_ends) : g_strdup("");
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "model %s: layers (" D ")%s cannot be divided by pp * chunks (" D " * " D
                 "): see workload.pipeline-split for uneven stages",
                 model->name, model->layers, counted, shape->stages, n_blocks / shape->stages);
     return FALSE;
   }
-  for (gint64 b = 0; b < n_blocks; b++) ret_layers[b] = each;
-  ret_layers[0] -= params->split.count_embedding;
-  ret_layers[n_blocks - 1] -= params->split.count_loss;
+  for (gint64 b = 0; b < n_blocks; b++) ret_layers[b] = b == n_blocks - 1 ? last : each;
+  ret_layers[0] -= ends.embedding;
+  ret_layers[n_blocks - 1] -= ends.loss;
   return TRUE;
 }
 
@@ -211,7 +225,8 @@ gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const Orr
   gint64 layer = 0;
   put_unit(layout, 0, (OrrPart){.unit = ORR_UNIT_EMBEDDING});
   for (gint64 i = 0; i < model->encoder.layers; i++) /* all on the first stage, as Megatron places an encoder */
-    put_unit(layout, 0, (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model), modules_of(params, modules, i)});
+    put_unit(layout, 0,
+             (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model), modules_of(params, modules, i)});
   for (gint64 b = 0; b < n_blocks; b++)
     for (gint64 i = 0; i < layers[b]; i++, layer++)
       put_unit(layout, b,

@@ -264,6 +264,19 @@ static void test_recompute_methods(void) {
   assert_close(pairs.result.memory_peak_bytes - full.result.memory_peak_bytes, layer - 8 * 2 * sbh, 1e-9);
 }
 
+/* 18 layers on 4 stages filled up are 5, 5, 5, 3: as `last: 3` says it. 14 with both ends counted are 16; 16 need
+ * nothing counted. */
+static void test_split_rules(void) {
+  const char *const fill = "model.layers=18;workload.pipeline-split.fill=true";
+  const char *const last = "model.layers=18;workload.pipeline-split.last=3";
+  g_assert_cmpfloat(simulate(fill).span_sum, ==, simulate(last).span_sum);
+  const char *const needed = "model.layers=14;workload.pipeline-split.count-where-needed=true";
+  const char *const counted = "model.layers=14;workload.pipeline-split={count-embedding: true, count-loss: true}";
+  g_assert_cmpfloat(simulate(needed).span_sum, ==, simulate(counted).span_sum);
+  g_assert_cmpfloat(simulate("workload.pipeline-split={count-where-needed: true, fill: true}").span_sum, ==,
+                    simulate("").span_sum);
+}
+
 static void test_refusals(void) {
   const struct {
     const char *sets, *says;
@@ -283,6 +296,7 @@ static void test_refusals(void) {
       {"workload.pipeline-split={first: 3}", "leave 13 of small's 16 layers to 3 stages"},
       {"workload.pipeline-split={first: 4, count-loss: true}", "one way to cut at a time"},
       {"workload.pipeline-split={count-loss: true}", "layers (16) with embedding or loss counted (1)"},
+      {"model.layers=5;workload.pipeline-split.fill=true", "layers (5) cannot be divided"},
       {"workload.batch.global=30", "batch.global (30) cannot be divided"},
       {"workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.batch.global=24", "multiple of pp"},
       {"workload.parallel.cp=2", "tp * cp * pp * dp = 4 * 2 * 4 * 4 = 128 GPUs"},
@@ -356,8 +370,8 @@ static void test_tables(void) {
   }
 }
 
-/* A tower of 8 layers as wide as the decoder's 16, on 1,024 tokens a sequence for 2,048: a quarter of the matrices' work
- * more at least, all of it on the first of 4 stages, which the others wait for; folded is full with it too. */
+/* A tower of 8 layers as wide as the decoder's 16, on 1,024 tokens a sequence for 2,048: a quarter of the matrices'
+ * work more at least, all of it on the first of 4 stages, which the others wait for; folded is full with it too. */
 static void test_encoder(void) {
   const char *tower = "model.encoder={layers: 8, hidden: 4096, heads: 32, patch: 16, image: 512}";
   g_autofree char *full = g_strconcat(tower, ";fidelity=full", NULL);
@@ -367,8 +381,8 @@ static void test_encoder(void) {
   assert_close(with.result.iteration_time_s, all.result.iteration_time_s, 1e-9);
 }
 
-/* Frozen weights have no products by weight, a third of the matrices' FLOPs: a step is between two thirds and all of the
- * full one's, at no higher rate, and holds no gradients or optimizer worth naming. */
+/* Frozen weights have no products by weight, a third of the matrices' FLOPs: a step is between two thirds and all of
+ * the full one's, at no higher rate, and holds no gradients or optimizer worth naming. */
 static void test_lora(void) {
   const char *lora = "workload.lora={rank: 16}";
   const Answer full = simulate(""), frozen = simulate(lora);
@@ -394,6 +408,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/splits", test_splits);
   g_test_add_func("/training/split-pace", test_split_pace);
   g_test_add_func("/training/recompute-methods", test_recompute_methods);
+  g_test_add_func("/training/split-rules", test_split_rules);
   g_test_add_func("/training/refusals", test_refusals);
   g_test_add_func("/training/expert-gradients", test_expert_gradients);
   g_test_add_func("/training/all-to-all-by-turns", test_all_to_all_by_turns);
