@@ -7,7 +7,6 @@
 
 const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
 static const char *const preemption_words[] = {"recompute", "swap", NULL};
-static const char *const route_words[] = {"round-robin", "least-requests", NULL};
 
 #define AT(type_, member_) .offset = offsetof(type_, member_)
 #define COUNT(type_, name_, member_, least_, fallback_, sentence_)                                                     \
@@ -165,11 +164,26 @@ static const OrrField metrics_fields[] = {
 static const OrrFieldTable metrics_table =
     ORR_FIELD_TABLE("serving-metrics", "What is counted, and how.", OrrServingMetricsParams, metrics_fields);
 
+static const OrrField admission_fields[] = {
+    COUNT(OrrAdmission, "in-flight", in_flight, 0, "0",
+          "Requests that a replica has at once, at most; others wait at the router. 0: no limit."),
+    COUNT(OrrAdmission, "queue", queue, -1, "-1",
+          "Requests that wait at the router, at most; others are rejected. -1: no limit."),
+};
+static const OrrFieldTable admission_table =
+    ORR_FIELD_TABLE("admission", "Limits at the fleet's door.", OrrAdmission, admission_fields);
+
 static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
     COUNT(OrrServing, "replicas", replicas, 0, "1", "Engines that share the load; 0: as many as the GPUs hold."),
-    WORD(OrrServing, "router", router, route_words, "round-robin", "Which engine a request goes to."),
+    {.name = "router",
+     .kind = ORR_FIELD_CHOICE,
+     AT(OrrServing, router),
+     .sentence = "Which engine a request goes to.",
+     .fallback = "round-robin",
+     .registry = &orr_router_registry},
+    PART(OrrServing, "admission", admission, admission_table, "How many requests get in."),
     WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16", "Number format of the layers' weights."),
     WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
          "Number format between kernels, and of embedding and head."),

@@ -19,6 +19,7 @@
 #define ORR_SERVING_H
 
 #include "workloads/arrivals/arrival.h"
+#include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
 #include "workloads/workload.h"
 
@@ -74,13 +75,17 @@ typedef struct {
   double busy_power, idle_power; /* shares of the device's TDP */
 } OrrServingMetricsParams;
 
-typedef enum { ORR_ROUTE_ROUND_ROBIN, ORR_ROUTE_LEAST_REQUESTS } OrrRoute;
+typedef struct {
+  gint64 in_flight; /* requests of a replica at once; 0: no limit */
+  gint64 queue;     /* that wait for one; below 0: no limit */
+} OrrAdmission;
 
 typedef struct {
   OrrEngineParams engine;
   OrrServingParallel parallel;
   gint64 replicas;
-  int router;
+  OrrChoice router; /* of orr_router_registry */
+  OrrAdmission admission;
   int precision, activations, kv_dtype; /* OrrDtype; kv_dtype ORR_N_DTYPES: as the activations */
   OrrChoice load;                       /* of orr_arrival_registry */
   gint64 requests;
@@ -138,7 +143,7 @@ typedef struct {
   GArray *gaps;     /* OrrTokenGap */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
-  gint64 backlog_at_last_arrival;
+  gint64 backlog_at_last_arrival, rejected;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   gint64 calls; /* of the engine */

@@ -118,6 +118,13 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   orr_diags_error(diags, place, "unknown engine.all-reduce '%s' (allowed: auto, nccl, %s)", engine->all_reduce, known);
 }
 
+/* A queue that is limited where every request gets in at once would never be used. */
+static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  if (params->admission.queue >= 0 && params->admission.in_flight == 0)
+    orr_diags_error(diags, place, "admission.queue (" D ") limits nothing without admission.in-flight: give that too",
+                    params->admission.queue);
+}
+
 void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                        OrrDiags *diags) {
   const OrrServing *params = data;
@@ -136,6 +143,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
                     " = %.0f GPUs, but the cluster has " D " in use",
                     replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus, orr_cluster_n_gpus(cluster));
   check_engine(params, model, place, diags);
+  check_admission(params, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
   if (orr_diags_n_errors(diags) == before) check_memory(params, model, cluster, place, diags);

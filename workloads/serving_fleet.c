@@ -1,5 +1,5 @@
 /*
- * serving_fleet.c - the load meets the replicas: arrivals, routing, and what becomes of each request.
+ * serving_fleet.c - the load meets the replicas: arrivals, and what becomes of each request.
  *
  * One arrival that is known in advance is on the calendar at a time; those that follow from the end of another request
  * are put there when that one ends. Requests live in a pool and are used again when they have ended.
@@ -18,7 +18,6 @@ typedef struct {
   GPtrArray *all;  /* owns them */
   OrrRandom lengths, groups;
   guint32 n_requests;
-  guint turn; /* of the round robin */
   gint64 in_system;
   double area_since_s;
   double shares; /* of the classes, in all */
@@ -105,22 +104,18 @@ static void complete(Fleet *fleet, OrrRequest *request) {
 
 static void fetch(Fleet *fleet);
 
-static OrrReplica *route(Fleet *fleet) {
-  OrrReplica **replicas = fleet->fleet.replicas;
-  const guint n = (guint)fleet->fleet.work->params.replicas;
-  if (fleet->fleet.work->params.router == ORR_ROUTE_ROUND_ROBIN) return replicas[fleet->turn++ % n];
-  guint best = 0;
-  for (guint i = 1; i < n; i++)
-    if (orr_replica_n_requests(replicas[i]) < orr_replica_n_requests(replicas[best])) best = i;
-  return replicas[best];
-}
+static void follow_up(Fleet *fleet, OrrRequest *request);
 
 static void enter(Fleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->fleet.work;
-  count_area(fleet, 1);
   work->last_arrival_s = request->arrival_s;
+  if (orr_door_send(fleet->fleet.door, request)) {
+    count_area(fleet, 1);
+  } else {
+    work->rejected++;
+    follow_up(fleet, request);
+  }
   work->backlog_at_last_arrival = fleet->in_system;
-  orr_replica_add(route(fleet), request);
 }
 
 static void arrive(void *user) {
@@ -164,7 +159,6 @@ static void check_queue(Fleet *fleet, const OrrRequest *request) {
 
 static void ended(OrrFleet *base, OrrRequest *request) {
   Fleet *fleet = (Fleet *)base;
-  const double now_s = orr_engine_now(base->engine);
   const OrrServedRequest row = {.id = request->id,
                                 .group = request->group,
                                 .replica = (gint16)request->replica,
@@ -181,6 +175,13 @@ static void ended(OrrFleet *base, OrrRequest *request) {
   g_array_append_val(base->work->requests, row);
   count_area(fleet, -1);
   check_queue(fleet, request);
+  orr_door_left(base->door);
+  follow_up(fleet, request);
+}
+
+/* @request has ended or was rejected; where its client goes on, the next one is put on the calendar. */
+static void follow_up(Fleet *fleet, OrrRequest *request) {
+  const double now_s = orr_engine_now(fleet->fleet.engine);
   OrrRequest next = {0};
   const gboolean has_next = fleet->load->after && fleet->load->after(fleet->state, request, now_s, &next);
   g_ptr_array_add(fleet->pool, request);
@@ -188,10 +189,10 @@ static void ended(OrrFleet *base, OrrRequest *request) {
   OrrRequest *follower = new_request(fleet);
   *follower = next;
   complete(fleet, follower);
-  if (base->error) return;
+  if (fleet->fleet.error) return;
   Coming *coming = g_new(Coming, 1);
   *coming = (Coming){fleet, follower};
-  orr_engine_at(base->engine, fmax(follower->arrival_s, now_s), follow, coming);
+  orr_engine_at(fleet->fleet.engine, fmax(follower->arrival_s, now_s), follow, coming);
 }
 
 /* --- the run --- */
@@ -249,6 +250,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
+  fleet->fleet.door = orr_door_new(&fleet->fleet);
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
   for (guint i = 0; params->classes && i < params->classes->len; i++)
@@ -281,6 +283,7 @@ static void clear_fleet(Fleet *fleet) {
   for (gint64 i = 0; fleet->fleet.replicas && i < fleet->fleet.work->params.replicas; i++)
     orr_replica_free(fleet->fleet.replicas[i]);
   g_free(fleet->fleet.replicas);
+  orr_door_free(fleet->fleet.door);
   g_ptr_array_unref(fleet->pool);
   g_ptr_array_unref(fleet->all);
   if (fleet->state) fleet->load->close(fleet->state);

@@ -26,6 +26,8 @@ struct OrrKv {
   guint32 oldest, newest;
   guint32 *buckets;
   guint32 mask;
+  OrrKvTell tell; /* NULL: nobody listens */
+  void *user;
 };
 
 enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST };
@@ -90,6 +92,11 @@ void orr_kv_free(OrrKv *kv) {
   g_free(kv);
 }
 
+void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user) {
+  kv->tell = tell;
+  kv->user = user;
+}
+
 gint64 orr_kv_n_blocks(const OrrKv *kv) { return kv->n; }
 gint64 orr_kv_n_free(const OrrKv *kv) { return kv->n_free; }
 gint64 orr_kv_block_size(const OrrKv *kv) { return kv->block_size; }
@@ -108,12 +115,14 @@ static void name(OrrKv *kv, guint32 i, guint64 key) {
   kv->blocks[i].key = key;
   kv->blocks[i].chain = kv->buckets[key & kv->mask];
   kv->buckets[key & kv->mask] = i;
+  if (kv->tell) kv->tell(key, TRUE, kv->user);
 }
 
 static void unname(OrrKv *kv, guint32 i) {
   guint32 *link = &kv->buckets[kv->blocks[i].key & kv->mask];
   while (*link != i) link = &kv->blocks[*link].chain;
   *link = kv->blocks[i].chain;
+  if (kv->tell) kv->tell(kv->blocks[i].key, FALSE, kv->user);
   kv->blocks[i].key = 0;
 }
 

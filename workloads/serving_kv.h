@@ -44,6 +44,10 @@ gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before);
 void orr_kv_release(OrrKv *kv, OrrRequest *request);
 
+/* @tell is called for each block that gets a name or loses it. */
+typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);
+void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user);
+
 gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
 gboolean orr_kv_check(const OrrKv *kv);   /* O(1) where there is no cache, else O(blocks) */
 

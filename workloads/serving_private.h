@@ -22,6 +22,7 @@ gboolean orr_serving_run(OrrWork *work, OrrEngine *engine, GError **error);
 /* --- a replica on the clock: serving_replica.c --- */
 
 typedef struct OrrFleet OrrFleet;
+typedef struct OrrDoor OrrDoor;
 typedef struct OrrReplica OrrReplica;
 
 /* What a replica tells the fleet. */
@@ -33,6 +34,8 @@ struct OrrFleet {
   double next_arrival_s;                               /* of those known in advance; G_MAXDOUBLE: none */
   GError *error;                                       /* set: nothing more happens */
   void (*ended)(OrrFleet *fleet, OrrRequest *request); /* takes the request */
+  OrrDoor *door;
+  gboolean sees_blocks; /* the router hears of blocks step by step */
   guint64 seen_steps, step_stride;
 };
 
@@ -40,8 +43,19 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);
 void orr_replica_add(OrrReplica *replica, OrrRequest *request); /* now */
 gint64 orr_replica_n_requests(const OrrReplica *replica);       /* waiting and running */
+gint64 orr_replica_n_waiting(const OrrReplica *replica);
+gint64 orr_replica_held_blocks(const OrrReplica *replica);
 /* Closes the books; ORR_FAULT_STUCK where requests are left that no step could serve. */
 gboolean orr_replica_close(OrrReplica *replica, GError **error);
+
+/* --- from the door to a replica: serving_door.c --- */
+
+OrrDoor *orr_door_new(OrrFleet *fleet); /* the replicas are made after it */
+void orr_door_free(OrrDoor *door);
+/* Sends @request to a replica, or lets it wait for one. FALSE: there is no room for it to wait. */
+gboolean orr_door_send(OrrDoor *door, OrrRequest *request);
+void orr_door_left(OrrDoor *door); /* a request has ended: one that waits may go */
+void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there);
 
 G_END_DECLS
 

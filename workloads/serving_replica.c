@@ -49,6 +49,11 @@ struct OrrReplica {
 
 /* --- life --- */
 
+static void tell_of_block(guint64 key, gboolean is_there, void *user) {
+  const OrrReplica *replica = user;
+  orr_door_block(replica->fleet->door, (guint)replica->index, key, is_there);
+}
+
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   const OrrServingWork *work = fleet->work;
   const OrrEngineParams *engine = &work->params.engine;
@@ -72,6 +77,8 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   for (guint i = 0; i < replica->n_cores; i++)
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching));
+  for (guint i = 0; fleet->sees_blocks && i < replica->n_cores; i++)
+    orr_kv_observe(replica->cores[i].kv, tell_of_block, replica);
   return replica;
 }
 
@@ -85,6 +92,12 @@ void orr_replica_free(OrrReplica *replica) {
 }
 
 gint64 orr_replica_n_requests(const OrrReplica *replica) { return replica->n_requests; }
+
+gint64 orr_replica_n_waiting(const OrrReplica *replica) {
+  gint64 sum = 0;
+  for (guint i = 0; i < replica->n_cores; i++) sum += replica->cores[i].n_waiting;
+  return sum;
+}
 
 static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
   if (!fleet->error) g_set_error_literal(&fleet->error, ORR_FAULT, code, message);
@@ -127,7 +140,7 @@ static double swap_seconds(const OrrReplica *replica, const OrrCore *core) {
 
 /* --- books --- */
 
-static gint64 held_blocks(const OrrReplica *replica) {
+gint64 orr_replica_held_blocks(const OrrReplica *replica) {
   gint64 sum = 0;
   for (guint i = 0; i < replica->n_cores; i++)
     sum += orr_kv_n_blocks(replica->cores[i].kv) - orr_kv_n_free(replica->cores[i].kv);
@@ -195,8 +208,9 @@ static void on_finish(OrrRequest *request, void *user) {
 /* How many steps may be taken at once from the batch that was planned: 1 where they are not alike. */
 static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
-  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->n_cores > 1 || core->n_waiting > 0 ||
-      core->has_preempted || core->shape.chunk > 0 || core->padding > 0 || core->batch->len != core->running->len)
+  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks || replica->n_cores > 1 ||
+      core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 || core->padding > 0 ||
+      core->batch->len != core->running->len)
     return 1;
   gint64 steps = LONGEST_RUN;
   for (guint i = 0; i < core->batch->len; i++) {
@@ -296,7 +310,7 @@ static void step_ends(void *user) {
   if (fleet->error || now_s != replica->step_end_s) return; /* the run was cut since this call was made */
   count_work(replica);
   if (replica->ends->len > 1) take_run(replica);
-  replica->used_blocks = held_blocks(replica);
+  replica->used_blocks = orr_replica_held_blocks(replica);
   OrrStepShape shape = {0};
   for (guint i = 0; i < replica->n_cores; i++) {
     shape.tokens += replica->cores[i].shape.tokens;
@@ -319,7 +333,7 @@ static void begin_step(OrrReplica *replica, double now_s) {
   for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
   if (!any) return;
   replica->begin_s = now_s;
-  replica->used_blocks = held_blocks(replica);
+  replica->used_blocks = orr_replica_held_blocks(replica);
   if (replica->n_cores == 1) {
     plan_run(replica, run_length(replica));
   } else {
@@ -380,7 +394,7 @@ static void begin_batch(OrrReplica *replica, double now_s) {
   replica->books->comm_s += time.comm_s / (double)pp;
   replica->books->host_s += stage_s - time.stage_s;
   replica->books->tokens += (gint64)core->shape.tokens;
-  replica->used_blocks = held_blocks(replica);
+  replica->used_blocks = orr_replica_held_blocks(replica);
   note_step(replica, now_s, now_s + stage_s, &core->shape);
   replica->last_done_s = flight->end_s;
   replica->stage_free_s = now_s + stage_s;

@@ -17,6 +17,7 @@
 #include "workloads/arrivals/arrival.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
+#include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
 #include "workloads/sharding/sharding.h"
 
@@ -34,6 +35,7 @@ const OrrShelf orr_shelves[] = {
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"plots", "plot", "pictures of a results database", NULL, NULL},
     {"profiles", "profile", "measured kernels of a device", "profile", NULL},
+    {"routers", "router", "which engine a request goes to", NULL, &orr_router_registry},
     {"samplers", "sampler", "what chooses the points of a sweep", NULL, &orr_sampler_registry},
     {"scenarios", "scenario", "questions that are ready to run", "scenario", NULL},
     {"schedulers", "scheduler", "schedulers of serving", NULL, &orr_scheduler_registry},

@@ -66,6 +66,10 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);
   add(out, "engines", "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
       result->running_mean, busy, kv, hits, result->preemptions);
+  if (result->replicas > 1 || result->rejected > 0)
+    add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
+        ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
+        result->rejected);
   if (result->cost_per_million_output_tokens > 0)
     add(out, "price", "%.4g per million output tokens, %.3g J per output token", result->cost_per_million_output_tokens,
         result->energy_j_per_output_token);

@@ -41,7 +41,8 @@ typedef struct {
   double output_tokens_per_s, input_tokens_per_s, total_tokens_per_s, requests_per_s, goodput_rps;
   double output_tokens_per_s_per_gpu;
   double kv_utilization, kv_peak, prefix_hit_rate;
-  gint64 preemptions, completed, steps;
+  gint64 preemptions, completed, rejected, steps;
+  double replica_imbalance;
   double running_mean, gpu_busy, comm_fraction;
   double energy_j_per_output_token, cost_per_million_output_tokens;
   double duration_s, offered_rps;

@@ -198,6 +198,7 @@ static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingRes
 static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrServingResult *result) {
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
+  result->rejected = work->rejected;
   result->duration_s = counted->n > 0 ? counted->last_s - counted->first_s : 0;
   result->output_tokens_per_s = (double)counted->output / duration_s;
   result->input_tokens_per_s = (double)counted->input / duration_s;
@@ -205,11 +206,11 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
   result->output_tokens_per_s_per_gpu = result->output_tokens_per_s / (double)work->work.n_gpus;
   result->requests_per_s = (double)counted->n / duration_s;
   result->goodput_rps = (double)counted->good / duration_s;
-  if (work->last_arrival_s > 0) result->offered_rps = (double)work->requests->len / work->last_arrival_s;
+  if (work->last_arrival_s > 0) result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
 }
 
 static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
-  double stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0, asked = 0;
+  double most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0, asked = 0;
   const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *books = &work->replicas[i];
@@ -217,6 +218,7 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
     used += books->used_block_s;
     running += books->running_s;
     busy_s += books->busy_s;
+    most_s = fmax(most_s, books->busy_s);
     comm_s += books->comm_s;
     hits += (double)books->hit_tokens;
     asked += (double)books->looked_up_tokens;
@@ -227,6 +229,7 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   result->kv_utilization = stepped_s > 0 ? used / stepped_s / blocks : 0;
   result->running_mean = stepped_s > 0 ? running / stepped_s : 0;
   result->gpu_busy = work->end_s > 0 ? busy_s / ((double)work->params.replicas * work->end_s) : 0;
+  result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
   result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
   result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
 }
