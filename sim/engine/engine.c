@@ -114,12 +114,12 @@ static gboolean transfer_works(const OrrEngine *engine, const OrrTransfer *trans
   return TRUE;
 }
 
-void orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses, guint n_uses, OrrEngineCall done,
-                         void *user) {
-  if (!uses_are_fine(engine, size_bytes, uses, n_uses)) return;
+OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses, guint n_uses,
+                                 OrrEngineCall done, void *user) {
+  if (!uses_are_fine(engine, size_bytes, uses, n_uses)) return NULL;
   if (size_bytes == 0 || n_uses == 0) {
     orr_engine_at(engine, engine->now_s, done, user);
-    return;
+    return NULL;
   }
   OrrTransfer *transfer = g_malloc(sizeof *transfer + n_uses * sizeof *uses);
   *transfer = (OrrTransfer){
@@ -134,6 +134,7 @@ void orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse 
   g_ptr_array_add(engine->transfers, transfer);
   transfer->held = !transfer_works(engine, transfer);
   engine->class_->start(engine, transfer);
+  return transfer;
 }
 
 void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate) {
@@ -189,10 +190,12 @@ static int compare_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer) {
+/* Off the links, which carried @bytes of it. */
+static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer, double bytes) {
+  transfer->ended = TRUE;
   engine->class_->end(engine, transfer);
   for (guint32 i = 0; i < transfer->n_uses; i++)
-    orr_engine_link(engine, transfer->uses[i].link)->bytes += transfer->uses[i].weight * transfer->size_bytes;
+    orr_engine_link(engine, transfer->uses[i].link)->bytes += transfer->uses[i].weight * bytes;
   OrrTransfer *last = g_ptr_array_index(engine->transfers, engine->transfers->len - 1);
   last->place = transfer->place;
   engine->transfers->pdata[transfer->place] = last;
@@ -209,9 +212,35 @@ static void take_batch(OrrEngine *engine) {
   for (; event != NULL && event->date_s <= until_s; event = orr_calendar_first(&engine->calendar)) {
     orr_calendar_remove(&engine->calendar, event);
     g_ptr_array_add(engine->batch, event);
-    if (event->transfer) finish_transfer(engine, (OrrTransfer *)event);
+    if (event->transfer) finish_transfer(engine, (OrrTransfer *)event, ((OrrTransfer *)event)->size_bytes);
   }
   if (engine->batch->len > 1) g_ptr_array_sort(engine->batch, compare_order);
+}
+
+/* The share of it that is still to come. */
+static double take_off(OrrEngine *engine, OrrTransfer *transfer) {
+  orr_engine_set_rate(engine, transfer, 0);
+  finish_transfer(engine, transfer, transfer->size_bytes - transfer->left_bytes);
+  return transfer->left_bytes / transfer->size_bytes;
+}
+
+OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double size_bytes, const OrrLinkUse *uses,
+                             guint n_uses) {
+  if (transfer->ended) return transfer;
+  const double share = take_off(engine, transfer);
+  const OrrEngineCall done = transfer->event.call;
+  void *const user = transfer->event.user;
+  g_free(transfer);
+  return orr_engine_transfer(engine, share * size_bytes, uses, n_uses, done, user);
+}
+
+static void make_no_call(void *user G_GNUC_UNUSED) {}
+
+void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
+  transfer->event.call = make_no_call;
+  if (transfer->ended) return;
+  take_off(engine, transfer);
+  g_free(transfer);
 }
 
 void orr_engine_dispatch(OrrEngine *engine) {

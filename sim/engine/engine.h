@@ -27,6 +27,7 @@ G_BEGIN_DECLS
 typedef enum { ORR_ENGINE_SIMGRID, ORR_ENGINE_IDEAL } OrrEngineKind;
 
 typedef struct OrrEngine OrrEngine;
+typedef struct OrrTransfer OrrTransfer; /* in flight; gone when its call is made */
 typedef guint32 OrrLink; /* dense, from 0, in order of orr_engine_add_link */
 
 typedef struct {
@@ -53,8 +54,13 @@ void orr_engine_after(OrrEngine *engine, double delay_s, OrrEngineCall call, voi
 void orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *user);
 
 /* Starts a transfer of @size_bytes >= 0 over @uses (copied; each link at most once; may be empty: then it takes no time)
- * and calls @done(@user) at its end. */
-void orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses, guint n_uses, OrrEngineCall done, void *user);
+ * and calls @done(@user) at its end. What it returns may be moved or dropped until then; NULL where it takes no time. */
+OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses, guint n_uses, OrrEngineCall done, void *user);
+
+/* Another way for a transfer in flight: what is left of it, as a share of its size, is that share of @size_bytes over
+ * @uses from now on. @transfer is gone; what takes its place is returned, as by orr_engine_transfer. */
+OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double size_bytes, const OrrLinkUse *uses, guint n_uses);
+void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer); /* it ends here, and its call is never made */
 
 /* From now on; transfers in flight feel it. */
 void orr_engine_set_bandwidth(OrrEngine *engine, OrrLink link, double bandwidth_bytes_per_s);

@@ -20,7 +20,7 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+struct OrrTransfer {
   OrrEvent event; /* first: a calendar's event is cast to its transfer */
   double size_bytes;
   double left_bytes; /* at since_s */
@@ -29,9 +29,10 @@ typedef struct {
   guint32 place; /* in engine->transfers */
   guint32 n_uses;
   gboolean held;
+  gboolean ended; /* its call is about to be made */
   void *action; /* the implementation's */
   OrrLinkUse uses[];
-} OrrTransfer;
+};
 
 typedef struct {
   char *name;

@@ -48,6 +48,7 @@ static guint32 take_first(OrrStreamState *streams, OrrStreamList *list) {
 
 static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm, double begin_s,
                      double started_s, double end_s, guint32 beside) {
+  if (orr_executor_is_lost(executor, stream, end_s)) return;
   executor->end_s = MAX(executor->end_s, end_s);
   OrrSpanBuffer *buffer = &executor->spans;
   if (buffer->sink == NULL) return;
@@ -81,13 +82,13 @@ static void comm_goes_on(void *user);
 static void start_transfer(void *user) {
   OrrCommState *comm = user;
   OrrExecutor *executor = comm->executor;
-  guint n_phases, n_uses;
-  const OrrPhase *phase =
-      &orr_program_phases(executor->program, (guint32)(comm - executor->comms), &n_phases)[comm->phase];
+  guint n_uses;
+  if (orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine))) return;
+  const OrrPhase *phase = &comm->phases[comm->phase];
   const OrrLinkUse *uses = orr_use_rows_get(&executor->uses, phase->path, &n_uses);
   comm->phase++;
   executor->n_transfers++;
-  orr_engine_transfer(executor->engine, phase->bytes, uses, n_uses, comm_goes_on, comm);
+  comm->transfer = orr_engine_transfer(executor->engine, phase->bytes, uses, n_uses, comm_goes_on, comm);
 }
 
 static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
@@ -113,10 +114,8 @@ static void comm_is_over(void *user) {
 
 /* From @at_s on: delays up to the next transfer, or to the end. Needs the engine only for a transfer. */
 static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
-  guint n;
-  const OrrPhase *phases = orr_program_phases(executor->program, (guint32)(comm - executor->comms), &n);
-  for (; comm->phase < n; comm->phase++) {
-    const OrrPhase *phase = &phases[comm->phase];
+  for (; comm->phase < comm->n_phases; comm->phase++) {
+    const OrrPhase *phase = &comm->phases[comm->phase];
     at_s += phase->latency_s;
     if (phase->path == ORR_NO_PATH || phase->bytes == 0) continue;
     if (at_s > orr_engine_now(executor->engine))
@@ -148,6 +147,7 @@ static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
   comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
   if (++comm->n_arrived < orr_program_comm_members(executor->program, index)) return;
   if (executor->besides.works) begin_flights(executor, comm);
+  orr_executor_choose_phases(executor, comm);
   go_on_from(executor, comm, comm->started_s);
 }
 
@@ -165,7 +165,8 @@ static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp 
   const double now_s = executor->streams[stream].now_s;
   if (executor->slowdowns.starts == NULL) return now_s + op->duration_s;
   return orr_slowdowns_work_end(&executor->slowdowns, orr_program_stream_lane(executor->program, stream), now_s,
-                                op->duration_s);
+                                op->duration_s,
+                                orr_executor_fixed_share(executor, stream));
 }
 
 /* Replays a stream until it has to wait or is done. */
@@ -221,6 +222,7 @@ void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s
 
 static void comm_goes_on(void *user) {
   OrrCommState *comm = user;
+  comm->transfer = NULL;
   /* The engine calls dates that differ by rounding one date, so its time may be a rounding before the start. */
   go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
   run_ready(comm->executor);
@@ -293,6 +295,7 @@ static void clear(OrrExecutor *executor) {
   orr_use_rows_clear(&executor->uses);
   orr_slowdowns_clear(&executor->slowdowns);
   orr_besides_clear(&executor->besides);
+  orr_executor_clear_changes(executor);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
 }
 
@@ -300,7 +303,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrExecutor, clear)
 
 static gboolean replay(OrrExecutor *executor, GError **error) {
   run_ready(executor);
-  gboolean fine = orr_engine_run(executor->engine, error) && orr_executor_check_done(executor, error);
+  gboolean fine = orr_engine_run(executor->engine, error);
+  if (fine)
+    fine = orr_executor_check_done(executor, error);
+  else
+    orr_executor_explain_stuck(executor, error);
   if (executor->spans.sink != NULL) orr_span_buffer_flush(&executor->spans, G_MAXDOUBLE);
   return fine;
 }
@@ -325,6 +332,7 @@ gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanS
   orr_slowdowns_init(&executor.slowdowns, program);
   orr_besides_init(&executor);
   schedule_faults(&executor);
+  orr_executor_plan_changes(&executor);
   if (!replay(&executor, error)) return FALSE;
   if (link_bytes != NULL) report_links(&executor, link_bytes);
   if (ret_replay != NULL) *ret_replay = (OrrReplay){executor.end_s, orr_engine_n_events(engine), executor.n_transfers};

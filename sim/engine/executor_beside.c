@@ -103,7 +103,8 @@ static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
   work->factor = besides->n_flights[lane] > 0 ? lane_of(executor, lane)->beside : 1;
   work->since_s = now_s;
   work->end_s = executor->slowdowns.starts
-                    ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor)
+                    ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor,
+                                             orr_executor_fixed_share(executor, stream))
                     : now_s + work->left_s * work->factor;
   OrrWorkEnd *end = take_end(besides);
   *end = (OrrWorkEnd){executor, stream, ++work->generation};
@@ -127,7 +128,8 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   if (!work->working || now_s >= work->end_s) return;
   const double done_s = executor->slowdowns.starts
-                            ? orr_slowdowns_work_between(&executor->slowdowns, lane, work->since_s, now_s)
+                            ? orr_slowdowns_work_between(&executor->slowdowns, lane, work->since_s, now_s,
+                                                         orr_executor_fixed_share(executor, stream))
                             : now_s - work->since_s;
   work->left_s = MAX(work->left_s - done_s / work->factor, 0);
   set_end(executor, stream, now_s);

@@ -60,7 +60,10 @@ typedef struct {
   OrrExecutor *executor;
   OrrStreamList members; /* that have arrived */
   guint32 n_arrived;
-  guint32 phase; /* the one under way */
+  guint32 phase; /* the next one, where a transfer is in flight; else the one under way */
+  guint32 n_phases;
+  const OrrPhase *phases;
+  OrrTransfer *transfer; /* in flight; NULL: none */
   double started_s;
   double end_s; /* where the end is waited for */
 } OrrCommState;
@@ -98,6 +101,12 @@ typedef struct {
   OrrSlowdown *items;
 } OrrSlowdowns;
 
+/* A date at which communications take other ways, or a lane is lost. */
+typedef struct {
+  OrrExecutor *executor;
+  guint index; /* epoch, or lane */
+} OrrDatedCall;
+
 struct OrrExecutor {
   const OrrProgram *program;
   OrrEngine *engine;
@@ -109,6 +118,9 @@ struct OrrExecutor {
   OrrUseRows uses;        /* the program's kept rows, in the engine's numbers */
   OrrSlowdowns slowdowns;
   OrrBesides besides;
+  OrrDatedCall *epochs; /* of the program */
+  OrrDatedCall *losses;
+  double *lost_s; /* by lane: when it is lost; NULL: none is */
   OrrStreamList ready;
   OrrSpanBuffer spans;
   double end_s;
@@ -124,11 +136,27 @@ void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s);
 void orr_slowdowns_init(OrrSlowdowns *slowdowns, const OrrProgram *program);
 void orr_slowdowns_clear(OrrSlowdowns *slowdowns);
 
-/* When work of @lane ends that begins at @begin_s and takes @duration_s where nothing is slow. */
-double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s);
+/* Other ways and lost lanes (executor_reroute.c). */
+void orr_executor_plan_changes(OrrExecutor *executor);
+void orr_executor_clear_changes(OrrExecutor *executor);
+void orr_executor_choose_phases(const OrrExecutor *executor, OrrCommState *comm); /* by its started_s */
+gboolean orr_executor_comm_is_lost(const OrrExecutor *executor, const OrrCommState *comm, double now_s);
+
+static inline gboolean orr_executor_is_lost(const OrrExecutor *executor, guint32 stream, double at_s) {
+  return executor->lost_s != NULL && executor->lost_s[orr_program_stream_lane(executor->program, stream)] < at_s;
+}
+
+/* When work of @lane ends that begins at @begin_s and takes @duration_s where nothing is slow; a lane
+ * does not slow @fixed_share of it. */
+double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s,
+                              double fixed_share);
 
 /* How much work of @lane is done from @begin_s to @end_s. */
-double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s);
+double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s,
+                                  double fixed_share);
+
+/* Of the op that @stream is at. */
+double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream);
 
 /* Work that communication slows (executor_beside.c). Where any lane of the program is, no stream runs ahead of the
  * engine: works are TRUE, and every end of work or of a comm is an engine event. */
@@ -143,6 +171,8 @@ void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what (executor_stuck.c). */
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error);
+/* Adds to the engine's ORR_FAULT_STUCK who waits for what. */
+void orr_executor_explain_stuck(const OrrExecutor *executor, GError **error);
 
 G_END_DECLS
 

@@ -1,7 +1,8 @@
 /*
  * executor_slow.c - work on lanes that slow down.
  *
- * A lane's speed is a step function of time: 1 / factor from each of its dates on. Work of duration d that begins at t
+ * A lane's speed is a step function of time: 1 / factor from each of its dates on; where a share s of the work does not
+ * feel it, 1 / (s + (1 - s) factor), as if the two were mixed evenly. Work of duration d that begins at t
  * ends at the T for which the speed's integral from t to T is d.
  *
  *   speed 1 |-----------+              d = 3 from t = 1, factor 2 from 2 on: 1 second of it is done by 2, the other two
@@ -34,7 +35,8 @@ void orr_slowdowns_clear(OrrSlowdowns *slowdowns) {
   g_clear_pointer(&slowdowns->items, g_free);
 }
 
-double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s) {
+double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s,
+                              double fixed_share) {
   double now_s = begin_s, factor = 1;
   for (guint32 i = slowdowns->starts[lane]; i < slowdowns->starts[lane + 1]; i++) {
     const OrrSlowdown *slow = &slowdowns->items[i];
@@ -43,12 +45,18 @@ double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, doubl
       duration_s -= (slow->at_s - now_s) / factor;
       now_s = slow->at_s;
     }
-    factor = slow->factor;
+    factor = fixed_share + (1 - fixed_share) * slow->factor;
   }
   return now_s + duration_s * factor;
 }
 
-double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s) {
+double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream) {
+  const OrrStreamState *state = &executor->streams[stream];
+  return g_array_index(executor->program->labels, OrrLabel, state->ops[state->next_op - 1].label).fixed_share;
+}
+
+double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s,
+                                  double fixed_share) {
   double now_s = begin_s, factor = 1, work_s = 0;
   for (guint32 i = slowdowns->starts[lane]; i < slowdowns->starts[lane + 1]; i++) {
     const OrrSlowdown *slow = &slowdowns->items[i];
@@ -57,7 +65,7 @@ double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, d
       work_s += (slow->at_s - now_s) / factor;
       now_s = slow->at_s;
     }
-    factor = slow->factor;
+    factor = fixed_share + (1 - fixed_share) * slow->factor;
   }
   return work_s + (end_s - now_s) / factor;
 }

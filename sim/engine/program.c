@@ -49,6 +49,9 @@ OrrProgram *orr_program_new(void) {
   program->phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
   program->faults = g_array_new(FALSE, FALSE, sizeof(OrrFault));
   program->slowdowns = g_array_new(FALSE, FALSE, sizeof(OrrSlowdown));
+  program->losses = g_array_new(FALSE, FALSE, sizeof(OrrLoss));
+  program->epochs = g_array_new(FALSE, FALSE, sizeof(OrrEpoch));
+  program->reroutes = g_array_new(FALSE, FALSE, sizeof(OrrReroute));
   orr_use_rows_init(&program->paths);
   return program;
 }
@@ -56,7 +59,8 @@ OrrProgram *orr_program_new(void) {
 void orr_program_free(OrrProgram *program) {
   if (program == NULL) return;
   GArray *arrays[] = {program->links, program->lanes,  program->streams, program->labels,
-                      program->comms, program->phases, program->faults,  program->slowdowns};
+                      program->comms, program->phases, program->faults,  program->slowdowns,
+                      program->losses, program->epochs, program->reroutes};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   orr_use_rows_clear(&program->paths);
   orr_use_rows_clear(&program->kept);
@@ -91,10 +95,10 @@ guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) 
 }
 
 guint32 orr_program_label(OrrProgram *program, const char *name, const char *category) {
-  OrrLabel asked = {name, category};
+  OrrLabel asked = {name, category, 0};
   gpointer found;
   if (g_hash_table_lookup_extended(program->label_index, &asked, NULL, &found)) return GPOINTER_TO_UINT(found);
-  OrrLabel label = {keep_name(program, name), keep_name(program, category)};
+  OrrLabel label = {keep_name(program, name), keep_name(program, category), 0};
   guint32 index = program->labels->len;
   g_array_append_val(program->labels, label);
   g_hash_table_insert(program->label_index, g_memdup2(&label, sizeof label), GUINT_TO_POINTER(index));
@@ -154,6 +158,29 @@ void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor) {
 void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, double factor) {
   OrrSlowdown slowdown = {at_s, lane, factor};
   g_array_append_val(program->slowdowns, slowdown);
+}
+
+void orr_program_slow_share(OrrProgram *program, guint32 label, double share) {
+  if (label < program->labels->len)
+    g_array_index(program->labels, OrrLabel, label).fixed_share = 1 - share;
+  else
+    program->n_lost++;
+}
+
+void orr_program_lose_lane(OrrProgram *program, double at_s, guint32 lane) {
+  OrrLoss loss = {at_s, lane, 1};
+  g_array_append_val(program->losses, loss);
+}
+
+void orr_program_epoch(OrrProgram *program, double at_s) {
+  OrrEpoch epoch = {at_s, program->reroutes->len};
+  g_array_append_val(program->epochs, epoch);
+}
+
+void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases, guint n_phases) {
+  OrrReroute reroute = {comm, program->phases->len, n_phases};
+  if (n_phases > 0) g_array_append_vals(program->phases, phases, n_phases);
+  g_array_append_val(program->reroutes, reroute);
 }
 
 void orr_program_keep_link(OrrProgram *program, guint32 link) {

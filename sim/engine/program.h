@@ -80,6 +80,20 @@ void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, doubl
  * its end, WORK of the lane takes @factor (1 or more) times as long. */
 void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor);
 
+/* Of WORK of @label, the share that a slow lane slows; 1 unless said. The rest is collectives that are part of it. */
+void orr_program_slow_share(OrrProgram *program, guint32 label, double share);
+
+/* A lane that is lost at @at_s: its communications that are under way then end there, later ones never begin, and no
+ * span of it ends later. Lanes that meet in a communication are lost together. */
+void orr_program_lose_lane(OrrProgram *program, double at_s, guint32 lane);
+
+/* Other ways for communications: from @at_s on until the next such date, a comm that starts takes the phases that
+ * orr_program_reroute gives it here, or else its own. One that is under way then goes on with what is left of its
+ * present phase, and with the next ones, on the new way, where that has as many phases. Dates ascend; within one, comms
+ * ascend. */
+void orr_program_epoch(OrrProgram *program, double at_s);
+void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases, guint n_phases);
+
 /* Checks that each comm has exactly n_members joins, each event one record, and folds links. Once, before replay. */
 gboolean orr_program_seal(OrrProgram *program, GError **error);
 

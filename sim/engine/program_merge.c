@@ -55,7 +55,7 @@ static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
   for (guint i = 0; i < part->labels->len; i++) {
     const OrrLabel *known = &g_array_index(part->labels, OrrLabel, i);
     const OrrLabel label = {g_string_chunk_insert_const(merged->names, known->name),
-                            g_string_chunk_insert_const(merged->names, known->category)};
+                            g_string_chunk_insert_const(merged->names, known->category), known->fixed_share};
     g_array_append_val(merged->labels, label);
   }
 }
@@ -95,6 +95,13 @@ static void merge_slowdowns(OrrProgram *merged, const OrrProgram *part, guint32 
   }
 }
 
+static void merge_losses(OrrProgram *merged, const OrrProgram *part, guint32 first_lane) {
+  for (guint i = 0; i < part->losses->len; i++) {
+    const OrrLoss *loss = &g_array_index(part->losses, OrrLoss, i);
+    orr_program_lose_lane(merged, loss->at_s, first_lane + loss->lane);
+  }
+}
+
 static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known, OrrProgramOffset *offset) {
   const guint32 first_event = merged->n_events;
   *offset = (OrrProgramOffset){merged->lanes->len, merged->streams->len, merged->comms->len, merged->labels->len};
@@ -104,6 +111,7 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
   merge_lanes(merged, part);
   merge_faults(merged, part->program, links);
   merge_slowdowns(merged, part->program, offset->first_lane);
+  merge_losses(merged, part->program, offset->first_lane);
   merged->n_events += part->program->n_events;
   merged->n_lost += part->program->n_lost;
   for (guint i = 0; i < part->program->streams->len; i++)
@@ -113,7 +121,7 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
 /* The first stream of each lane of @part waits for its start. */
 static void delay_part(OrrProgram *merged, const OrrProgramPart *part, const OrrProgramOffset *offset) {
   if (part->start_s <= 0) return;
-  const OrrLabel idle = {"not started", "idle"};
+  const OrrLabel idle = {"not started", "idle", 1};
   const OrrOp wait = {.duration_s = part->start_s, .label = merged->labels->len, .tag = -1, .kind = ORR_OP_WORK};
   g_array_append_val(merged->labels, idle);
   g_autofree gboolean *seen = g_new0(gboolean, part->program->lanes->len + 1);

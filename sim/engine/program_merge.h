@@ -22,8 +22,9 @@ typedef struct {
 } OrrProgramOffset;
 
 /* A new program, not sealed, with the parts side by side. @ret_offsets has room for @n. Bandwidths of a link that
- * several parts know are equal (they are of one fabric); the first part's counts. Faults come along, on time since the
- * start. */
+ * several parts know are equal (they are of one fabric); the first part's counts. Links are numbered in the order in
+ * which the parts name them first. Faults, slow lanes and lost ones come along, on time since the start; other ways
+ * (orr_program_epoch) do not: they are the merged program's. */
 OrrProgram *orr_program_merge(const OrrProgramPart *parts, guint n, OrrProgramOffset *ret_offsets);
 
 G_END_DECLS

@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
   const char *name;
   const char *category;
+  double fixed_share; /* of its WORK, what a slow lane does not slow */
 } OrrLabel;
 
 typedef struct {
@@ -53,6 +54,21 @@ typedef struct {
   double factor;
 } OrrSlowdown;
 
+/* A lost lane: @factor is not used. */
+typedef OrrSlowdown OrrLoss;
+
+/* A comm's phases in an epoch: rows `first_reroute` .. that of the next epoch. */
+typedef struct {
+  guint32 comm;
+  guint32 first_phase;
+  guint32 n_phases;
+} OrrReroute;
+
+typedef struct {
+  double at_s;
+  guint32 first_reroute;
+} OrrEpoch;
+
 /* Rows of link uses. */
 typedef struct {
   GArray *starts; /* guint32, n_rows + 1 of them */
@@ -70,6 +86,9 @@ struct OrrProgram {
   GArray *phases; /* OrrPhase */
   GArray *faults; /* OrrFault */
   GArray *slowdowns; /* OrrSlowdown */
+  GArray *losses;    /* OrrLoss */
+  GArray *epochs;    /* OrrEpoch */
+  GArray *reroutes;  /* OrrReroute */
   OrrUseRows paths;
   OrrUseRows kept; /* after seal: the same rows over kept links; links are numbered as in `links` */
   guint32 n_events;

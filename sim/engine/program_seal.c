@@ -38,6 +38,30 @@ static gboolean check_links(const OrrProgram *program, GError **error) {
       return wrong(error, "slowdown %u is of lane %u of %u, factor %g, at %g s", i, slow->lane, program->lanes->len,
                    slow->factor, slow->at_s);
   }
+  for (guint i = 0; i < program->losses->len; i++) {
+    const OrrLoss *loss = &g_array_index(program->losses, OrrLoss, i);
+    if (loss->lane >= program->lanes->len || !fine_number(loss->at_s))
+      return wrong(error, "loss %u is of lane %u of %u, at %g s", i, loss->lane, program->lanes->len, loss->at_s);
+  }
+  return TRUE;
+}
+
+static gboolean check_epochs(const OrrProgram *program, GError **error) {
+  for (guint e = 0; e < program->epochs->len; e++) {
+    const OrrEpoch *epoch = &g_array_index(program->epochs, OrrEpoch, e), *last = e > 0 ? epoch - 1 : NULL;
+    const guint32 end = e + 1 < program->epochs->len ? epoch[1].first_reroute : program->reroutes->len;
+    if (!fine_number(epoch->at_s) || (last && epoch->at_s <= last->at_s))
+      return wrong(error, "epoch %u begins at %g s, the one before at %g s", e, epoch->at_s, last ? last->at_s : 0);
+    for (guint32 i = epoch->first_reroute; i < end; i++) {
+      const OrrReroute *reroute = &g_array_index(program->reroutes, OrrReroute, i);
+      if (reroute->comm >= program->comms->len || (i > epoch->first_reroute && reroute->comm <= reroute[-1].comm))
+        return wrong(error, "epoch %u gives another way to comm %u of %u, or not in order", e, reroute->comm,
+                     program->comms->len);
+    }
+  }
+  if (program->reroutes->len > 0 &&
+      (program->epochs->len == 0 || g_array_index(program->epochs, OrrEpoch, 0).first_reroute > 0))
+    return wrong(error, "comms take other ways before the first epoch");
   return TRUE;
 }
 
@@ -67,15 +91,25 @@ static gboolean check_paths(const OrrProgram *program, GError **error) {
   return TRUE;
 }
 
+static gboolean phase_is_fine(const OrrProgram *program, const OrrPhase *phase) {
+  return fine_number(phase->latency_s) && fine_number(phase->bytes) &&
+         (phase->path == ORR_NO_PATH || phase->path < orr_use_rows_n(&program->paths));
+}
+
 static gboolean check_phases(const OrrProgram *program, GError **error) {
   for (guint32 comm = 0; comm < program->comms->len; comm++) {
     guint n;
     const OrrPhase *phases = orr_program_phases(program, comm, &n);
     for (guint i = 0; i < n; i++)
-      if (!fine_number(phases[i].latency_s) || !fine_number(phases[i].bytes) ||
-          (phases[i].path != ORR_NO_PATH && phases[i].path >= orr_use_rows_n(&program->paths)))
+      if (!phase_is_fine(program, &phases[i]))
         return wrong(error, "comm %u, phase %u: %g s, %g bytes on path %u of %u", comm, i, phases[i].latency_s,
                      phases[i].bytes, phases[i].path, orr_use_rows_n(&program->paths));
+  }
+  for (guint i = 0; i < program->reroutes->len; i++) {
+    const OrrReroute *reroute = &g_array_index(program->reroutes, OrrReroute, i);
+    for (guint k = 0; k < reroute->n_phases; k++)
+      if (!phase_is_fine(program, &g_array_index(program->phases, OrrPhase, reroute->first_phase + k)))
+        return wrong(error, "comm %u, phase %u of another way is wrong", reroute->comm, k);
   }
   return TRUE;
 }
@@ -132,11 +166,11 @@ gboolean orr_program_seal(OrrProgram *program, GError **error) {
   if (program->n_lost > 0)
     return wrong(error, "%" G_GUINT64_FORMAT " ops or links name a stream or link that does not exist",
                  program->n_lost);
-  if (!check_links(program, error) || !check_lanes(program, error) || !check_paths(program, error) || !check_phases(program, error) ||
-      !check_ops(program, error))
+  if (!check_links(program, error) || !check_lanes(program, error) || !check_epochs(program, error) ||
+      !check_paths(program, error) || !check_phases(program, error) || !check_ops(program, error))
     return FALSE;
   orr_program_fold(program);
-  program->uncontended = orr_program_find_uncontended(program);
+  program->uncontended = program->reroutes->len == 0 && orr_program_find_uncontended(program);
   program->sealed = TRUE;
   return TRUE;
 }
