@@ -19,6 +19,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
+#include "topologies/fabric_private.h"
 
 /* To add a kind: one file in fabrics/ with one const OrrFabricKind, a line in each list here (alphabetical), its file
  * in the build, its test in tests/topologies/fabrics/. */
@@ -40,20 +41,6 @@ static const OrrEntry *const entries[] = {
 };
 
 const OrrRegistry orr_fabric_registry = {.family = "fabric", .entries = entries};
-
-struct OrrFabric {
-  gint64 *gpu_of; /* of a slice: its GPUs' numbers in the machine; NULL: they are the machine's */
-  gint64 n_slice; /* how many */
-  const OrrCluster *cluster;
-  const OrrFabricKind *kind;
-  gpointer plan; /* NULL where there are no NICs */
-  guint64 seed;
-  gint64 n_gpus;                        /* of the job's nodes */
-  gint64 n_ports;                       /* theirs */
-  gint64 gpus_per_port;                 /* GPUs that share a NIC; 1 where a GPU has one or more */
-  gint64 host_base, nic_base, net_base; /* first ids */
-  gint64 n_links;
-};
 
 static double port_bandwidth(const OrrNodeShape *node) {
   return node->nic_bytes_per_s * node->nic_efficiency * MAX(1, node->nics_per_gpu);
@@ -162,8 +149,24 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
   return g_steal_pointer(&fabric);
 }
 
+static OrrFabric *view_of(const OrrFabric *whole) {
+  OrrFabric *view = g_memdup2(whole, sizeof *whole);
+  view->is_view = TRUE;
+  view->gpu_of = whole->gpu_of ? g_memdup2(whole->gpu_of, (gsize)whole->n_slice * sizeof *whole->gpu_of) : NULL;
+  if (view->avoid) g_hash_table_ref(view->avoid);
+  return view;
+}
+
+OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid) {
+  OrrFabric *view = view_of(whole);
+  if (view->avoid) g_hash_table_unref(view->avoid);
+  view->avoid = g_hash_table_ref(avoid);
+  return view;
+}
+
 OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus) {
-  OrrFabric *slice = g_memdup2(whole, sizeof *whole);
+  OrrFabric *slice = view_of(whole);
+  g_free(slice->gpu_of);
   slice->gpu_of = g_new(gint64, n_gpus + 1);
   slice->n_slice = n_gpus;
   for (gint64 i = 0; i < n_gpus; i++) slice->gpu_of[i] = whole->gpu_of ? whole->gpu_of[gpus[i]] : gpus[i];
@@ -177,7 +180,8 @@ static gint64 machine_gpu(const OrrFabric *fabric, gint64 gpu) {
 
 void orr_fabric_free(OrrFabric *fabric) {
   if (!fabric) return;
-  if (fabric->plan && !fabric->gpu_of) fabric->kind->plan_free(fabric->plan); /* a slice's is the machine's */
+  if (fabric->plan && !fabric->is_view) fabric->kind->plan_free(fabric->plan);
+  if (fabric->avoid) g_hash_table_unref(fabric->avoid);
   g_free(fabric->gpu_of);
   g_free(fabric);
 }
@@ -240,15 +244,15 @@ static void append_ends(gint64 base, gint64 src, gint64 dst, GArray *links) {
 
 /* The number whose digits make a route's choices. */
 static guint64 route_hash(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, gint64 dst_port, guint64 flow,
-                          guint path) {
+                          guint path, guint attempt) {
   const OrrCluster *cluster = fabric->cluster;
   switch ((OrrRouting)cluster->routing) {
   case ORR_ROUTING_ECMP:
-    return orr_hash3(fabric->seed, (guint64)src_gpu << 32 | (guint64)dst_gpu, flow * (guint64)cluster->queue_pairs + path);
+    return orr_hash3(fabric->seed + attempt, (guint64)src_gpu << 32 | (guint64)dst_gpu, flow * (guint64)cluster->queue_pairs + path);
   case ORR_ROUTING_STATIC:
-    return (guint64)dst_port;
+    return (guint64)dst_port + attempt;
   default:
-    return path;
+    return path + attempt;
   }
 }
 
@@ -260,17 +264,40 @@ typedef struct {
   guint switches; /* returned: how many were passed */
 } Asked;
 
+/* Routes that are tried for one that does without the links to avoid. */
+enum { MOST_ATTEMPTS = 512 };
+
+static gboolean is_avoided(const OrrFabric *fabric, const GArray *links, guint first) {
+  for (guint i = first; fabric->avoid && i < links->len; i++)
+    if (g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(g_array_index(links, guint32, i)))) return TRUE;
+  return FALSE;
+}
+
+/* The switches' part of a route; FALSE where it crosses a link to avoid. */
+static gboolean route_once(Asked *asked, gint64 src_gpu, gint64 dst_gpu, guint attempt, GArray *links) {
+  const OrrFabric *fabric = asked->fabric;
+  const OrrFabricKind *kind = fabric->kind;
+  gint64 src = src_gpu / fabric->gpus_per_port, dst = dst_gpu / fabric->gpus_per_port;
+  guint64 hash = route_hash(fabric, src_gpu, dst_gpu, dst, asked->flow, asked->path, attempt);
+  guint first = links->len;
+  asked->switches = (asked->detour ? kind->detour : kind->route)(fabric->plan, src, dst, hash, links);
+  for (guint i = first; i < links->len; i++) g_array_index(links, guint32, i) += (guint32)fabric->net_base;
+  return !is_avoided(fabric, links, first);
+}
+
 /* NIC, switches, NIC. */
 static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *links) {
   const OrrFabric *fabric = asked->fabric;
   const OrrFabricKind *kind = fabric->kind;
   gint64 src = src_gpu / fabric->gpus_per_port, dst = dst_gpu / fabric->gpus_per_port;
-  guint64 hash = route_hash(fabric, src_gpu, dst_gpu, dst, asked->flow, asked->path);
   guint32 tx = (guint32)(fabric->nic_base + 2 * src), rx = (guint32)(fabric->nic_base + 2 * dst + 1);
   g_array_append_val(links, tx);
   guint first = links->len;
-  asked->switches = (asked->detour ? kind->detour : kind->route)(fabric->plan, src, dst, hash, links);
-  for (guint i = first; i < links->len; i++) g_array_index(links, guint32, i) += (guint32)fabric->net_base;
+  gboolean found = route_once(asked, src_gpu, dst_gpu, 0, links);
+  for (guint attempt = 1; !found && attempt <= MOST_ATTEMPTS; attempt++) {
+    g_array_set_size(links, first);
+    found = route_once(asked, src_gpu, dst_gpu, attempt % MOST_ATTEMPTS, links); /* the last one as the first */
+  }
   g_array_append_val(links, rx);
   const double messages = orr_fabric_transport(fabric)->message_rate_per_s;
   return fabric->cluster->node.nic_latency_s + (messages > 0 ? 1 / messages : 0) +

@@ -41,6 +41,12 @@ typedef struct {
   double oversubscription; /* bandwidth entering from below / leaving above: 1 is non-blocking */
 } OrrFabricLevel;
 
+/* A share of a link's bandwidth. */
+typedef struct {
+  guint32 link;
+  double share;
+} OrrFabricPart;
+
 /* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU; where a GPU has several NICs they are
  * one port of their summed bandwidth, since NCCL spreads a GPU's channels over all of them. Bandwidths are effective. */
 typedef struct {
@@ -71,6 +77,9 @@ typedef struct {
   guint (*diameter)(gconstpointer plan);
   /* A torus: its sizes, 1 where it has fewer axes; NULL for the others. */
   void (*shape)(gconstpointer plan, gint64 ret_shape[3]);
+  /* Where routing spreads flows so evenly that links are trunks: appends (OrrFabricPart) the trunks that hold the cable,
+   * or all cables of the switch, of that name. NULL: no trunks. */
+  void (*trunks)(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts);
   gboolean within_nodes; /* GPUs of a node meet over the fabric too, unless they share a scale-up domain */
 } OrrFabricKind;
 
@@ -85,6 +94,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrFabric, orr_fabric_free)
 OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n_gpus);
 
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric);
+
+/* @whole with routes that do without the links of @avoid (fabric link -> anything; kept by reference), where there are
+ * others: ecmp hashes once more, static goes by the next number, spread flows share the other routes. Where there are
+ * none the route is what it was. @whole must outlive it. */
+OrrFabric *orr_fabric_avoiding(const OrrFabric *whole, GHashTable *avoid);
 
 gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
@@ -108,6 +122,14 @@ double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, 
 /* Under ugal, the detours that a flow may take instead; 0 under any other routing. */
 guint orr_fabric_n_detours(const OrrFabric *fabric);
 double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path, GArray *links);
+
+/* What a name stands for (fabric_names.c). Links: one link, a cable ("gpu3.nic", "leaf0-spine1", "a<>b": both ways), or
+ * a cable in a trunk, which is a share of it. A switch: the cables that end there, its hosts' network cards among them.
+ * Array of OrrFabricPart; ORR_FAULT_DOCUMENT with the nearest name where there is none. */
+GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError **error);
+GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError **error);
+gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch); /* for entries' trunks */
+GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu); /* both ways; none where it has none */
 
 /* The sizes of a torus that the job fills (1 where it has fewer axes), chip x + X (y + Y z); FALSE: it is none. */
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);

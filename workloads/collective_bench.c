@@ -344,6 +344,7 @@ static OrrBenchWork *work_new(const OrrCollectiveBench *params, const OrrWorld *
   work->n_groups = (guint)params->groups;
   work->n_ranks = (guint)n_ranks_of(params, orr_cluster_n_gpus(world->cluster));
   work->work.n_gpus = (gint64)work->n_groups * work->n_ranks;
+  work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(world->fabric));
   work->sizes = g_array_new(FALSE, TRUE, sizeof(OrrBenchSize));
   return work;
 }
@@ -361,6 +362,8 @@ static void add_lanes(Bench *bench) {
     guint32 lane = orr_program_lane(program, name, bench->work->n_ranks);
     bench->streams[g] = orr_program_stream(program, lane, "nccl");
     bench->gpus[g] = group_new(&bench->work->params, bench->work->n_ranks, g);
+    for (guint i = 0; i < bench->work->n_ranks; i++)
+      g_array_index(bench->work->work.lane_of_gpu, guint32, bench->gpus[g][i]) = lane;
   }
 }
 

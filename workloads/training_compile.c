@@ -10,6 +10,7 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->work.program = orr_program_new();
   work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
   work->work.n_gpus = orr_job_replica_ranks(job) * job->pp * job->dp;
+  work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(job->world->fabric));
   work->placement = job->placement;
   work->shape = job->shape;
   work->tp = job->tp;

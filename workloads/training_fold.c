@@ -5,11 +5,12 @@
  * collectives cross, and in what else loads those. Colour refinement
  * (Weisfeiler-Leman on replicas and links) finds the coarsest classes that are safe:
  *
- *   colour(link)    = bandwidth, and the sum over crossings of (boundary, direction, colour(replica)), and what other
- *                     collectives put on it
+ *   colour(link)    = bandwidth, mark, and the sum over crossings of (boundary, direction, colour(replica)), and what
+ *                     other collectives put on it
  *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the links in order)
  *
- * and, where expert groups join replicas, the colours of those it meets, until no class splits. Two replicas of one
+ * starting from the marks of its GPUs (OrrMarks), and, where expert groups join replicas, the colours of those it meets,
+ * until no class splits. Two replicas of one
  * colour then see links of equal bandwidth under equal load, so by induction over events their transfers start and end
  * together: replaying one, with its transfers loading every link that any member of the class uses, is exact. Sums of
  * hashes do not depend on any order; a collision of 64-bit hashes would merge two classes (probability below 1e-10 for
@@ -95,6 +96,11 @@ static void add_replica(Refinement *r, guint32 replica) {
   for (gint64 stage = 0; stage < pp; stage++) add_group_crossings(r, replica, stage);
 }
 
+static guint64 mark_of(const Refinement *r, guint32 link) {
+  const OrrMarks *marks = r->job->world->marks;
+  return marks && marks->links ? (guint64)GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, GUINT_TO_POINTER(link))) : 0;
+}
+
 static guint64 load_of(const Refinement *r, guint32 link) {
   return r->load ? (guint64)(gsize)g_hash_table_lookup(r->load, GUINT_TO_POINTER(link)) : 0;
 }
@@ -119,7 +125,7 @@ static guint64 colour_crossing(const Refinement *r, const Crossing *crossing, GH
     const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
     const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
     const guint64 crossed = (guint64)(gsize)g_hash_table_lookup(links, GUINT_TO_POINTER(link));
-    colour = orr_hash3(colour, bits_of(bandwidth), crossed + load_of(r, link));
+    colour = orr_hash3(colour, bits_of(bandwidth), crossed + load_of(r, link) + mark_of(r, link));
   }
   return colour;
 }
@@ -155,6 +161,17 @@ static guint number_classes(const guint64 *colour, guint32 n, guint32 *class_of)
   return g_hash_table_size(known);
 }
 
+/* What its GPUs are, each at its place. */
+static void colour_by_marks(const OrrJob *job, guint64 *colour) {
+  const OrrMarks *marks = job->world->marks;
+  const gint64 n = orr_job_replica_ranks(job);
+  for (gint64 stage = 0; marks && marks->gpus && stage < job->pp; stage++)
+    for (gint64 rank = 0; rank < n * job->dp; rank++) {
+      const guint64 mark = marks->gpus[orr_job_gpu(job, stage, rank)];
+      if (mark) colour[rank / n] += orr_hash3(mark, (guint64)(stage * n + rank % n), 6);
+    }
+}
+
 static void fold_by_colour(OrrFold *fold, const OrrJob *job, GHashTable *load) {
   g_autofree guint64 *colour = g_new0(guint64, job->dp);
   g_autofree guint64 *next = g_new0(guint64, job->dp);
@@ -162,6 +179,7 @@ static void fold_by_colour(OrrFold *fold, const OrrJob *job, GHashTable *load) {
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   Refinement r = {job, load, crossings, links, colour};
   for (gint64 i = 0; i < job->dp; i++) add_replica(&r, i);
+  colour_by_marks(job, colour);
   guint before = 0;
   fold->n = 1;
   while (fold->n > before) {

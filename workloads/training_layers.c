@@ -128,7 +128,23 @@ static gboolean is_private(const OrrTrainingPlan *plan, const OrrJob *job, const
   return TRUE;
 }
 
+/* Links whose bandwidth may change make no part of a lane's work. */
+static gboolean is_marked(const OrrTrainingPlan *plan, const OrrJob *job, const OrrWire *wire) {
+  const OrrMarks *marks = job->world->marks;
+  for (guint p = 0; marks && marks->links && p < wire->n_phases; p++) {
+    guint n = 0;
+    if (wire->phases[p].path == ORR_NO_PATH) continue;
+    const OrrLinkUse *uses = orr_program_path_uses(plan->wires.program, wire->phases[p].path, &n);
+    for (guint i = 0; i < n; i++)
+      if (g_hash_table_contains(marks->links,
+                                GUINT_TO_POINTER(g_array_index(plan->wires.links, guint32, uses[i].link))))
+        return TRUE;
+  }
+  return FALSE;
+}
+
 static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint class, const OrrWire *wire) {
+  if (is_marked(plan, job, wire)) return FALSE;
   if (job->world->is_shared && !is_private(plan, job, wire)) return FALSE;
   for (gint64 s = 0; s < 2 * job->pp; s++)
     if (orr_wires_meet(&plan->wires, wire, &plan->transfers[class * job->pp * 2 + s])) return FALSE;

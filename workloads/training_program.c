@@ -295,6 +295,15 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
 
 /* --- lanes ------------------------------------------------------------------------------------------------------ */
 
+/* Lane l = stage * fold.n + class. */
+static void note_gpus(OrrEmitter *e, gint64 stage) {
+  const OrrFold *fold = &e->plan->fold;
+  const gint64 n = orr_job_replica_ranks(e->job);
+  for (gint64 rank = 0; rank < n * e->job->dp; rank++)
+    g_array_index(e->work->work.lane_of_gpu, guint32, orr_job_gpu(e->job, stage, rank)) =
+        (guint32)stage * fold->n + fold->class_of[rank / n];
+}
+
 static void add_lanes(OrrEmitter *e) {
   const OrrFold *fold = &e->plan->fold;
   for (gint64 stage = 0; stage < e->job->pp; stage++)
@@ -310,6 +319,7 @@ static void add_lanes(OrrEmitter *e) {
       g_array_append_val(e->work->lane_stage, stage);
       g_array_append_val(e->work->lane_replica, replica);
     }
+  for (gint64 stage = 0; stage < e->job->pp; stage++) note_gpus(e, stage);
 }
 
 /* A pass of a block: receive and send are 3 and 5 ops; a segment with its collective is 3 on average at most. */

@@ -21,10 +21,18 @@ OrrTimeKind orr_time_kind(const char *word) {
   g_return_val_if_reached(ORR_TIME_HOST);
 }
 
+GArray *orr_work_lanes_new(gint64 n_gpus) {
+  GArray *lanes = g_array_sized_new(FALSE, FALSE, sizeof(guint32), (guint)n_gpus);
+  const guint32 none = ORR_NO_LANE;
+  for (gint64 i = 0; i < n_gpus; i++) g_array_append_val(lanes, none);
+  return lanes;
+}
+
 void orr_work_free(OrrWork *work) {
   if (!work) return;
   if (work->program) orr_program_free(work->program);
   if (work->label_seconds) g_array_unref(work->label_seconds);
   if (work->links) g_array_unref(work->links);
+  if (work->lane_of_gpu) g_array_unref(work->lane_of_gpu);
   work->kind->work_free(work);
 }

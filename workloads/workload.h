@@ -25,6 +25,14 @@ extern const char *const orr_fidelity_words[]; /* "auto", "folded", "full", NULL
 typedef enum { ORR_ON_MISSING_FALLBACK, ORR_ON_MISSING_ERROR } OrrOnMissing;
 extern const char *const orr_on_missing_words[]; /* "fallback", "error", NULL */
 
+/* What breaks the symmetry of a machine, so that ranks that are equal otherwise are told apart (folding). Parts of equal
+ * marks may be alike, parts of different ones never are. */
+typedef struct {
+  guint64 *gpus;     /* by GPU; 0: as built */
+  GHashTable *links; /* fabric link -> mark (GSIZE_TO_POINTER); not in it: as built. Their bandwidth may change, so that
+                      * nothing that uses them becomes part of a lane's work */
+} OrrMarks;
+
 /* What a workload is compiled in; all of it outlives the compilation. */
 typedef struct {
   const OrrModel *model;
@@ -35,7 +43,8 @@ typedef struct {
   OrrOnMissing on_missing;
   gint64 seed;
   const char *folder; /* of the shipped library, where traces may lie; NULL: none */
-  gboolean is_shared; /* other jobs use the same fabric: nobody has a switch's link to itself */
+  gboolean is_shared; /* other jobs use the same fabric, or its links may change: nobody has a switch's link to itself */
+  const OrrMarks *marks; /* NULL: all of the machine is as built */
   guint shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out); the attempt, from 1 */
 } OrrWorld;
 
@@ -58,6 +67,8 @@ extern const char *const orr_time_words[]; /* "gemm", "attention", "memory-bound
 OrrTimeKind orr_time_kind(const char *word);
 
 typedef struct OrrWorkloadKind OrrWorkloadKind;
+#define ORR_NO_LANE G_MAXUINT32
+
 typedef struct OrrWork OrrWork; /* a compiled workload; each kind embeds it first in its own struct */
 
 struct OrrWork {
@@ -69,6 +80,7 @@ struct OrrWork {
   gint64 n_left_out; /* periods of the steady state that the program leaves out; 0: it is whole */
   gint64 period;     /* by how much a period raises the ops' tags */
   GArray *links; /* of guint32: the fabric link behind each program link */
+  GArray *lane_of_gpu; /* of guint32: the lane that each GPU is of, ORR_NO_LANE for none; NULL where the kind is live */
 };
 
 struct OrrWorkloadKind {
@@ -86,7 +98,8 @@ struct OrrWorkloadKind {
 
 extern const OrrRegistry orr_workload_registry;
 
-void orr_work_free(OrrWork *work); /* NULL is fine */
+GArray *orr_work_lanes_new(gint64 n_gpus); /* for a work's lane_of_gpu: none yet */
+void orr_work_free(OrrWork *work);          /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrWork, orr_work_free)
 
 G_END_DECLS

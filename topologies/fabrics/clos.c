@@ -245,6 +245,23 @@ char *orr_clos_link_name(gconstpointer plan, gint64 id) {
   return link.core ? core_link_name(clos, link) : leaf_link_name(clos, link);
 }
 
+/* The cables that trunks are made of have the names and numbers that they have under ecmp. */
+void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts) {
+  OrrClos cables = *(const OrrClos *)plan;
+  if (!cables.spec.ideal) return;
+  const OrrClos trunks = cables;
+  cables.spec.ideal = FALSE;
+  for (gint64 id = 0; id < orr_clos_n_links(&cables); id++) {
+    g_autofree char *known = orr_clos_link_name(&cables, id);
+    if (!orr_fabric_name_matches(known, name, is_switch)) continue;
+    Link link = take_apart(&cables, id);
+    link.index = 0;
+    const OrrFabricPart part = {put_together(&trunks, link),
+                                1.0 / (double)(link.core ? cables.spines * cables.spine_up : cables.leaf_up)};
+    g_array_append_val(parts, part);
+  }
+}
+
 /* --- Routes --- */
 
 /* The next digit of @hash in radix @n. */

@@ -118,6 +118,7 @@ guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guin
 gint64 orr_clos_n_links(gconstpointer plan);
 double orr_clos_link_bandwidth(gconstpointer plan, gint64 link);
 char *orr_clos_link_name(gconstpointer plan, gint64 link);
+void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts);
 double orr_clos_switch_latency(gconstpointer plan);
 void orr_clos_levels(gconstpointer plan, GArray *levels);
 

@@ -106,6 +106,11 @@ static char *link_name(gconstpointer data, gint64 link) {
   return plan->kind->link_name(plan->plan, link);
 }
 
+static void trunks(gconstpointer data, const char *name, gboolean is_switch, GArray *parts) {
+  const Plan *plan = data;
+  if (plan->kind->trunks) plan->kind->trunks(plan->plan, name, is_switch, parts);
+}
+
 static double switch_latency(gconstpointer data) {
   const Plan *plan = data;
   return plan->kind->switch_latency(plan->plan);
@@ -133,6 +138,7 @@ const OrrFabricKind orr_nvlink_domain = {
     .n_paths = n_paths,
     .link_bandwidth = link_bandwidth,
     .link_name = link_name,
+    .trunks = trunks,
     .switch_latency = switch_latency,
     .levels = levels,
     .bisection = bisection,

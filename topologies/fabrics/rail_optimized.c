@@ -97,6 +97,7 @@ const OrrFabricKind orr_rail_optimized = {
     .route = route,
     .link_bandwidth = orr_clos_link_bandwidth,
     .link_name = orr_clos_link_name,
+    .trunks = orr_clos_trunks,
     .switch_latency = orr_clos_switch_latency,
     .levels = orr_clos_levels,
     .bisection = orr_clos_bisection,

@@ -1,0 +1,160 @@
+/*
+ * fabric_names.c - what a name in a document stands for: links, cables in trunks, switches.
+ *
+ *   leaf0-spine1.up     that link                          a>b       that direction of a cable
+ *   leaf0-spine1        both directions                    a<>b      both
+ *   gpu3.nic            a network card, both directions    leaf0     as a switch: all cables that end on it
+ *
+ * Names are made from numbers, so that a look-up goes through all links: a tenth of a second for a million.
+ */
+#include <string.h>
+
+#include "sim/base/diag.h"
+#include "sim/base/fault.h"
+#include "topologies/fabric_private.h"
+
+static void add_part(GArray *parts, guint32 link, double share) {
+  const OrrFabricPart part = {link, share};
+  g_array_append_val(parts, part);
+}
+
+/* A name without its direction is both. */
+static gboolean is_one(const char *link, const char *name) {
+  const gsize n = strlen(name);
+  return strncmp(link, name, n) == 0 && (link[n] == '\0' || (link[n] == '.' && !strchr(link + n + 1, '.')));
+}
+
+/* "a<>b" is both "a>b" and "b>a". */
+static gboolean is_called(const char *link, const char *name) {
+  const char *both = strstr(name, "<>");
+  if (both) {
+    g_autofree char *a = g_strndup(name, (gsize)(both - name)), *there = g_strdup_printf("%s>%s", a, both + 2);
+    const char *copy = strchr(both, '#');
+    g_autofree char *b = copy ? g_strndup(both + 2, (gsize)(copy - both - 2)) : g_strdup(both + 2);
+    g_autofree char *back = g_strdup_printf("%s>%s%s", b, a, copy ? copy : "");
+    return is_one(link, there) || is_one(link, back);
+  }
+  return is_one(link, name);
+}
+
+/* The two switches that a link between switches joins, "rail3:" and the like before each. */
+static void ends_of(const char *link, char *ret_ends[2]) {
+  const char *middle = strchr(link, '>') ? strchr(link, '>') : strchr(link, '-'), *colon = strchr(link, ':');
+  const gsize n_prefix = colon && middle && colon < middle ? (gsize)(colon + 1 - link) : 0;
+  ret_ends[0] = ret_ends[1] = NULL;
+  if (!middle) return;
+  ret_ends[0] = g_strndup(link, (gsize)(middle - link));
+  ret_ends[1] = g_strdup_printf("%.*s%.*s", (int)n_prefix, link, (int)strcspn(middle + 1, ".#"), middle + 1);
+}
+
+static gboolean ends_on(const char *link, const char *name) {
+  char *ends[2];
+  ends_of(link, ends);
+  const gboolean found = g_strcmp0(ends[0], name) == 0 || g_strcmp0(ends[1], name) == 0;
+  g_free(ends[0]);
+  g_free(ends[1]);
+  return found;
+}
+
+static void add_trunks(const OrrFabric *fabric, const char *name, gboolean is_switch, GArray *parts) {
+  const guint first = parts->len;
+  if (!fabric->plan || !fabric->kind->trunks) return;
+  fabric->kind->trunks(fabric->plan, name, is_switch, parts);
+  for (guint i = first; i < parts->len; i++) g_array_index(parts, OrrFabricPart, i).link += (guint32)fabric->net_base;
+}
+
+gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch) {
+  return is_switch ? ends_on(link, name) : is_called(link, name);
+}
+
+static GArray *refuse(const OrrFabric *fabric, const char *what, const char *name, GPtrArray *known, GError **error) {
+  g_ptr_array_add(known, NULL);
+  const char *nearest = orr_nearest_word(name, (const char *const *)known->pdata);
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; i + 1 < known->len && i < 6; i++)
+    g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", (const char *)known->pdata[i]);
+  if (known->len > 7) g_string_append(text, ", ...");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the fabric has no %s '%s'%s%s%s (it has %s)", what, name,
+              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+              text->len ? text->str : "none between switches");
+  (void)fabric;
+  return NULL;
+}
+
+/* For messages: links between switches, or the switches that they name; each once. */
+static GPtrArray *known_names(const OrrFabric *fabric, gboolean switches) {
+  GPtrArray *known = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+  for (gint64 link = switches ? fabric->net_base : 0; link < fabric->n_links; link++) {
+    char *ends[2] = {orr_fabric_link_name(fabric, (guint32)link), NULL};
+    if (switches) {
+      g_autofree char *name = ends[0];
+      ends_of(name, ends);
+    }
+    for (guint i = 0; i < 2; i++)
+      if (ends[i] && g_hash_table_add(seen, ends[i]))
+        g_ptr_array_add(known, ends[i]);
+      else
+        g_free(ends[i]);
+  }
+  return known;
+}
+
+GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError **error) {
+  g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(OrrFabricPart));
+  for (gint64 link = 0; link < fabric->n_links; link++) {
+    g_autofree char *known = orr_fabric_link_name(fabric, (guint32)link);
+    if (is_called(known, name)) add_part(parts, (guint32)link, 1);
+  }
+  if (parts->len == 0) add_trunks(fabric, name, FALSE, parts);
+  if (parts->len > 0) return g_steal_pointer(&parts);
+  g_autoptr(GPtrArray) known = known_names(fabric, FALSE);
+  return refuse(fabric, "link", name, known, error);
+}
+
+/* The first switch that @gpu's traffic meets on its way to @other, or NULL. */
+static char *leaf_towards(const OrrFabric *fabric, gint64 gpu, gint64 other) {
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  orr_fabric_route(fabric, gpu, other, 0, links);
+  for (guint i = 1; i < links->len; i++) {
+    const guint32 link = g_array_index(links, guint32, i), nic = (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port));
+    if (link < fabric->net_base || g_array_index(links, guint32, i - 1) != nic) continue;
+    g_autofree char *name = orr_fabric_link_name(fabric, link);
+    char *ends[2];
+    ends_of(name, ends);
+    g_free(ends[1]);
+    return ends[0];
+  }
+  return NULL;
+}
+
+/* The network cards below the switch: of GPUs whose way out begins there. */
+static void add_cards(const OrrFabric *fabric, const char *name, GArray *parts) {
+  const gint64 n = fabric->n_gpus;
+  for (gint64 gpu = 0; gpu < n && fabric->n_ports > 0; gpu += fabric->gpus_per_port) {
+    g_autofree char *leaf = leaf_towards(fabric, gpu, n - 1);
+    if (!leaf) leaf = leaf_towards(fabric, gpu, 0);
+    if (g_strcmp0(leaf, name) != 0) continue;
+    for (guint i = 0; i < 2; i++) add_part(parts, (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port)) + i, 1);
+  }
+}
+
+GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError **error) {
+  g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(OrrFabricPart));
+  for (gint64 link = fabric->net_base; link < fabric->n_links; link++) {
+    g_autofree char *known = orr_fabric_link_name(fabric, (guint32)link);
+    if (ends_on(known, name)) add_part(parts, (guint32)link, 1);
+  }
+  if (parts->len == 0) add_trunks(fabric, name, TRUE, parts);
+  if (parts->len > 0 && !fabric->gpu_of) add_cards(fabric, name, parts);
+  if (parts->len > 0) return g_steal_pointer(&parts);
+  g_autoptr(GPtrArray) known = known_names(fabric, TRUE);
+  return refuse(fabric, "switch", name, known, error);
+}
+
+GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu) {
+  GArray *parts = g_array_new(FALSE, FALSE, sizeof(OrrFabricPart));
+  const gint64 port = (fabric->gpu_of ? fabric->gpu_of[gpu] : gpu) / fabric->gpus_per_port;
+  for (guint i = 0; i < 2 && fabric->n_ports > 0; i++) add_part(parts, (guint32)(fabric->nic_base + 2 * port) + i, 1);
+  return parts;
+}

@@ -1,0 +1,41 @@
+/*
+ * node_lost.c - node-lost: a node that is gone, and with it the job that runs on it.
+ *
+ *   fault: {kind: node-lost, node: 3}
+ *
+ * A training job cannot go on without one of its ranks: it ends there, with that as the reason. Restart from a
+ * checkpoint is not modelled.
+ */
+#include "topologies/machine_fault.h"
+
+extern const OrrMachineFaultKind orr_fault_node_lost;
+
+typedef struct {
+  gint64 node;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "node",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, node),
+     .fallback = "-1",
+     .min = -1,
+     .max = 1e9,
+     .sentence = "The node of the machine; -1: drawn, where the fault has an mtbf."},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("node-lost", "Parameters of the fault node-lost.", Params, fields);
+
+static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms, char **ret_what,
+                       GError **error) {
+  const gint64 per_node = ask->cluster->node.gpus, n = (orr_cluster_n_gpus(ask->cluster) + per_node - 1) / per_node;
+  OrrHarm harm = {ORR_HARM_NODE, 0, 0};
+  if (!orr_machine_fault_pick(ask, "node", ((const Params *)data)->node, n, &harm.index, error)) return FALSE;
+  g_array_append_val(harms, harm);
+  *ret_what = g_strdup_printf("node %" G_GINT64_FORMAT " lost", harm.index);
+  return TRUE;
+}
+
+const OrrMachineFaultKind orr_fault_node_lost = {
+    .entry = {"node-lost", "A node that is gone, and the job on it.", &table},
+    .strike = strike,
+};

@@ -1,0 +1,51 @@
+/*
+ * slow_gpu.c - slow-gpu: a straggler, whose kernels take longer.
+ *
+ *   fault: {kind: slow-gpu, gpu: 5, slower: 20 %}     kernels take 1.2 times as long
+ *
+ * Its tensor-parallel group waits for it in each collective, its pipeline for its stage, and all replicas for its
+ * gradients: one GPU slows the job. Collectives take what they take: they are bound by links.
+ */
+#include "topologies/machine_fault.h"
+
+extern const OrrMachineFaultKind orr_fault_slow_gpu;
+
+typedef struct {
+  gint64 gpu;
+  double slower;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "gpu",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, gpu),
+     .fallback = "-1",
+     .min = -1,
+     .max = 1e9,
+     .sentence = "The GPU of the machine; -1: drawn, where the fault has an mtbf."},
+    {.name = "slower",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, slower),
+     .unit = ORR_UNIT_FRACTION,
+     .fallback = "10 %",
+     .min = 0,
+     .max = 1000,
+     .sentence = "How much longer its kernels take: 20 % is 1.2 times as long."},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("slow-gpu", "Parameters of the fault slow-gpu.", Params, fields);
+
+static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms, char **ret_what,
+                       GError **error) {
+  const Params *params = data;
+  OrrHarm harm = {ORR_HARM_GPU, 0, params->slower};
+  if (!orr_machine_fault_pick(ask, "GPU", params->gpu, orr_cluster_n_gpus(ask->cluster), &harm.index, error))
+    return FALSE;
+  g_array_append_val(harms, harm);
+  *ret_what = g_strdup_printf("GPU %" G_GINT64_FORMAT " %g %% slower", harm.index, 100 * params->slower);
+  return TRUE;
+}
+
+const OrrMachineFaultKind orr_fault_slow_gpu = {
+    .entry = {"slow-gpu", "A straggler: a GPU whose kernels take longer.", &table},
+    .strike = strike,
+};
