@@ -18,10 +18,12 @@ static void add_part(GArray *parts, guint32 link, double share) {
   g_array_append_val(parts, part);
 }
 
-/* A name without its direction is both. */
+/* A name without its direction is both, one without the number of a cable is all that run side by side. */
 static gboolean is_one(const char *link, const char *name) {
   const gsize n = strlen(name);
-  return strncmp(link, name, n) == 0 && (link[n] == '\0' || (link[n] == '.' && !strchr(link + n + 1, '.')));
+  if (strncmp(link, name, n) != 0 || !strchr("#.", link[n])) return FALSE; /* its end is among them */
+  const char *dot = strchr(link + n, '.');
+  return !dot || !strchr(dot + 1, '.');
 }
 
 /* "a<>b" is both "a>b" and "b>a". */
@@ -67,7 +69,7 @@ gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is
   return is_switch ? ends_on(link, name) : is_called(link, name);
 }
 
-static GArray *refuse(const OrrFabric *fabric, const char *what, const char *name, GPtrArray *known, GError **error) {
+static GArray *refuse(const char *what, const char *name, GPtrArray *known, GError **error) {
   g_ptr_array_add(known, NULL);
   const char *nearest = orr_nearest_word(name, (const char *const *)known->pdata);
   g_autoptr(GString) text = g_string_new(NULL);
@@ -77,25 +79,28 @@ static GArray *refuse(const OrrFabric *fabric, const char *what, const char *nam
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the fabric has no %s '%s'%s%s%s (it has %s)", what, name,
               nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
               text->len ? text->str : "none between switches");
-  (void)fabric;
   return NULL;
 }
 
-/* For messages: links between switches, or the switches that they name; each once. */
+/* For messages: links, those between switches first, or the switches that they name; each once. */
 static GPtrArray *known_names(const OrrFabric *fabric, gboolean switches) {
   GPtrArray *known = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-  for (gint64 link = switches ? fabric->net_base : 0; link < fabric->n_links; link++) {
+  for (gint64 i = 0; i < fabric->n_links; i++) {
+    const gint64 link = (fabric->net_base + i) % fabric->n_links;
+    if (switches && link < fabric->net_base) continue;
     char *ends[2] = {orr_fabric_link_name(fabric, (guint32)link), NULL};
     if (switches) {
       g_autofree char *name = ends[0];
       ends_of(name, ends);
     }
-    for (guint i = 0; i < 2; i++)
-      if (ends[i] && g_hash_table_add(seen, ends[i]))
-        g_ptr_array_add(known, ends[i]);
-      else
-        g_free(ends[i]);
+    for (guint e = 0; e < 2; e++)
+      if (ends[e] && !g_hash_table_contains(seen, ends[e])) {
+        g_hash_table_add(seen, ends[e]);
+        g_ptr_array_add(known, ends[e]);
+      } else {
+        g_free(ends[e]);
+      }
   }
   return known;
 }
@@ -109,7 +114,7 @@ GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError 
   if (parts->len == 0) add_trunks(fabric, name, FALSE, parts);
   if (parts->len > 0) return g_steal_pointer(&parts);
   g_autoptr(GPtrArray) known = known_names(fabric, FALSE);
-  return refuse(fabric, "link", name, known, error);
+  return refuse("link", name, known, error);
 }
 
 /* The first switch that @gpu's traffic meets on its way to @other, or NULL. */
@@ -117,7 +122,8 @@ static char *leaf_towards(const OrrFabric *fabric, gint64 gpu, gint64 other) {
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   orr_fabric_route(fabric, gpu, other, 0, links);
   for (guint i = 1; i < links->len; i++) {
-    const guint32 link = g_array_index(links, guint32, i), nic = (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port));
+    const guint32 link = g_array_index(links, guint32, i),
+                  nic = (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port));
     if (link < fabric->net_base || g_array_index(links, guint32, i - 1) != nic) continue;
     g_autofree char *name = orr_fabric_link_name(fabric, link);
     char *ends[2];
@@ -135,7 +141,8 @@ static void add_cards(const OrrFabric *fabric, const char *name, GArray *parts) 
     g_autofree char *leaf = leaf_towards(fabric, gpu, n - 1);
     if (!leaf) leaf = leaf_towards(fabric, gpu, 0);
     if (g_strcmp0(leaf, name) != 0) continue;
-    for (guint i = 0; i < 2; i++) add_part(parts, (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port)) + i, 1);
+    for (guint i = 0; i < 2; i++)
+      add_part(parts, (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port)) + i, 1);
   }
 }
 
@@ -149,7 +156,7 @@ GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError
   if (parts->len > 0 && !fabric->gpu_of) add_cards(fabric, name, parts);
   if (parts->len > 0) return g_steal_pointer(&parts);
   g_autoptr(GPtrArray) known = known_names(fabric, TRUE);
-  return refuse(fabric, "switch", name, known, error);
+  return refuse("switch", name, known, error);
 }
 
 GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu) {

@@ -6,8 +6,9 @@ extern const OrrMachineFaultKind orr_fault_link, orr_fault_nic, orr_fault_node_l
     orr_fault_switch;
 
 /* Alphabetical. To add one, see machine_fault.h. */
-static const OrrEntry *const entries[] = {&orr_fault_link.entry,     &orr_fault_nic.entry,    &orr_fault_node_lost.entry,
-                                          &orr_fault_slow_gpu.entry, &orr_fault_switch.entry, NULL};
+static const OrrEntry *const entries[] = {&orr_fault_link.entry,      &orr_fault_nic.entry,
+                                          &orr_fault_node_lost.entry, &orr_fault_slow_gpu.entry,
+                                          &orr_fault_switch.entry,    NULL};
 const OrrRegistry orr_machine_fault_registry = {.family = "fault", .entries = entries};
 
 gboolean orr_machine_fault_strike(const OrrChoice *choice, const OrrMachineFaultAsk *ask, GArray *harms,
@@ -24,8 +25,8 @@ gboolean orr_machine_fault_pick(const OrrMachineFaultAsk *ask, const char *what,
   if (number < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "which %s? One is drawn only where the fault has an mtbf", what);
   else if (number >= n)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s %" G_GINT64_FORMAT " does not exist: the machine has 0 to %" G_GINT64_FORMAT,
-                what, number, n - 1);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "%s %" G_GINT64_FORMAT " does not exist: the machine has 0 to %" G_GINT64_FORMAT, what, number, n - 1);
   *ret_number = number;
   return number >= 0 && number < n;
 }

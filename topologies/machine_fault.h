@@ -31,8 +31,8 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  /* Appends to @harms (of OrrHarm); *@ret_what is what results call it, newly allocated. ORR_FAULT_DOCUMENT where a part
-   * does not exist. */
+  /* Appends to @harms (of OrrHarm); *@ret_what is what results call it, newly allocated. ORR_FAULT_DOCUMENT where a
+   * part does not exist. */
   gboolean (*strike)(const void *params, const OrrMachineFaultAsk *ask, GArray *harms, char **ret_what, GError **error);
 } OrrMachineFaultKind;
 

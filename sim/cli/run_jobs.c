@@ -4,6 +4,7 @@
 
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary_faults.h"
 #include "sim/run/kinds.h"
 
 static const OrrJobOutcome *job_at(const GPtrArray *jobs, guint i) { return jobs->pdata[i]; }
@@ -16,6 +17,7 @@ static void print_json(const GPtrArray *jobs) {
     orr_show_json_members(out, &orr_job_row_table, &job->row);
     g_string_append(out, ", ");
     orr_show_json_members(out, job->outcome->kind->result, &job->outcome->result);
+    orr_summary_faults_json(out, job->outcome);
     g_string_append_c(out, '}');
   }
   printf("%s\n]\n", out->str);
@@ -39,6 +41,24 @@ static void print_warnings(const GPtrArray *jobs) {
               (const char *)job_at(jobs, i)->outcome->warnings->pdata[k]);
 }
 
+/* What faults did to each job's step. */
+static void print_faults(const GPtrArray *jobs) {
+  g_autoptr(GString) out = g_string_new(NULL);
+  for (guint i = 0; i < jobs->len; i++) orr_summary_faults(out, job_at(jobs, i)->outcome, job_at(jobs, i)->row.job);
+  if (out->len > 0) printf("\n%s", out->str);
+}
+
+/* Jobs that ended before their time; whether there are any. */
+static gboolean tell_lost(const GPtrArray *jobs) {
+  gboolean lost = FALSE;
+  for (guint i = 0; i < jobs->len; i++) {
+    if (!job_at(jobs, i)->lost) continue;
+    fprintf(stderr, "orrery: job %s: %s\n", job_at(jobs, i)->row.job, job_at(jobs, i)->lost);
+    lost = TRUE;
+  }
+  return lost;
+}
+
 static void drop_many_spans(const GPtrArray *jobs, guint many) {
   for (guint i = 0; many && i < jobs->len; i++) {
     OrrOutcome *outcome = job_at(jobs, i)->outcome;
@@ -57,14 +77,16 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   drop_many_spans(jobs, how->many_spans);
   if (how->store && !orr_job_outcomes_store(jobs, how->file, how->store, &run_id, error)) return 1;
   print_warnings(jobs);
+  const gboolean lost = tell_lost(jobs);
   if (how->as_json) {
     print_json(jobs);
-    return 0;
+    return lost;
   }
   print_table(scenario, jobs);
+  print_faults(jobs);
   if (how->store)
     printf("\n  stored        runs %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
            " in %s\n  more          orrery query %s jobs\n",
            run_id, run_id + jobs->len - 1, how->database, how->database);
-  return 0;
+  return lost;
 }

@@ -14,6 +14,7 @@
 #include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
 #include "topologies/job_placement.h"
+#include "topologies/machine_fault.h"
 #include "workloads/arrivals/arrival.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
@@ -27,6 +28,7 @@ const OrrShelf orr_shelves[] = {
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
     {"transports", "transport", "what carries messages over it", NULL, &orr_transport_registry},
+    {"faults", "fault", "what goes wrong with a machine", NULL, &orr_machine_fault_registry},
     {"job-placements", "job-placement", "which GPUs a job gets on a machine that it shares", NULL,
      &orr_job_placement_registry},
     {"loads", "load", "loads of serving", NULL, &orr_arrival_registry},

@@ -7,6 +7,7 @@
 
 #include "sim/cli/show.h"
 #include "sim/cli/summary_collectives.h"
+#include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_serving.h"
 #include "sim/run/kinds.h"
 
@@ -123,6 +124,7 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
     orr_summary_serving(out, scenario, outcome);
   else
     orr_summary_collectives(out, scenario, outcome);
+  orr_summary_faults(out, outcome, NULL);
   for (guint i = 0; i < outcome->warnings->len; i++) add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
   add_replay(out, outcome,
              is_training  ? result->training.events

@@ -12,6 +12,7 @@
 #include "sim/cli/run_jobs.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary.h"
+#include "sim/cli/summary_faults.h"
 #include "sim/run/kinds.h"
 
 static char **settings, *database, *trace, *fidelity;
@@ -88,6 +89,7 @@ static void print_json(const OrrOutcome *outcome) {
   orr_show_json_members(out, outcome->kind->result, &outcome->result);
   add_groups(out, outcome);
   if (outcome->kind->parts) add_parts(out, outcome);
+  orr_summary_faults_json(out, outcome);
   printf("%s}\n", out->str);
 }
 

@@ -29,7 +29,8 @@ static int compare_reroutes(const void *a, const void *b) {
 static const OrrPhase *phases_in(const OrrProgram *program, gint64 index, guint32 comm, guint *ret_n) {
   if (index < 0) return orr_program_phases(program, comm, ret_n);
   const guint32 first = epoch_at(program, index)->first_reroute;
-  const guint32 end = index + 1 < program->epochs->len ? epoch_at(program, index + 1)->first_reroute : program->reroutes->len;
+  const guint32 end =
+      index + 1 < program->epochs->len ? epoch_at(program, index + 1)->first_reroute : program->reroutes->len;
   const OrrReroute key = {comm, 0, 0}, *all = (const OrrReroute *)(void *)program->reroutes->data;
   const OrrReroute *found = end > first ? bsearch(&key, all + first, end - first, sizeof key, compare_reroutes) : NULL;
   if (!found) return orr_program_phases(program, comm, ret_n);
@@ -101,7 +102,8 @@ static void lane_is_lost(void *user) {
   OrrExecutor *executor = call->executor;
   for (guint32 i = 0; i < orr_program_n_comms(executor->program); i++) {
     OrrCommState *comm = &executor->comms[i];
-    if (comm->transfer == NULL || !orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine))) continue;
+    if (comm->transfer == NULL || !orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine)))
+      continue;
     orr_engine_drop(executor->engine, comm->transfer);
     comm->transfer = NULL;
   }

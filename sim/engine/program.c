@@ -200,6 +200,8 @@ guint orr_program_n_labels(const OrrProgram *program) { return program->labels->
 
 guint orr_program_n_comms(const OrrProgram *program) { return program->comms->len; }
 
+guint orr_program_n_paths(const OrrProgram *program) { return orr_use_rows_n(&program->paths); }
+
 guint orr_program_n_links(const OrrProgram *program) { return program->links->len; }
 
 guint orr_program_n_kept_links(const OrrProgram *program) {

@@ -106,6 +106,7 @@ guint orr_program_n_lanes(const OrrProgram *program);
 guint orr_program_n_streams(const OrrProgram *program);
 guint orr_program_n_labels(const OrrProgram *program);
 guint orr_program_n_comms(const OrrProgram *program);
+guint orr_program_n_paths(const OrrProgram *program);
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */
 guint64 orr_program_n_ops(const OrrProgram *program);

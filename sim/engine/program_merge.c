@@ -76,7 +76,8 @@ static void merge_stream(OrrProgram *merged, const OrrStream *stream, const OrrP
 static void merge_lanes(OrrProgram *merged, const OrrProgramPart *part) {
   for (guint i = 0; i < part->program->lanes->len; i++) {
     const OrrLane *lane = &g_array_index(part->program->lanes, OrrLane, i);
-    g_autofree char *name = g_strdup_printf("%s: %s", part->name, lane->name);
+    g_autofree char *name =
+        part->name ? g_strdup_printf("%s: %s", part->name, lane->name) : g_strdup(lane->name);
     orr_program_slow_beside(merged, orr_program_lane(merged, name, lane->multiplicity), lane->beside);
   }
 }

@@ -201,6 +201,12 @@ void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]) {
   for (int kind = 0; kind < ORR_N_TIMES; kind++) ret_seconds[kind] = sum[kind] / n;
 }
 
+guint orr_ledger_whole_steps(const OrrLedger *ledger) {
+  guint whole = ledger->step_ends->len;
+  for (guint i = 0; i < ledger->n_lanes; i++) whole = MIN(whole, ledger->accounts[i].steps);
+  return whole;
+}
+
 const GArray *orr_ledger_step_ends(const OrrLedger *ledger) { return ledger->step_ends; }
 
 OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name) {

@@ -28,6 +28,7 @@ const double *orr_ledger_lane(const OrrLedger *ledger, guint lane); /* seconds[O
 double orr_ledger_lane_end(const OrrLedger *ledger, guint lane);
 /* Seconds by kind, mean over GPUs (lanes weighted by multiplicity). */
 void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]);
+guint orr_ledger_whole_steps(const OrrLedger *ledger);       /* that all lanes have ended */
 const GArray *orr_ledger_step_ends(const OrrLedger *ledger); /* of double: when the last lane ended step i */
 /* Communications of one label: how many spans, how long from their start, and how long if each had been alone. */
 typedef struct {

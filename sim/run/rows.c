@@ -214,11 +214,29 @@ static const OrrField job_fields[] = {
     COLUMN(OrrJobRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it ended."),
     COLUMN(OrrJobRow, "together-s", ORR_FIELD_REAL, together_s, ORR_UNIT_SECONDS, "How long it took beside the others."),
     COLUMN(OrrJobRow, "alone-s", ORR_FIELD_REAL, alone_s, ORR_UNIT_SECONDS,
-           "How long it takes on the same GPUs with nobody else on the machine."),
+           "How long it takes on the same GPUs with nobody else on the machine, and no faults."),
     COLUMN(OrrJobRow, "slowdown", ORR_FIELD_REAL, slowdown, ORR_UNIT_NONE, "Together over alone: 1 is undisturbed."),
 };
 const OrrFieldTable orr_job_row_table = ORR_FIELD_TABLE(
-    "job", "One row a job that shared the machine with others: what they cost it.", OrrJobRow, job_fields);
+    "job", "One row a job that shared the machine with others or met faults: what they cost it.", OrrJobRow, job_fields);
+
+static const OrrField fault_fields[] = {
+    COLUMN(OrrFaultRow, "fault", ORR_FIELD_INT, fault, ORR_UNIT_NONE, "Its place in the scenario's list, from 1."),
+    COLUMN(OrrFaultRow, "kind", ORR_FIELD_TEXT, kind, ORR_UNIT_NONE, "Kind of fault."),
+    COLUMN(OrrFaultRow, "what", ORR_FIELD_TEXT, what, ORR_UNIT_NONE, "What went wrong with what."),
+    COLUMN(OrrFaultRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "When it began."),
+    COLUMN(OrrFaultRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it was over; NULL: it stayed."),
+    COLUMN(OrrFaultRow, "step-before-s", ORR_FIELD_REAL, step_before_s, ORR_UNIT_SECONDS,
+           "Mean of the steps that were whole before it; NULL: none."),
+    COLUMN(OrrFaultRow, "step-during-s", ORR_FIELD_REAL, step_during_s, ORR_UNIT_SECONDS,
+           "Mean of the steps that it touched; NULL: none."),
+    COLUMN(OrrFaultRow, "step-after-s", ORR_FIELD_REAL, step_after_s, ORR_UNIT_SECONDS,
+           "Mean of the steps that began after it; NULL: none."),
+    COLUMN(OrrFaultRow, "step-without-s", ORR_FIELD_REAL, step_without_s, ORR_UNIT_SECONDS,
+           "Mean step of the same job with no fault, and alone; NULL: it has no steps."),
+};
+const OrrFieldTable orr_fault_row_table =
+    ORR_FIELD_TABLE("fault", "One row a time that a fault struck: what it did to the step.", OrrFaultRow, fault_fields);
 
 static const OrrField warning_fields[] = {
     COLUMN(OrrWarningRow, "text", ORR_FIELD_TEXT, text, ORR_UNIT_NONE, "What to know before the answer is believed."),
@@ -259,4 +277,5 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_memory_table,
                                                &orr_warning_table,
                                                &orr_job_row_table,
+                                               &orr_fault_row_table,
                                                NULL};

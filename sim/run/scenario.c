@@ -39,6 +39,12 @@ static const OrrField fields[] = {
      .sentence = "Instead of model and workload: several of them that share the machine.",
      .table = &orr_job_table,
      .flags = ORR_FIELD_OPTIONAL},
+    {.name = "faults",
+     .kind = ORR_FIELD_SECTIONS,
+     AT(faults),
+     .sentence = "What goes wrong with the machine, at a time or at a rate.",
+     .table = &orr_fault_spec_table,
+     .flags = ORR_FIELD_OPTIONAL},
     {.name = "fidelity",
      .kind = ORR_FIELD_WORD,
      AT(fidelity),
@@ -146,6 +152,7 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   const guint before = orr_diags_n_errors(diags);
   if (orr_scenario_has_jobs(scenario)) orr_jobs_check(scenario, tree, diags);
   orr_scenario_check(scenario, place_of(tree, "workload"), diags);
+  orr_faults_check(scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
 }
 

@@ -8,6 +8,7 @@
 #define ORR_SCENARIO_H
 
 #include "sim/base/library.h"
+#include "sim/run/faults.h"
 #include "sim/run/jobs.h"
 
 G_BEGIN_DECLS
@@ -21,6 +22,7 @@ struct OrrScenario {
   OrrModel model;
   OrrChoice workload; /* of orr_workload_registry; no entry where there are jobs */
   GPtrArray *jobs;    /* of OrrJobSpec; NULL or empty: one workload has the machine */
+  GPtrArray *faults;  /* of OrrFaultSpec; NULL or empty: nothing goes wrong */
   int fidelity;       /* OrrFidelity */
   int engine;         /* OrrReplayEngine */
   int on_missing;         /* OrrOnMissing */

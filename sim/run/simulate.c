@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/run/simulate_faults.h"
 #include "sim/run/simulate_private.h"
 #include "sim/run/steady.h"
 
@@ -131,8 +132,8 @@ static gboolean live_and_collect(const OrrScenario *scenario, const OrrFabric *f
   return TRUE;
 }
 
-static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
-                                   const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
+                           const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s, GError **error) {
   if (work->kind->live) return live_and_collect(scenario, fabric, work, how, outcome, error);
   g_autoptr(GArray) spans = how->keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
   g_autoptr(OrrLedger) ledger = orr_ledger_new(work, spans);
@@ -140,6 +141,7 @@ static gboolean replay_and_collect(const OrrScenario *scenario, const OrrFabric 
   OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
   if (!(how->brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error)) return FALSE;
   orr_outcome_fill(outcome, scenario, &replayed);
+  if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;
 }
 
@@ -159,6 +161,7 @@ OrrOutcome *orr_outcome_new(void) {
   outcome->links = g_array_new(FALSE, TRUE, sizeof(OrrLinkRow));
   outcome->link_times = g_array_new(FALSE, TRUE, sizeof(OrrLinkTimeRow));
   outcome->memory = g_array_new(FALSE, TRUE, sizeof(OrrMemoryRow));
+  outcome->faults = g_array_new(FALSE, TRUE, sizeof(OrrFaultRow));
   outcome->warnings = g_ptr_array_new_with_free_func(g_free);
   return outcome;
 }
@@ -177,11 +180,15 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
                           .on_missing = (OrrOnMissing)scenario->on_missing,
                           .seed = scenario->seed,
                           .folder = machine->folder,
-                          .shorten = how->brief ? how->shorten : 0};
+                          .shorten = how->brief && !orr_scenario_has_faults(scenario) ? how->shorten : 0};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
-  g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
-  if (!work || !replay_and_collect(scenario, machine->fabric, work, how, outcome, error)) return NULL;
-  outcome->fidelity = orr_fidelity_words[work->fidelity];
+  if (orr_scenario_has_faults(scenario)) {
+    if (!orr_simulate_faulty(&world, scenario, how, outcome, error)) return NULL;
+  } else {
+    g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
+    if (!work || !orr_simulate_work(scenario, machine->fabric, work, how, outcome, NULL, error)) return NULL;
+    outcome->fidelity = orr_fidelity_words[work->fidelity];
+  }
   orr_outcome_fill_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);
 }
@@ -201,9 +208,11 @@ void orr_outcome_free(OrrOutcome *outcome) {
   GArray *const arrays[] = {outcome->nccl_tests, outcome->steps,       outcome->lanes, outcome->spans, outcome->times,
                             outcome->operators,  outcome->collectives, outcome->links, outcome->link_times, outcome->memory,
                             outcome->serving_requests, outcome->serving_steps, outcome->serving_replicas,
-                            outcome->serving_classes};
+                            outcome->serving_classes, outcome->faults};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);
+  if (outcome->own_job) g_free(outcome->own_job->gpus);
+  g_free(outcome->own_job);
   g_free(outcome);
 }

@@ -32,10 +32,12 @@ typedef struct {
   GArray *links;       /* OrrLinkRow */
   GArray *link_times;  /* OrrLinkTimeRow; empty without spans */
   GArray *memory;      /* OrrMemoryRow */
+  GArray *faults;      /* OrrFaultRow */
   char *engine;        /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */
   GPtrArray *warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */
-  const OrrJobRow *job; /* where it was one of several jobs; borrowed; NULL elsewhere */
+  const OrrJobRow *job; /* where it was one of several jobs, or met faults; borrowed; NULL elsewhere */
+  OrrJobRow *own_job;   /* the same, where it is the outcome's own */
   double time_by_kind[ORR_N_TIMES]; /* seconds of the iteration, mean over GPUs; training */
 } OrrOutcome;
 

@@ -8,15 +8,13 @@
  */
 #include "sim/run/simulate_jobs.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/fault.h"
 #include "sim/engine/program_merge.h"
 #include "sim/run/kinds.h"
+#include "sim/run/simulate_faults.h"
 #include "sim/run/simulate_private.h"
 
 typedef struct {
@@ -31,7 +29,9 @@ typedef struct {
   double *link_bytes; /* by link of the job's program: what the job itself sent */
   gboolean *sent;     /* by comm */
   double end_s;       /* since its start */
+  guint64 n_spans;    /* that it has ended */
   double alone_s;
+  const OrrOutage *loss; /* that ended it; NULL: none */
 } Job;
 
 typedef struct {
@@ -42,6 +42,11 @@ typedef struct {
   OrrProgram *program;
   OrrReplay replay;
   char *engine;
+  GPtrArray *places;  /* of gint64 *: the machine's GPUs of each job */
+  GPtrArray *outages; /* of OrrOutage */
+  GArray *detours;    /* of OrrDetour */
+  OrrWork **works;    /* one a detour and job; NULL: as built */
+  gboolean keep_spans;
 } Together;
 
 static void together_clear(Together *all) {
@@ -54,6 +59,11 @@ static void together_clear(Together *all) {
     g_free(job->link_bytes);
     g_free(job->sent);
   }
+  for (guint i = 0; all->works && i < all->detours->len * all->n; i++) orr_work_free(all->works[i]);
+  g_free(all->works);
+  if (all->detours) g_array_unref(all->detours);
+  if (all->outages) g_ptr_array_unref(all->outages);
+  if (all->places) g_ptr_array_unref(all->places);
   g_free(all->jobs);
   g_free(all->engine);
   orr_program_free(all->program);
@@ -63,39 +73,80 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Together, together_clear)
 
 /* --- Compilation --- */
 
-static gboolean compile_job(Together *all, Job *job, const gint64 *gpus, gboolean keep_spans, GError **error) {
+/* On @fabric, which is the machine's or does without some links, with what outages harm marked. */
+static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric *fabric, const gint64 *gpus,
+                           GError **error) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)job->spec->workload.entry;
-  job->fabric = orr_fabric_slice(all->world->fabric, gpus, job->spec->gpus);
+  g_autoptr(OrrMarks) marks = orr_outages_marks(all->outages, gpus, job->spec->gpus);
   const OrrWorld world = {
       .model = &job->spec->model,
       .cluster = &job->scenario.cluster,
-      .fabric = job->fabric,
+      .fabric = fabric,
       .cost = all->world->cost,
       .fidelity = ORR_FIDELITY_FULL,
       .on_missing = (OrrOnMissing)all->scenario->on_missing,
-      .is_shared = all->n > 1,
+      .is_shared = all->n > 1 || (marks && g_hash_table_size(marks->links) > 0),
+      .marks = marks,
   };
-  job->work = kind->compile(job->spec->workload.params, &world, error);
-  if (!job->work) return FALSE;
-  job->n_streams = orr_program_n_streams(job->work->program);
-  if (keep_spans) job->spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
-  job->ledger = orr_ledger_new(job->work, job->spans);
-  job->link_bytes = g_new0(double, orr_program_n_links(job->work->program) + 1);
-  job->sent = g_new0(gboolean, orr_program_n_comms(job->work->program) + 1);
+  OrrWork *work = kind->compile(job->spec->workload.params, &world, error);
+  if (!work) g_prefix_error(error, "job %s: ", job->spec->name);
+  return work;
+}
+
+static gboolean compile_job(Together *all, guint i, GError **error) {
+  Job *job = &all->jobs[i];
+  const gint64 *gpus = all->places->pdata[i];
+  if (!job->fabric) job->fabric = orr_fabric_slice(all->world->fabric, gpus, job->spec->gpus);
+  g_clear_pointer(&job->work, orr_work_free);
+  job->work = compile_on(all, job, job->fabric, gpus, error);
+  return job->work != NULL;
+}
+
+static gboolean compile_all(Together *all, GError **error) {
+  for (guint i = 0; i < all->n; i++) {
+    all->jobs[i].spec = all->scenario->jobs->pdata[i];
+    all->jobs[i].scenario = orr_jobs_scenario(all->scenario, i);
+    if (!compile_job(all, i, error)) return FALSE;
+  }
   return TRUE;
 }
 
-static gboolean compile_all(Together *all, gboolean keep_spans, GError **error) {
-  g_autoptr(GPtrArray) places = orr_jobs_place(all->scenario, error);
-  for (guint i = 0; places && i < all->n; i++) {
-    Job *job = &all->jobs[i];
-    job->spec = all->scenario->jobs->pdata[i];
-    job->scenario = orr_jobs_scenario(all->scenario, i);
-    if (compile_job(all, job, places->pdata[i], keep_spans, error)) continue;
-    g_prefix_error(error, "job %s: ", job->spec->name);
-    return FALSE;
+static gboolean compile_detour(Together *all, guint d, const OrrFabric *fabric, GError **error) {
+  for (guint i = 0; fabric && i < all->n; i++) {
+    const gint64 *gpus = all->places->pdata[i];
+    OrrFabric *slice = orr_fabric_slice(fabric, gpus, all->jobs[i].spec->gpus);
+    all->works[d * all->n + i] = compile_on(all, &all->jobs[i], slice, gpus, error);
+    orr_fabric_free(slice);
+    if (!all->works[d * all->n + i]) return FALSE;
   }
-  return places != NULL;
+  return TRUE;
+}
+
+static gboolean compile_detours(Together *all, GError **error) {
+  g_autoptr(GPtrArray) fabrics = orr_detour_fabrics(all->detours, all->world->fabric);
+  all->works = g_new0(OrrWork *, all->detours->len * all->n + 1);
+  for (guint d = 0; d < all->detours->len; d++)
+    if (!compile_detour(all, d, fabrics->pdata[d], error)) return FALSE;
+  return TRUE;
+}
+
+static OrrOutageJob outage_job(const Together *all, guint i) {
+  return (OrrOutageJob){all->jobs[i].work, all->places->pdata[i], all->jobs[i].spec->gpus, all->jobs[i].offset};
+}
+
+/* A job that loses a node is gone, all of it. */
+static void lose_job(Together *all, guint i) {
+  const OrrOutageJob job = outage_job(all, i);
+  all->jobs[i].loss = orr_outages_loss(all->outages, &job, all->scenario->cluster.node.gpus);
+  for (guint lane = 0; all->jobs[i].loss && lane < orr_program_n_lanes(job.work->program); lane++)
+    orr_program_lose_lane(all->program, all->jobs[i].loss->begin_s, job.offset.first_lane + lane);
+}
+
+static void strike(Together *all) {
+  g_autofree OrrOutageJob *jobs = g_new0(OrrOutageJob, all->n);
+  for (guint i = 0; i < all->n; i++) jobs[i] = outage_job(all, i);
+  orr_outages_apply(all->program, jobs, all->n, all->outages, all->detours, all->works);
+  for (guint i = 0; i < all->n; i++) lose_job(all, i);
 }
 
 static gboolean merge(Together *all, GError **error) {
@@ -108,7 +159,19 @@ static gboolean merge(Together *all, GError **error) {
   }
   all->program = orr_program_merge(parts, all->n, offsets);
   for (guint i = 0; i < all->n; i++) all->jobs[i].offset = offsets[i];
+  if (all->outages->len > 0) strike(all);
   return orr_program_seal(all->program, error);
+}
+
+static void open_books(Together *all) {
+  for (guint i = 0; i < all->n; i++) {
+    Job *job = &all->jobs[i];
+    job->n_streams = orr_program_n_streams(job->work->program);
+    if (all->keep_spans) job->spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
+    job->ledger = orr_ledger_new(job->work, job->spans);
+    job->link_bytes = g_new0(double, orr_program_n_links(job->work->program) + 1);
+    job->sent = g_new0(gboolean, orr_program_n_comms(job->work->program) + 1);
+  }
 }
 
 /* --- Replay --- */
@@ -149,7 +212,21 @@ static void take_span(const OrrSpan *span, void *user) {
   own.started_s = fmax(own.started_s - start_s, 0);
   own.end_s -= start_s;
   job->end_s = fmax(job->end_s, own.end_s);
+  job->n_spans++;
   orr_ledger_span(&own, job->ledger);
+}
+
+/* A job that had ended was not lost; one that was ends with that. */
+static void settle_loss(Job *job) {
+  const OrrProgram *program = job->work->program;
+  guint64 n_all = 0;
+  for (guint32 stream = 0; job->loss && stream < job->n_streams; stream++) {
+    guint n = 0;
+    const OrrOp *ops = orr_program_ops(program, stream, &n);
+    for (guint i = 0; i < n; i++) n_all += ops[i].kind == ORR_OP_WORK || ops[i].kind == ORR_OP_COMM;
+  }
+  if (job->loss && job->n_spans == n_all) job->loss = NULL;
+  if (job->loss) job->end_s = fmax(job->loss->begin_s - job->spec->start_s, 0);
 }
 
 static gboolean replay(Together *all, GError **error) {
@@ -157,46 +234,37 @@ static gboolean replay(Together *all, GError **error) {
   if (!engine) return FALSE;
   all->engine = g_strdup(orr_engine_settings(engine));
   if (!orr_executor_run(all->program, engine, take_span, all, NULL, &all->replay, error)) return FALSE;
-  for (guint i = 0; i < all->n; i++) orr_ledger_close(all->jobs[i].ledger, all->jobs[i].end_s);
+  for (guint i = 0; i < all->n; i++) {
+    settle_loss(&all->jobs[i]);
+    orr_ledger_close(all->jobs[i].ledger, all->jobs[i].end_s);
+  }
   return TRUE;
 }
 
-/* --- Alone --- */
-
-static void keep_end(const OrrSpan *span, void *user) { *(double *)user = fmax(*(double *)user, span->end_s); }
-
-/* In a child: the end of the job's own program, or NAN, into @fd. */
-static void G_GNUC_NORETURN replay_in_child(const OrrScenario *scenario, const OrrWork *work, int fd) {
-  double end_s = 0;
-  g_autoptr(OrrEngine) engine = orr_simulate_engine(scenario, work->program, NULL);
-  if (!engine || !orr_executor_run(work->program, engine, keep_end, &end_s, NULL, NULL, NULL)) end_s = NAN;
-  _exit(write(fd, &end_s, sizeof end_s) == (gssize)sizeof end_s ? 0 : 1);
-}
-
-/* A process has one SimGrid engine: each job has a process. */
-static gboolean replay_alone(const Together *all, Job *job, GError **error) {
-  int ends[2], status = 0;
-  double end_s = NAN;
-  if (pipe(ends) == 0) {
-    const pid_t child = fork();
-    if (child == 0) replay_in_child(all->scenario, job->work, ends[1]);
-    close(ends[1]);
-    if (child > 0 && read(ends[0], &end_s, sizeof end_s) != (gssize)sizeof end_s) end_s = NAN;
-    close(ends[0]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  }
-  if (!isnan(end_s)) {
-    job->alone_s = end_s;
-    return TRUE;
-  }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "job %s could not be replayed alone", job->spec->name);
-  return FALSE;
-}
+/* --- Alone, and without faults --- */
 
 static gboolean replay_each_alone(Together *all, GError **error) {
   for (guint i = 0; i < all->n; i++)
-    if (!replay_alone(all, &all->jobs[i], error)) return FALSE;
+    if (!orr_simulate_alone(&all->jobs[i].scenario, all->jobs[i].work->program, &all->jobs[i].alone_s, error))
+      return FALSE;
   return TRUE;
+}
+
+/* For how long faults at a rate are drawn. */
+static double horizon(const Together *all) {
+  double end_s = 0;
+  for (guint i = 0; i < all->n; i++) end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].alone_s);
+  return ORR_FAULT_HORIZON * end_s;
+}
+
+/* With what outages harm marked; where they come at rates, the jobs say first how far those are drawn. */
+static gboolean compile_again(Together *all, GError **error) {
+  if (orr_faults_at_rates(all->scenario) && !replay_each_alone(all, error)) return FALSE;
+  g_ptr_array_unref(all->outages);
+  all->outages = orr_faults_draw(all->scenario, all->world->fabric, horizon(all), error);
+  if (!all->outages) return FALSE;
+  all->detours = orr_outages_detours(all->outages, all->world->fabric);
+  return orr_detours_check(all->detours, error) && compile_all(all, error) && compile_detours(all, error);
 }
 
 /* --- Answers --- */
@@ -221,11 +289,13 @@ static void job_outcome_free(gpointer data) {
   OrrJobOutcome *answer = data;
   orr_outcome_free(answer->outcome);
   g_free(answer->row.gpus);
+  g_free(answer->lost);
   g_free(answer);
 }
 
-static void add_answer(const Together *all, guint index, const gint64 *gpus, GPtrArray *answers) {
+static void add_answer(const Together *all, guint index, GPtrArray *answers) {
   Job *job = &all->jobs[index];
+  const gint64 *gpus = all->places->pdata[index];
   OrrJobOutcome *answer = g_new0(OrrJobOutcome, 1);
   g_ptr_array_add(answers, answer);
   answer->scenario = job->scenario;
@@ -238,13 +308,19 @@ static void add_answer(const Together *all, guint index, const gint64 *gpus, GPt
                             .together_s = job->end_s,
                             .alone_s = job->alone_s};
   answer->row.slowdown = job->alone_s > 0 ? job->end_s / job->alone_s : 1;
+  orr_outages_rows(all->outages, answer->outcome->steps, job->spec->start_s, answer->row.end_s, job->alone_s,
+                   answer->outcome->faults);
+  if (!job->loss) return;
+  answer->lost = g_strdup_printf("%s at %g s: the job stopped, %u steps were whole", job->loss->what,
+                                 job->loss->begin_s, orr_ledger_whole_steps(job->ledger));
 }
 
 static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **error) {
   g_autoptr(GPtrArray) answers = g_ptr_array_new_with_free_func(job_outcome_free);
-  g_autoptr(GPtrArray) places = orr_jobs_place(all->scenario, error);
-  if (!places) return NULL;
-  for (guint i = 0; i < all->n; i++) add_answer(all, i, places->pdata[i], answers);
+  double end_s = 0;
+  for (guint i = 0; i < all->n; i++) end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].end_s);
+  if (!orr_outages_check_end(all->scenario, all->outages, end_s, error)) return NULL;
+  for (guint i = 0; i < all->n; i++) add_answer(all, i, answers);
   for (guint i = 0; i < answers->len; i++)
     orr_outcome_fill_wall_time(((OrrJobOutcome *)answers->pdata[i])->outcome, begin_us);
   return g_steal_pointer(&answers);
@@ -252,12 +328,16 @@ static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **erro
 
 GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
   const gint64 begin = g_get_monotonic_time();
-  g_auto(Together) all = {.scenario = scenario, .n = scenario->jobs->len};
+  g_auto(Together) all = {.scenario = scenario, .n = scenario->jobs->len, .keep_spans = keep_spans};
   all.jobs = g_new0(Job, all.n);
+  all.outages = g_ptr_array_new();
   all.world = orr_run_world_new(library, scenario, error);
-  if (!all.world || !compile_all(&all, keep_spans, error) || !merge(&all, error) || !replay_each_alone(&all, error) ||
-      !replay(&all, error))
-    return NULL;
+  all.places = all.world ? orr_jobs_place(scenario, error) : NULL;
+  if (!all.places || !compile_all(&all, error)) return NULL;
+  if (orr_scenario_has_faults(scenario) && !compile_again(&all, error)) return NULL;
+  if (!replay_each_alone(&all, error) || !merge(&all, error)) return NULL;
+  open_books(&all);
+  if (!replay(&all, error)) return NULL;
   return answer_all(&all, begin, error);
 }
 

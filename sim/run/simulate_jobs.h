@@ -12,6 +12,7 @@ typedef struct {
   OrrScenario scenario; /* of the job; borrows from the whole one */
   OrrOutcome *outcome;
   OrrJobRow row;
+  char *lost; /* how it ended before its time; NULL: it did not */
 } OrrJobOutcome;
 
 /* Runs the jobs of @scenario together, then each alone (in a process of its own). Array of OrrJobOutcome, in order of

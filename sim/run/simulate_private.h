@@ -11,6 +11,10 @@ G_BEGIN_DECLS
 /* What @scenario replays @program on; NULL with @error. */
 OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, GError **error);
 
+/* Replays @work and fills @outcome's rows. @ret_end_s (may be NULL) is when the last op ended. */
+gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
+                           const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s, GError **error);
+
 OrrOutcome *orr_outcome_new(void);
 void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario,
                       const OrrReplayed *replayed); /* all but wall time */

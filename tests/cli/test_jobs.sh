@@ -68,6 +68,28 @@ bad "more GPUs than there are" '5s/gpus: 32/gpus: 65/' "job b wants 65 GPUs: the
 bad "a workload beside jobs" '3s/^/workload: {kind: collectives}\n/' "workload beside jobs"
 bad "an unknown placement" '5s/gpus: 32/gpus: 32, placement: spred/' "did you mean 'spread'"
 bad "folded" '3s/^/fidelity: folded\n/' "fidelity: folded with jobs"
+
+# Faults are the machine's: half of the cables of leaf 0 are gone from the start. Its uplinks carry all of a and b, so
+# that the bytes part doubles again; both jobs feel it.
+sed '3s/^/faults: [{fault: {kind: link, name: leaf0-spines, bandwidth: 50 %}}]\n/' apart.yaml > half.yaml
+sed -i 's/gpus: 32, workload/gpus: 32, placement: spread, workload/' half.yaml
+"$orrery" run half.yaml --db none --json > said 2>&1
+check "faults of the machine reach all jobs" \
+  'near "$(number a slowdown)" 4 0.05 && near "$(number b slowdown)" "$(number a slowdown)" 1e-9'
+# A node of b is lost at 20 ms: until then a had half of the uplinks, 10 of its 23 ms; the other 13 alone, 33 in all.
+cat > lost.yaml <<'END'
+schema: scenario/1
+base: two-jobs-one-uplink
+faults: [{at: 20 ms, fault: {kind: node-lost, node: 2}}]
+END
+"$orrery" run lost.yaml --db lost.db --json > said 2>&1
+status=$?
+check "a job that loses a node stops, the other goes on, exit 1" \
+  '[ $status -eq 1 ] && grep -q "job b: node 2 lost at 0.02 s: the job stopped" said &&
+   near "$(number b end_s)" 0.02 1e-9 && near "$(number a slowdown)" 1.44 0.02'
+bad "a fault of a link that does not exist" '3s/^/faults: [{fault: {kind: link, name: leaf7-spines.up}}]\n/' \
+  "no link 'leaf7-spines.up': did you mean 'leaf0-spines.up'"
+bad "a fault after the end" '3s/^/faults: [{at: 9 s, fault: {kind: slow-gpu, gpu: 1}}]\n/' "after the end at"
 "$orrery" run apart.yaml --db none --trace x.json > said 2>&1
 status=$?
 check "a trace of several jobs is refused, exit 2" '[ $status -eq 2 ] && grep -q -- "--trace is of one workload" said'

@@ -1,0 +1,291 @@
+/*
+ * simulate_faults.c - one workload on a machine on which things go wrong.
+ *
+ *   1. where faults come at a rate: compiled as built and replayed in a child, which says how far they are drawn;
+ *   2. what strikes is drawn; its marks split the classes that it touches, and no others;
+ *   3. compiled, and once more for each set of dead links that routes do without; classes are refined until all agree
+ *      on them, so that communication c is the same in all;
+ *   4. replayed in a child as it is: what the steps take without faults;
+ *   5. replayed: links, lanes and ways change at their dates.
+ */
+#include "sim/run/simulate_faults.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/random.h"
+#include "sim/run/kinds.h"
+#include "sim/run/simulate_private.h"
+
+/* Sets of dead links that a run compiles its communications for. */
+#define MOST_DETOURS 64
+/* Rounds of refining; then every replica is replayed. */
+#define MOST_ROUNDS 8
+
+/* --- Alone --- */
+
+static void keep_end(const OrrSpan *span, void *user) { *(double *)user = fmax(*(double *)user, span->end_s); }
+
+static void G_GNUC_NORETURN replay_in_child(const OrrScenario *scenario, const OrrProgram *program, int fd) {
+  double end_s = 0;
+  g_autoptr(OrrEngine) engine = orr_simulate_engine(scenario, program, NULL);
+  if (!engine || !orr_executor_run(program, engine, keep_end, &end_s, NULL, NULL, NULL)) end_s = NAN;
+  _exit(write(fd, &end_s, sizeof end_s) == (gssize)sizeof end_s ? 0 : 1);
+}
+
+gboolean orr_simulate_alone(const OrrScenario *scenario, const OrrProgram *program, double *ret_end_s, GError **error) {
+  int ends[2], status = 0;
+  double end_s = NAN;
+  if (pipe(ends) == 0) {
+    const pid_t child = fork();
+    if (child == 0) replay_in_child(scenario, program, ends[1]);
+    close(ends[1]);
+    if (child > 0 && read(ends[0], &end_s, sizeof end_s) != (gssize)sizeof end_s) end_s = NAN;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  }
+  if (isnan(end_s))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone", scenario->name);
+  else
+    *ret_end_s = end_s;
+  return !isnan(end_s);
+}
+
+/* --- Compilation --- */
+
+typedef struct {
+  OrrWorld world;
+  const OrrScenario *scenario;
+  const OrrFabric *fabric;
+  GPtrArray *outages;
+  OrrMarks *marks;
+  GArray *detours;    /* of OrrDetour */
+  GPtrArray *fabrics; /* of OrrFabric: one a detour; NULL: as built */
+  OrrWork *work;
+  OrrWork **works; /* one a detour; NULL: as built */
+  double clean_s;  /* the end without faults */
+} Faulty;
+
+static void free_works(Faulty *faulty) {
+  g_clear_pointer(&faulty->work, orr_work_free);
+  for (guint d = 0; faulty->works && d < faulty->detours->len; d++) g_clear_pointer(&faulty->works[d], orr_work_free);
+}
+
+static void faulty_clear(Faulty *faulty) {
+  free_works(faulty);
+  g_free(faulty->works);
+  g_clear_pointer(&faulty->marks, orr_marks_free);
+  g_clear_pointer(&faulty->fabrics, g_ptr_array_unref);
+  g_clear_pointer(&faulty->detours, g_array_unref);
+  g_clear_pointer(&faulty->outages, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Faulty, faulty_clear)
+
+static OrrWork *compile_on(const Faulty *faulty, const OrrFabric *fabric, GError **error) {
+  OrrWorld world = faulty->world;
+  world.fabric = fabric;
+  world.marks = faulty->marks;
+  world.is_shared = faulty->marks && g_hash_table_size(faulty->marks->links) > 0;
+  return ((const OrrWorkloadKind *)faulty->scenario->workload.entry)
+      ->compile(faulty->scenario->workload.params, &world, error);
+}
+
+static void free_fabric(gpointer fabric) {
+  if (fabric) orr_fabric_free(fabric);
+}
+
+GPtrArray *orr_detour_fabrics(const GArray *detours, const OrrFabric *fabric) {
+  GPtrArray *fabrics = g_ptr_array_new_with_free_func(free_fabric);
+  for (guint d = 0; d < detours->len; d++) {
+    GHashTable *dead = g_array_index(detours, OrrDetour, d).dead;
+    g_ptr_array_add(fabrics, dead ? orr_fabric_avoiding(fabric, dead) : NULL);
+  }
+  return fabrics;
+}
+
+gboolean orr_detours_check(const GArray *detours, GError **error) {
+  if (detours->len <= MOST_DETOURS) return TRUE;
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+      "routes would change %u times, and the most is %d: fewer faults of links, a longer mtbf, or routing ideal",
+      detours->len, MOST_DETOURS);
+  return FALSE;
+}
+
+static gboolean same_lanes(const OrrWork *a, const OrrWork *b) {
+  return a->lane_of_gpu->len == b->lane_of_gpu->len &&
+         memcmp(a->lane_of_gpu->data, b->lane_of_gpu->data, a->lane_of_gpu->len * sizeof(guint32)) == 0;
+}
+
+static gboolean all_agree(const Faulty *faulty) {
+  for (guint d = 0; d < faulty->detours->len; d++)
+    if (faulty->works[d] && !same_lanes(faulty->work, faulty->works[d])) return FALSE;
+  return TRUE;
+}
+
+/* GPUs that any of the works tells apart are told apart in all. */
+static void refine_marks(Faulty *faulty) {
+  for (guint g = 0; g < faulty->work->lane_of_gpu->len; g++) {
+    guint64 mark = orr_hash3(faulty->marks->gpus[g], g_array_index(faulty->work->lane_of_gpu, guint32, g), 9);
+    for (guint d = 0; d < faulty->detours->len; d++)
+      if (faulty->works[d]) mark = orr_hash3(mark, g_array_index(faulty->works[d]->lane_of_gpu, guint32, g), d);
+    faulty->marks->gpus[g] = mark;
+  }
+}
+
+static gboolean compile_each(Faulty *faulty, GError **error) {
+  free_works(faulty);
+  faulty->work = compile_on(faulty, faulty->fabric, error);
+  for (guint d = 0; faulty->work && d < faulty->detours->len; d++) {
+    const OrrFabric *fabric = faulty->fabrics->pdata[d];
+    if (!fabric) continue;
+    faulty->works[d] = compile_on(faulty, fabric, error);
+    if (!faulty->works[d]) return FALSE;
+  }
+  return faulty->work != NULL;
+}
+
+static gboolean compile_all(Faulty *faulty, GError **error) {
+  faulty->detours = orr_outages_detours(faulty->outages, faulty->fabric);
+  if (!orr_detours_check(faulty->detours, error)) return FALSE;
+  faulty->marks = orr_outages_marks(faulty->outages, NULL, orr_fabric_n_gpus(faulty->fabric));
+  faulty->fabrics = orr_detour_fabrics(faulty->detours, faulty->fabric);
+  faulty->works = g_new0(OrrWork *, faulty->detours->len + 1);
+  for (guint round = 0; round < MOST_ROUNDS; round++) {
+    if (!compile_each(faulty, error)) return FALSE;
+    if (all_agree(faulty)) return TRUE;
+    refine_marks(faulty);
+  }
+  faulty->world.fidelity = ORR_FIDELITY_FULL;
+  return compile_each(faulty, error);
+}
+
+/* The program with what happens to it in place of the one without. */
+static gboolean strike(Faulty *faulty, GError **error) {
+  OrrOutageJob job = {faulty->work, NULL, orr_fabric_n_gpus(faulty->fabric), {0, 0, 0, 0}};
+  const OrrProgramPart part = {NULL, faulty->work->program, (const guint32 *)(void *)faulty->work->links->data, 0};
+  g_autoptr(OrrProgram) program = orr_program_merge(&part, 1, &job.offset);
+  orr_outages_apply(program, &job, 1, faulty->outages, faulty->detours, faulty->works);
+  if (!orr_program_seal(program, error)) return FALSE;
+  orr_program_free(faulty->work->program);
+  faulty->work->program = g_steal_pointer(&program);
+  return TRUE;
+}
+
+/* --- Answers --- */
+
+gboolean orr_outages_check_end(const OrrScenario *scenario, const GPtrArray *outages, double end_s, GError **error) {
+  for (guint i = 0; i < outages->len; i++) {
+    const OrrOutage *outage = outages->pdata[i];
+    const OrrFaultSpec *spec = scenario->faults->pdata[outage->spec];
+    if (spec->mtbf_s > 0 || outage->begin_s < end_s) continue;
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "fault %u (%s) begins at %g s, after the end at %.6g s: it changes nothing", outage->spec + 1,
+                outage->what, outage->begin_s, end_s);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static double mean_step(const GArray *steps, double from_s, double to_s, gboolean whole) {
+  double sum = 0;
+  guint n = 0;
+  for (guint i = 0; i < steps->len; i++) {
+    const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
+    const gboolean inside =
+        whole ? step->begin_s >= from_s && step->end_s <= to_s : step->begin_s < to_s && step->end_s > from_s;
+    if (!inside) continue;
+    sum += step->end_s - step->begin_s;
+    n++;
+  }
+  return n > 0 ? sum / n : NAN;
+}
+
+void orr_outages_rows(const GPtrArray *outages, const GArray *steps, double start_s, double end_s, double clean_s,
+                      GArray *rows) {
+  for (guint i = 0; i < outages->len; i++) {
+    const OrrOutage *outage = outages->pdata[i];
+    if (outage->begin_s > end_s) continue;
+    const double begin_s = outage->begin_s - start_s, over_s = outage->end_s - start_s;
+    const OrrFaultRow row = {
+        .fault = outage->spec + 1,
+        .kind = (char *)outage->kind,
+        .what = (char *)g_intern_string(outage->what),
+        .begin_s = outage->begin_s,
+        .end_s = isfinite(outage->end_s) ? outage->end_s : NAN,
+        .step_before_s = mean_step(steps, 0, begin_s, TRUE),
+        .step_during_s = mean_step(steps, begin_s, over_s, FALSE),
+        .step_after_s = isfinite(over_s) ? mean_step(steps, over_s, INFINITY, TRUE) : NAN,
+        .step_without_s = steps->len > 0 ? clean_s / steps->len : NAN,
+    };
+    g_array_append_val(rows, row);
+  }
+}
+
+/* A job without one of its nodes has ended: with what it had done until then. */
+static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GError **error) {
+  const OrrOutageJob job = {faulty->work, NULL, orr_fabric_n_gpus(faulty->fabric), {0, 0, 0, 0}};
+  const OrrOutage *loss = orr_outages_loss(faulty->outages, &job, faulty->scenario->cluster.node.gpus);
+  guint whole = 0;
+  if (!loss || loss->begin_s >= outcome->job->end_s) return TRUE;
+  for (guint i = 0; i < outcome->steps->len; i++)
+    whole += g_array_index(outcome->steps, OrrStepRow, i).end_s <= loss->begin_s;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "%s at %g s: the job stopped in step %u, %u of %u steps were whole",
+              loss->what, loss->begin_s, whole, whole, outcome->steps->len);
+  return FALSE;
+}
+
+static void note_end(const Faulty *faulty, double end_s, OrrOutcome *outcome) {
+  OrrJobRow *row = g_new0(OrrJobRow, 1);
+  outcome->job = outcome->own_job = row;
+  *row = (OrrJobRow){.job = (char *)g_intern_string(faulty->scenario->name),
+                     .n_gpus = faulty->work->n_gpus,
+                     .gpus = g_strdup_printf("0-%" G_GINT64_FORMAT, faulty->work->n_gpus - 1),
+                     .end_s = end_s,
+                     .together_s = end_s,
+                     .alone_s = faulty->clean_s,
+                     .slowdown = faulty->clean_s > 0 ? end_s / faulty->clean_s : 1};
+}
+
+static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
+  double end_s = 0;
+  OrrSimulation whole = *how;
+  whole.brief = FALSE; /* a steady state is none while things change */
+  if (!orr_simulate_work(faulty->scenario, faulty->fabric, faulty->work, &whole, outcome, &end_s, error)) return FALSE;
+  note_end(faulty, end_s, outcome);
+  if (!orr_outages_check_end(faulty->scenario, faulty->outages, end_s, error) || !check_loss(faulty, outcome, error))
+    return FALSE;
+  orr_outages_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean_s, outcome->faults);
+  if (end_s > ORR_FAULT_HORIZON * faulty->clean_s)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("the run took more than %d times as long as without faults: those "
+                                    "at a rate were drawn for that long",
+                                    ORR_FAULT_HORIZON));
+  return TRUE;
+}
+
+static gboolean find_horizon(const Faulty *faulty, double *ret_horizon_s, GError **error) {
+  double end_s = 0;
+  g_autoptr(OrrWork) work = compile_on(faulty, faulty->fabric, error);
+  if (!work || !orr_simulate_alone(faulty->scenario, work->program, &end_s, error)) return FALSE;
+  *ret_horizon_s = ORR_FAULT_HORIZON * end_s;
+  return TRUE;
+}
+
+gboolean orr_simulate_faulty(const OrrWorld *world, const OrrScenario *scenario, const OrrSimulation *how,
+                             OrrOutcome *outcome, GError **error) {
+  g_auto(Faulty) faulty = {.world = *world, .scenario = scenario, .fabric = world->fabric};
+  double horizon_s = 0;
+  if (orr_faults_at_rates(scenario) && !find_horizon(&faulty, &horizon_s, error)) return FALSE;
+  faulty.outages = orr_faults_draw(scenario, world->fabric, horizon_s, error);
+  if (!faulty.outages || !compile_all(&faulty, error) ||
+      !orr_simulate_alone(scenario, faulty.work->program, &faulty.clean_s, error) || !strike(&faulty, error) ||
+      !run(&faulty, how, outcome, error))
+    return FALSE;
+  outcome->fidelity = orr_fidelity_words[faulty.work->fidelity];
+  return TRUE;
+}
