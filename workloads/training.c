@@ -238,6 +238,8 @@ static const OrrField training_fields[] = {
      .fallback = "1",
      .min = 1,
      .max = 1e6},
+    PART("memory", memory, orr_overhead_table,
+         "What libraries take of a GPU's memory for themselves; 0 where it is not to be counted.", "{}"),
     PART("noise", noise, orr_noise_table,
          "Stragglers: kernels and GPUs that do not all take the same time, seeded by the scenario's seed.", "{}"),
 };

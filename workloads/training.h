@@ -82,6 +82,12 @@ typedef struct {
   int distribution;
 } OrrNoise;
 
+/* What libraries take of a GPU's memory for themselves (training_overhead.c). */
+typedef struct {
+  double context_bytes, communicator_bytes, pair_bytes, exchange_bytes, workspace_bytes;
+  gboolean flat_copies; /* of gradients */
+} OrrOverhead;
+
 typedef struct {
   OrrParallel parallel;
   OrrChoice pipeline; /* of orr_pipeline_registry */
@@ -104,6 +110,7 @@ typedef struct {
   char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
   gint64 steps;
   OrrNoise noise;
+  OrrOverhead memory;
 } OrrTraining;
 
 extern const OrrFieldTable orr_training_table;
@@ -135,7 +142,12 @@ typedef struct {
 typedef struct {
   gint64 stage;
   double weights, gradients, optimizer, activations;
+  double flat_copies, workspace;
+  double communicators, context;
 } OrrStageMemory;
+
+double orr_stage_memory_total(const OrrStageMemory *memory);    /* what nvidia-smi shows */
+double orr_stage_memory_reserved(const OrrStageMemory *memory); /* of that, the framework's allocator: tensors */
 
 typedef struct {
   OrrWork work; /* first */

@@ -95,13 +95,14 @@ void orr_training_memory(const OrrJob *job, GArray *memory) {
     held.dense *= orr_sharding_weights_share(sharding);
     held.frozen *= orr_sharding_weights_share(sharding);
     const double reduced = weights.dense * orr_sharding_gradients_share(sharding) + weights.experts;
-    const OrrStageMemory row = {
+    OrrStageMemory row = {
         .stage = stage,
         .weights = orr_transformer_weight_bytes(&job->shard, held) + gathered_bytes(job, stage),
         .gradients = reduced * job->gradient_bytes_each,
         .optimizer = optimized * 12,
         .activations = stage_activations(job, stage),
     };
+    orr_training_overhead(job, optimized, row.gradients, &row);
     g_array_append_val(memory, row);
   }
 }
@@ -112,9 +113,7 @@ double orr_training_peak_memory(const void *params, const OrrWorld *world) {
   double peak = 0;
   if (!orr_job_init(&job, params, world, NULL)) return 0; /* compiling it says why */
   orr_training_memory(&job, memory);
-  for (guint i = 0; i < memory->len; i++) {
-    const OrrStageMemory *stage = &g_array_index(memory, OrrStageMemory, i);
-    peak = MAX(peak, stage->weights + stage->gradients + stage->optimizer + stage->activations);
-  }
+  for (guint i = 0; i < memory->len; i++)
+    peak = MAX(peak, orr_stage_memory_total(&g_array_index(memory, OrrStageMemory, i)));
   return peak;
 }

@@ -13,6 +13,7 @@
  *   training_layers.c   of those, the collectives inside layers
  *   training_sharding.c of those, what replicas say to each other; as ops
  *   training_memory.c   bytes a GPU of each stage holds
+ *   training_overhead.c of those, what libraries take for themselves
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
  *   training_noise.c    what stragglers add to pieces of work
  *   training_program.c  schedule -> streams of ops
@@ -238,6 +239,8 @@ void orr_fold_clear(OrrFold *fold);
 
 /* training_memory.c */
 void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */);
+void orr_training_overhead(const OrrJob *job, double optimized, double gradients, OrrStageMemory *memory);
+extern const OrrFieldTable orr_overhead_table;
 double orr_training_peak_memory(const void *params, const OrrWorld *world); /* of the stage that holds most */
 
 /* training_plan.c */

@@ -3,6 +3,7 @@
  */
 #include "sim/cli/summary.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/cli/show.h"
@@ -76,7 +77,12 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
     capacity = MAX(capacity, g_array_index(outcome->memory, OrrMemoryRow, i).capacity_bytes);
   g_autofree char *peak = orr_quantity_format(outcome->result.training.memory_peak_bytes, ORR_UNIT_BYTES);
   g_autofree char *of = orr_quantity_format(capacity, ORR_UNIT_BYTES);
-  add(out, "memory", "%s of %s at the peak: %s", peak, of, outcome->result.training.fits ? "it fits" : "it does NOT fit");
+  const double headroom = outcome->result.training.headroom_bytes;
+  g_autofree char *missing = orr_quantity_format(fabs(headroom), ORR_UNIT_BYTES);
+  if (headroom >= 0)
+    add(out, "memory", "%s of %s at the peak: it fits", peak, of);
+  else
+    add(out, "memory", "%s of %s at the peak: it does NOT fit, by %s", peak, of, missing);
 }
 
 /* By share of the kernels' time. */

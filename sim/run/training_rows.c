@@ -126,12 +126,18 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
         .gradients_bytes = stage->gradients,
         .optimizer_bytes = stage->optimizer,
         .activations_bytes = stage->activations,
-        .total_bytes = stage->weights + stage->gradients + stage->optimizer + stage->activations,
+        .flat_copies_bytes = stage->flat_copies,
+        .workspace_bytes = stage->workspace,
+        .communicators_bytes = stage->communicators,
+        .context_bytes = stage->context,
+        .total_bytes = orr_stage_memory_total(stage),
         .capacity_bytes = scenario->cluster.device.memory_bytes,
     };
     g_array_append_val(outcome->memory, row);
     r->memory_peak_bytes = MAX(r->memory_peak_bytes, row.total_bytes);
+    r->allocator_peak_bytes = MAX(r->allocator_peak_bytes, orr_stage_memory_reserved(stage));
   }
+  r->headroom_bytes = scenario->cluster.device.memory_bytes - r->memory_peak_bytes;
   r->fits = r->memory_peak_bytes <= scenario->cluster.device.memory_bytes;
 }
 
@@ -241,6 +247,9 @@ char *orr_training_memory_parts(const OrrOutcome *outcome) {
   Part parts[] = {{"weights", peak->weights_bytes},
                   {"gradients", peak->gradients_bytes},
                   {"optimizer", peak->optimizer_bytes},
-                  {"activations", peak->activations_bytes}};
+                  {"activations", peak->activations_bytes},
+                  {"flat copies", peak->flat_copies_bytes},
+                  {"communicators", peak->communicators_bytes},
+                  {"context", peak->context_bytes + peak->workspace_bytes}};
   return largest_parts(parts, G_N_ELEMENTS(parts));
 }

@@ -44,7 +44,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
   const Params *p = params;
   (void)shape;
   *ret_plan = (OrrShardingPlan){
-      .ranks = 1, .overlap = TRUE, .bucket_bytes = p->bucket_bytes, .first_bucket_bytes = p->first_bucket_bytes};
+      .ranks = 1, .overlap = TRUE, .gradients_again = 1, .bucket_bytes = p->bucket_bytes, .first_bucket_bytes = p->first_bucket_bytes};
 }
 
 const OrrShardingKind orr_sharding_ddp = {

@@ -49,6 +49,8 @@ typedef struct {
   double gather_bytes;                     /* weights that a gather ahead of its use may hold; 0: one unit */
   gint64 ahead;                            /* units whose weights are gathered ahead of the one that computes */
   double whole_below;                      /* parameters: smaller tensors stay whole everywhere (zero-3) */
+  double gradients_again;                  /* copies of all gradients in buckets (ddp) */
+  double flat_bytes, update_bytes;         /* buckets that are kept; copies of a parameter's gradient at the update */
 } OrrShardingPlan;
 
 typedef struct {

@@ -17,6 +17,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
   *ret_plan = (OrrShardingPlan){.ranks = shape->ranks,
                                 .optimizer = TRUE,
                                 .overlap = p->overlap_comm,
+                                .flat_bytes = bucket * (p->overlap_comm ? 2 : 1),
+                                .update_bytes = 4 + shape->gradient_bytes,
                                 .bucket_bytes = bucket,
                                 .first_bucket_bytes = bucket};
 }

@@ -26,6 +26,8 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .optimizer = TRUE,
                                 .overlap = p->overlap_comm,
                                 .reduces_each_pass = TRUE,
+                                .flat_bytes = bucket * (p->overlap_comm ? 2 : 1),
+                                .update_bytes = 4 + shape->gradient_bytes,
                                 .bucket_bytes = bucket,
                                 .first_bucket_bytes = bucket};
 }

@@ -30,6 +30,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .overlap = p->overlap_comm,
                                 .reduces_each_pass = TRUE,
                                 .gathers_again = TRUE,
+                                .update_bytes = 4,
                                 .bucket_bytes = bucket,
                                 .first_bucket_bytes = bucket,
                                 .gather_bytes = (double)p->prefetch_bucket * shape->weight_bytes,
