@@ -53,6 +53,7 @@ typedef struct {
   guint8 beside;    /* COMM: so many of the operators that follow may run while it does; 0: it blocks */
   guint8 kernels;   /* OrrKernels; the constructors leave it modern */
   gboolean causal;  /* ATTENTION */
+  gboolean flash_2; /* ATTENTION: FlashAttention-2's kernel, as PyTorch has it, not the fastest that was measured */
   gint64 batch, m, n, k;                                  /* GEMM */
   gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */
   gint64 value_dim;   /* ATTENTION: of a value and the result; 0: head_dim */

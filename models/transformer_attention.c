@@ -31,8 +31,10 @@ static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, Orr
 /* --- fused --- */
 
 static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double batch, gint64 length) {
-  return orr_operator_attention("attention", pass, view->shard->dtype, (gint64)ceil(batch), length, length, view->heads,
-                                view->kv_heads, view->head_dim, view->causal);
+  OrrOperator op = orr_operator_attention("attention", pass, view->shard->dtype, (gint64)ceil(batch), length, length,
+                                          view->heads, view->kv_heads, view->head_dim, view->causal);
+  op.flash_2 = view->shard->attention == ORR_ATTENTION_FLASH_2;
+  return op;
 }
 
 static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass) {

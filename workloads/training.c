@@ -194,7 +194,9 @@ static const OrrField training_fields[] = {
          "master weights and Adam's moments are fp32.",
          "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
-         "The attention kernel: fused (Flash), or unfused as Megatron ran it in 2021-22.", "fused"),
+         "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, as PyTorch has it), or "
+         "unfused as Megatron ran it in 2021-22.",
+         "fused"),
     WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
          "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels of 2021-22.",
          "modern"),

@@ -29,6 +29,26 @@ static void test_memory(void) {
   assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 500e-6, 1e-12);
 }
 
+/* The launch aside, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward; where the profile says
+ * nothing it is the kernel of the rows. */
+static void test_flash_2(void) {
+  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\nconstants:\n"
+                                                 "  kernel-overhead: 2.5 us\n  flash-2-forward: 50 %\n"
+                                                 "  flash-2-backward: 25 %\n");
+  g_autoptr(OrrCostModel) told = model_of(profile, &round_device);
+  g_autoptr(OrrCostModel) silent = model_of(NULL, &round_device);
+  const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD};
+  for (guint i = 0; i < 2; i++) {
+    OrrOperator op = orr_operator_attention("test", passes[i], ORR_BF16, 4, 4096, 4096, 16, 16, 128, TRUE);
+    const double fastest_s = orr_cost_operator(told, &op).time_s;
+    op.flash_2 = TRUE;
+    assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6, (fastest_s - 2.5e-6) / (i == 0 ? 0.5 : 0.25), 1e-9);
+    const double there_s = orr_cost_operator(silent, &op).time_s;
+    op.flash_2 = FALSE;
+    assert_near(there_s, orr_cost_operator(silent, &op).time_s, 1e-12);
+  }
+}
+
 static void test_nothing_costs_nothing(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrOperator attention = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 0, 128, 128, 8, 8, 128, TRUE);
@@ -310,6 +330,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost/gemm-by-formula", test_gemm_by_formula);
   g_test_add_func("/cost/memory", test_memory);
+  g_test_add_func("/cost/flash-2", test_flash_2);
   g_test_add_func("/cost/nothing", test_nothing_costs_nothing);
   g_test_add_func("/cost/bad-device", test_bad_device);
   g_test_add_func("/cost/rows-are-answered", test_rows_are_answered);
