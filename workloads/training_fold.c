@@ -30,10 +30,11 @@ typedef struct {
 
 typedef struct {
   const OrrJob *job;
-  GHashTable *load;  /* fabric link -> hash of what else loads it */
-  GArray *crossings; /* of Crossing */
-  GArray *links;     /* of guint32 */
-  guint64 *colour;   /* of each replica */
+  const guint64 *load; /* by fabric link: a hash of what else loads it */
+  guint64 *crossed;    /* by fabric link: what the crossings put on it */
+  GArray *crossings;   /* of Crossing */
+  GArray *links;       /* of guint32 */
+  guint64 *colour;     /* of each replica */
 } Refinement;
 
 static guint64 bits_of(double value) {
@@ -102,30 +103,24 @@ static guint64 mark_of(const Refinement *r, guint32 link) {
 }
 
 static guint64 load_of(const Refinement *r, guint32 link) {
-  return r->load ? (guint64)(gsize)g_hash_table_lookup(r->load, GUINT_TO_POINTER(link)) : 0;
+  return r->load ? r->load[link] : 0;
 }
 
-static GHashTable *colour_links(const Refinement *r) {
-  GHashTable *colours = g_hash_table_new(g_direct_hash, g_direct_equal);
+static void colour_links(const Refinement *r) {
+  memset(r->crossed, 0, (gsize)orr_fabric_n_links(r->job->world->fabric) * sizeof *r->crossed);
   for (guint c = 0; c < r->crossings->len; c++) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
     const guint64 mark = orr_hash3(crossing->boundary, r->colour[crossing->replica], 1);
-    for (guint i = 0; i < crossing->n; i++) {
-      const gpointer link = GUINT_TO_POINTER(g_array_index(r->links, guint32, crossing->first + i));
-      const gsize sum = (gsize)g_hash_table_lookup(colours, link) + mark;
-      g_hash_table_insert(colours, link, (gpointer)sum);
-    }
+    for (guint i = 0; i < crossing->n; i++) r->crossed[g_array_index(r->links, guint32, crossing->first + i)] += mark;
   }
-  return colours;
 }
 
-static guint64 colour_crossing(const Refinement *r, const Crossing *crossing, GHashTable *links) {
+static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
   guint64 colour = orr_hash3(crossing->boundary, bits_of(crossing->latency_s), 2);
   for (guint i = 0; i < crossing->n; i++) {
     const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
     const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
-    const guint64 crossed = (guint64)(gsize)g_hash_table_lookup(links, GUINT_TO_POINTER(link));
-    colour = orr_hash3(colour, bits_of(bandwidth), crossed + load_of(r, link) + mark_of(r, link));
+    colour = orr_hash3(colour, bits_of(bandwidth), r->crossed[link] + load_of(r, link) + mark_of(r, link));
   }
   return colour;
 }
@@ -141,11 +136,11 @@ static void colour_teams(const Refinement *r, guint64 *next) {
 }
 
 static void refine(Refinement *r, guint64 *next) {
-  g_autoptr(GHashTable) links = colour_links(r);
+  colour_links(r);
   for (gint64 i = 0; i < r->job->dp; i++) next[i] = r->colour[i];
   for (guint c = 0; c < r->crossings->len; c++) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
-    next[crossing->replica] += colour_crossing(r, crossing, links);
+    next[crossing->replica] += colour_crossing(r, crossing);
   }
   colour_teams(r, next);
 }
@@ -172,12 +167,13 @@ static void colour_by_marks(const OrrJob *job, guint64 *colour) {
     }
 }
 
-static void fold_by_colour(OrrFold *fold, const OrrJob *job, GHashTable *load) {
+static void fold_by_colour(OrrFold *fold, const OrrJob *job, const guint64 *load) {
   g_autofree guint64 *colour = g_new0(guint64, job->dp);
   g_autofree guint64 *next = g_new0(guint64, job->dp);
   g_autoptr(GArray) crossings = g_array_new(FALSE, FALSE, sizeof(Crossing));
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  Refinement r = {job, load, crossings, links, colour};
+  g_autofree guint64 *crossed = g_new(guint64, orr_fabric_n_links(job->world->fabric));
+  Refinement r = {job, load, crossed, crossings, links, colour};
   for (gint64 i = 0; i < job->dp; i++) add_replica(&r, i);
   colour_by_marks(job, colour);
   guint before = 0;
@@ -218,7 +214,7 @@ static void list_teams(OrrFold *fold) {
   }
 }
 
-void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, GHashTable *load) {
+void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const guint64 *load) {
   *fold = (OrrFold){
       .n = job->dp,
       .class_of = g_new0(guint32, job->dp),

@@ -62,7 +62,7 @@ static gboolean plan_gradients(OrrTrainingPlan *plan, const OrrJob *job, GError 
 }
 
 static void fold(OrrTrainingPlan *plan, const OrrJob *job, OrrFidelity fidelity) {
-  g_autoptr(GHashTable) load = g_hash_table_new(g_direct_hash, g_direct_equal);
+  g_autofree guint64 *load = g_new0(guint64, orr_fabric_n_links(job->world->fabric));
   for (gint64 stage = 0; stage < job->pp; stage++)
     for (guint b = 0; b < plan->buckets[stage]->len; b++)
       orr_wires_load(&plan->wires, g_array_index(plan->buckets[stage], OrrBucket, b).wire, stage, load);

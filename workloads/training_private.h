@@ -197,8 +197,9 @@ typedef struct {
   const OrrJob *job;
   OrrCollectiveContext context;
   OrrProgram *program;
-  GHashTable *program_links; /* fabric link -> program link + 1 */
+  guint32 *program_links;    /* fabric link -> program link + 1; 0: none yet */
   GArray *links;             /* of guint32: program link -> fabric link */
+  GArray *slots;             /* of guint32 by program link: scratch, zero between calls */
   GArray *collectives;       /* of OrrPlannedCollective: what was planned, once a name */
 } OrrWires;
 
@@ -211,8 +212,8 @@ gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const O
                         GError **error);
 void orr_wire_clear(OrrWire *wire);
 
-/* Adds to @load (fabric link -> hash) what @wire puts on each of its links, told apart by @salt. */
-void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, GHashTable *load);
+/* Adds to @load (a hash by fabric link) what @wire puts on each of its links, told apart by @salt. */
+void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, guint64 *load);
 
 /* Whether the two use a link in common. */
 gboolean orr_wires_meet(const OrrWires *wires, const OrrWire *a, const OrrWire *b);
@@ -233,8 +234,8 @@ typedef struct {
   gboolean uniform; /* by colour all replicas of each team are of one class: they arrive together wherever they meet */
 } OrrFold;
 
-/* @load (may be NULL): fabric link -> hash of what other collectives put on it (orr_wires_load). */
-void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, GHashTable *load);
+/* @load (may be NULL): by fabric link a hash of what other collectives put on it (orr_wires_load). */
+void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const guint64 *load);
 void orr_fold_clear(OrrFold *fold);
 
 /* training_memory.c */

@@ -15,15 +15,17 @@ void orr_wires_init(OrrWires *wires, const OrrJob *job, OrrProgram *program) {
       .job = job,
       .context = {job->world->fabric, job->world->cost},
       .program = program,
-      .program_links = g_hash_table_new(g_direct_hash, g_direct_equal),
+      .program_links = g_new0(guint32, orr_fabric_n_links(job->world->fabric)),
       .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
+      .slots = g_array_new(FALSE, TRUE, sizeof(guint32)),
       .collectives = g_array_new(FALSE, TRUE, sizeof(OrrPlannedCollective)),
   };
 }
 
 void orr_wires_clear(OrrWires *wires) {
-  g_clear_pointer(&wires->program_links, g_hash_table_unref);
+  g_clear_pointer(&wires->program_links, g_free);
   g_clear_pointer(&wires->links, g_array_unref);
+  g_clear_pointer(&wires->slots, g_array_unref);
   g_clear_pointer(&wires->collectives, g_array_unref);
 }
 
@@ -33,35 +35,37 @@ void orr_wire_clear(OrrWire *wire) {
 }
 
 static guint32 program_link(OrrWires *wires, guint32 fabric_link) {
-  const gpointer known = g_hash_table_lookup(wires->program_links, GUINT_TO_POINTER(fabric_link));
-  if (known) return GPOINTER_TO_UINT(known) - 1;
+  if (wires->program_links[fabric_link]) return wires->program_links[fabric_link] - 1;
   const OrrFabric *fabric = wires->context.fabric;
   g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
   const guint32 link = orr_program_link(wires->program, name, orr_fabric_link_bandwidth(fabric, fabric_link));
-  g_hash_table_insert(wires->program_links, GUINT_TO_POINTER(fabric_link), GUINT_TO_POINTER(link + 1));
+  wires->program_links[fabric_link] = link + 1;
   g_array_append_val(wires->links, fabric_link);
+  g_array_set_size(wires->slots, link + 1);
   return link;
 }
 
+static guint32 *slot_of(const OrrWires *wires, guint32 link) { return &g_array_index(wires->slots, guint32, link); }
+
 /* Sums the weights that phase @k of all @plans puts on each link, in order of first use. */
 static GArray *sum_uses(OrrWires *wires, const GPtrArray *plans, guint k) {
-  g_autoptr(GHashTable) slot_of = g_hash_table_new(g_direct_hash, g_direct_equal);
   GArray *uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
   for (guint p = 0; p < plans->len; p++) {
     const OrrCollectivePlan *plan = g_ptr_array_index(plans, p);
     const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
     for (guint u = 0; u < phase->n_uses; u++) {
       const guint32 link = program_link(wires, phase->uses[u].link);
-      const guint slot = GPOINTER_TO_UINT(g_hash_table_lookup(slot_of, GUINT_TO_POINTER(link)));
-      if (slot) {
-        g_array_index(uses, OrrLinkUse, slot - 1).weight += phase->uses[u].weight;
+      guint32 *slot = slot_of(wires, link);
+      if (*slot) {
+        g_array_index(uses, OrrLinkUse, *slot - 1).weight += phase->uses[u].weight;
         continue;
       }
       const OrrLinkUse use = {link, phase->uses[u].weight};
       g_array_append_val(uses, use);
-      g_hash_table_insert(slot_of, GUINT_TO_POINTER(link), GUINT_TO_POINTER(uses->len));
+      *slot = uses->len;
     }
   }
+  for (guint u = 0; u < uses->len; u++) *slot_of(wires, g_array_index(uses, OrrLinkUse, u).link) = 0;
   return uses;
 }
 
@@ -190,51 +194,35 @@ gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const O
   return TRUE;
 }
 
-typedef void (*VisitUse)(guint32 fabric_link, guint32 weight, gpointer user);
-
-static void visit_uses(const OrrWires *wires, const OrrWire *wire, VisitUse visit, gpointer user) {
+void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, guint64 *load) {
   for (guint k = 0; k < wire->n_phases; k++) {
     if (wire->phases[k].path == ORR_NO_PATH) continue;
     guint n = 0;
     const OrrLinkUse *uses = orr_program_path_uses(wires->program, wire->phases[k].path, &n);
-    for (guint u = 0; u < n; u++) visit(g_array_index(wires->links, guint32, uses[u].link), uses[u].weight, user);
+    for (guint u = 0; u < n; u++)
+      load[g_array_index(wires->links, guint32, uses[u].link)] += orr_hash3(salt, uses[u].weight, 3);
   }
 }
 
-typedef struct {
-  GHashTable *load;
-  guint64 salt;
-} Load;
-
-static void add_load(guint32 link, guint32 weight, gpointer user) {
-  const Load *load = user;
-  const gsize sum = (gsize)g_hash_table_lookup(load->load, GUINT_TO_POINTER(link)) + orr_hash3(load->salt, weight, 3);
-  g_hash_table_insert(load->load, GUINT_TO_POINTER(link), (gpointer)sum);
-}
-
-void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, GHashTable *load) {
-  Load state = {load, salt};
-  visit_uses(wires, wire, add_load, &state);
-}
-
-static void add_link(guint32 link, guint32 weight G_GNUC_UNUSED, gpointer user) {
-  g_hash_table_add(user, GUINT_TO_POINTER(link + 1));
-}
-
-typedef struct {
-  GHashTable *set;
-  gboolean met;
-} Meeting;
-
-static void look_up(guint32 link, guint32 weight G_GNUC_UNUSED, gpointer user) {
-  Meeting *meeting = user;
-  meeting->met = meeting->met || g_hash_table_contains(meeting->set, GUINT_TO_POINTER(link + 1));
+/* Sets the slots of @wire's links to @mark; returns whether one of them was marked before. */
+static gboolean mark_links(const OrrWires *wires, const OrrWire *wire, guint32 mark) {
+  gboolean met = FALSE;
+  for (guint k = 0; k < wire->n_phases; k++) {
+    if (wire->phases[k].path == ORR_NO_PATH) continue;
+    guint n = 0;
+    const OrrLinkUse *uses = orr_program_path_uses(wires->program, wire->phases[k].path, &n);
+    for (guint u = 0; u < n; u++) {
+      guint32 *slot = slot_of(wires, uses[u].link);
+      met = met || *slot;
+      *slot = mark;
+    }
+  }
+  return met;
 }
 
 gboolean orr_wires_meet(const OrrWires *wires, const OrrWire *a, const OrrWire *b) {
-  g_autoptr(GHashTable) set = g_hash_table_new(g_direct_hash, g_direct_equal);
-  Meeting meeting = {set, FALSE};
-  visit_uses(wires, a, add_link, set);
-  visit_uses(wires, b, look_up, &meeting);
-  return meeting.met;
+  mark_links(wires, a, 1);
+  const gboolean met = mark_links(wires, b, 0);
+  mark_links(wires, a, 0);
+  return met;
 }
