@@ -148,14 +148,17 @@ static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint c
   if (job->world->is_shared && !is_private(plan, job, wire)) return FALSE;
   for (gint64 s = 0; s < 2 * job->pp; s++)
     if (orr_wires_meet(&plan->wires, wire, &plan->transfers[class * job->pp * 2 + s])) return FALSE;
+  return !orr_wires_touch(&plan->wires, wire, plan->beside);
+}
+
+/* Links of what all replicas do together beside their layers: asked for every wire of every class, so gathered once. */
+static void gather_beside(OrrTrainingPlan *plan, const OrrJob *job) {
+  plan->beside = g_new0(guint8, orr_fabric_n_links(job->world->fabric));
   for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
-    if (plan->weights[i].n_phases > 0 && orr_wires_meet(&plan->wires, wire, &plan->weights[i])) return FALSE;
-  if (!job->sharding.overlap) return TRUE;
-  for (gint64 s = 0; s < job->pp; s++)
-    if (plan->buckets[s]->len > 0 &&
-        orr_wires_meet(&plan->wires, wire, g_array_index(plan->buckets[s], OrrBucket, 0).wire))
-      return FALSE;
-  return TRUE;
+    orr_wires_cover(&plan->wires, &plan->weights[i], plan->beside);
+  for (gint64 s = 0; job->sharding.overlap && s < job->pp; s++)
+    if (plan->buckets[s]->len > 0)
+      orr_wires_cover(&plan->wires, g_array_index(plan->buckets[s], OrrBucket, 0).wire, plan->beside);
 }
 
 /* Outside scale-up domains, where every GPU has links of its own, other lanes' groups cross the same links. */
@@ -197,6 +200,7 @@ gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, cons
   for (guint lane = 0; lane < n_lanes; lane++)
     plan->group_wires[lane] = g_array_new(FALSE, FALSE, sizeof(OrrGroupWire));
   if (!plan_lanes(plan, job, costs, FALSE, error)) return FALSE;
+  gather_beside(plan, job);
   find_alone(plan, job);
   return plan->all_alone || plan_lanes(plan, job, costs, TRUE, error);
 }
@@ -207,4 +211,5 @@ void orr_training_clear_layers(OrrTrainingPlan *plan) {
     g_array_unref(plan->group_wires[lane]);
   }
   g_clear_pointer(&plan->group_wires, g_free);
+  g_clear_pointer(&plan->beside, g_free);
 }

@@ -215,6 +215,10 @@ void orr_wire_clear(OrrWire *wire);
 /* Adds to @load (a hash by fabric link) what @wire puts on each of its links, told apart by @salt. */
 void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, guint64 *load);
 
+/* Sets @links (by fabric link) where @wire uses the link; whether it uses one that is set. */
+void orr_wires_cover(const OrrWires *wires, const OrrWire *wire, guint8 *links);
+gboolean orr_wires_touch(const OrrWires *wires, const OrrWire *wire, const guint8 *links);
+
 /* Whether the two use a link in common. */
 gboolean orr_wires_meet(const OrrWires *wires, const OrrWire *a, const OrrWire *b);
 
@@ -275,6 +279,7 @@ typedef struct {
   OrrWire *embedding;           /* by class: the tied embedding's gradient, first and last stage */
   OrrWire norm;                 /* the gradient norm over a replica */
   GArray **group_wires;         /* by lane: of OrrGroupWire */
+  guint8 *beside;               /* by fabric link: carries what all replicas do together beside layers */
   gboolean alone[ORR_N_GROUPS]; /* nothing else ever uses the links of that group's collectives while they do */
   gboolean all_alone;
   gboolean by_turns; /* all-to-alls between experts run beside another micro-batch's compute */

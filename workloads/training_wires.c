@@ -204,6 +204,29 @@ void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, gu
   }
 }
 
+/* The fabric link of the @u-th use of phase @k; FALSE after the last. */
+static gboolean link_at(const OrrWires *wires, const OrrWire *wire, guint k, guint u, guint32 *ret_link) {
+  guint n = 0;
+  const OrrLinkUse *uses =
+      wire->phases[k].path == ORR_NO_PATH ? NULL : orr_program_path_uses(wires->program, wire->phases[k].path, &n);
+  if (u < n) *ret_link = g_array_index(wires->links, guint32, uses[u].link);
+  return u < n;
+}
+
+void orr_wires_cover(const OrrWires *wires, const OrrWire *wire, guint8 *links) {
+  guint32 link;
+  for (guint k = 0; k < wire->n_phases; k++)
+    for (guint u = 0; link_at(wires, wire, k, u, &link); u++) links[link] = TRUE;
+}
+
+gboolean orr_wires_touch(const OrrWires *wires, const OrrWire *wire, const guint8 *links) {
+  guint32 link;
+  for (guint k = 0; k < wire->n_phases; k++)
+    for (guint u = 0; link_at(wires, wire, k, u, &link); u++)
+      if (links[link]) return TRUE;
+  return FALSE;
+}
+
 /* Sets the slots of @wire's links to @mark; returns whether one of them was marked before. */
 static gboolean mark_links(const OrrWires *wires, const OrrWire *wire, guint32 mark) {
   gboolean met = FALSE;
