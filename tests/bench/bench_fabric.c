@@ -2,7 +2,6 @@
  * The machine: a fabric of 131,072 GPUs, routes through it, and collectives planned on thousands of ranks.
  */
 #include "sim/base/random.h"
-#include "sim/run/simulate.h"
 #include "tests/bench/bench_world.h"
 #include "workloads/collectives/collective.h"
 
@@ -63,29 +62,6 @@ static double plan_ms(gconstpointer data) {
   return plan ? ms : 0;
 }
 
-/* As `orrery run` does it, the scenario's documents read and the answer taken; nothing stored. */
-static double run_s(gconstpointer text) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  const gint64 begin_us = g_get_monotonic_time();
-  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "bench", diags);
-  g_autoptr(OrrScenario) scenario = tree ? orr_scenario_read(library, tree, diags) : NULL;
-  bench_check_diags(diags);
-  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
-  bench_check(error);
-  return outcome ? bench_since(begin_us) : 0;
-}
-
-/* One rank a node of 1,024 nodes, 1 MiB: 2,046 steps of 1,024 sends. */
-#define RING "schema: scenario/1\nname: ring\n"                                                                       \
-             "cluster: {base: dgx-h100-superpod, nodes: 1024, max-nodes: 0, fabric: {kind: fat-tree, levels: 3}}\n"     \
-             "workload: {kind: collectives, begin: 1 MiB, end: 1 MiB, ranks: 1024, stride: 8, algorithm: ring, replay: "
-#define WHOLE "schema: scenario/1\nname: whole\n"                                                                     \
-              "cluster: {base: dgx-h100-superpod, nodes: 16384, max-nodes: 0, node: {nics-per-gpu: 8}, "                \
-              "fabric: {kind: fat-tree, levels: 3, radix: 512}}\n"                                                     \
-              "workload: {kind: collectives, begin: 1 GiB, end: 1 GiB, algorithm: "
-
 int main(void) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   OrrCluster huge, big;
@@ -99,10 +75,6 @@ int main(void) {
             "ms");
   bench_row("collective: all-reduce of 1,024 ranks, one a node, best of all",
             bench_figure(plan_ms, &(Ask){&big, NULL, 8}), "ms");
-  bench_row("collective: 1 MiB ring all-reduce over 1,024 ranks, one flow", bench_figure(run_s, RING "flow}\n"), "s");
-  bench_row("collective: the same step by step, 2.1 million sends", bench_in_child(run_s, RING "steps}\n"), "s");
-  bench_row("collective: 1 GiB over 131,072 GPUs of 8 NICs, ring", bench_in_child(run_s, WHOLE "ring}\n"), "s");
-  bench_row("collective: the same, tree", bench_in_child(run_s, WHOLE "tree}\n"), "s");
   orr_fields_clear(&orr_cluster_table, &huge);
   orr_fields_clear(&orr_cluster_table, &big);
   return 0;

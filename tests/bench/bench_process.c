@@ -3,49 +3,18 @@
  * and peak memory (the largest resident set). SET is a validation set's name; ROWS.csv are its rows, a few times over.
  */
 #include <stdarg.h>
-#include <sys/resource.h>
 
-#include "tests/bench/bench.h"
-
-typedef struct {
-  double wall_s, memory_mb;
-} Process;
-
-static Process run_once(char **command) {
-  const gint64 begin_us = g_get_monotonic_time();
-  const pid_t child = fork();
-  if (child == 0) {
-    if (!freopen("/dev/null", "w", stdout)) _exit(126);
-    execv(command[0], command);
-    _exit(127);
-  }
-  int status = 0;
-  struct rusage usage;
-  if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) g_error("%s failed", command[0]);
-  return (Process){bench_since(begin_us), (double)usage.ru_maxrss * 1024e-6};
-}
-
-static Process median_of_tries(char **command) {
-  double wall_s[BENCH_TRIES], memory_mb[BENCH_TRIES];
-  for (guint i = 0; i < BENCH_TRIES; i++) {
-    const Process one = run_once(command);
-    wall_s[i] = one.wall_s;
-    memory_mb[i] = one.memory_mb;
-  }
-  return (Process){bench_median(wall_s, BENCH_TRIES), bench_median(memory_mb, BENCH_TRIES)};
-}
+#include "tests/bench/bench_command.h"
 
 /* Runs the command line; prints and returns its medians. */
-static Process measure(const char *orrery, const char *what, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static BenchProcess measure(const char *orrery, const char *what, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
-static Process measure(const char *orrery, const char *what, const char *format, ...) {
+static BenchProcess measure(const char *orrery, const char *what, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *words = g_strdup_vprintf(format, arguments);
   va_end(arguments);
-  g_autofree char *line = g_strdup_printf("%s %s", orrery, words);
-  g_auto(GStrv) command = g_strsplit(line, " ", -1);
-  const Process found = median_of_tries(command);
+  const BenchProcess found = bench_command(orrery, words, BENCH_TRIES);
   g_autofree char *wall = g_strdup_printf("process: %s", what);
   g_autofree char *memory = g_strdup_printf("process: %s, peak memory", what);
   bench_row(wall, found.wall_s, "s");
@@ -66,12 +35,12 @@ static guint n_rows(const char *csv) {
 
 static void measure_runs(const char *orrery, const char *scenario, const char *db) {
   measure(orrery, "orrery --version", "--version");
-  const Process folded = measure(orrery, "run, folded", "run %s --fidelity folded --db %s", scenario, db);
-  const Process full = measure(orrery, "run, full", "run %s --fidelity full --db %s", scenario, db);
+  const BenchProcess folded = measure(orrery, "run, folded", "run %s --fidelity folded --db %s", scenario, db);
+  const BenchProcess full = measure(orrery, "run, full", "run %s --fidelity full --db %s", scenario, db);
   bench_row("process: run, full over folded", full.wall_s / folded.wall_s, "times");
   measure(orrery, "run, full, its whole time line stored", "run %s --fidelity full --spans all --db %s", scenario, db);
-  const Process bare = measure(orrery, "run, folded, nothing stored", "run %s --fidelity folded --db none", scenario);
-  const Process bare_full = measure(orrery, "run, full, nothing stored", "run %s --fidelity full --db none", scenario);
+  const BenchProcess bare = measure(orrery, "run, folded, nothing stored", "run %s --fidelity folded --db none", scenario);
+  const BenchProcess bare_full = measure(orrery, "run, full, nothing stored", "run %s --fidelity full --db none", scenario);
   bench_row("process: run, full over folded, nothing stored", bare_full.wall_s / bare.wall_s, "times");
 }
 
@@ -80,8 +49,8 @@ static void measure_sets(const char *orrery, const char *set, const char *csv) {
   g_autofree char *what = g_strdup_printf("validate, %u rows", n);
   g_autofree char *what_two = g_strdup_printf("validate, %u rows, two at once", n);
   measure(orrery, "validate, its own rows", "validate %s --db none", set);
-  const Process one = measure(orrery, what, "validate %s --rows %s --db none -j 1", set, csv);
-  const Process two = measure(orrery, what_two, "validate %s --rows %s --db none -j 2", set, csv);
+  const BenchProcess one = measure(orrery, what, "validate %s --rows %s --db none -j 1", set, csv);
+  const BenchProcess two = measure(orrery, what_two, "validate %s --rows %s --db none -j 2", set, csv);
   bench_row("process: configurations a second", n / one.wall_s, "rows/s");
   bench_row("process: configurations a second, two at once", n / two.wall_s, "rows/s");
 }
