@@ -387,6 +387,26 @@ gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {
   return ret_shape[0] * ret_shape[1] * ret_shape[2] == orr_fabric_n_gpus(fabric);
 }
 
+enum { OWN_ORBITS = 4 }; /* tx and rx of GPUs' scale-up links and of NICs, where every GPU has one */
+
+guint orr_fabric_n_orbits(const OrrFabric *fabric) {
+  const OrrCluster *cluster = fabric->cluster;
+  const gboolean spread = cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE;
+  const gboolean whole = !fabric->gpu_of && !fabric->avoid &&
+                         orr_cluster_n_gpus(cluster) == fabric->n_gpus &&
+                         orr_cluster_n_built_nodes(cluster) == orr_cluster_n_nodes(cluster);
+  if (!spread || !whole || !fabric->plan || !fabric->kind->n_orbits || fabric->n_ports != fabric->n_gpus) return 0;
+  const guint n = fabric->kind->n_orbits(fabric->plan);
+  return n > 0 ? OWN_ORBITS + n : 0;
+}
+
+guint orr_fabric_orbit(const OrrFabric *fabric, guint32 link) {
+  if (link < fabric->host_base) return link % 2;
+  if (link < fabric->nic_base) return G_MAXUINT;
+  if (link < fabric->net_base) return 2 + (guint)(link - fabric->nic_base) % 2;
+  return OWN_ORBITS + fabric->kind->orbit(fabric->plan, link - fabric->net_base);
+}
+
 guint orr_fabric_diameter(const OrrFabric *fabric) {
   return fabric->plan ? fabric->kind->diameter(fabric->plan) : 1;
 }

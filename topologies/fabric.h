@@ -80,6 +80,11 @@ typedef struct {
   /* Where routing spreads flows so evenly that links are trunks: appends (OrrFabricPart) the trunks that hold the cable,
    * or all cables of the switch, of that name. NULL: no trunks. */
   void (*trunks)(gconstpointer plan, const char *name, gboolean is_switch, GArray *parts);
+  /* Where every port of a full fabric sees the same network: links that its symmetries carry onto each other are one
+   * orbit. If all ports do the same, over all routes, each link of an orbit carries as much. n_orbits: 0 where not all
+   * ports are there; NULL: no such symmetry. */
+  guint (*n_orbits)(gconstpointer plan);
+  guint (*orbit)(gconstpointer plan, gint64 link);
   gboolean within_nodes; /* GPUs of a node meet over the fabric too, unless they share a scale-up domain */
 } OrrFabricKind;
 
@@ -133,6 +138,11 @@ GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu); /* both ways; none 
 
 /* The sizes of a torus that the job fills (1 where it has fewer axes), chip x + X (y + Y z); FALSE: it is none. */
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);
+
+/* Orbits of links (OrrFabricKind) when the job's GPUs are all there are and flows are spread over all routes: 0 where
+ * that is not so. Of links that a collective of all GPUs may use. */
+guint orr_fabric_n_orbits(const OrrFabric *fabric);
+guint orr_fabric_orbit(const OrrFabric *fabric, guint32 link); /* G_MAXUINT: none */
 
 /* For `orrery describe cluster`. Levels: GArray of OrrFabricLevel, free with g_array_unref (names freed with it). */
 GArray *orr_fabric_levels(const OrrFabric *fabric);

@@ -113,7 +113,8 @@ static void add_cables(Plan *plan) {
   for (guint axis = 0; axis < MOST_AXES; stride *= plan->size[axis++])
     for (gint64 s = 0; s < n_switches(plan); s++)
       for (gint64 at = s / stride % plan->size[axis] + 1, to = s + stride; at < plan->size[axis]; at++, to += stride)
-        orr_switch_graph_cable(&plan->graph, (guint)s, (guint)to, (guint)plan->params->cables, plan->rate, 0);
+        orr_switch_graph_cable(&plan->graph, (guint)s, (guint)to, (guint)plan->params->cables, plan->rate,
+                               (int)axis);
 }
 
 static void plan_free(gpointer data) {
@@ -182,6 +183,17 @@ static guint diameter(gconstpointer data) {
   return hops + 1;
 }
 
+/* Switches of a row may change places in any way: all cables of an axis are alike. */
+static guint n_orbits(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->n_ports == n_switches(plan) * plan->params->hosts ? plan->n_axes : 0;
+}
+
+static guint orbit(gconstpointer data, gint64 link) {
+  const Plan *plan = data;
+  return (guint)g_array_index(plan->graph.links, OrrGraphLink, link).level;
+}
+
 const OrrFabricKind orr_hyperx = {
     .entry = {.name = "hyperx",
               .sentence = "Switches on a grid, each joined to all others of its row along each axis.",
@@ -197,4 +209,6 @@ const OrrFabricKind orr_hyperx = {
     .levels = levels,
     .bisection = bisection,
     .diameter = diameter,
+    .n_orbits = n_orbits,
+    .orbit = orbit,
 };

@@ -298,6 +298,14 @@ static void shape(gconstpointer data, gint64 ret_shape[3]) {
   for (int axis = 0; axis < AXES; axis++) ret_shape[axis] = plan->size[axis];
 }
 
+/* Shifting all chips alike carries a link onto any other of its axis and direction. */
+static guint n_orbits(gconstpointer data) {
+  const Plan *plan = data;
+  return plan->n_ports == plan->slice ? 2 * plan->n_axes : 0;
+}
+
+static guint orbit(gconstpointer data, gint64 link) { return (guint)(link % (2 * ((const Plan *)data)->n_axes)); }
+
 /* --- Description --- */
 
 static void levels(gconstpointer data, GArray *ret_levels) {
@@ -344,5 +352,7 @@ const OrrFabricKind orr_torus = {
     .bisection = bisection,
     .diameter = diameter,
     .shape = shape,
+    .n_orbits = n_orbits,
+    .orbit = orbit,
     .within_nodes = TRUE,
 };

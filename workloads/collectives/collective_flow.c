@@ -71,6 +71,13 @@ static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guin
     index_uses(flow, flow->n_slots * 2);
 }
 
+void orr_collective_flow_load(OrrCollectiveFlow *flow, guint32 link, guint32 parts) { load_link(flow, link, parts, 0); }
+
+void orr_collective_flow_empty(OrrCollectiveFlow *flow) {
+  g_array_set_size(flow->uses, 0);
+  index_uses(flow, INITIAL_SLOTS);
+}
+
 /* Up to about a chunk of what there is: half of it where there are `ramp` chunks. */
 static double filling(double bytes, double chunk_bytes, double ramp) {
   return bytes > 0 && chunk_bytes > 0 ? chunk_bytes * bytes / (bytes + chunk_bytes * ramp) : 0;

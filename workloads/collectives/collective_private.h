@@ -72,6 +72,10 @@ void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes, do
  * that kind of hop and the route's own latency. @channel tells parallel connections of one pair apart (ECMP). */
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight);
 
+/* One link's weight, in parts; and nothing loaded any more. */
+void orr_collective_flow_load(OrrCollectiveFlow *flow, guint32 link, guint32 parts);
+void orr_collective_flow_empty(OrrCollectiveFlow *flow);
+
 typedef enum {
   ORR_CHAIN_CLOSED,     /* 0 -> 1 -> ... -> n-1 -> 0 */
   ORR_CHAIN_FROM_FIRST, /* 0 -> 1 -> ... -> n-1 */
@@ -82,6 +86,12 @@ typedef enum {
  * chain; of a closed one all but the cheapest, which is the longest way that a chunk goes. */
 double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride, guint64 channel,
                                  OrrChain chain);
+
+/* Whether a collective that every GPU of the fabric takes part in alike may be counted for one domain alone, and the
+ * rest told from it by orr_collective_flow_spread; and that: each of @n_domains loads the network as what is in @flow
+ * does. FALSE, and nothing is changed, where that leaves parts of a unit. */
+gboolean orr_collective_flow_is_symmetric(const OrrCollectiveFlow *flow, const gint64 *gpus, guint n);
+gboolean orr_collective_flow_spread(OrrCollectiveFlow *flow, guint n_domains);
 
 /* Loads every scale-up link of the domain's @n members with @weight units, out and in: what members exchange with the
  * switch that reduces and multicasts for them (NVLS). Returns what reaching it costs. */

@@ -17,7 +17,8 @@
  *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
  *
  * alpha is the dearest way of a pair, once a round (with several members a domain: a hop inside and one across).
- * Counted so, N^2 m + N m^2 routes are asked for, not n^2.
+ * Counted so, N^2 m + N m^2 routes are asked for, not n^2; N m + m^2 on a fabric that looks alike from everywhere
+ * (collective_symmetry.c).
  *
  * Example:   algorithm: pairwise
  */
@@ -28,12 +29,12 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_TO_ALL;
 }
 
-/* Pairs of a domain: its own, and one for each other domain on the way to the receiver's rail. Returns the dearest
- * hop. */
-static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout) {
+/* Pairs of the first @n_counted domains: their own, and one for each other domain on the way to the receiver's rail.
+ * Returns the dearest hop. */
+static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
   guint m = layout->per_domain;
   double dearest_s = 0;
-  for (guint d = 0; d < layout->n_domains; d++)
+  for (guint d = 0; d < n_counted; d++)
     for (guint i = 0; i < m; i++)
       for (guint r = 1; r < m; r++) {
         const gint64 *gpus = layout->gpus + d * m;
@@ -43,11 +44,12 @@ static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
-/* Pairs of domains, rail by rail, for all members of the sender's domain. Returns the dearest hop. */
-static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout) {
+/* Pairs of domains, rail by rail, for all members of the sender's, one of the first @n_counted. Returns the dearest hop.
+ */
+static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
   guint m = layout->per_domain;
   double dearest_s = 0;
-  for (guint d = 0; d < layout->n_domains; d++)
+  for (guint d = 0; d < n_counted; d++)
     for (guint r = 1; r < layout->n_domains; r++)
       for (guint rail = 0; rail < m; rail++) {
         guint to = (d + r) % layout->n_domains;
@@ -57,14 +59,28 @@ static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
+static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
+  const double inside_s = add_inside(flow, layout, n_counted);
+  return inside_s + add_across(flow, layout, n_counted);
+}
+
+/* All pairs; on a fabric that looks alike from everywhere, those of one domain, spread over the others. */
+static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, const OrrCollectiveCall *call) {
+  if (orr_collective_flow_is_symmetric(flow, call->gpus, call->n)) {
+    const double alpha_s = add_pairs(flow, layout, 1);
+    if (orr_collective_flow_spread(flow, layout->n_domains)) return alpha_s;
+    orr_collective_flow_empty(flow);
+  }
+  return add_pairs(flow, layout, layout->n_domains);
+}
+
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   orr_collective_flow_fill(&flow, call->bytes / (call->n - 1), call->bytes / (call->n - 1));
-  double alpha_s = add_inside(&flow, &layout);
-  alpha_s += add_across(&flow, &layout);
+  const double alpha_s = add_all(&flow, &layout, call);
   orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);
 }
 
