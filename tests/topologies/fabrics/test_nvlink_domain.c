@@ -44,6 +44,26 @@ static void test_any_size(void) {
   }
 }
 
+/* HGX of 8, GB200 NVL36 and NVL72, NVL576: in two domains of each, all GPUs of one are a hop apart, and others are not.
+ * A network of one NIC a GPU joins the domains. */
+static void test_published_sizes(void) {
+  static const gint64 sizes[] = {8, 36, 72, 576};
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    const gint64 size = sizes[i];
+    g_autofree char *domain = g_strdup_printf("%" G_GINT64_FORMAT, size);
+    g_autofree char *nodes = g_strdup_printf("%" G_GINT64_FORMAT, 2 * size / 4);
+    FIXTURE(fixture, 1, "nodes", nodes, "node.scale-up-domain", domain, "fabric",
+            "{kind: nvlink-domain, scale-out: {kind: fat-tree, levels: 3}}");
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+    assert_near(orr_fabric_route(fixture.fabric, 0, size - 1, 0, links), 1e-6);
+    g_assert_cmpuint(links->len, ==, 2);
+    g_assert_cmpint(orr_fabric_domain(fixture.fabric, 2 * size - 1), ==, 1);
+    g_assert_cmpuint(fixture_check_route(&fixture, 0, size, 0), >=, 1);
+    g_assert_cmpint(fixture_level(&fixture, "gpu-nvlink").links, ==, 2 * size);
+    g_assert_cmpint(fixture_level(&fixture, "nic-leaf").links, ==, 2 * size);
+  }
+}
+
 static void test_a_single_domain_needs_no_network(void) {
   FIXTURE(fixture, 1, "nodes", "4", "node.scale-up-domain", "16", "node.nics-per-gpu", "0", "fabric", "nvlink-domain");
   g_assert_cmpint(orr_fabric_n_links(fixture.fabric), ==, 2 * 16 + 2 * 16); /* NVLink and PCIe, no NIC */
@@ -61,6 +81,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/nvlink-domain/routes", test_routes);
   g_test_add_func("/nvlink-domain/scale-out", test_scale_out_is_the_inner_fabric);
   g_test_add_func("/nvlink-domain/any-size", test_any_size);
+  g_test_add_func("/nvlink-domain/published-sizes", test_published_sizes);
   g_test_add_func("/nvlink-domain/single", test_a_single_domain_needs_no_network);
   g_test_add_func("/nvlink-domain/refusals", test_refusals);
   return g_test_run();
