@@ -45,6 +45,9 @@ OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
  * ORR_HOW_MODELLED where the clock falls. */
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
 
+/* Of a MOE operator's fullest rank: pairs of a token and an expert, and experts that have any. */
+void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active);
+
 /* The clock that a kernel of @flops_per_s in @dtype holds under the limit, in that at which it reaches them; 1 where the
  * profile does not know the device's power. */
 double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s);

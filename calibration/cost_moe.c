@@ -319,6 +319,15 @@ static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
   return 3;
 }
 
+void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active) {
+  const Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
+  const double tokens = (double)op->m, pairs = tokens * (double)op->topk / (double)op->expert_ep;
+  const Load load = op->imbalance > 0 ? power_law_load(&layer, tokens, op->imbalance)
+                                      : balanced_load((double)op->experts / (double)op->expert_ep, pairs);
+  *ret_pairs = load.pairs;
+  *ret_active = load.active;
+}
+
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
   if (op->m <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 || layer.experts <= 0 || layer.tp <= 0 ||

@@ -76,11 +76,12 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
     }
     if (op->kind == ORR_OPERATOR_COMM) {
       beside = beside_of(job, op);
+      op->bytes *= orr_training_fullest(job, op);
       run->kernels++;
       segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
       continue;
     }
-    const OrrCost cost = orr_cost_sustained(job->world->cost, op);
+    const OrrCost cost = orr_training_operator_cost(job, op);
     segment->seconds[time_of(op)] += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
     run->kernels++;

@@ -5,6 +5,7 @@
  *   training_job.c      a job with all defaults filled in; its ranks
  *   training_layout.c   the model's layers -> blocks of units
  *   training_costs.c    operators -> runs: seconds between collectives, by kind of time
+ *   training_grouped.c  of those, what experts cost when training
  *   training_groups.c   ranks -> the groups that meet in collectives
  *   training_wires.c    collectives -> phases over program links
  *   training_fold.c     replicas -> classes that are replayed once
@@ -135,6 +136,11 @@ typedef struct {
 
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job);
 void orr_training_costs_clear(OrrTrainingCosts *costs);
+
+/* training_grouped.c: as training runs it, at the clock that power leaves. */
+OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *op);
+/* Tokens of the fullest rank over those of a balanced one, where @comm is an exchange between experts; else 1. */
+double orr_training_fullest(const OrrJob *job, const OrrOperator *comm);
 
 /* What @work_s lasts beside a collective of @comm_s: slowed down while that runs. */
 double orr_training_beside_seconds(const OrrJob *job, double work_s, double comm_s);
