@@ -4,6 +4,7 @@
 
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
+static const char *const dispatch_words[] = {"flat", "deepep", NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
 
 /* Products of three sizes stay within 64 bits. */
@@ -139,6 +140,17 @@ static const OrrField expert_fields[] = {
      .unit = ORR_UNIT_NONE},
     FLAG(OrrExpertDispatch, "shared-expert-overlap", shared_expert_overlap,
          "Run shared experts beside the dispatch (Megatron's moe-shared-expert-overlap).", "false"),
+    WORD(OrrExpertDispatch, "dispatch", dispatch, dispatch_words,
+         "How tokens reach their experts: flat (NCCL's all-to-all, a copy for each expert), or deepep (a copy for each "
+         "node, and there for each rank).",
+         "flat"),
+    {.name = "nodes",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrExpertDispatch, nodes),
+     .sentence = "Nodes that a token's experts lie on at most (DeepSeek-V3: 4), which deepep makes use of; 0: any.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e6},
 };
 static const OrrFieldTable expert_table =
     ORR_FIELD_TABLE("experts", "What routed experts get of tokens.", OrrExpertDispatch, expert_fields);

@@ -50,7 +50,11 @@ typedef struct {
   double capacity;  /* of an expert, in balanced shares; 0: dropless */
   double imbalance; /* exponent of the power law that tokens follow over experts; 0: balanced */
   gboolean shared_expert_overlap;
+  int dispatch; /* OrrDispatch */
+  gint64 nodes; /* that a token's experts may lie on; 0: any */
 } OrrExpertDispatch;
+
+typedef enum { ORR_DISPATCH_FLAT, ORR_DISPATCH_DEEPEP } OrrDispatch;
 
 /* How layers are cut into stages: one of the three ways, or evenly (training_layout.c). */
 typedef struct {

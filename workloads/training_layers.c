@@ -47,6 +47,24 @@ static gint64 *team_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint 
   return firsts;
 }
 
+/* What an all-to-all between experts carries. Its bytes hold the fullest rank's share and the format. */
+static OrrExpertExchange exchange_of(const OrrJob *job, const OrrSegment *segment) {
+  const OrrMoe *moe = &job->world->model->moe;
+  const OrrShard *shard = &job->shard;
+  const double split = (double)shard->cp * (shard->sequence_parallel ? (double)shard->tp : 1);
+  const double tokens = (double)(shard->micro_batch * shard->sequence) / split;
+  const gint64 width = moe->latent ? moe->latent : job->world->model->hidden;
+  const double each = segment->comm_bytes / (tokens * (double)(moe->topk * width));
+  return (OrrExpertExchange){.tokens = tokens,
+                             .hidden = width,
+                             .topk = moe->topk,
+                             .experts = moe->experts,
+                             .bytes_per_element = each,
+                             .experts_dtype = shard->recipe->forward,
+                             .is_combine = each >= orr_dtype_bytes(shard->dtype),
+                             .most_domains = job->params->experts.nodes};
+}
+
 /* The calls of @segment's group in the replicas of a lane's class or team, or in the first of them alone. */
 static void lane_calls(OrrCalls *calls, const OrrTrainingPlan *plan, const OrrJob *job, guint lane,
                        const OrrSegment *segment, gboolean whole_class) {
@@ -85,6 +103,9 @@ static gboolean plan_run(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrai
     OrrGroupWire wire = {segment->group, segment->comm, segment->comm_bytes, {0}};
     OrrCalls calls;
     lane_calls(&calls, plan, job, leader, segment, whole_class);
+    const OrrExpertExchange exchange =
+        segment->group == ORR_GROUP_EP ? exchange_of(job, segment) : (OrrExpertExchange){0};
+    for (guint c = 0; c < calls.n_calls && exchange.topk > 0; c++) calls.calls[c].exchange = &exchange;
     const gboolean planned =
         orr_wires_join(&plan->wires, orr_training_comm_name(segment->group, segment->comm),
                        count_of(job, costs, lane / plan->fold.n, segment), &calls, &wire.wire, error);

@@ -168,7 +168,11 @@ static void level_rings(GPtrArray *plans) {
 
 /* What the job forces, where that supports the call; NULL: whatever is fastest. */
 static const OrrCollectiveAlgorithm *forced(const OrrWires *wires, const OrrCollectiveCall *call) {
-  const OrrEntry *entry = orr_registry_find(&orr_collective_registry, wires->job->params->collectives);
+  static const char *const dispatches[] = {
+      [ORR_DISPATCH_FLAT] = NULL, [ORR_DISPATCH_DEEPEP] = "deepep"};
+  const char *name = call->exchange ? dispatches[wires->job->params->experts.dispatch] : NULL;
+  if (!name) name = wires->job->params->collectives;
+  const OrrEntry *entry = orr_registry_find(&orr_collective_registry, name);
   const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entry;
   return algorithm && algorithm->supports(&wires->context, call) ? algorithm : NULL;
 }

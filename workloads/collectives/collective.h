@@ -45,6 +45,7 @@ typedef struct {
   double bytes_per_element; /* as they travel */
   OrrDtype experts_dtype;   /* the experts' format, by which TensorRT-LLM's kernels differ */
   gboolean is_combine;      /* FALSE: dispatch */
+  gint64 most_domains;      /* a token's experts lie in at most as many domains (node-limited routing); 0: any */
 } OrrExpertExchange;
 
 /* The buffer of an all-to-all that sends a token to each of its experts: tokens * topk * hidden elements. */

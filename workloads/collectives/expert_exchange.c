@@ -16,6 +16,8 @@
  *
  *   launch + alpha + max((m-1) pair / B_scale_up, (N-1) rail / B_nic)
  *
+ * Node-limited routing chooses M domains first: then d(M) and d(M m) over the experts of M domains, M / N of E.
+ *
  * All sends are under way at once: alpha is one hop inside and one across. Low-latency kernels cross the rails in the
  * network; here their bytes are put on the sender's rail, which loads NICs alike and spines less.
  *
@@ -53,9 +55,11 @@ typedef struct {
 static Edges edges_of(const OrrExpertExchange *exchange, const char *library, const OrrCollectiveLayout *layout) {
   const double token = exchange->tokens * (double)exchange->hidden * exchange->bytes_per_element;
   const guint m = layout->per_domain, n_domains = layout->n_domains, n = m * n_domains;
-  double copies = orr_cost_library_copies(library, n, exchange->topk, exchange->experts);
+  const guint most = exchange->most_domains > 0 ? MIN((guint)exchange->most_domains, n_domains) : n_domains;
+  const gint64 reached = exchange->experts * most / n_domains; /* experts of the domains that a token may choose from */
+  double copies = orr_cost_library_copies(library, m * most, exchange->topk, reached);
   if (g_str_has_suffix(library, "-low-latency")) return (Edges){token * copies / n, token * copies / n * m};
-  double met = n_domains > 1 ? orr_cost_library_copies(library, n_domains, exchange->topk, exchange->experts) : 0;
+  double met = n_domains > 1 ? orr_cost_library_copies(library, most, exchange->topk, reached) : 0;
   return (Edges){token * copies / m, token * met / n_domains};
 }
 
@@ -161,6 +165,7 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context, const
                           .topk = exchange->topk,
                           .experts = exchange->experts};
   OrrCost prepare;
+  if (exchange->most_domains > 0) return FALSE; /* rows are of tokens that go anywhere */
   if (orr_cost_library_ranks(context->cost, &asked) != (gint64)call->n || !lies_alike(context, call, &asked) ||
       !orr_cost_library(context->cost, &asked, ret_cost))
     return FALSE;
