@@ -16,7 +16,10 @@
 
 OrrEngine *orr_engine_new(OrrEngineKind kind, GError **error) {
   g_autoptr(OrrEngine) engine = g_new0(OrrEngine, 1);
-  engine->class_ = kind == ORR_ENGINE_SIMGRID ? &orr_engine_simgrid_class : &orr_engine_ideal_class;
+  static const OrrEngineClass *const classes[] = {[ORR_ENGINE_SIMGRID] = &orr_engine_simgrid_class,
+                                                  [ORR_ENGINE_IDEAL] = &orr_engine_ideal_class,
+                                                  [ORR_ENGINE_FAIR] = &orr_engine_fair_class};
+  engine->class_ = classes[kind];
   orr_calendar_init(&engine->calendar);
   engine->links = g_array_new(FALSE, TRUE, sizeof(OrrEngineLink));
   engine->transfers = g_ptr_array_new();

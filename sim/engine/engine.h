@@ -1,17 +1,18 @@
 /*
  * engine.h - the seam between Orrery and what advances simulated time.
  *
- * An engine knows two things: calls at a time, and transfers over links. There are no actors. Two implementations:
+ * An engine knows two things: calls at a time, and transfers over links. There are no actors. Three implementations:
  *   simgrid  transfers share links max-min fairly, solved by SimGrid (engine_simgrid.cpp)
+ *   fair     the same, solved by ourselves: what sweeps replay on (engine_fair.c)
  *   ideal    each transfer has its links to itself: size * max(weight / bandwidth) (engine_ideal.c)
- * Where nothing contends the two give equal results.
+ * Where nothing contends all give equal results; simgrid and fair do everywhere.
  *
  * Rules
  *  1. A transfer uses each link with a weight w > 0: at rate r (bytes/s) it takes w * r of the link. A lock-step
  *     collective is one transfer that loads every link it uses. SimGrid takes whole weights; weights are scaled to
  *     integers by the caller (program.h).
  *  2. Latency is not the engine's: pay it as a call before the transfer.
- *  3. Calls and completions that fall on the same time are delivered in the order of their submission, in both
+ *  3. Calls and completions that fall on the same time are delivered in the order of their submission, in all
  *     implementations. Dates that differ by rounding (1e-14 of the time) are the same time.
  *  4. A link that is down, or has bandwidth 0, holds its transfers at rate 0 until it is up again.
  *  5. One simgrid engine a process (SimGrid's rule): a second one is an error. Tests fork.
@@ -24,7 +25,7 @@
 
 G_BEGIN_DECLS
 
-typedef enum { ORR_ENGINE_SIMGRID, ORR_ENGINE_IDEAL } OrrEngineKind;
+typedef enum { ORR_ENGINE_SIMGRID, ORR_ENGINE_IDEAL, ORR_ENGINE_FAIR } OrrEngineKind;
 
 typedef struct OrrEngine OrrEngine;
 typedef struct OrrTransfer OrrTransfer; /* in flight; gone when its call is made */

@@ -69,6 +69,7 @@ struct OrrEngine {
   GError *fault;        /* the first wrong argument; orr_engine_run returns it */
 };
 
+extern const OrrEngineClass orr_engine_fair_class;
 extern const OrrEngineClass orr_engine_ideal_class;
 extern const OrrEngineClass orr_engine_simgrid_class;
 

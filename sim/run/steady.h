@@ -1,6 +1,5 @@
 /*
- * steady.h - the steady state of a pipeline, found in a replay and not computed again; and whether a replay without
- * sharing was exact.
+ * steady.h - the steady state of a pipeline, found in a replay and not computed again.
  */
 #ifndef ORR_STEADY_H
 #define ORR_STEADY_H
@@ -15,10 +14,6 @@ typedef struct {
 
 /* @spans of a whole replay, in order of end. FALSE where the program has no two equal periods in a row. */
 gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_a_period, OrrSteady *ret_steady);
-
-/* TRUE when at no time the transfers of @spans, each alone on its links, ask more of a link than it has: then max-min
- * sharing gives each just that, and the replay of the ideal engine is the replay of any. */
-gboolean orr_spans_share_nothing(const OrrProgram *program, const GArray *spans);
 
 G_END_DECLS
 

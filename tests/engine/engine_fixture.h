@@ -96,10 +96,16 @@ typedef struct {
   const char *name;
   void (*body)(gconstpointer kind);
   gboolean both; /* on the ideal engine too */
+  gboolean simgrid_alone; /* what holds for SimGrid only; else on the fair engine too */
 } Case;
 
 static inline void on_simgrid(gconstpointer data) {
   const OrrEngineKind kind = ORR_ENGINE_SIMGRID;
+  forked(((const Case *)data)->body, &kind);
+}
+
+static inline void on_fair(gconstpointer data) {
+  const OrrEngineKind kind = ORR_ENGINE_FAIR;
   forked(((const Case *)data)->body, &kind);
 }
 
@@ -112,6 +118,8 @@ static inline void add_cases(const Case *cases, guint n) {
   for (guint i = 0; i < n; i++) {
     g_autofree char *path = g_strdup_printf("/engine/simgrid/%s", cases[i].name);
     g_test_add_data_func(path, &cases[i], on_simgrid);
+    g_autofree char *fair_path = g_strdup_printf("/engine/fair/%s", cases[i].name);
+    if (!cases[i].simgrid_alone) g_test_add_data_func(fair_path, &cases[i], on_fair);
     g_autofree char *ideal_path = g_strdup_printf("/engine/ideal/%s", cases[i].name);
     if (cases[i].both) g_test_add_data_func(ideal_path, &cases[i], on_ideal);
   }

@@ -130,15 +130,15 @@ static void starts_while_down(gconstpointer data) {
 }
 
 static const Case cases[] = {
-    {"two-flows", two_flows, FALSE},
-    {"chain", chain, FALSE},
-    {"weights", weights, TRUE},
-    {"shared-weights", shared_weights, FALSE},
-    {"late-arrival", late_arrival, FALSE},
-    {"degrades", degrades, TRUE},
-    {"down-and-up", down_and_up, TRUE},
-    {"held-flows-take-no-share", held_flows_take_no_share, FALSE},
-    {"starts-while-down", starts_while_down, TRUE},
+    {"two-flows", two_flows, FALSE, FALSE},
+    {"chain", chain, FALSE, FALSE},
+    {"weights", weights, TRUE, FALSE},
+    {"shared-weights", shared_weights, FALSE, FALSE},
+    {"late-arrival", late_arrival, FALSE, FALSE},
+    {"degrades", degrades, TRUE, FALSE},
+    {"down-and-up", down_and_up, TRUE, FALSE},
+    {"held-flows-take-no-share", held_flows_take_no_share, FALSE, FALSE},
+    {"starts-while-down", starts_while_down, TRUE, FALSE},
 };
 
 int main(int argc, char **argv) {

@@ -130,13 +130,13 @@ static void freed_early(gconstpointer data) {
 }
 
 static const Case cases[] = {
-    {"equal-times", equal_times, TRUE},
-    {"equal-but-for-rounding", equal_but_for_rounding, TRUE},
-    {"no-bytes-no-links", no_bytes_no_links, TRUE},
-    {"nothing-to-do", nothing_to_do, TRUE},
-    {"stays-down", stays_down, TRUE},
-    {"second-simgrid", second_simgrid, FALSE},
-    {"freed-early", freed_early, TRUE},
+    {"equal-times", equal_times, TRUE, FALSE},
+    {"equal-but-for-rounding", equal_but_for_rounding, TRUE, FALSE},
+    {"no-bytes-no-links", no_bytes_no_links, TRUE, FALSE},
+    {"nothing-to-do", nothing_to_do, TRUE, FALSE},
+    {"stays-down", stays_down, TRUE, FALSE},
+    {"second-simgrid", second_simgrid, FALSE, TRUE},
+    {"freed-early", freed_early, TRUE, FALSE},
 };
 
 int main(int argc, char **argv) {

@@ -125,7 +125,6 @@ static void begin(void *user) {
 }
 
 static void thousand(gconstpointer data) {
-  (void)data;
   OrrRandom random = orr_random_stream(11, "small networks");
   g_autofree double *bandwidths = g_new(double, N_NETWORKS *MOST_LINKS);
   guint n_links = 0;
@@ -134,7 +133,7 @@ static void thousand(gconstpointer data) {
     networks[i].first = n_links;
     for (guint link = 0; link < networks[i].n_links; link++) bandwidths[n_links++] = networks[i].bandwidths[link];
   }
-  open_engine(ORR_ENGINE_SIMGRID, n_links, bandwidths);
+  open_engine(*(const OrrEngineKind *)data, n_links, bandwidths);
   for (guint i = 0; i < N_NETWORKS; i++)
     for (guint f = 0; f < networks[i].n_flows; f++)
       orr_engine_after(engine, networks[i].flows[f].begin_s, begin, &networks[i].flows[f]);
@@ -147,7 +146,7 @@ static void thousand(gconstpointer data) {
   close_engine();
 }
 
-static const Case cases[] = {{"thousand-small-networks", thousand, FALSE}};
+static const Case cases[] = {{"thousand-small-networks", thousand, FALSE, FALSE}};
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

@@ -77,6 +77,21 @@ static inline OrrSweepReport *sweep_run(const char *file, const char *db, guint 
   return report;
 }
 
+/* The first field of the first row; NULL: there is none. */
+static inline char *ask(const char *db, const char *sql) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrStore) store = orr_store_open_read(db, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, &error);
+  g_assert_no_error(error);
+  return answer->rows->len > 0 ? g_strdup(((char **)answer->rows->pdata[0])[0]) : NULL;
+}
+
+static inline void assert_answer(const char *db, const char *sql, const char *expected) {
+  g_autofree char *found = ask(db, sql);
+  g_assert_cmpstr(found, ==, expected);
+}
+
 /* Every row of every table, less when it was written and how long it took. */
 static inline char *sweep_dump(const char *db) {
   g_autoptr(GError) error = NULL;

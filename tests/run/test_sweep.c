@@ -9,20 +9,6 @@
 #include "tests/engine/forked.h"
 #include "tests/run/sweep_fixture.h"
 
-static char *ask(const char *db, const char *sql) {
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrStore) store = orr_store_open_read(db, &error);
-  g_assert_no_error(error);
-  g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, &error);
-  g_assert_no_error(error);
-  return answer->rows->len > 0 ? g_strdup(((char **)answer->rows->pdata[0])[0]) : NULL;
-}
-
-static void assert_answer(const char *db, const char *sql, const char *expected) {
-  g_autofree char *found = ask(db, sql);
-  g_assert_cmpstr(found, ==, expected);
-}
-
 /* tp * pp divides 8: of 16 pairs those with tp pp <= 8, 10. Then dp = 8 / (tp pp) and 16 / (micro dp) micro-batches:
  * with micro 4, dp = 8 leaves half a micro-batch, so (1, 1, 4) is out: 10 * 3 - 1 = 29, twice for recompute. */
 static void test_counts(void) {
@@ -90,50 +76,6 @@ static void test_jobs(void) {
   orr_sweep_report_free(sweep_run(file, five, 5, FALSE));
   g_autofree char *a = sweep_dump(one), *b = sweep_dump(five);
   g_assert_cmpstr(a, ==, b);
-}
-
-/* --- Fast-forward --- */
-
-/* Steps that leave out most of their steady state give the numbers of whole ones. 128 micro-batches and fewer; uneven
- * first and last stages; schedules with a period of one micro-batch and of a group; gpipe, which has none; and stages
- * whose tensor-parallel groups share links with pipeline transfers, on SimGrid. */
-#define STEADY_SCENARIO                                                                                                \
-  "sweep:\n"                                                                                                           \
-  "  axes:\n"                                                                                                          \
-  "    global-batch: [256]\n"                                                                                          \
-  "    tp: [1, 2]\n"                                                                                                   \
-  "    pp: [1, 2, 4]\n"                                                                                                \
-  "    schedule: [1f1b, gpipe, zb-h1, interleaved-1f1b]\n"                                                             \
-  "    chunks: [1, 2]\n"                                                                                               \
-  "    workload.data-parallel.overlap: [true, false]\n"                                                                \
-  "    workload.pipeline-comm.overlap-p2p: [true, false]\n"                                                            \
-  "    cluster.node.scale-up-domain: [8, 1]\n"
-
-static void test_steady(void) {
-  g_autofree char *file = sweep_put("steady.yaml", STEADY_SCENARIO), *db = sweep_fresh("steady.db");
-  g_autoptr(GError) error = NULL;
-  OrrSweepOrder order = {.file = file, .db = db, .jobs = 2, .whole_steps = TRUE};
-  g_autoptr(OrrSweepReport) whole = orr_sweep(sweep_library, &order, &error);
-  g_assert_no_error(error);
-  order.whole_steps = FALSE;
-  g_autoptr(OrrSweepReport) brief = orr_sweep(sweep_library, &order, &error);
-  g_assert_no_error(error);
-  g_assert_cmpuint(whole->n_points, ==, brief->n_points);
-  g_assert_cmpuint(brief->by_status[ORR_POINT_OK], ==, brief->n_points);
-  g_autofree char *worst = ask(
-      db, "SELECT max(max(abs(a.iteration_time_s / b.iteration_time_s - 1), abs(a.bubble_fraction - b.bubble_fraction),"
-          " abs(a.exposed_comm_fraction - b.exposed_comm_fraction), abs(a.mfu / b.mfu - 1), abs(a.hfu / b.hfu - 1),"
-          " abs(a.memory_peak_bytes - b.memory_peak_bytes))) FROM training_result a JOIN sweep_point p ON p.run_id = "
-          "a.run_id"
-          " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
-          " JOIN training_result b ON b.run_id = q.run_id");
-  g_assert_cmpfloat(g_ascii_strtod(worst, NULL), <, 1e-9);
-  assert_answer(db,
-                "SELECT count(*) > 20 FROM training_result a JOIN sweep_point p ON p.run_id = a.run_id"
-                " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
-                " JOIN training_result b ON b.run_id = q.run_id WHERE b.events * 2 < a.events",
-                "1");
-  assert_answer(db, "SELECT count(DISTINCT substr(engine, 1, 5)) FROM run WHERE kind = 'training'", "2");
 }
 
 /* --- Interrupted, crashed, late --- */
@@ -451,7 +393,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/run/sweep/counts", test_counts);
   g_test_add_func("/run/sweep/points-are-runs", test_points_are_runs);
   g_test_add_func("/run/sweep/jobs", test_jobs);
-  g_test_add_func("/run/sweep/steady", test_steady);
   g_test_add_func("/run/sweep/interrupt", test_interrupt);
   g_test_add_func("/run/sweep/crashes", test_crashes);
   g_test_add_func("/run/sweep/killed-worker", test_killed_worker);
