@@ -65,14 +65,15 @@ static gboolean check_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
   return FALSE;
 }
 
-/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline
- * and to see the middle repeat; twice as many at each further attempt. */
+/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline,
+ * two periods each where a schedule goes by groups, and to see the middle repeat; twice as many at each further
+ * attempt. */
 static gint64 replayed_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
   const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
   if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise)) return all;
-  const gint64 least = MAX(2 * job->pp + 6, 4 * period) << MIN(attempt - 1, 20);
+  const gint64 least = MAX(2 * job->pp + 6, 6 * period) << MIN(attempt - 1, 20);
   return least < all ? all - (all - least) / period * period : all;
 }
 

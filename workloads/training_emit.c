@@ -22,8 +22,8 @@ guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream 
 static guint32 work_label(OrrEmitter *e, const char *name, const double seconds[ORR_N_TIMES]) {
   GArray *known = e->work->work.label_seconds;
   for (guint k = 1;; k++) {
-    g_autofree char *numbered = k > 1 ? g_strdup_printf("%s #%u", name, k) : NULL;
-    const guint32 label = orr_program_label(e->program, numbered ? numbered : name, "compute");
+    g_autofree char *other = k > 1 ? g_strdup_printf("%s #%u", name, k) : NULL;
+    const guint32 label = orr_program_label(e->program, other ? other : name, "compute");
     const gboolean is_new = label >= known->len / ORR_N_TIMES;
     if (is_new) g_array_set_size(known, (label + 1) * ORR_N_TIMES);
     double *parts = &g_array_index(known, double, label *ORR_N_TIMES);
@@ -159,10 +159,20 @@ typedef struct {
   double late_s;
 } Piece;
 
+/* "forward.0/3". Once an operation: printf is slow where a library has added conversions to it, as SimGrid's do. */
+static char *numbered(const char *name, char mark, guint n) {
+  char digits[16], *end = digits + sizeof digits - 1, *at = end;
+  *end = '\0';
+  do *--at = (char)('0' + n % 10);
+  while (n /= 10);
+  *--at = mark;
+  return g_strconcat(name, at, NULL);
+}
+
 static void flush(Piece *piece) {
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += piece->seconds[kind];
-  g_autofree char *name = g_strdup_printf("%s/%u", piece->name, piece->n++);
+  g_autofree char *name = numbered(piece->name, '/', piece->n++);
   piece->late_s += orr_noise_meet(piece->e->noise, piece->lane->lane);
   if (sum > 0) orr_emit_work(piece->e, piece->lane, name, piece->seconds, piece->late_s, piece->tag);
   memset(piece->seconds, 0, sizeof piece->seconds);
@@ -191,7 +201,7 @@ static void emit_segment(Piece *piece, const OrrSegment *segment, guint *next) {
     return;
   }
   (*next)++;
-  g_autofree char *name = g_strdup_printf("%s/%u", piece->name, piece->n++);
+  g_autofree char *name = numbered(piece->name, '/', piece->n++);
   emit_beside(e, piece->lane, segment, name, piece->tag);
 }
 
@@ -215,7 +225,7 @@ void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const
   if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, 0, tag);
   for (guint i = 0; i < n; i++)
     for (gint64 k = 0; k < runs[i].count; k++) {
-      g_autofree char *part = g_strdup_printf("%s.%u", name, i);
+      g_autofree char *part = numbered(name, '.', i);
       Piece piece = {e, lane, part, tag, 0, {0}, 0};
       emit_segments(&piece, runs[i].run);
       flush(&piece);

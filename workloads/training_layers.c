@@ -14,7 +14,7 @@ static const OrrCollectiveOp ops[] = {
 };
 
 const char *orr_training_comm_name(int group, int comm) {
-  g_autofree char *name = g_strdup_printf("%s-%s", orr_group_words[group], orr_collective_words[ops[comm]]);
+  g_autofree char *name = g_strconcat(orr_group_words[group], "-", orr_collective_words[ops[comm]], NULL);
   return g_intern_string(name);
 }
 
