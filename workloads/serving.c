@@ -173,6 +173,19 @@ static const OrrField admission_fields[] = {
 static const OrrFieldTable admission_table =
     ORR_FIELD_TABLE("admission", "Limits at the fleet's door.", OrrAdmission, admission_fields);
 
+static const char *const transfer_words[] = {"whole", "per-layer", NULL};
+static const OrrField disaggregation_fields[] = {
+    COUNT(OrrDisaggregation, "prefill", prefill, 0, "0",
+          "Replicas, the first ones, that prefill only, while the others decode; 0: all do both."),
+    WORD(OrrDisaggregation, "transfer", transfer, transfer_words, "whole",
+         "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it is computed."),
+    COUNT(OrrDisaggregation, "least-prompt", least_prompt, 0, "0",
+          "Tokens; shorter prompts are computed where they decode."),
+    SECONDS(OrrDisaggregation, "overhead", overhead_s, "0 s", "Time of a transfer before its bytes flow."),
+};
+static const OrrFieldTable disaggregation_table = ORR_FIELD_TABLE(
+    "disaggregation", "Prefill and decode on different replicas.", OrrDisaggregation, disaggregation_fields);
+
 static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
@@ -184,6 +197,8 @@ static const OrrField fields[] = {
      .fallback = "round-robin",
      .registry = &orr_router_registry},
     PART(OrrServing, "admission", admission, admission_table, "How many requests get in."),
+    PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
+         "Prefill and decode on different replicas."),
     WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16", "Number format of the layers' weights."),
     WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
          "Number format between kernels, and of embedding and head."),

@@ -75,6 +75,15 @@ typedef struct {
   double busy_power, idle_power; /* shares of the device's TDP */
 } OrrServingMetricsParams;
 
+typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
+
+typedef struct {
+  gint64 prefill;      /* of the replicas; 0: all do both */
+  int transfer;        /* OrrCacheTransfer */
+  gint64 least_prompt; /* tokens; shorter ones are computed where they decode */
+  double overhead_s;
+} OrrDisaggregation;
+
 typedef struct {
   gint64 in_flight; /* requests of a replica at once; 0: no limit */
   gint64 queue;     /* that wait for one; below 0: no limit */
@@ -86,6 +95,7 @@ typedef struct {
   gint64 replicas;
   OrrChoice router; /* of orr_router_registry */
   OrrAdmission admission;
+  OrrDisaggregation disaggregation;
   int precision, activations, kv_dtype; /* OrrDtype; kv_dtype ORR_N_DTYPES: as the activations */
   OrrChoice load;                       /* of orr_arrival_registry */
   gint64 requests;
@@ -144,6 +154,8 @@ typedef struct {
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   gint64 backlog_at_last_arrival, rejected;
+  gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
+  double handover_s, handover_bytes;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   gint64 calls; /* of the engine */

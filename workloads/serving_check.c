@@ -118,6 +118,22 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   orr_diags_error(diags, place, "unknown engine.all-reduce '%s' (allowed: auto, nccl, %s)", engine->all_reduce, known);
 }
 
+static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrPlace place, OrrDiags *diags) {
+  const OrrDisaggregation *apart = &params->disaggregation;
+  if (apart->prefill == 0) return;
+  if (apart->prefill >= replicas)
+    orr_diags_error(diags, place,
+                    "disaggregation.prefill (" D ") leaves none of the " D " replicas to decode: give at most " D,
+                    apart->prefill, replicas, replicas - 1);
+  if (params->parallel.dp_attention > 1)
+    orr_diags_error(diags, place, "disaggregation with dp-attention (" D ") is not known yet: use tp",
+                    params->parallel.dp_attention);
+  if (apart->transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0)
+    orr_diags_error(diags, place,
+                    "admission.queue and disaggregation.transfer per-layer exclude each other: room at the "
+                    "decoder comes first, and nobody is rejected after that");
+}
+
 /* A queue that is limited where every request gets in at once would never be used. */
 static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->admission.queue >= 0 && params->admission.in_flight == 0)
@@ -144,6 +160,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
                     replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus, orr_cluster_n_gpus(cluster));
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
+  check_disaggregation(params, replicas, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
   if (orr_diags_n_errors(diags) == before) check_memory(params, model, cluster, place, diags);
@@ -169,6 +186,7 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->activation_bytes = memory.activations;
   work->kv_bytes_per_token = memory.kv_per_token;
   work->budget_bytes = memory.budget;
+  work->work.contends = params->disaggregation.prefill > 0;
   work->longest = MIN(longest_request(params, world->model), memory.blocks * params->engine.block_size);
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));

@@ -195,6 +195,27 @@ gboolean orr_core_give_or_preempt(OrrCore *core, OrrRequest *request, gint64 tok
   return TRUE;
 }
 
+gboolean orr_core_reserve(OrrCore *core, OrrRequest *request) {
+  if ((gint64)(core->running->len + core->n_expected) >= core->limits.max_sequences) return FALSE;
+  const gint64 tokens = (gint64)request->prompt + 1, hit = orr_kv_lookup(core->kv, request);
+  if (orr_kv_needed(core->kv, request, tokens, hit) > orr_kv_n_free(core->kv)) return FALSE;
+  if (hit > 0) orr_kv_share(core->kv, request, hit);
+  orr_kv_grow(core->kv, request, tokens);
+  core->n_expected++;
+  return TRUE;
+}
+
+void orr_core_join(OrrCore *core, OrrRequest *request) {
+  const gint64 before = request->computed;
+  request->computed = request->prompt;
+  orr_kv_publish(core->kv, request, before);
+  request->key = core->scheduler->key ? core->scheduler->key(request, core->scheduler_params) : (double)request->id;
+  request->turn = core->turns++;
+  request->state = ORR_REQUEST_RUNNING;
+  core->n_expected--;
+  g_ptr_array_add(core->running, request);
+}
+
 /* Contexts of the decodes: least and most, and what a static batch pads. */
 static void settle_shape(OrrCore *core) {
   OrrStepShape *shape = &core->shape;
@@ -249,7 +270,10 @@ void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, O
     request->last_token_s = now_s;
     if (request->generated < request->output) continue;
     request->state = ORR_REQUEST_FINISHED;
-    orr_kv_release(core->kv, request);
+    if (request->is_twin)
+      core->n_kept++; /* until its cache is elsewhere */
+    else
+      orr_kv_release(core->kv, request);
     has_finished = TRUE;
   }
   if (has_finished) {

@@ -54,6 +54,7 @@ typedef struct {
   gint64 slots;           /* of a static batch */
   double new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
   gint64 preemptions, hit_tokens, looked_up_tokens;
+  guint n_expected, n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
 } OrrCore;
 
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
@@ -64,6 +65,11 @@ void orr_core_add(OrrCore *core, OrrRequest *request); /* to the waiting */
 
 /* Lets the scheduler fill the batch, and sums it up in core->shape. FALSE: there is nothing to run. */
 gboolean orr_core_plan(OrrCore *core, double now_s);
+
+/* Room for the prompt of a request that is computed elsewhere; what its prefix cache has of it counts as computed.
+ * FALSE: there is none now. Later it joins the running, and decodes. */
+gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
+void orr_core_join(OrrCore *core, OrrRequest *request);
 
 /* --- what schedulers call --- */
 

@@ -16,6 +16,7 @@ struct OrrDoor {
   OrrFleet *fleet;
   const OrrRouter *router;
   gpointer state;
+  guint first, n;
   gint64 in_flight, queue; /* limits; 0 and below 0: none */
   GQueue waiting;          /* OrrRequest* */
   gboolean is_due;         /* a look at the queue is on the calendar */
@@ -23,12 +24,12 @@ struct OrrDoor {
 
 static gboolean is_open(void *user, guint i) {
   const OrrDoor *door = user;
-  return door->in_flight == 0 || orr_replica_n_requests(door->fleet->replicas[i]) < door->in_flight;
+  return door->in_flight == 0 || orr_replica_n_requests(door->fleet->replicas[door->first + i]) < door->in_flight;
 }
 
 static gint64 load(void *user, guint i, OrrRouterLoad by) {
   const OrrDoor *door = user;
-  const OrrReplica *replica = door->fleet->replicas[i];
+  const OrrReplica *replica = door->fleet->replicas[door->first + i];
   switch (by) {
   case ORR_LOAD_REQUESTS:
     return orr_replica_n_requests(replica);
@@ -40,15 +41,17 @@ static gint64 load(void *user, guint i, OrrRouterLoad by) {
   return orr_replica_held_blocks(replica);
 }
 
-OrrDoor *orr_door_new(OrrFleet *fleet) {
+OrrDoor *orr_door_new(OrrFleet *fleet, guint first, guint n, gboolean is_limited) {
   const OrrServing *params = &fleet->work->params;
   OrrDoor *door = g_new0(OrrDoor, 1);
   *door = (OrrDoor){.fleet = fleet,
                     .router = (const OrrRouter *)params->router.entry,
-                    .in_flight = params->admission.in_flight,
-                    .queue = params->admission.queue};
+                    .first = first,
+                    .n = n,
+                    .in_flight = is_limited ? params->admission.in_flight : 0,
+                    .queue = is_limited ? params->admission.queue : -1};
   const OrrRouterView view = {.user = door,
-                              .n = (guint)params->replicas,
+                              .n = n,
                               .block_size = params->engine.block_size,
                               .seed = (guint64)fleet->work->world->seed,
                               .is_open = is_open,
@@ -67,14 +70,17 @@ void orr_door_free(OrrDoor *door) {
 }
 
 static gboolean any_open(OrrDoor *door) {
-  for (guint i = 0; i < (guint)door->fleet->work->params.replicas; i++)
+  for (guint i = 0; i < door->n; i++)
     if (is_open(door, i)) return TRUE;
   return FALSE;
 }
 
+guint orr_door_pick(OrrDoor *door, const OrrRequest *request) {
+  return door->first + door->router->pick(door->state, request, orr_engine_now(door->fleet->engine));
+}
+
 static void send(OrrDoor *door, OrrRequest *request) {
-  const double now_s = orr_engine_now(door->fleet->engine);
-  orr_replica_add(door->fleet->replicas[door->router->pick(door->state, request, now_s)], request);
+  orr_replica_add(door->fleet->replicas[orr_door_pick(door, request)], request);
 }
 
 gboolean orr_door_send(OrrDoor *door, OrrRequest *request) {
@@ -103,5 +109,5 @@ void orr_door_left(OrrDoor *door) {
 
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there) {
   if (door->router->on_block)
-    door->router->on_block(door->state, replica, key, is_there, orr_engine_now(door->fleet->engine));
+    door->router->on_block(door->state, replica - door->first, key, is_there, orr_engine_now(door->fleet->engine));
 }

@@ -106,10 +106,18 @@ static void fetch(Fleet *fleet);
 
 static void follow_up(Fleet *fleet, OrrRequest *request);
 
+/* Where prefill and decode are apart, short prompts go to a decoder all the same. */
+static gboolean let_in(OrrFleet *fleet, OrrRequest *request) {
+  if (!fleet->handover) return orr_door_send(fleet->door, request);
+  if (request->prompt < fleet->work->params.disaggregation.least_prompt)
+    return orr_door_send(fleet->decode_door, request);
+  return orr_handover_begin(fleet->handover, request);
+}
+
 static void enter(Fleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->fleet.work;
   work->last_arrival_s = request->arrival_s;
-  if (orr_door_send(fleet->fleet.door, request)) {
+  if (let_in(&fleet->fleet, request)) {
     count_area(fleet, 1);
   } else {
     work->rejected++;
@@ -230,6 +238,14 @@ static gboolean check_objectives(const OrrFleet *fleet, GError **error) {
   return TRUE;
 }
 
+static gboolean open_doors(OrrFleet *fleet, GError **error) {
+  const guint prefill = (guint)fleet->work->params.disaggregation.prefill, n = (guint)fleet->work->params.replicas;
+  fleet->door = orr_door_new(fleet, 0, prefill > 0 ? prefill : n, TRUE);
+  if (prefill == 0) return TRUE;
+  fleet->decode_door = orr_door_new(fleet, prefill, n - prefill, FALSE);
+  return (fleet->handover = orr_handover_new(fleet, fleet->door, fleet->decode_door, error)) != NULL;
+}
+
 static gboolean open_fleet(Fleet *fleet, GError **error) {
   OrrServingWork *work = fleet->fleet.work;
   const OrrServing *params = &work->params;
@@ -250,7 +266,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
-  fleet->fleet.door = orr_door_new(&fleet->fleet);
+  if (!open_doors(&fleet->fleet, error)) return FALSE;
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
   for (guint i = 0; params->classes && i < params->classes->len; i++)
@@ -283,7 +299,9 @@ static void clear_fleet(Fleet *fleet) {
   for (gint64 i = 0; fleet->fleet.replicas && i < fleet->fleet.work->params.replicas; i++)
     orr_replica_free(fleet->fleet.replicas[i]);
   g_free(fleet->fleet.replicas);
+  orr_handover_free(fleet->fleet.handover);
   orr_door_free(fleet->fleet.door);
+  orr_door_free(fleet->fleet.decode_door);
   g_ptr_array_unref(fleet->pool);
   g_ptr_array_unref(fleet->all);
   if (fleet->state) fleet->load->close(fleet->state);

@@ -23,6 +23,8 @@ gboolean orr_serving_run(OrrWork *work, OrrEngine *engine, GError **error);
 
 typedef struct OrrFleet OrrFleet;
 typedef struct OrrDoor OrrDoor;
+typedef struct OrrHandover OrrHandover;
+typedef struct OrrHanded OrrHanded;
 typedef struct OrrReplica OrrReplica;
 
 /* What a replica tells the fleet. */
@@ -34,10 +36,16 @@ struct OrrFleet {
   double next_arrival_s;                               /* of those known in advance; G_MAXDOUBLE: none */
   GError *error;                                       /* set: nothing more happens */
   void (*ended)(OrrFleet *fleet, OrrRequest *request); /* takes the request */
-  OrrDoor *door;
+  OrrDoor *door, *decode_door; /* the second where prefill and decode are apart */
+  OrrHandover *handover;       /* NULL: they are not */
   gboolean sees_blocks; /* the router hears of blocks step by step */
   guint64 seen_steps, step_stride;
 };
+
+/* serving_books.c */
+void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
+void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
+double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core);
 
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);
@@ -45,17 +53,32 @@ void orr_replica_add(OrrReplica *replica, OrrRequest *request); /* now */
 gint64 orr_replica_n_requests(const OrrReplica *replica);       /* waiting and running */
 gint64 orr_replica_n_waiting(const OrrReplica *replica);
 gint64 orr_replica_held_blocks(const OrrReplica *replica);
+/* A request whose prompt is computed elsewhere: orr_handover_room is called when there is room for it. */
+void orr_replica_expect(OrrReplica *replica, OrrRequest *request);
+void orr_replica_join(OrrReplica *replica, OrrRequest *request);    /* its cache is here: it decodes */
+void orr_replica_release(OrrReplica *replica, OrrRequest *request); /* its cache is elsewhere */
 /* Closes the books; ORR_FAULT_STUCK where requests are left that no step could serve. */
 gboolean orr_replica_close(OrrReplica *replica, GError **error);
 
 /* --- from the door to a replica: serving_door.c --- */
 
-OrrDoor *orr_door_new(OrrFleet *fleet); /* the replicas are made after it */
+/* To replicas [first, first + n), which are made after it; limited: by params.admission. */
+OrrDoor *orr_door_new(OrrFleet *fleet, guint first, guint n, gboolean is_limited);
 void orr_door_free(OrrDoor *door);
 /* Sends @request to a replica, or lets it wait for one. FALSE: there is no room for it to wait. */
 gboolean orr_door_send(OrrDoor *door, OrrRequest *request);
+guint orr_door_pick(OrrDoor *door, const OrrRequest *request); /* a replica, whatever the limits */
 void orr_door_left(OrrDoor *door); /* a request has ended: one that waits may go */
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there);
+
+/* --- prefill and decode apart: serving_handover.c --- */
+
+OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode, GError **error);
+void orr_handover_free(OrrHandover *handover);
+gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request); /* FALSE: not let in */
+void orr_handover_room(OrrHanded *handed); /* at the decoder */
+void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s); /* a step that computes so many begins */
+void orr_handover_prefilled(OrrRequest *twin);
 
 G_END_DECLS
 

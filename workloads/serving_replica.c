@@ -45,13 +45,16 @@ struct OrrReplica {
   guint n_in_flight;
   gint64 used_blocks;
   gint64 n_requests;
+  GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
 };
 
 /* --- life --- */
 
 static void tell_of_block(guint64 key, gboolean is_there, void *user) {
   const OrrReplica *replica = user;
-  orr_door_block(replica->fleet->door, (guint)replica->index, key, is_there);
+  OrrFleet *fleet = replica->fleet;
+  const gboolean decodes = fleet->handover && replica->index >= fleet->work->params.disaggregation.prefill;
+  orr_door_block(decodes ? fleet->decode_door : fleet->door, (guint)replica->index, key, is_there);
 }
 
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
@@ -86,6 +89,8 @@ void orr_replica_free(OrrReplica *replica) {
   if (!replica) return;
   for (guint i = 0; i < replica->n_cores; i++) orr_core_clear(&replica->cores[i]);
   g_free(replica->cores);
+  g_queue_clear(&replica->expected);
+  g_queue_clear(&replica->joined);
   g_array_unref(replica->ends);
   g_array_unref(replica->new_blocks);
   g_free(replica);
@@ -130,14 +135,6 @@ static void count_work(OrrReplica *replica) {
   }
 }
 
-static double swap_seconds(const OrrReplica *replica, const OrrCore *core) {
-  if (core->swapped_tokens == 0) return 0;
-  const OrrCluster *cluster = replica->fleet->work->world->cluster;
-  const double link = cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
-                                                              : cluster->device.host_link_bytes_per_s;
-  return (double)core->swapped_tokens * replica->fleet->work->kv_bytes_per_token / link;
-}
-
 /* --- books --- */
 
 gint64 orr_replica_held_blocks(const OrrReplica *replica) {
@@ -159,8 +156,6 @@ static void note_step(OrrReplica *replica, double begin_s, double end_s, const O
   replica->books->running_s += (double)running * (end_s - begin_s);
   replica->books->peak_blocks = fmax(replica->books->peak_blocks, (double)replica->used_blocks);
   replica->books->most_running = MAX(replica->books->most_running, (gint64)running);
-  const gint64 wanted = fleet->work->params.metrics.step_rows;
-  if (wanted == 0 || fleet->seen_steps++ % fleet->step_stride != 0) return;
   const OrrServedStep row = {.replica = replica->index,
                              .begin_s = begin_s,
                              .end_s = end_s,
@@ -170,37 +165,23 @@ static void note_step(OrrReplica *replica, double begin_s, double end_s, const O
                              .running = (gint32)running,
                              .waiting = (gint32)waiting,
                              .used_blocks = replica->used_blocks};
-  GArray *steps = fleet->work->steps;
-  g_array_append_val(steps, row);
-  if ((gint64)steps->len < 2 * wanted) return;
-  for (guint i = 0; 2 * i < steps->len; i++) /* every other one is left: rows stay evenly spaced */
-    g_array_index(steps, OrrServedStep, i) = g_array_index(steps, OrrServedStep, 2 * i);
-  g_array_set_size(steps, (steps->len + 1) / 2);
-  fleet->step_stride *= 2;
-}
-
-static void note_gaps(OrrFleet *fleet, double gap_s, guint n) {
-  GArray *gaps = fleet->work->gaps;
-  OrrTokenGap *last = gaps->len > 0 ? &g_array_index(gaps, OrrTokenGap, gaps->len - 1) : NULL;
-  if (last && last->gap_s == (float)gap_s) {
-    last->n += n;
-    return;
-  }
-  const OrrTokenGap row = {(float)gap_s, n};
-  g_array_append_val(gaps, row);
+  orr_fleet_note_step(fleet, &row);
 }
 
 static void on_token(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   if (request->generated > 1)
-    note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
+    orr_fleet_note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
 }
 
 static void on_finish(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   replica->n_requests--;
   replica->books->requests++;
-  replica->fleet->ended(replica->fleet, request);
+  if (request->is_twin)
+    orr_handover_prefilled(request);
+  else
+    replica->fleet->ended(replica->fleet, request);
 }
 
 /* --- runs of alike steps --- */
@@ -253,7 +234,7 @@ static void plan_run(OrrReplica *replica, guint steps) {
     shape.key_sum += (double)n * k;
     shape.keys_least += k;
     shape.keys_most += k;
-    const Step step = step_from(replica, end_s, &shape, k == 0 ? swap_seconds(replica, core) : 0);
+    const Step step = step_from(replica, end_s, &shape, k == 0 ? orr_fleet_swap_seconds(replica->fleet, core) : 0);
     g_array_append_val(replica->ends, step);
     end_s = step.end_s;
   }
@@ -270,14 +251,14 @@ static void take_run(OrrReplica *replica) {
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     note_step(replica, begin_s, end_s, &shape);
-    if (k > 0) note_gaps(replica->fleet, end_s - begin_s, core->batch->len);
+    if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, core->batch->len);
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
   for (guint i = 0; i < core->batch->len; i++) {
     OrrRequest *request = core->batch->pdata[i];
     const gint32 computed = request->computed;
-    note_gaps(replica->fleet, first_end_s - request->last_token_s, 1);
+    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s, 1);
     orr_kv_grow(core->kv, request, computed + before_last + 1);
     request->computed += (gint32)before_last;
     request->generated += (gint32)before_last;
@@ -297,7 +278,9 @@ static void plan(OrrReplica *replica);
 static gboolean check_blocks(OrrReplica *replica) {
   for (guint i = 0; i < replica->n_cores; i++) {
     const OrrCore *core = &replica->cores[i];
-    if (core->running->len == 0 && orr_kv_n_free(core->kv) != orr_kv_n_blocks(core->kv)) return FALSE;
+    if (core->running->len + core->n_kept + core->n_expected == 0 &&
+        orr_kv_n_free(core->kv) != orr_kv_n_blocks(core->kv))
+      return FALSE;
     if (orr_kv_n_free(core->kv) < 0 || orr_kv_n_free(core->kv) > orr_kv_n_blocks(core->kv)) return FALSE;
   }
   return TRUE;
@@ -327,6 +310,14 @@ static void step_ends(void *user) {
   plan(replica);
 }
 
+static void tell_of_chunks(const OrrReplica *replica, double step_s) {
+  const GPtrArray *batch = replica->cores[0].batch;
+  for (guint i = 0; replica->fleet->handover && i < batch->len; i++) {
+    OrrRequest *request = batch->pdata[i];
+    if (request->is_twin) orr_handover_chunk(request, request->scheduled, step_s);
+  }
+}
+
 /* All cores step together, as long as the slowest; a core without a batch waits. */
 static void begin_step(OrrReplica *replica, double now_s) {
   gboolean any = FALSE;
@@ -342,7 +333,7 @@ static void begin_step(OrrReplica *replica, double now_s) {
     for (guint i = 0; i < replica->n_cores; i++) {
       OrrCore *core = &replica->cores[i];
       if (core->batch->len == 0) continue;
-      const Step step = step_from(replica, now_s, &core->shape, swap_seconds(replica, core));
+      const Step step = step_from(replica, now_s, &core->shape, orr_fleet_swap_seconds(replica->fleet, core));
       tokens += step.tokens;
       if (step.end_s >= longest.end_s) longest = step;
     }
@@ -351,6 +342,7 @@ static void begin_step(OrrReplica *replica, double now_s) {
     g_array_append_val(replica->ends, longest);
     replica->is_run = FALSE;
   }
+  tell_of_chunks(replica, end_of(replica, 0) - now_s);
   replica->step_end_s = end_of(replica, replica->ends->len - 1);
   orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
 }
@@ -385,7 +377,8 @@ static void begin_batch(OrrReplica *replica, double now_s) {
   const OrrStepTime time = orr_serving_cost_step(replica->fleet->cost, &core->shape);
   const double host_s = host_seconds(replica, core->shape.sequences);
   const gboolean async = replica->fleet->work->params.engine.host.async;
-  const double stage_s = (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + swap_seconds(replica, core);
+  const double stage_s =
+      (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + orr_fleet_swap_seconds(replica->fleet, core);
   InFlight *flight = g_new(InFlight, 1);
   *flight = (InFlight){replica, g_ptr_array_copy(core->batch, NULL, NULL),
                        fmax(replica->last_done_s + stage_s, now_s + (double)pp * stage_s)};
@@ -397,6 +390,7 @@ static void begin_batch(OrrReplica *replica, double now_s) {
   replica->used_blocks = orr_replica_held_blocks(replica);
   note_step(replica, now_s, now_s + stage_s, &core->shape);
   replica->last_done_s = flight->end_s;
+  tell_of_chunks(replica, flight->end_s - now_s);
   replica->stage_free_s = now_s + stage_s;
   replica->n_in_flight++;
   orr_engine_at(replica->fleet->engine, flight->end_s, batch_ends, flight);
@@ -404,13 +398,27 @@ static void begin_batch(OrrReplica *replica, double now_s) {
   orr_engine_at(replica->fleet->engine, replica->stage_free_s, stage_is_free, replica);
 }
 
+/* Between two steps: those whose cache has come join, and others find room. */
+static void settle(OrrReplica *replica) {
+  for (OrrRequest *request; (request = g_queue_pop_head(&replica->joined));) orr_core_join(&replica->cores[0], request);
+  for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
+    if (!orr_core_reserve(&replica->cores[0], request)) break;
+    g_queue_pop_head(&replica->expected);
+    orr_handover_room(request->handed);
+  }
+}
+
 /* What can begin now, begins. */
 static void plan(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->fleet->error) return;
   if (replica->fleet->work->params.parallel.pp > 1) {
-    if (!replica->is_planning) begin_batch(replica, now_s);
+    if (!replica->is_planning) {
+      settle(replica);
+      begin_batch(replica, now_s);
+    }
   } else if (replica->step_end_s == G_MAXDOUBLE) {
+    settle(replica);
     begin_step(replica, now_s);
   }
 }
@@ -436,15 +444,40 @@ static void cut_run(OrrReplica *replica, double now_s) {
   orr_engine_at(replica->fleet->engine, fmax(replica->step_end_s, now_s), step_ends, replica);
 }
 
-void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
-  const double now_s = orr_engine_now(replica->fleet->engine);
-  request->replica = replica->index;
-  replica->n_requests++;
-  orr_core_add(least_loaded(replica), request);
+/* Something has changed: what it means is seen between two steps. */
+static void notice(OrrReplica *replica) {
   if (replica->step_end_s != G_MAXDOUBLE && replica->is_run)
-    cut_run(replica, now_s);
+    cut_run(replica, orr_engine_now(replica->fleet->engine));
   else
     plan(replica);
+}
+
+static void enter(OrrReplica *replica, OrrRequest *request) {
+  request->replica = replica->index;
+  replica->n_requests++;
+}
+
+void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
+  enter(replica, request);
+  orr_core_add(least_loaded(replica), request);
+  notice(replica);
+}
+
+void orr_replica_expect(OrrReplica *replica, OrrRequest *request) {
+  enter(replica, request);
+  g_queue_push_tail(&replica->expected, request);
+  notice(replica);
+}
+
+void orr_replica_join(OrrReplica *replica, OrrRequest *request) {
+  g_queue_push_tail(&replica->joined, request);
+  notice(replica);
+}
+
+void orr_replica_release(OrrReplica *replica, OrrRequest *request) {
+  orr_kv_release(replica->cores[0].kv, request);
+  replica->cores[0].n_kept--;
+  notice(replica);
 }
 
 gboolean orr_replica_close(OrrReplica *replica, GError **error) {

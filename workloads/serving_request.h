@@ -52,6 +52,8 @@ typedef struct {
   double key;         /* place in the waiting queue, and the order of preemption */
   guint64 turn;       /* of entry into it, to break ties */
   void *session;      /* the load's */
+  struct OrrHanded *handed; /* between a prefill and a decode replica; NULL: it is not */
+  gboolean is_twin;         /* what the prefill replica has of it */
 } OrrRequest;
 
 static inline gint64 orr_request_wanted(const OrrRequest *request) {

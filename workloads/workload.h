@@ -79,6 +79,7 @@ struct OrrWork {
   gint64 n_gpus;
   gint64 n_left_out; /* periods of the steady state that the program leaves out; 0: it is whole */
   gint64 period;     /* by how much a period raises the ops' tags */
+  gboolean contends; /* of a live kind: its transfers may share links */
   GArray *links; /* of guint32: the fabric link behind each program link */
   GArray *lane_of_gpu; /* of guint32: the lane that each GPU is of, ORR_NO_LANE for none; NULL where the kind is live */
 };

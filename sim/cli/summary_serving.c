@@ -70,6 +70,11 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
     add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
         ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
         result->rejected);
+  if (result->handover_bytes > 0) {
+    g_autofree char *took = orr_quantity_format(result->handover_mean_s, ORR_UNIT_SECONDS);
+    g_autofree char *bytes = orr_quantity_format(result->handover_bytes, ORR_UNIT_BYTES);
+    add(out, "hand-over", "%s of cache from prefill to decode, %s after a prompt's end", bytes, took);
+  }
   if (result->cost_per_million_output_tokens > 0)
     add(out, "price", "%.4g per million output tokens, %.3g J per output token", result->cost_per_million_output_tokens,
         result->energy_j_per_output_token);

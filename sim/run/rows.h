@@ -42,7 +42,7 @@ typedef struct {
   double output_tokens_per_s_per_gpu;
   double kv_utilization, kv_peak, prefix_hit_rate;
   gint64 preemptions, completed, rejected, steps;
-  double replica_imbalance;
+  double replica_imbalance, handover_mean_s, handover_bytes;
   double running_mean, gpu_busy, comm_fraction;
   double energy_j_per_output_token, cost_per_million_output_tokens;
   double duration_s, offered_rps;

@@ -42,6 +42,10 @@ static const OrrField result_fields[] = {
            "Requests that the fleet did not let in: replicas and the queue at the router were full."),
     RESULT("replica-imbalance", ORR_FIELD_REAL, replica_imbalance, ORR_UNIT_NONE,
            "GPU time of the busiest replica over the mean of all."),
+    RESULT("handover-mean-s", ORR_FIELD_REAL, handover_mean_s, ORR_UNIT_SECONDS,
+           "Where prefill and decode are apart: from a prompt's end to its cache being at the decoder, waits for room there "
+           "included, mean."),
+    RESULT("handover-bytes", ORR_FIELD_REAL, handover_bytes, ORR_UNIT_BYTES, "Bytes of caches that were handed over."),
     RESULT("steps", ORR_FIELD_INT, steps, ORR_UNIT_NONE, "Steps of all replicas."),
     RESULT("running-mean", ORR_FIELD_REAL, running_mean, ORR_UNIT_NONE,
            "Sequences that ran on a replica, mean over the time of steps."),

@@ -199,6 +199,8 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
   result->rejected = work->rejected;
+  result->handover_bytes = work->handover_bytes;
+  if (work->handovers > 0) result->handover_mean_s = work->handover_s / (double)work->handovers;
   result->duration_s = counted->n > 0 ? counted->last_s - counted->first_s : 0;
   result->output_tokens_per_s = (double)counted->output / duration_s;
   result->input_tokens_per_s = (double)counted->input / duration_s;

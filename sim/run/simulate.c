@@ -122,7 +122,10 @@ void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario, const Or
 /* A kind that runs on the engine itself: nothing is replayed. */
 static gboolean live_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
                                  const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
-  g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
+  const gboolean is_shared = work->contends && scenario->engine == ORR_REPLAY_AUTO;
+  if (is_shared && how->before_simgrid && !how->before_simgrid(how->user)) return FALSE;
+  g_autoptr(OrrEngine) engine =
+      is_shared ? orr_engine_new(ORR_ENGINE_SIMGRID, error) : choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
   if (!work->kind->live(work, engine, error)) return FALSE;
