@@ -26,7 +26,7 @@ typedef struct {
   int (*run)(OrrLibrary *library, char **args, GError **error);
 } OrrCommand;
 
-extern const OrrCommand orr_verb_calibrate, orr_verb_check, orr_verb_compare, orr_verb_cost, orr_verb_db, orr_verb_describe, orr_verb_import, orr_verb_list,
+extern const OrrCommand orr_verb_calibrate, orr_verb_capacity, orr_verb_check, orr_verb_compare, orr_verb_cost, orr_verb_db, orr_verb_describe, orr_verb_import, orr_verb_list,
     orr_verb_plot, orr_verb_query, orr_verb_report, orr_verb_run, orr_verb_schema, orr_verb_sweep, orr_verb_validate;
 
 /* Runs the command line; the exit status. */
