@@ -1,12 +1,10 @@
-# Tokens a second and GPU over two axes; an empty field: no run there fits.
-if (!exists("axis_x")) axis_x = "workload.parallel.tp"
-if (!exists("axis_y")) axis_y = "workload.parallel.pp"
-set cblabel "tokens a second and GPU"
+# The best answer over two axes; an empty field: no run there fits, or holds the constraints.
+stats data index 0 using (name_x = strcol(6), name_y = strcol(7), name_value = strcol(8), 1) nooutput
 set format cb "%.2s%c"
-set xlabel axis_x
-set ylabel axis_y
+set xlabel name_x
+set ylabel name_y
+set cblabel name_value
 set palette defined (0 "#30426a", 0.5 "#3d9f8f", 1 "#f6e05e")
-set logscale xy 2
-set offsets graph 0.1, graph 0.1, graph 0.1, graph 0.1
-plot data index 0 using 1:2:3 with points pointtype 5 pointsize 6 palette notitle, \
-  data index 0 using 1:2:(sprintf("%.0f", $3)) with labels notitle
+set style fill solid 1 border lt -1
+plot data index 0 using 1:2:($1 - 0.5):($1 + 0.5):($2 - 0.5):($2 + 0.5):3:xtic(4):ytic(5) with boxxyerror palette notitle, \
+  data index 0 using 1:2:(sprintf("%.4g", $3)) with labels notitle

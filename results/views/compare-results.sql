@@ -1,5 +1,5 @@
 -- What differs in the answers of two runs?
--- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks)
+-- reads: training_result(iteration_time_s, tokens_per_s, tokens_per_s_per_gpu, model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus); collectives_result(time_s, algbw_bytes_per_s, busbw_bytes_per_s, size_bytes, mean_busbw_bytes_per_s, n_ranks); serving_result(ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, itl_mean_s, itl_p99_s, e2e_mean_s, e2e_p99_s, queue_mean_s, output_tokens_per_s, output_tokens_per_s_per_gpu, requests_per_s, goodput_rps, kv_utilization, kv_peak, prefix_hit_rate, preemptions, running_mean, gpu_busy, comm_fraction, energy_j_per_output_token, cost_per_million_output_tokens, saturated, n_gpus, replicas)
 -- takes: other (the run to compare with; when not given, the one before of the same kind)
 -- metric: the result's name
 -- other: its value in the other run
@@ -14,6 +14,7 @@ WITH pair AS (
 ),
 training AS (SELECT t.* FROM training_result t JOIN pair ON t.run_id IN (pair.this, pair.other)),
 collectives AS (SELECT c.* FROM collectives_result c JOIN pair ON c.run_id IN (pair.this, pair.other)),
+serving AS (SELECT s.* FROM serving_result s JOIN pair ON s.run_id IN (pair.this, pair.other)),
 fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 1, 'training_result', 'iteration_time_s', iteration_time_s FROM training UNION ALL
   SELECT run_id, 2, 'training_result', 'tokens_per_s', tokens_per_s FROM training UNION ALL
@@ -31,7 +32,32 @@ fact (run_id, position, table_name, name, value) AS (
   SELECT run_id, 14, 'collectives_result', 'busbw_bytes_per_s', busbw_bytes_per_s FROM collectives UNION ALL
   SELECT run_id, 15, 'collectives_result', 'size_bytes', size_bytes FROM collectives UNION ALL
   SELECT run_id, 16, 'collectives_result', 'mean_busbw_bytes_per_s', mean_busbw_bytes_per_s FROM collectives UNION ALL
-  SELECT run_id, 17, 'collectives_result', 'n_ranks', n_ranks FROM collectives
+  SELECT run_id, 17, 'collectives_result', 'n_ranks', n_ranks FROM collectives UNION ALL
+  SELECT run_id, 18, 'serving_result', 'ttft_mean_s', ttft_mean_s FROM serving UNION ALL
+  SELECT run_id, 19, 'serving_result', 'ttft_p99_s', ttft_p99_s FROM serving UNION ALL
+  SELECT run_id, 20, 'serving_result', 'tpot_mean_s', tpot_mean_s FROM serving UNION ALL
+  SELECT run_id, 21, 'serving_result', 'tpot_p99_s', tpot_p99_s FROM serving UNION ALL
+  SELECT run_id, 22, 'serving_result', 'itl_mean_s', itl_mean_s FROM serving UNION ALL
+  SELECT run_id, 23, 'serving_result', 'itl_p99_s', itl_p99_s FROM serving UNION ALL
+  SELECT run_id, 24, 'serving_result', 'e2e_mean_s', e2e_mean_s FROM serving UNION ALL
+  SELECT run_id, 25, 'serving_result', 'e2e_p99_s', e2e_p99_s FROM serving UNION ALL
+  SELECT run_id, 26, 'serving_result', 'queue_mean_s', queue_mean_s FROM serving UNION ALL
+  SELECT run_id, 27, 'serving_result', 'output_tokens_per_s', output_tokens_per_s FROM serving UNION ALL
+  SELECT run_id, 28, 'serving_result', 'output_tokens_per_s_per_gpu', output_tokens_per_s_per_gpu FROM serving UNION ALL
+  SELECT run_id, 29, 'serving_result', 'requests_per_s', requests_per_s FROM serving UNION ALL
+  SELECT run_id, 30, 'serving_result', 'goodput_rps', goodput_rps FROM serving UNION ALL
+  SELECT run_id, 31, 'serving_result', 'kv_utilization', kv_utilization FROM serving UNION ALL
+  SELECT run_id, 32, 'serving_result', 'kv_peak', kv_peak FROM serving UNION ALL
+  SELECT run_id, 33, 'serving_result', 'prefix_hit_rate', prefix_hit_rate FROM serving UNION ALL
+  SELECT run_id, 34, 'serving_result', 'preemptions', preemptions FROM serving UNION ALL
+  SELECT run_id, 35, 'serving_result', 'running_mean', running_mean FROM serving UNION ALL
+  SELECT run_id, 36, 'serving_result', 'gpu_busy', gpu_busy FROM serving UNION ALL
+  SELECT run_id, 37, 'serving_result', 'comm_fraction', comm_fraction FROM serving UNION ALL
+  SELECT run_id, 38, 'serving_result', 'energy_j_per_output_token', energy_j_per_output_token FROM serving UNION ALL
+  SELECT run_id, 39, 'serving_result', 'cost_per_million_output_tokens', cost_per_million_output_tokens FROM serving UNION ALL
+  SELECT run_id, 40, 'serving_result', 'saturated', saturated FROM serving UNION ALL
+  SELECT run_id, 41, 'serving_result', 'n_gpus', n_gpus FROM serving UNION ALL
+  SELECT run_id, 42, 'serving_result', 'replicas', replicas FROM serving
 ),
 side AS (
   SELECT

@@ -1,23 +1,81 @@
--- How does the rate change over two axes?
--- reads: training_result(tokens_per_s_per_gpu, fits)
--- takes: x (a dotted path of the scenario; workload.parallel.tp when not given)
--- takes: y (another; workload.parallel.pp when not given)
--- series: the two paths
--- x: the first axis
--- y: the second
--- tokens_per_s_per_gpu: the most of any run that has both and fits into memory; none where none fits
--- runs: how many runs have both
-WITH axis AS (SELECT coalesce(:x, 'workload.parallel.tp') AS x, coalesce(:y, 'workload.parallel.pp') AS y)
+-- How does the answer change over two axes?
+-- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); training_result(tokens_per_s_per_gpu, fits)
+-- takes: x (a dotted path of the scenario; tensor-parallel size when not given, or an axis of the sweep)
+-- takes: y (another; pipeline-parallel size when not given, or another axis)
+-- series: the two axes
+-- x: place of the first axis' value, from 1
+-- y: place of the second's
+-- value: the best of all runs that have both values and fit; none where none does
+-- x_value: the first axis' value
+-- y_value: the second's
+-- x_name: the first axis
+-- y_name: the second
+-- value_name: what the value is: tokens a second and GPU, or the sweep's first objective
+-- runs: how many runs have both values
+WITH asked AS MATERIALIZED (
+  SELECT run_id AS id, n_points, objective FROM sweep WHERE :run BETWEEN run_id AND run_id + n_points
+),
+rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
+swept AS MATERIALIZED (
+  SELECT
+    path,
+    row_number() OVER (
+      ORDER BY path <> 'workload.parallel.tp', path <> 'workload.parallel.pp', count(DISTINCT value) DESC, path
+    ) AS place
+  FROM asked
+  JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  WHERE path <> coalesce(:x, '') AND path <> coalesce(:y, '')
+  GROUP BY path
+  HAVING count(DISTINCT value) > 1
+),
+axis AS MATERIALIZED (
+  SELECT
+    coalesce(:x, (SELECT path FROM swept WHERE place = 1), 'workload.parallel.tp') AS x,
+    coalesce(:y, (SELECT path FROM swept WHERE place = iif(:x IS NULL, 2, 1)), 'workload.parallel.pp') AS y
+),
+answer (run_id, value, is_fine) AS (
+  SELECT p.run_id, p.objective_1, p.eligible
+  FROM asked
+  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  JOIN rung ON rung.sweep = p.sweep AND rung.last = p.rung
+  UNION ALL
+  SELECT t.run_id, t.tokens_per_s_per_gpu, t.fits AND coalesce(p.eligible AND p.rung = rung.last, 1)
+  FROM training_result t
+  LEFT JOIN sweep_point p ON p.run_id = t.run_id
+  LEFT JOIN rung ON rung.sweep = p.sweep
+  WHERE t.run_id <= :run AND NOT EXISTS (SELECT 1 FROM asked)
+),
+shown AS MATERIALIZED (
+  SELECT coalesce(substr(objective, 1, instr(objective || '; ', '; ') - 1), 'maximize tokens_per_s_per_gpu') AS text
+  FROM (SELECT max(objective) AS objective FROM asked)
+),
+cell AS (
+  SELECT
+    px.value AS x_value,
+    py.value AS y_value,
+    px.number AS x_number,
+    py.number AS y_number,
+    iif(shown.text LIKE 'minimize %', min(iif(a.is_fine, a.value, NULL)), max(iif(a.is_fine, a.value, NULL))) AS value,
+    count(*) AS runs
+  FROM answer a
+  CROSS JOIN axis
+  CROSS JOIN shown
+  CROSS JOIN param px ON px.run_id = a.run_id AND px.path = axis.x
+  CROSS JOIN param py ON py.run_id = a.run_id AND py.path = axis.y
+  GROUP BY px.value, py.value
+)
 SELECT
   axis.y || ' over ' || axis.x AS series,
-  px.number AS x,
-  py.number AS y,
-  max(iif(t.fits, t.tokens_per_s_per_gpu, NULL)) AS tokens_per_s_per_gpu,
-  count(*) AS runs
-FROM axis
-JOIN param px ON px.path = axis.x AND px.number IS NOT NULL
-JOIN param py ON py.run_id = px.run_id AND py.path = axis.y AND py.number IS NOT NULL
-JOIN training_result t ON t.run_id = px.run_id
-WHERE t.run_id <= :run
-GROUP BY px.number, py.number
-ORDER BY px.number, py.number;
+  dense_rank() OVER (ORDER BY x_number, x_value) AS x,
+  dense_rank() OVER (ORDER BY y_number, y_value) AS y,
+  value,
+  x_value,
+  y_value,
+  axis.x AS x_name,
+  axis.y AS y_name,
+  shown.text AS value_name,
+  runs
+FROM cell
+CROSS JOIN axis
+CROSS JOIN shown
+ORDER BY x, y;

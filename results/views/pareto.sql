@@ -1,24 +1,42 @@
 -- Which runs give the most tokens a second for their GPUs?
--- reads: training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
--- series: front where no other run has as many tokens a second on as few GPUs, else other
+-- reads: sweep(n_points); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes, iteration_time_s)
+-- series: front where no other run has as many tokens a second on as few GPUs, else other (close together one is shown)
 -- n_gpus: GPUs
 -- tokens_per_s: tokens a second
 -- memory_peak_gib: the most that a GPU holds, GiB
 -- run: the run's number
 -- label: how it is split
-WITH candidate AS (
+WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
+rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
+left_out AS (
+  SELECT p.run_id FROM sweep_point p JOIN rung ON rung.sweep = p.sweep WHERE NOT p.eligible OR p.rung < rung.last
+),
+candidate AS MATERIALIZED (
   SELECT
-    t.*,
+    t.run_id,
+    t.n_gpus,
+    t.tokens_per_s,
     max(t.tokens_per_s) OVER (ORDER BY t.n_gpus, t.tokens_per_s DESC, t.run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM training_result t
-  WHERE t.fits AND t.run_id <= :run
+  CROSS JOIN until
+  WHERE t.fits AND t.run_id <= until.run_id AND t.run_id NOT IN left_out
+),
+frame AS (SELECT min(tokens_per_s) AS low, max(tokens_per_s) - min(tokens_per_s) AS span FROM candidate),
+shown AS (
+  SELECT 'front' AS series, run_id FROM candidate WHERE before IS NULL OR tokens_per_s > before UNION ALL
+  SELECT 'other', min(run_id)
+  FROM candidate
+  CROSS JOIN frame
+  WHERE tokens_per_s <= before
+  GROUP BY n_gpus, cast(coalesce(200 * (tokens_per_s - low) / nullif(span, 0), 0) AS INTEGER)
 )
 SELECT
-  iif(before IS NULL OR tokens_per_s > before, 'front', 'other') AS series,
+  series,
   n_gpus,
   tokens_per_s,
   memory_peak_bytes / 1073741824.0 AS memory_peak_gib,
-  run_id AS run,
+  t.run_id AS run,
   'tp' || tp || ' pp' || pp || ' dp' || dp || iif(cp > 1, ' cp' || cp, '') AS label
-FROM candidate
-ORDER BY series, n_gpus, tokens_per_s DESC, run_id;
+FROM shown
+JOIN training_result t ON t.run_id = shown.run_id
+ORDER BY series, n_gpus, tokens_per_s DESC, run;

@@ -1,5 +1,6 @@
 -- Which runs are in this database?
--- reads: training_result(n_gpus, tp, pp, dp, cp, iteration_time_s, tokens_per_s, mfu, fits)
+-- reads: sweep(n_points); sweep_point(status); training_result(n_gpus, tp, pp, dp, cp, iteration_time_s, tokens_per_s, mfu, fits)
+-- takes: points (1: the points of sweeps too)
 -- run: the run's number, what :run stands for
 -- started_at: when it was begun (UTC)
 -- scenario: the scenario's name
@@ -13,6 +14,7 @@
 -- tokens_per_s: tokens a second
 -- mfu: model FLOPs utilization, 0 to 1
 -- fits: 1 where it fits into memory
+-- points: of a sweep, its points: the runs that follow
 -- wall_time_s: how long the simulation took
 SELECT
   run.id AS run,
@@ -28,7 +30,9 @@ SELECT
   t.tokens_per_s,
   t.mfu,
   t.fits,
+  (SELECT n_points FROM sweep WHERE sweep.run_id = run.id) AS points,
   run.wall_time_s
 FROM run
 LEFT JOIN training_result t ON t.run_id = run.id
+WHERE :points OR run.id NOT IN (SELECT run_id FROM sweep_point)
 ORDER BY run.id DESC;

@@ -1,14 +1,19 @@
 -- How do tokens a second grow with GPUs?
--- reads: training_result(n_gpus, tokens_per_s, fits)
+-- reads: sweep(n_points); sweep_point(sweep, rung, eligible); training_result(n_gpus, tokens_per_s, fits)
 -- series: the scenario's name, or ideal: as the smallest of its runs, times the GPUs
 -- n_gpus: GPUs
 -- tokens_per_s: the most tokens a second of any run that fits into memory
 -- of_ideal_percent: the same as a share of the smallest run's tokens a second and GPU
-WITH best AS (
+WITH until AS (SELECT coalesce((SELECT run_id + n_points FROM sweep WHERE run_id = :run), :run) AS run_id),
+rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
+left_out AS (
+  SELECT p.run_id FROM sweep_point p JOIN rung ON rung.sweep = p.sweep WHERE NOT p.eligible OR p.rung < rung.last
+),
+best AS (
   SELECT run.scenario, t.n_gpus, max(t.tokens_per_s) AS tokens_per_s
   FROM training_result t
   JOIN run ON run.id = t.run_id
-  WHERE t.fits AND run.id <= :run
+  WHERE t.fits AND run.id <= (SELECT run_id FROM until) AND t.run_id NOT IN left_out
   GROUP BY run.scenario, t.n_gpus
 ),
 base AS (

@@ -1,15 +1,43 @@
 -- How does the iteration divide into kinds of time, run beside run?
--- reads: time_kind(lane, category, seconds); lane(lane, multiplicity)
+-- reads: sweep(n_points, objective); sweep_point(sweep, rung, eligible, objective_1); time_kind(lane, category, seconds); lane(lane, multiplicity)
 -- series: the kind of time; those that take most over all runs come first
--- place: the run's place among those shown: the newest dozen up to this one
--- label: the run's number and its scenario
+-- place: the run's place among those shown: the newest dozen up to this one; of a sweep and its points the best dozen
+-- label: the run's number and its scenario, or a point's settings
 -- from_s: where the kind begins in the run's bar, seconds
 -- to_s: where it ends
-WITH shown AS (
-  SELECT id, row_number() OVER (ORDER BY id) AS place, id || ': ' || scenario AS label
-  FROM (
-    SELECT id, scenario FROM run WHERE id <= :run AND id IN (SELECT run_id FROM time_kind) ORDER BY id DESC LIMIT 12
-  )
+WITH asked AS (
+  SELECT run_id AS id, n_points, iif(objective LIKE 'maximize %', -1, 1) AS sign
+  FROM sweep
+  WHERE :run BETWEEN run_id AND run_id + n_points
+),
+rung AS (SELECT max(rung) AS last FROM asked JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points),
+best AS (
+  SELECT p.run_id, row_number() OVER (ORDER BY asked.sign * p.objective_1, p.run_id) AS place
+  FROM asked
+  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  WHERE p.eligible AND p.objective_1 IS NOT NULL AND p.rung = (SELECT last FROM rung)
+  ORDER BY place
+  LIMIT 12
+),
+newest AS (
+  SELECT id, scenario
+  FROM run
+  WHERE id <= :run AND id IN (SELECT run_id FROM time_kind) AND id NOT IN (SELECT run_id FROM sweep_point)
+    AND NOT EXISTS (SELECT 1 FROM asked)
+  ORDER BY id DESC
+  LIMIT 12
+),
+shown AS MATERIALIZED (
+  SELECT id, row_number() OVER (ORDER BY id) AS place, id || ': ' || scenario AS label FROM newest UNION ALL
+  SELECT
+    run_id,
+    place,
+    run_id || ': ' || (
+      SELECT group_concat(replace(path, rtrim(path, replace(path, '.', '')), '') || ' ' || value, ', ')
+      FROM param
+      WHERE param.run_id = best.run_id
+    )
+  FROM best
 ),
 ranks AS (SELECT run_id, sum(multiplicity) AS n FROM lane WHERE run_id IN (SELECT id FROM shown) GROUP BY run_id),
 mean AS (

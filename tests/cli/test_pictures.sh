@@ -39,11 +39,25 @@ check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 
 # --- plot
 for name in $("$orrery" list plots | awk '{ print $1 }'); do
-  [ "$name" = measured-simulated ] && continue # needs a validation in the database
+  case $name in measured-simulated | front) continue ;; esac # of a validation, of a sweep
   if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
   "$orrery" plot r.db "$name" --run 1 -o "$name.svg" > said 2>&1
   check "plot $name draws an SVG and leaves nothing else" \
     'grep -q "</svg>" "$name.svg" && [ ! -e "$name.svg.dat" ] && [ ! -e "$name.svg.gp" ]'
+done
+
+# --- a sweep: its views and pictures
+"$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > said 2>&1 || not_ok "sweep"
+best=$(sed -n 's/.*"point": [0-9]*, "run": \([0-9]*\).*/\1/p' said | head -n 1)
+"$orrery" query s.db best --csv > said 2>&1
+check "the view best agrees with the sweep's own report" '[ -n "$best" ] && [ "$(sed -n 2p said | cut -d, -f2)" = "$best" ]'
+"$orrery" query s.db sweeps --csv > said 2>&1
+check "the view sweeps says that all points are done" 'grep -q "random,576,12,12,100.0," said'
+for name in front heat-map pareto scaling time-breakdown; do
+  if ! command -v gnuplot > /dev/null; then skip "plot $name of a sweep" "gnuplot is not installed"; continue; fi
+  "$orrery" plot s.db "$name" -o sweep.svg > said 2>&1
+  check "plot $name draws a sweep's points" 'grep -q "</svg>" sweep.svg && ! grep -qi warning said'
+  rm -f sweep.svg
 done
 "$orrery" plot r.db timelin -o x.svg > said 2>&1
 check "an unknown plot names the nearest, exit 2" '[ $? -eq 2 ] && grep -q "did you mean .timeline" said'

@@ -5,7 +5,7 @@
 
 static OrrStore *open_with(const Fixture *fixture, const char *sql) {
   OrrStore *store = fixture_open(fixture);
-  for (int i = 0; i < 3; i++) fixture_add_run(store, 0);
+  for (int i = 0; i < 5; i++) fixture_add_run(store, 0);
   sqlite3 *db = fixture_connect(fixture->db);
   fixture_exec(db, "DELETE FROM param");
   fixture_exec(db, sql);
@@ -37,17 +37,43 @@ static void test_inputs(Fixture *fixture, gconstpointer data) {
 static void test_results(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE training_result (run_id, iteration_time_s, tokens_per_s, tokens_per_s_per_gpu,"
-               " model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus);"
-               "INSERT INTO training_result VALUES (1, 10.0, 100.0, 50.0, 1.0, 0.5, 0.5, 0.0, 0.2, 4e9, 1, 2),"
-               " (2, 8.0, 125.0, 62.5, 1.25, 0.5, 0.5, 0.1, 0.2, 4e9, 1, 2);"
-               "DELETE FROM metric_def WHERE table_name = 'training_result'");
+      fixture,
+      "CREATE TABLE training_result (run_id, iteration_time_s, tokens_per_s, tokens_per_s_per_gpu,"
+      " model_tflops_per_gpu, mfu, hfu, bubble_fraction, exposed_comm_fraction, memory_peak_bytes, fits, n_gpus);"
+      "INSERT INTO training_result VALUES (1, 10.0, 100.0, 50.0, 1.0, 0.5, 0.5, 0.0, 0.2, 4e9, 1, 2),"
+      " (2, 8.0, 125.0, 62.5, 1.25, 0.5, 0.5, 0.1, 0.2, 4e9, 1, 2);"
+      "DELETE FROM metric_def WHERE table_name = 'training_result'");
   assert_csv(store, "compare-results", 2, "1",
              "iteration_time_s,10.0,8.0,-20.0,\"\",\"\"\ntokens_per_s,100.0,125.0,25.0,\"\",\"\"\n"
              "tokens_per_s_per_gpu,50.0,62.5,25.0,\"\",\"\"\nmodel_tflops_per_gpu,1.0,1.25,25.0,\"\",\"\"\n"
              "mfu,0.5,0.5,0.0,\"\",\"\"\nhfu,0.5,0.5,0.0,\"\",\"\"\nbubble_fraction,0.0,0.1,,\"\",\"\"\n"
              "exposed_comm_fraction,0.2,0.2,0.0,\"\",\"\"\nmemory_peak_bytes,4000000000.0,4000000000.0,0.0,\"\",\"\"\n"
              "fits,1,1,0.0,\"\",\"\"\nn_gpus,2,2,0.0,\"\",\"\"\n");
+}
+
+/* Latencies and rates of two serving runs; what neither measured is empty on both sides. */
+static void test_serving(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "CREATE TABLE serving_result (run_id, ttft_mean_s, tpot_mean_s, goodput_rps, preemptions);"
+                         "INSERT INTO serving_result VALUES (1, 0.5, 0.02, 8.0, 0), (2, 0.25, 0.02, 10.0, 4)");
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrAnswer) answer = orr_store_ask(store, "compare-results", 2, &(OrrBinding){"other", "1"}, 1, &error);
+  g_assert_no_error(error);
+  static const char *const wanted[][4] = {{"ttft_mean_s", "0.5", "0.25", "-50.0"},
+                                          {"tpot_mean_s", "0.02", "0.02", "0.0"},
+                                          {"goodput_rps", "8.0", "10.0", "25.0"},
+                                          {"preemptions", "0", "4", NULL}};
+  guint found = 0;
+  for (guint r = 0; r < answer->rows->len; r++) {
+    char **cells = answer->rows->pdata[r];
+    for (guint w = 0; w < G_N_ELEMENTS(wanted); w++) {
+      if (!g_str_equal(cells[0], wanted[w][0])) continue;
+      found++;
+      for (guint i = 1; i < 4; i++) g_assert_cmpstr(cells[i], ==, wanted[w][i]);
+    }
+  }
+  g_assert_cmpuint(found, ==, G_N_ELEMENTS(wanted));
 }
 
 /* Run 1, four equal ranks: gemm 6, bubble 4. Run 2, a class of 3 and one of 1: gemm (3 * 5 + 9) / 4 = 6, and
@@ -71,11 +97,11 @@ static void test_pareto(Fixture *fixture, gconstpointer data) {
       fixture, "CREATE TABLE training_result (run_id, n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes,"
                " iteration_time_s);"
                "INSERT INTO training_result VALUES (1, 2, 100.0, 2, 1, 1, 1, 1, 1073741824.0, 1.0),"
-               " (1, 4, 90.0, 2, 2, 1, 1, 1, 0.0, 1.0), (2, 4, 150.0, 4, 1, 1, 1, 1, 0.0, 1.0),"
-               " (3, 2, 80.0, 1, 2, 1, 1, 1, 0.0, 1.0), (3, 1, 999.0, 1, 1, 1, 1, 0, 0.0, 1.0)");
-  assert_csv(store, "pareto", 3, NULL,
-             "front,2,100.0,1.0,1,tp2 pp1 dp1\nfront,4,150.0,0.0,2,tp4 pp1 dp1\n"
-             "other,2,80.0,0.0,3,tp1 pp2 dp1\nother,4,90.0,0.0,1,tp2 pp2 dp1\n");
+               " (2, 4, 90.0, 2, 2, 1, 1, 1, 0.0, 1.0), (3, 4, 150.0, 4, 1, 1, 1, 1, 0.0, 1.0),"
+               " (4, 2, 80.0, 1, 2, 1, 1, 1, 0.0, 1.0), (5, 1, 999.0, 1, 1, 1, 1, 0, 0.0, 1.0)");
+  assert_csv(store, "pareto", 5, NULL,
+             "front,2,100.0,1.0,1,tp2 pp1 dp1\nfront,4,150.0,0.0,3,tp4 pp1 dp1\n"
+             "other,2,80.0,0.0,4,tp1 pp2 dp1\nother,4,90.0,0.0,2,tp2 pp2 dp1\n");
 }
 
 /* Parameters: a view's that is not given is NULL, a statement's is refused, as is one that nobody takes. */
@@ -103,6 +129,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add("/view-compare/inputs", Fixture, NULL, fixture_set_up, test_inputs, fixture_tear_down);
   g_test_add("/view-compare/results", Fixture, NULL, fixture_set_up, test_results, fixture_tear_down);
+  g_test_add("/view-compare/serving", Fixture, NULL, fixture_set_up, test_serving, fixture_tear_down);
   g_test_add("/view-compare/time", Fixture, NULL, fixture_set_up, test_time, fixture_tear_down);
   g_test_add("/view-compare/pareto", Fixture, NULL, fixture_set_up, test_pareto, fixture_tear_down);
   g_test_add("/view-compare/parameters", Fixture, NULL, fixture_set_up, test_parameters, fixture_tear_down);

@@ -7,6 +7,7 @@
 #include "calibration/measure/measure_row.h"
 #include "results/store.h"
 #include "sim/run/rows.h"
+#include "sim/run/sweep.h"
 
 /* Written by `orrery validate`, not by a run. */
 static const char *const other_tables[] = {"cost_error", "validation_row", NULL};
@@ -25,6 +26,9 @@ static gboolean has_column(const OrrFieldTable *table, const char *column) {
 static const OrrFieldTable *find_table(const char *name) {
   for (guint i = 0; orr_row_tables[i]; i++)
     if (same_name(orr_row_tables[i]->name, name)) return orr_row_tables[i];
+  const OrrFieldTable *const sweeps[] = {&orr_sweep_table, &orr_sweep_excluded_table, &orr_sweep_point_table};
+  for (guint i = 0; i < G_N_ELEMENTS(sweeps); i++)
+    if (same_name(sweeps[i]->name, name)) return sweeps[i];
   if (same_name(orr_measure_refusal_table.name, name)) return &orr_measure_refusal_table;
   return same_name(orr_measure_row_table.name, name) ? &orr_measure_row_table : NULL;
 }

@@ -188,8 +188,8 @@ static void test_runs(Fixture *fixture, gconstpointer data) {
   fixture_exec(db, "UPDATE run SET started_at = 'now' WHERE id = 2");
   sqlite3_close(db);
   assert_csv(store, "runs",
-             "2,now,a scenario,training,,,,,,,,,,0.25\n"
-             "1,then,a scenario,training,1024,8,16,8,,25.5,100000.0,0.5,,0.25\n");
+             "2,now,a scenario,training,,,,,,,,,,,0.25\n"
+             "1,then,a scenario,training,1024,8,16,8,,25.5,100000.0,0.5,,,0.25\n");
 }
 
 /* The columns are made by the store here, so that units and sentences come from the field table. */
@@ -248,10 +248,11 @@ static void test_validation(Fixture *fixture, gconstpointer data) {
 static void test_cost_errors(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, p90, worst);"
-               "INSERT INTO cost_error VALUES (0, 's', 'p', 'gemm', 'all', 9, 0.9, 0.9, 0.9, 0.9, 0.9),"
-               " (1, 's', 'p', 'gemm', 'all', 8, 0.25, -0.5, 0.125, 0.5, 0.75),"
-               " (1, 's', 'p', 'gemm', 'a-region', 3, 0.5, 0.5, 0.5, 0.5, 0.5)");
+      fixture,
+      "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, p90, worst);"
+      "INSERT INTO cost_error VALUES (0, 's', 'p', 'gemm', 'all', 9, 0.9, 0.9, 0.9, 0.9, 0.9),"
+      " (1, 's', 'p', 'gemm', 'all', 8, 0.25, -0.5, 0.125, 0.5, 0.75),"
+      " (1, 's', 'p', 'gemm', 'a-region', 3, 0.5, 0.5, 0.5, 0.5, 0.5)");
   assert_csv(store, "cost-errors",
              "s,p,gemm,all,8,25.0,-50.0,12.5,50.0,75.0\ns,p,gemm,a-region,3,50.0,50.0,50.0,50.0,50.0\n");
 }

@@ -1,0 +1,55 @@
+-- Which configurations of the sweep are best?
+-- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4)
+-- takes: objective (which one of several, from 1; the first when not given)
+-- takes: top (how many; 10 when not given)
+-- place: 1 is the best
+-- run: the point's run, what --run takes
+-- value: the objective's value
+-- of_best_percent: the same as a share of the best's
+-- others: the other objectives' values, in their order; none where there is one objective
+-- settings: the axes' values
+WITH RECURSIVE asked AS (
+  SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
+),
+objective (k, text, rest) AS (
+  SELECT 0, NULL, objective || '; ' FROM asked UNION ALL
+  SELECT k + 1, substr(rest, 1, instr(rest, '; ') - 1), substr(rest, instr(rest, '; ') + 2) FROM objective WHERE rest <> ''
+),
+wanted AS (SELECT k, iif(text LIKE 'maximize %', -1, 1) AS sign FROM objective WHERE k = coalesce(:objective, 1)),
+last AS MATERIALIZED (
+  SELECT max(rung) AS rung FROM asked JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+),
+score AS (
+  SELECT p.run_id, p.objective_1, p.objective_2, p.objective_3, p.objective_4, k, sign,
+    CASE k WHEN 1 THEN p.objective_1 WHEN 2 THEN p.objective_2 WHEN 3 THEN p.objective_3 ELSE p.objective_4 END AS value
+  FROM asked
+  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  JOIN last ON last.rung = p.rung
+  CROSS JOIN wanted
+  WHERE p.eligible
+),
+best AS MATERIALIZED (
+  SELECT * FROM score WHERE value IS NOT NULL ORDER BY sign * value, run_id LIMIT coalesce(:top, 10)
+)
+SELECT
+  row_number() OVER (ORDER BY sign * value, run_id) AS place,
+  run_id AS run,
+  value,
+  100.0 * value / nullif(first_value(value) OVER (ORDER BY sign * value, run_id), 0) AS of_best_percent,
+  nullif(
+    ltrim(
+      iif(k = 1 OR objective_1 IS NULL, '', printf('; %.6g', objective_1)) ||
+      iif(k = 2 OR objective_2 IS NULL, '', printf('; %.6g', objective_2)) ||
+      iif(k = 3 OR objective_3 IS NULL, '', printf('; %.6g', objective_3)) ||
+      iif(k = 4 OR objective_4 IS NULL, '', printf('; %.6g', objective_4)),
+      '; '
+    ),
+    ''
+  ) AS others,
+  (
+    SELECT group_concat(replace(path, rtrim(path, replace(path, '.', '')), '') || ' ' || value, ', ')
+    FROM param
+    WHERE param.run_id = best.run_id
+  ) AS settings
+FROM best
+ORDER BY place;

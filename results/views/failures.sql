@@ -1,0 +1,35 @@
+-- Why were combinations and points of the sweep not answered?
+-- reads: sweep(n_points, n_combinations); sweep_excluded(reason, combinations); sweep_point(status, reason, eligible)
+-- outcome: excluded (no point), unfit (memory), refused, failed, crashed, timeout, or ineligible
+-- reason: the constraint, or what was found, with # for numbers
+-- n: combinations, or points, that it happened to
+-- percent: of all combinations, or of all points that are done
+-- example_run: one of the points' runs
+--
+-- Excluded combinations were told before anything ran, by a constraint or by the workload's checks; unfit points by their
+-- memory. What is ineligible was simulated, and a constraint on results does not hold.
+WITH asked AS (
+  SELECT run_id AS id, n_points, n_combinations FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
+),
+point AS MATERIALIZED (
+  SELECT p.run_id, iif(p.status = 'ok', 'ineligible', p.status) AS outcome, p.status = 'ok' AND p.eligible AS is_fine, p.reason
+  FROM asked
+  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+)
+SELECT outcome, reason, n, percent, example_run
+FROM (
+  SELECT
+    'excluded' AS outcome,
+    x.reason,
+    x.combinations AS n,
+    100.0 * x.combinations / asked.n_combinations AS percent,
+    NULL AS example_run
+  FROM asked
+  JOIN sweep_excluded x ON x.run_id = asked.id
+  UNION ALL
+  SELECT outcome, reason, count(*), 100.0 * count(*) / (SELECT count(*) FROM point), min(run_id)
+  FROM point
+  WHERE NOT is_fine
+  GROUP BY outcome, reason
+)
+ORDER BY outcome <> 'excluded', n DESC, outcome, reason;

@@ -1,0 +1,112 @@
+-- What does each value of each axis do to the sweep's objective?
+-- reads: sweep(n_points, objective); sweep_point(rung, eligible, objective_1, objective_2, objective_3, objective_4)
+-- takes: objective (which one of several, from 1; the first when not given)
+-- axis: the dotted path
+-- setting: its value
+-- points: points that have it, answered or not
+-- answered: of them, those that have the objective and satisfy the constraints
+-- mean: the objective, mean over those
+-- effect_percent: how far it is from the mean of those that differ in this axis alone, on average
+-- best: the best of them
+-- best_run: the run that has it
+-- of_best_percent: the same as a share of the sweep's best
+--
+-- Means over points mislead where constraints leave some of an axis' values fewer of the other axes' values;
+-- effect_percent compares like with like (and leaves out a point that is alone). Values of an axis are numbered, and the numbers of a point make one whole
+-- number, its code; less an axis' own part it says which points differ in that axis alone.
+WITH RECURSIVE asked AS (
+  SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
+),
+objective (k, text, rest) AS (
+  SELECT 0, NULL, objective || '; ' FROM asked UNION ALL
+  SELECT k + 1, substr(rest, 1, instr(rest, '; ') - 1), substr(rest, instr(rest, '; ') + 2) FROM objective WHERE rest <> ''
+),
+wanted AS MATERIALIZED (
+  SELECT k, iif(text LIKE 'maximize %', -1, 1) AS sign FROM objective WHERE k = coalesce(:objective, 1)
+),
+last AS MATERIALIZED (
+  SELECT max(rung) AS rung
+  FROM asked
+  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+),
+level AS MATERIALIZED (
+  SELECT path, value, row_number() OVER (PARTITION BY path ORDER BY number, value) - 1 AS step
+  FROM asked
+  JOIN param ON param.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  GROUP BY path, value
+),
+axis AS MATERIALIZED (
+  SELECT path, count(*) AS n, row_number() OVER (ORDER BY path) AS k FROM level GROUP BY path
+),
+stride (k, stride) AS (
+  SELECT 1, 1 UNION ALL
+  SELECT stride.k + 1, stride * n FROM stride JOIN axis ON axis.k = stride.k
+),
+setting AS MATERIALIZED (
+  SELECT level.path, level.value, axis.k, stride.stride * level.step AS part
+  FROM level
+  JOIN axis ON axis.path = level.path
+  JOIN stride ON stride.k = axis.k
+),
+point AS MATERIALIZED (
+  SELECT
+    p.run_id,
+    iif(
+      p.eligible,
+      CASE k WHEN 1 THEN p.objective_1 WHEN 2 THEN p.objective_2 WHEN 3 THEN p.objective_3 ELSE p.objective_4 END,
+      NULL
+    ) AS value
+  FROM asked
+  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+  JOIN last ON last.rung = p.rung
+  CROSS JOIN wanted
+),
+piece AS MATERIALIZED (
+  SELECT point.run_id, point.value, s.k, s.part
+  FROM point
+  CROSS JOIN param ON param.run_id = point.run_id
+  CROSS JOIN setting s ON s.path = param.path AND s.value = param.value
+),
+code AS MATERIALIZED (SELECT run_id, sum(part) AS code FROM piece GROUP BY run_id),
+alike AS (
+  SELECT p.k, p.part, p.run_id, p.value, avg(p.value) OVER like_it AS mean, count(p.value) OVER like_it AS n
+  FROM piece p
+  CROSS JOIN code ON code.run_id = p.run_id
+  WINDOW like_it AS (PARTITION BY p.k, code.code - p.part)
+),
+summed AS MATERIALIZED (
+  SELECT
+    k,
+    part,
+    count(*) AS points,
+    count(value) AS answered,
+    avg(value) AS mean,
+    100.0 * avg(iif(n > 1, value / nullif(mean, 0) - 1, NULL)) AS effect_percent,
+    min(wanted.sign * value) AS least
+  FROM alike
+  CROSS JOIN (SELECT sign FROM wanted) AS wanted
+  GROUP BY k, part
+),
+best AS (
+  SELECT k, part, min(piece.run_id) AS run_id
+  FROM piece
+  JOIN summed USING (k, part)
+  CROSS JOIN (SELECT sign FROM wanted) AS wanted
+  WHERE wanted.sign * piece.value = summed.least
+  GROUP BY k, part
+)
+SELECT
+  setting.path AS axis,
+  setting.value AS setting,
+  points,
+  answered,
+  mean,
+  effect_percent,
+  wanted.sign * least AS best,
+  best.run_id AS best_run,
+  100.0 * least / nullif(min(least) OVER (), 0) AS of_best_percent
+FROM summed
+JOIN setting USING (k, part)
+LEFT JOIN best USING (k, part)
+CROSS JOIN wanted
+ORDER BY axis, part;

@@ -1,0 +1,64 @@
+-- Which sweeps are in this database, how far are they, and what is the best so far?
+-- reads: sweep(n_points, n_combinations, sampler, objective); sweep_point(rung, status, eligible, objective_1)
+-- sweep: the sweep's run
+-- scenario: the scenario's name
+-- sampler: what chose the points
+-- n_combinations: combinations of the axes' values
+-- n_points: points; at most so many where the sampler has rungs
+-- done: points that are stored
+-- percent: the same as a share of all
+-- answered: of them, those that were simulated to the end
+-- unfit: those whose memory does not fit
+-- unanswered: those that were refused, failed, crashed or took too long
+-- points_per_s: points stored a second, from the first to the last; none within one second
+-- left_s: how long the rest takes at that rate
+-- objective: the first objective
+-- best: its best value so far
+-- best_run: the run that has it
+SELECT
+  s.run_id AS sweep,
+  run.scenario,
+  s.sampler,
+  s.n_combinations,
+  s.n_points,
+  count(p.run_id) AS done,
+  100.0 * count(p.run_id) / nullif(s.n_points, 0) AS percent,
+  sum(coalesce(p.status = 'ok', 0)) AS answered,
+  sum(coalesce(p.status = 'unfit', 0)) AS unfit,
+  sum(coalesce(p.status NOT IN ('ok', 'unfit'), 0)) AS unanswered,
+  pace.rate AS points_per_s,
+  (s.n_points - count(p.run_id)) / pace.rate AS left_s,
+  first.text AS objective,
+  best.value AS best,
+  best.run_id AS best_run
+FROM sweep s
+JOIN run ON run.id = s.run_id
+JOIN (SELECT run_id, substr(objective, 1, instr(objective || '; ', '; ') - 1) AS text FROM sweep) AS first ON first.run_id = s.run_id
+LEFT JOIN sweep_point p ON p.run_id BETWEEN s.run_id + 1 AND s.run_id + s.n_points
+LEFT JOIN (
+  SELECT
+    s.run_id AS sweep,
+    1.0 * count(*) / nullif(strftime('%s', max(r.started_at)) - strftime('%s', min(r.started_at)), 0) AS rate
+  FROM sweep s
+  JOIN run r ON r.id BETWEEN s.run_id + 1 AND s.run_id + s.n_points
+  GROUP BY s.run_id
+) AS pace ON pace.sweep = s.run_id
+LEFT JOIN (
+  SELECT sweep, run_id, value
+  FROM (
+    SELECT
+      s.run_id AS sweep,
+      p.run_id,
+      p.objective_1 AS value,
+      row_number() OVER (
+        PARTITION BY s.run_id
+        ORDER BY p.rung DESC, iif(s.objective LIKE 'maximize %', -1, 1) * p.objective_1, p.run_id
+      ) AS place
+    FROM sweep s
+    JOIN sweep_point p ON p.run_id BETWEEN s.run_id + 1 AND s.run_id + s.n_points
+    WHERE p.eligible AND p.objective_1 IS NOT NULL
+  )
+  WHERE place = 1
+) AS best ON best.sweep = s.run_id
+GROUP BY s.run_id
+ORDER BY s.run_id DESC;
