@@ -153,11 +153,18 @@ static OrrStore *store_new(const char *path) {
   return store;
 }
 
+/* A file of ours with nothing in it: who made it was killed before its first commit, which SQLite has rolled back. */
+static gboolean is_unmade(const OrrStore *store) {
+  gint64 n_tables = -1;
+  return ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL) && n_tables == 0;
+}
+
 OrrStore *orr_store_open(const char *path, GError **error) {
   gboolean is_fresh = FALSE;
   if (!orr_store_file_check(path, &is_fresh, error)) return NULL;
   g_autoptr(OrrStore) store = store_new(path);
   if (!connect_file(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error)) return NULL;
+  is_fresh = is_fresh || is_unmade(store);
   if (is_fresh ? !make_schema(store, error) : !check_numbers(store, error)) return NULL;
   /* Where the log cannot be had (others are reading the file this moment, or the file system has no shared memory)
    * SQLite stays with its journal: slower, no less safe. NORMAL: a power cut may lose the last runs, never the file. */

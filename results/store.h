@@ -84,6 +84,16 @@ OrrAnswer *orr_store_tables(OrrStore *store, GError **error);
 gboolean orr_store_vacuum(OrrStore *store, GError **error);
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error);
 
+/* Runs of another database, by their numbers there, and how far their numbers move: 0 keeps them. */
+typedef struct {
+  gint64 first, last; /* G_MAXINT64: to the end */
+  gint64 shift;
+} OrrStoreSpan;
+
+/* Copies those runs of the database at @path that @store (opened for writing, no run begun) has no run of that number
+ * for, with every table that speaks of them; all or nothing. *@ret_n (may be NULL): how many came. */
+gboolean orr_store_merge(OrrStore *store, const char *path, const OrrStoreSpan *span, guint64 *ret_n, GError **error);
+
 /* Shipped views: results/views/NAME.sql, one question each: a first comment line is the question, then what it reads
  * ("-- reads: table(column, ...); ..."), a comment line per column ("-- column: sentence"), then one SELECT that may
  * use :run. What a view reads and a database does not have counts as empty: a view never fails for want of a table. */
