@@ -83,6 +83,15 @@ void orr_library_free(OrrLibrary *library) {
 
 const char *orr_library_shipped(OrrLibrary *library) { return library->folders->pdata[library->folders->len - 1]; }
 
+char *orr_library_search_path(const OrrLibrary *library) {
+  GString *path = g_string_new(NULL);
+  for (guint i = 0; i + 1 < library->folders->len; i++) {
+    g_autofree char *folder = g_canonicalize_filename(library->folders->pdata[i], NULL);
+    g_string_append_printf(path, "%s%s", i > 0 ? ":" : "", folder);
+  }
+  return g_string_free(path, FALSE);
+}
+
 /* --- files --- */
 
 /* The two sub-folders in which a folder may hold @kind: ours, and the flat one of a user's own library. */

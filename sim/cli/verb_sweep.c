@@ -9,11 +9,12 @@
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"
+#include "sim/cli/summary_slurm.h"
 #include "sim/cli/summary_sweep.h"
 
 static char **settings, *database, *executor, *timeout;
-static gboolean as_json, resume, whole_steps, yes;
-static gint n_jobs;
+static gboolean as_json, collect, resume, status, whole_steps, yes;
+static gint n_jobs, task = -1;
 
 static const GOptionEntry options[] = {
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings, "Change the scenario, e.g. cluster.nodes=64; may be repeated",
@@ -21,6 +22,12 @@ static const GOptionEntry options[] = {
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the points there (default orrery.db); 'none' stores nothing",
      "FILE"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one a core)", "N"},
+    {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
+     "local (default): worker processes here; slurm: a job array, as the section sweep.slurm says", "WORD"},
+    {"status", 0, 0, G_OPTION_ARG_NONE, &status, "Say how far the sweep is that was submitted to Slurm for --db", NULL},
+    {"collect", 0, 0, G_OPTION_ARG_NONE, &collect,
+     "Merge what its tasks have into --db, and submit again what is missing", NULL},
+    {"task", 0, 0, G_OPTION_ARG_INT, &task, "Run one task of it: what the submitted job does", "N"},
     {"resume", 0, 0, G_OPTION_ARG_NONE, &resume, "Go on with the newest sweep of this document in the database", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout, "The longest that one point may take, e.g. 30s", "TIME"},
     {"whole-steps", 0, 0, G_OPTION_ARG_NONE, &whole_steps,
@@ -61,14 +68,25 @@ static gboolean read_timeout(double *ret_timeout_s, GError **error) {
   return FALSE;
 }
 
+static gboolean is_slurm(void) { return g_strcmp0(executor, "slurm") == 0; }
+
 static gboolean check_options(GError **error) {
-  static const char *const executors[] = {"local", NULL};
+  static const char *const executors[] = {"local", "slurm", NULL};
+  const gboolean is_none = database && strcmp(database, "none") == 0;
   if (n_jobs < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j wants a number above 0, found %d", n_jobs);
-  else if (resume && database && strcmp(database, "none") == 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--resume wants a database, and --db is none");
   else if (executor && !g_strv_contains(executors, executor))
     orr_cli_unknown("executor", executor, executors, error);
+  else if ((resume || is_slurm() || status || collect || task >= 0) && is_none)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s wants a database, and --db is none",
+                resume    ? "--resume"
+                : status  ? "--status"
+                : collect ? "--collect"
+                          : "--executor slurm");
+  else if (is_slurm() && n_jobs > 0)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j is of --executor local; sweep.slurm has tasks and cpus");
+  else if (status && collect)
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--status and --collect are two commands");
   else
     return TRUE;
   return FALSE;
@@ -85,13 +103,69 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
   return 130;
 }
 
+/* --- Slurm --- */
+
+static int show_status(const char *path, GError **error) {
+  g_autoptr(OrrSlurmStatus) found = orr_sweep_slurm_status(path, error);
+  if (!found) return 1;
+  if (as_json)
+    orr_summary_slurm_json(found);
+  else
+    orr_summary_slurm_print(found, path);
+  return 0;
+}
+
+/* The report of what is merged; where points are left, how far the tasks are. */
+static int merge_shards(OrrLibrary *library, const char *path, GError **error) {
+  g_autoptr(OrrSweepReport) report = orr_sweep_slurm_collect(library, path, error);
+  g_autoptr(OrrSlurmStatus) found = report ? orr_sweep_slurm_status(path, error) : NULL;
+  if (!found) return 1;
+  if (as_json && report->is_whole)
+    orr_summary_sweep_json(report);
+  else if (as_json)
+    orr_summary_slurm_json(found);
+  else if (report->is_whole)
+    orr_summary_sweep_print(report, found->file, path);
+  else
+    orr_summary_slurm_print(found, path);
+  return 0;
+}
+
+static int run_task(OrrLibrary *library, const char *path, GError **error) {
+  const struct sigaction action = {.sa_handler = interrupt}; /* Slurm's word that the time is nearly up */
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGINT, &action, NULL);
+  return orr_sweep_slurm_task(library, path, task, &interrupted, error) ? 0 : 1;
+}
+
+static int submit(OrrLibrary *library, const OrrSweepOrder *order, GError **error) {
+  return orr_sweep_slurm_submit(library, order, error) ? show_status(order->db, error) : 1;
+}
+
+/* What speaks of a sweep that was submitted: its document is known. */
+static int run_submitted(OrrLibrary *library, char **args, const char *path, GError **error) {
+  if (!orr_cli_check_args(args, 0, 0, "--status, --collect and --task want no scenario, only --db", error)) return 2;
+  if (status) return show_status(path, error);
+  return collect ? merge_shards(library, path, error) : run_task(library, path, error);
+}
+
+/* --- Here --- */
+
+static int run_here(OrrLibrary *library, const OrrSweepOrder *order, GError **error) {
+  struct sigaction action = {.sa_handler = interrupt}, kept;
+  sigaction(SIGINT, &action, &kept);
+  g_autoptr(OrrSweepReport) report = orr_sweep(library, order, error);
+  sigaction(SIGINT, &kept, NULL);
+  if (is_drawn) fputs("\r\033[K", stderr);
+  return report ? finish(report, order->file, order->db) : 1;
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   double timeout_s = 0;
-  if (!orr_cli_check_args(args, 1, 1, "sweep wants one scenario with a sweep: section", error) ||
-      !check_options(error) || !read_timeout(&timeout_s, error))
-    return 2;
-  struct sigaction action = {.sa_handler = interrupt}, kept;
+  if (!check_options(error) || !read_timeout(&timeout_s, error)) return 2;
+  if (status || collect || task >= 0) return run_submitted(library, args, path, error);
+  if (!orr_cli_check_args(args, 1, 1, "sweep wants one scenario with a sweep: section", error)) return 2;
   const OrrSweepOrder order = {
       .file = args[0],
       .settings = settings,
@@ -104,22 +178,23 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       .interrupted = &interrupted,
       .progress = isatty(STDERR_FILENO) ? draw : NULL,
   };
-  sigaction(SIGINT, &action, &kept);
-  g_autoptr(OrrSweepReport) report = orr_sweep(library, &order, error);
-  sigaction(SIGINT, &kept, NULL);
-  if (is_drawn) fputs("\r\033[K", stderr);
-  return report ? finish(report, args[0], order.db) : 1;
+  return is_slurm() ? submit(library, &order, error) : run_here(library, &order, error);
 }
 
 const OrrCommand orr_verb_sweep = {
     .verb = "sweep",
     .sentence = "Simulate many configurations of a scenario and say which are best.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--resume] [--timeout TIME] [--yes] [--json]",
+    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--resume] [--timeout TIME] [--yes] "
+             "[--json]\n"
+             "       orrery sweep --status|--collect [--db FILE] [--json]",
     .more =
         "FILE is a scenario with a sweep: section ('orrery schema sweep' describes it). Points that cannot work or do\n"
         "not fit into memory are counted by reason. Ctrl-C ends what runs and keeps it; --resume goes on after that, "
         "a\n"
-        "kill, a full disk or a reboot: no point is lost and none is there twice.",
+        "kill, a full disk or a reboot: no point is lost and none is there twice.\n"
+        "\n"
+        "--executor slurm submits a job array that shares the points, and a job that merges what the tasks have and\n"
+        "submits again what is missing. --status says how far it is. Folder DB.slurm has to be seen by all nodes.",
     .options = options,
     .run = run,
 };

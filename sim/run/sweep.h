@@ -86,6 +86,7 @@ typedef struct {
 /* How far a sweep is, and in the end what it found. */
 typedef struct {
   gint64 sweep; /* its run; 0: not stored */
+  char *hash;   /* of the document: what --resume goes by */
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of these, done before: --resume */
   guint64 by_status[ORR_N_POINT_STATUSES];
@@ -97,6 +98,8 @@ typedef struct {
   GArray *best;      /* of OrrSweepBest, best first by the first objective; eligible points of the last rung */
   GArray *front;     /* of OrrSweepBest: of several objectives those that no other beats in all; else empty */
   gboolean is_whole; /* no point is missing */
+  guint64 *left;     /* of an order that looks: points that can be simulated now, by shard; else NULL */
+  guint64 n_left;
 } OrrSweepReport;
 
 void orr_sweep_report_free(OrrSweepReport *report);
@@ -111,6 +114,10 @@ typedef struct {
   gboolean resume, yes;
   gboolean whole_steps; /* replay every micro-batch: no fast-forward over the steady state (steady.h) */
   guint shard, n_shards;            /* points p with p % n_shards == shard; n_shards 0: all */
+  gint64 run;        /* the sweep's number: gone on with where the database has it, else begun as that; 0: any */
+  const char *hash;  /* what the document is to have; may be NULL */
+  const char *known; /* a file of answers that others have (sweep_known.c); may be NULL */
+  gboolean look;     /* simulate nothing, say what is left of all shards */
   const volatile gint *interrupted; /* not 0: end what runs and keep it; above 1: stop. May be NULL */
   void (*progress)(const OrrSweepReport *report, void *user); /* a few times a second; may be NULL */
   void (*before)(guint64 point, void *user); /* in the worker, before each point: of tests; may be NULL */

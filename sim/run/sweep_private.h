@@ -9,6 +9,7 @@
  *   sweep_point.c     point -> answer, in this process
  *   sweep_pool.c      many points on worker processes
  *   sweep_rows.c      answers -> rows of the database
+ *   sweep_known.c     answers that another process has, as a file
  *   sweep_run.c       puts them together
  */
 #ifndef ORR_SWEEP_PRIVATE_H

@@ -13,6 +13,7 @@ static void clear_exclusion(gpointer exclusion) { g_free(((OrrSweepExclusion *)e
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
   OrrSweepReport *report = g_new0(OrrSweepReport, 1);
   report->n_combinations = plan->n_combinations;
+  report->hash = g_strdup(plan->hash);
   report->n_objectives = plan->objectives->len;
   for (guint i = 0; i < plan->objectives->len; i++)
     report->objectives[i] = g_strdup(((const OrrSweepRule *)plan->objectives->pdata[i])->text);
@@ -32,6 +33,8 @@ void orr_sweep_report_free(OrrSweepReport *report) {
   g_array_unref(report->best);
   g_array_unref(report->front);
   for (guint i = 0; i < report->n_objectives; i++) g_free(report->objectives[i]);
+  g_free(report->hash);
+  g_free(report->left);
   g_free(report);
 }
 

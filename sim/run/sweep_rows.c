@@ -89,8 +89,9 @@ static gboolean add_excluded(OrrStore *store, const GArray *excluded, GError **e
 }
 
 gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint64 n_points, const GArray *excluded,
-                               gint64 *ret_sweep, GError **error) {
-  const OrrRunFacts facts = {.scenario = plan->base->name,
+                               gint64 *sweep, GError **error) {
+  const OrrRunFacts facts = {.id = *sweep,
+                             .scenario = plan->base->name,
                              .kind = "sweep",
                              .file = plan->file,
                              .hash = plan->hash,
@@ -101,7 +102,7 @@ gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint6
   g_autofree char *objective = join_rules(plan->objectives), *constraints = join_rules(plan->wheres);
   const SweepRow row = {(gint64)n_points, (gint64)plan->n_combinations, (char *)plan->section.sampler.entry->name,
                         objective, constraints};
-  if (!orr_store_begin_run(store, &facts, ret_sweep, error)) return FALSE;
+  if (!orr_store_begin_run(store, &facts, sweep, error)) return FALSE;
   if (!orr_store_add_row(store, &orr_sweep_table, &row, error) || !add_excluded(store, excluded, error)) {
     orr_store_abandon_run(store);
     return FALSE;
@@ -217,13 +218,14 @@ static gboolean has_sweeps(OrrStore *store) {
   return answer && number_at(answer, 0, 0) > 0;
 }
 
-gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 *ret_sweep, guint64 *ret_n_points,
-                              GError **error) {
+gboolean orr_sweep_store_find(OrrStore *store, const OrrSweepPlan *plan, gint64 run, gint64 *ret_sweep,
+                              guint64 *ret_n_points, GError **error) {
   *ret_sweep = 0;
   if (!has_sweeps(store)) return TRUE;
   g_autofree char *sql = g_strdup_printf("SELECT run.id, sweep.n_points FROM run JOIN sweep ON sweep.run_id = run.id"
-                                         " WHERE run.hash = '%s' ORDER BY run.id DESC LIMIT 1",
-                                         plan->hash);
+                                         " WHERE run.hash = '%s' AND %" G_GINT64_FORMAT " IN (0, run.id)"
+                                         " ORDER BY run.id DESC LIMIT 1",
+                                         plan->hash, run);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
   if (!answer) return FALSE;
   if (answer->rows->len == 0) return TRUE;

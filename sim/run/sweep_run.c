@@ -49,7 +49,8 @@ static void set_done(Sweep *sweep, guint64 point) {
 }
 
 static gboolean is_mine(const Sweep *sweep, guint64 point) {
-  return sweep->order->n_shards == 0 || point % sweep->order->n_shards == sweep->order->shard;
+  const OrrSweepOrder *order = sweep->order;
+  return order->look || order->n_shards == 0 || point % order->n_shards == order->shard;
 }
 
 typedef struct {
@@ -128,6 +129,13 @@ static void recall_score(const OrrSweepAnswer *answer, void *user) {
     note_score(recall->sweep, answer->point, answer->score[0]);
 }
 
+static void recall_scores(Sweep *sweep) {
+  Recall recall = {sweep, sweep->first, sweep->first + sweep->rung_combinations->len};
+  if (sweep->report->n_before > 0 && sweep->store)
+    orr_sweep_store_visit(sweep->store, sweep->report->sweep, recall.to, recall_score, &recall, NULL);
+  if (sweep->order->known) orr_sweep_known_visit(sweep->order->known, recall_score, &recall, NULL);
+}
+
 static gboolean next_task(OrrSweepTask *ret_task, void *user) {
   Sweep *sweep = user;
   guint64 combination;
@@ -141,10 +149,7 @@ static gboolean next_task(OrrSweepTask *ret_task, void *user) {
       return TRUE;
     }
     if (sweep->rung + 1 >= sweep->n_rungs || sweep->n_rung_answered < sweep->rung_combinations->len) return FALSE;
-    if (sweep->report->n_before > 0 && sweep->store) {
-      Recall recall = {sweep, sweep->first, sweep->first + sweep->rung_combinations->len};
-      orr_sweep_store_visit(sweep->store, sweep->report->sweep, recall.to, recall_score, &recall, NULL);
-    }
+    recall_scores(sweep);
     climb(sweep);
   }
 }
@@ -200,21 +205,31 @@ static void recall_point(const OrrSweepAnswer *answer, void *user) {
   orr_sweep_report_add(sweep->report, sweep->plan, answer, answer->rung + 1 == sweep->n_rungs);
 }
 
-static gboolean begin(Sweep *sweep, GError **error) {
+static void recall_known(const OrrSweepAnswer *answer, void *user) { set_done(user, answer->point); }
+
+static gboolean begin_store(Sweep *sweep, GError **error) {
   OrrSweepReport *report = sweep->report;
+  const OrrSweepOrder *order = sweep->order;
   if (!sweep->store) return TRUE;
   guint64 n_points = 0;
-  if (sweep->order->resume && !orr_sweep_store_find(sweep->store, sweep->plan, &report->sweep, &n_points, error))
+  if ((order->resume || order->run) &&
+      !orr_sweep_store_find(sweep->store, sweep->plan, order->run, &report->sweep, &n_points, error))
     return FALSE;
-  if (sweep->order->resume && report->sweep == 0) {
+  if (order->resume && report->sweep == 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "--resume: %s has no sweep of this document; one that was changed since begins anew without --resume",
-                sweep->order->db);
+                order->db);
     return FALSE;
   }
-  if (report->sweep == 0)
-    return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded, &report->sweep, error);
-  return orr_sweep_store_visit(sweep->store, report->sweep, n_points, recall_point, sweep, error);
+  if (report->sweep != 0)
+    return orr_sweep_store_visit(sweep->store, report->sweep, n_points, recall_point, sweep, error);
+  report->sweep = order->run;
+  return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded, &report->sweep, error);
+}
+
+static gboolean begin(Sweep *sweep, GError **error) {
+  return begin_store(sweep, error) &&
+         (!sweep->order->known || orr_sweep_known_visit(sweep->order->known, recall_known, sweep, error));
 }
 
 /* --- How many --- */
@@ -274,8 +289,23 @@ static gboolean simulate(Sweep *sweep, OrrSweepVariants *variants, GError **erro
   return fine ? end_batch(sweep, error) && tick(sweep, error) : FALSE;
 }
 
+static void look(Sweep *sweep) {
+  const guint n_shards = MAX(sweep->order->n_shards, 1);
+  OrrSweepTask task;
+  sweep->report->left = g_new0(guint64, n_shards);
+  while (next_task(&task, sweep)) {
+    sweep->report->left[task.point % n_shards]++;
+    sweep->report->n_left++;
+  }
+  sweep->report->is_whole = sweep->report->n_left == 0;
+}
+
 static gboolean run(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   if (!begin(sweep, error)) return FALSE;
+  if (sweep->order->look) {
+    look(sweep);
+    return TRUE;
+  }
   if (!simulate(sweep, variants, error)) {
     if (sweep->store) {
       orr_store_abandon_batch(sweep->store);
@@ -306,6 +336,10 @@ OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GErro
   g_autoptr(OrrSweepPlan) plan = orr_sweep_plan_new(library, order->file, order->settings, diags, error);
   if (!plan) {
     if (error && !*error) orr_diags_check(diags, error);
+    return NULL;
+  }
+  if (order->hash && strcmp(order->hash, plan->hash) != 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: was changed since its sweep was begun", order->file);
     return NULL;
   }
   plan->whole_steps = order->whole_steps;
