@@ -163,6 +163,12 @@ static const OrrField cluster_fields[] = {
      .min = 1,
      .max = 64,
      .sentence = "Queue pairs a connection is spread over, which ecmp hashes apart (NCCL_IB_QPS_PER_CONNECTION)."},
+    {.name = "storage",
+     .kind = ORR_FIELD_SECTION,
+     MEMBER(OrrCluster, storage),
+     .table = &orr_storage_table,
+     .fallback = "{}",
+     .sentence = "A parallel file system beside the machine; none where it has no servers."},
 };
 
 const OrrFieldTable orr_cluster_table =
@@ -230,6 +236,7 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   check_counts(cluster, place, diags);
   check_domain(cluster, place, diags);
   check_nics(cluster, place, diags);
+  orr_storage_check(&cluster->storage, place, diags);
   if (orr_diags_n_errors(diags) != n_before) return;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */
   if (!fabric) orr_diags_error(diags, place, "%s", error->message);

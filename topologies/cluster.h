@@ -8,6 +8,7 @@
 #define ORR_CLUSTER_H
 
 #include "topologies/device.h"
+#include "topologies/storage.h"
 
 G_BEGIN_DECLS
 
@@ -48,6 +49,7 @@ typedef struct {
   int routing;      /* OrrRouting */
   OrrChoice transport; /* of orr_transport_registry; params: OrrTransport */
   gint64 queue_pairs; /* of a connection: flows that ecmp tells apart */
+  OrrStorage storage;
 } OrrCluster;
 
 extern const OrrFieldTable orr_cluster_table;

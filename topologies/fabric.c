@@ -6,6 +6,7 @@
  *   host      2n   tx, rx of each GPU's PCIe; only used between GPUs of a node that are in different domains
  *   nic       2p   tx, rx of each port
  *   fabric         the kind's own, for all the nodes that the fabric was built for
+ *   storage        of a file system beside the machine (fabric_storage.c)
  *
  * Invariants
  *  1. A route holds each link once, and its first and last link belong to its two ends.
@@ -110,10 +111,29 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   return TRUE;
 }
 
+/* Ports that the fabric is built with: of nodes, and of storage servers, which have the last ones of those built. */
+static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error) {
+  const OrrCluster *cluster = fabric->cluster;
+  const gint64 per_node = orr_node_shape_n_ports(&cluster->node);
+  const gint64 servers = cluster->storage.attach == ORR_STORAGE_FABRIC ? cluster->storage.servers : 0;
+  gint64 nodes = orr_cluster_n_built_nodes(cluster);
+  if (!cluster->max_nodes) nodes += (servers + per_node - 1) / per_node;
+  *ret_ports = nodes * per_node;
+  fabric->server_port = *ret_ports - servers;
+  if (fabric->server_port >= fabric->n_ports) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "%" G_GINT64_FORMAT " storage servers and the ports of %" G_GINT64_FORMAT
+              " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT " nodes: raise max-nodes, or attach "
+              "storage by a network of its own",
+              servers, orr_cluster_n_nodes(cluster), nodes);
+  return FALSE;
+}
+
 static gboolean make_plan(OrrFabric *fabric, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
-  gint64 built_ports = orr_cluster_n_built_nodes(cluster) * orr_node_shape_n_ports(&cluster->node);
   if (!fabric->n_ports) return TRUE;
+  gint64 built_ports = 0;
+  if (!count_ports(fabric, &built_ports, error)) return FALSE;
   fabric->plan =
       fabric->kind->plan(cluster, cluster->fabric.params, built_ports, port_bandwidth(&cluster->node), error);
   if (!fabric->plan && cluster->max_nodes > orr_cluster_n_nodes(cluster)) /* else the numbers that follow would surprise */
@@ -126,7 +146,8 @@ static gboolean number_links(OrrFabric *fabric, GError **error) {
   fabric->host_base = fabric->cluster->node.scale_up_domain > 1 ? 2 * fabric->n_gpus : 0;
   fabric->nic_base = fabric->host_base + 2 * fabric->n_gpus;
   fabric->net_base = fabric->nic_base + 2 * fabric->n_ports;
-  fabric->n_links = fabric->net_base + (fabric->plan ? fabric->kind->n_links(fabric->plan) : 0);
+  fabric->storage_base = fabric->net_base + (fabric->plan ? fabric->kind->n_links(fabric->plan) : 0);
+  fabric->n_links = fabric->storage_base + orr_fabric_n_storage_links(fabric);
   if (fabric->n_links < G_MAXUINT32) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "the cluster has %" G_GINT64_FORMAT
@@ -195,6 +216,7 @@ gint64 orr_fabric_n_gpus(const OrrFabric *fabric) {
 gint64 orr_fabric_n_links(const OrrFabric *fabric) { return fabric->n_links; }
 
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
+  if (link >= fabric->storage_base) return orr_fabric_storage_link_bandwidth(fabric, link - fabric->storage_base);
   const OrrCluster *cluster = fabric->cluster;
   if (link < fabric->host_base) return cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
   if (link < fabric->nic_base) return host_bandwidth(cluster);
@@ -205,7 +227,8 @@ double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
   if (link < fabric->host_base) return "scale-up";
   if (link < fabric->nic_base) return "host";
-  return link < fabric->net_base ? "nic" : "fabric";
+  if (link < fabric->net_base) return "nic";
+  return link < fabric->storage_base ? "fabric" : "storage";
 }
 
 static char *end_name(const char *owner, gint64 index, const char *what) {
@@ -213,6 +236,7 @@ static char *end_name(const char *owner, gint64 index, const char *what) {
 }
 
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link) {
+  if (link >= fabric->storage_base) return orr_fabric_storage_link_name(fabric, link - fabric->storage_base);
   if (link < fabric->host_base) return end_name("gpu", link, "nvlink");
   if (link < fabric->nic_base) return end_name("gpu", link - fabric->host_base, "pcie");
   if (link < fabric->net_base && fabric->gpus_per_port > 1)
@@ -302,6 +326,19 @@ static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
   const double messages = orr_fabric_transport(fabric)->message_rate_per_s;
   return fabric->cluster->node.nic_latency_s + (messages > 0 ? 1 / messages : 0) +
          asked->switches * kind->switch_latency(fabric->plan);
+}
+
+double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back, GArray *links) {
+  Asked asked = {.fabric = fabric};
+  const gint64 other = port * fabric->gpus_per_port;
+  const guint32 nic = (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port) + (back ? 1 : 0));
+  g_array_append_val(links, nic);
+  const guint first = links->len;
+  for (guint attempt = 0; attempt <= MOST_ATTEMPTS; attempt++) {
+    g_array_set_size(links, first);
+    if (route_once(&asked, back ? other : gpu, back ? gpu : other, attempt % MOST_ATTEMPTS, links)) break;
+  }
+  return fabric->cluster->node.nic_latency_s + asked.switches * fabric->kind->switch_latency(fabric->plan);
 }
 
 /* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's; @src_gpu itself where it does. */

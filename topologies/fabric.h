@@ -109,7 +109,7 @@ gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);       /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
-const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host", "nic", "fabric" */
+const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host", "nic", "fabric", "storage" */
 
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b); /* joined by scale-up links */
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu);                        /* its scale-up domain's number */
@@ -127,6 +127,11 @@ double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, 
 /* Under ugal, the detours that a flow may take instead; 0 under any other routing. */
 guint orr_fabric_n_detours(const OrrFabric *fabric);
 double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path, GArray *links);
+
+/* The file system (cluster.storage): the links from a GPU's host to a server, or back, the NIC's among them; returns the
+ * latency. And the link between GPU and host. */
+double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server, gboolean is_read, GArray *links);
+guint32 orr_fabric_host_link(const OrrFabric *fabric, gint64 gpu, gboolean is_read);
 
 /* What a name stands for (fabric_names.c). Links: one link, a cable ("gpu3.nic", "leaf0-spine1", "a<>b": both ways), or
  * a cable in a trunk, which is a share of it. A switch: the cables that end there, its hosts' network cards among them.

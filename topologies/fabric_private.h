@@ -20,9 +20,18 @@ struct OrrFabric {
   gint64 n_gpus;                        /* of the job's nodes */
   gint64 n_ports;                       /* theirs */
   gint64 gpus_per_port;                 /* GPUs that share a NIC; 1 where a GPU has one or more */
-  gint64 host_base, nic_base, net_base; /* first ids */
+  gint64 host_base, nic_base, net_base, storage_base; /* first ids */
+  gint64 server_port; /* the port of storage server 0, where they are on the fabric */
   gint64 n_links;
 };
+
+/* fabric_storage.c; links are counted from storage_base. */
+gint64 orr_fabric_n_storage_links(const OrrFabric *fabric);
+double orr_fabric_storage_link_bandwidth(const OrrFabric *fabric, gint64 link);
+char *orr_fabric_storage_link_name(const OrrFabric *fabric, gint64 link);
+
+/* From a GPU of the machine to a port of the fabric that is no GPU's, or back: its NIC and the switches between. */
+double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back, GArray *links);
 
 G_END_DECLS
 

@@ -58,6 +58,25 @@ static const OrrField parallel_fields[] = {
 static const OrrFieldTable parallel_table =
     ORR_FIELD_TABLE("parallel", "How the model is split over GPUs.", OrrParallel, parallel_fields);
 
+static const char *const checkpoint_words[] = {"sync", "async", NULL};
+static const OrrField checkpoint_fields[] = {
+    {.name = "every",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrCheckpoint, every),
+     .sentence = "Steps from one checkpoint to the next; 0: never.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e9},
+    WORD(OrrCheckpoint, "mode", mode, checkpoint_words,
+         "sync: training waits for the write; async: for a copy in the host's memory, which is written meanwhile.",
+         "sync"),
+    FLAG(OrrCheckpoint, "sharded", sharded,
+         "All ranks write, each a part; else the first replica writes and the others wait.", "true"),
+    FLAG(OrrCheckpoint, "load", load, "Training begins with reading one.", "false"),
+};
+static const OrrFieldTable checkpoint_table =
+    ORR_FIELD_TABLE("checkpoint", "When the state is saved, and how.", OrrCheckpoint, checkpoint_fields);
+
 static const OrrField batch_fields[] = {
     {.name = "global",
      .kind = ORR_FIELD_INT,
@@ -254,6 +273,14 @@ static const OrrField training_fields[] = {
      .max = 1e6},
     PART("memory", memory, orr_overhead_table,
          "What libraries take of a GPU's memory for themselves; 0 where it is not to be counted.", "{}"),
+    PART("checkpoint", checkpoint, checkpoint_table, "Checkpoints on the cluster's storage.", "{}"),
+    {.name = "data-bytes",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrTraining, data_bytes),
+     .unit = ORR_UNIT_BYTES,
+     .fallback = "0 B",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "What one sequence (or image) is on the cluster's storage, read a step ahead; 0: not modelled."},
     PART("noise", noise, orr_noise_table,
          "Stragglers: kernels and GPUs that do not all take the same time, seeded by the scenario's seed.", "{}"),
 };

@@ -92,6 +92,14 @@ typedef struct {
   gboolean flat_copies; /* of gradients */
 } OrrOverhead;
 
+typedef enum { ORR_CHECKPOINT_SYNC, ORR_CHECKPOINT_ASYNC } OrrCheckpointMode; /* words "sync", "async" */
+
+typedef struct {
+  gint64 every; /* steps; 0: never */
+  int mode;     /* OrrCheckpointMode */
+  gboolean sharded, load;
+} OrrCheckpoint;
+
 typedef struct {
   OrrParallel parallel;
   OrrChoice pipeline; /* of orr_pipeline_registry */
@@ -115,6 +123,8 @@ typedef struct {
   gint64 steps;
   OrrNoise noise;
   OrrOverhead memory;
+  OrrCheckpoint checkpoint;
+  double data_bytes; /* of a sequence, read from the file system; 0: not modelled */
 } OrrTraining;
 
 extern const OrrFieldTable orr_training_table;
@@ -153,6 +163,15 @@ typedef struct {
 double orr_stage_memory_total(const OrrStageMemory *memory);    /* what nvidia-smi shows */
 double orr_stage_memory_reserved(const OrrStageMemory *memory); /* of that, the framework's allocator: tensors */
 
+typedef enum {
+  ORR_STORAGE_USE_WRITE,
+  ORR_STORAGE_USE_SNAPSHOT,
+  ORR_STORAGE_USE_LOAD,
+  ORR_STORAGE_USE_DATA,
+  ORR_N_STORAGE_USES
+} OrrStorageUse;
+const char *orr_training_storage_name(OrrStorageUse use); /* "checkpoint-write", ...: its communications' label */
+
 typedef struct {
   OrrWork work; /* first */
   OrrPlacement placement;
@@ -169,6 +188,8 @@ typedef struct {
   GArray *memory;                           /* of OrrStageMemory, by stage */
   GArray *lane_stage;                       /* of gint64: the stage of each lane */
   GArray *lane_replica;                     /* of gint64: the first replica of each lane's class */
+  double storage_bytes[ORR_N_STORAGE_USES]; /* of one checkpoint, load or step's data, by all GPUs; 0: not used */
+  gint64 storage_counts[ORR_N_STORAGE_USES];
 } OrrTrainingWork;
 
 G_END_DECLS

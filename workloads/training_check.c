@@ -127,6 +127,12 @@ static void check_precision(const Check *check) {
                     orr_precision_words[check->params->precision], device->name);
 }
 
+static void check_storage(const Check *check) {
+  if (!orr_training_uses_storage(check->params) || check->cluster->storage.servers > 0) return;
+  orr_diags_error(check->diags, check->place,
+                  "checkpoints and data need a file system, and the cluster has none: set cluster.storage");
+}
+
 void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const Check check = {params, model, cluster, place, diags};
@@ -141,4 +147,5 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_schedule(&check);
   check_sharding(&check);
   check_collectives(&check);
+  check_storage(&check);
 }

@@ -1,6 +1,8 @@
 /*
  * training_compile - a training job from parameters to a sealed program with its facts.
  */
+#include <string.h>
+
 #include "sim/base/fault.h"
 #include "workloads/training_private.h"
 
@@ -101,6 +103,17 @@ static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GE
   return TRUE;
 }
 
+static void note_storage(OrrTrainingWork *work, const OrrJob *job) {
+  const OrrCheckpoint *checkpoint = &job->params->checkpoint;
+  const gboolean is_used[] = {checkpoint->every > 0, checkpoint->every > 0 && checkpoint->mode == ORR_CHECKPOINT_ASYNC,
+                              checkpoint->load, job->params->data_bytes > 0};
+  for (int use = 0; use < ORR_N_STORAGE_USES; use++)
+    work->storage_bytes[use] = is_used[use] ? orr_training_storage_bytes(job, use) : 0;
+  const gint64 steps = job->params->steps, n = checkpoint->every > 0 ? steps / checkpoint->every : 0;
+  const gint64 counts[] = {n, n, 1, steps};
+  memcpy(work->storage_counts, counts, sizeof counts);
+}
+
 static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
   OrrTrainingPlan plan;
   const OrrJob replayed = shortened(job, work); /* shares what @job owns */
@@ -119,6 +132,7 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
     work->layer_forward_s = layer_seconds(job, costs, &plan, ORR_RUN_FORWARD);
     work->layer_backward_s = layer_seconds(job, costs, &plan, ORR_RUN_BACKWARD);
     work->work.links = g_array_ref(plan.wires.links);
+    note_storage(work, job);
     work->collectives = g_array_ref(plan.wires.collectives);
   }
   orr_training_plan_clear(&plan);

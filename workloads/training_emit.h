@@ -31,6 +31,8 @@ typedef enum {
   ORR_STREAM_RECV_PREV_2,
   ORR_STREAM_RECV_NEXT_2,
   ORR_STREAM_EP, /* all-to-alls beside another micro-batch's compute */
+  ORR_STREAM_STORAGE,
+  ORR_STREAM_DATA,
   ORR_N_STREAMS
 } OrrTrainingStream;
 
@@ -64,6 +66,7 @@ typedef struct {
   guint32 *experts;    /* by 2 * stage, as the plan's */
   guint32 *embeddings; /* by class */
   guint32 norm;
+  guint32 checkpoint, loaded; /* barriers */
   GArray **team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
   guint *team_at;      /* by lane: in how many of them it has been */
 } OrrEmitter;
@@ -133,6 +136,11 @@ void orr_emit_computed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shar
 /* The gradients of @stage's bucket @b are complete on compute: reduce them on the dp stream with @n_stages stages. */
 void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 stage, guint b,
                         guint n_stages);
+
+/* training_storage.c: before the first step, before each, after each. */
+void orr_emit_load(OrrEmitter *e, const OrrLaneAt *lane);
+void orr_emit_data(OrrEmitter *e, const OrrLaneAt *lane, gint64 step);
+void orr_emit_checkpoint(OrrEmitter *e, const OrrLaneAt *lane, gint64 step);
 
 /* The communication in @slot, made by whoever comes first. */
 guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire);

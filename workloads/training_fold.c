@@ -85,6 +85,21 @@ static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
   add_comb_crossings(r, replica, stage, ORR_GROUP_EP);
 }
 
+/* To the servers of each rank's file. */
+static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) {
+  const OrrStorage *storage = &r->job->world->cluster->storage;
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
+    for (gint64 i = 0; i < 2 * orr_storage_stripes(storage); i++) {
+      const gint64 gpu = orr_job_gpu(r->job, stage, rank);
+      Crossing crossing = {replica, (2 + ORR_N_GROUPS) * r->job->pp + 2 * stage + i % 2, r->links->len, 0, 0};
+      crossing.latency_s = orr_fabric_storage_route(r->job->world->fabric, gpu, orr_storage_server(storage, gpu, i / 2),
+                                                    i % 2, r->links);
+      crossing.n = r->links->len - crossing.first;
+      g_array_append_val(r->crossings, crossing);
+    }
+}
+
 static void add_replica(Refinement *r, guint32 replica) {
   const gint64 pp = r->job->pp;
   const gboolean wraps = r->job->schedule->blocks == ORR_BLOCKS_LOOP && r->job->shape.chunks > 1;
@@ -95,6 +110,8 @@ static void add_replica(Refinement *r, guint32 replica) {
     add_crossings(r, replica, next, stage, 2 * stage + 1);
   }
   for (gint64 stage = 0; stage < pp; stage++) add_group_crossings(r, replica, stage);
+  for (gint64 stage = 0; stage < pp && orr_training_uses_storage(r->job->params); stage++)
+    add_storage_crossings(r, replica, stage);
 }
 
 static guint64 mark_of(const Refinement *r, guint32 link) {
@@ -156,10 +173,11 @@ static guint number_classes(const guint64 *colour, guint32 n, guint32 *class_of)
   return g_hash_table_size(known);
 }
 
-/* What its GPUs are, each at its place. */
+/* What its GPUs are, each at its place; the first replica may be the one that writes. */
 static void colour_by_marks(const OrrJob *job, guint64 *colour) {
   const OrrMarks *marks = job->world->marks;
   const gint64 n = orr_job_replica_ranks(job);
+  if (orr_training_uses_storage(job->params) && !job->params->checkpoint.sharded) colour[0] += orr_hash3(1, 1, 7);
   for (gint64 stage = 0; marks && marks->gpus && stage < job->pp; stage++)
     for (gint64 rank = 0; rank < n * job->dp; rank++) {
       const guint64 mark = marks->gpus[orr_job_gpu(job, stage, rank)];

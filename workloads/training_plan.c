@@ -143,6 +143,7 @@ gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const 
   fold(plan, job, fidelity);
   plan->transfers = g_new0(OrrWire, plan->fold.n * job->pp * 2);
   plan->embedding = g_new0(OrrWire, plan->fold.n);
+  orr_training_plan_storage(plan, job);
   return plan_transfers(plan, job, error) && plan_embedding(plan, job, error) && plan_norm(plan, job, error) &&
          orr_training_plan_layers(plan, job, costs, error);
 }
@@ -156,6 +157,7 @@ void orr_training_plan_clear(OrrTrainingPlan *plan) {
   const gsize pp = plan->wires.job->pp, classes = plan->fold.n;
   for (guint i = 0; plan->buckets && plan->buckets[i]; i++) g_array_unref(plan->buckets[i]);
   orr_training_clear_layers(plan);
+  orr_training_clear_storage(plan, pp * classes);
   for (guint i = 0; i < plan->bucket_wires->len; i++) clear_wires(g_ptr_array_index(plan->bucket_wires, i), 1);
   g_ptr_array_unref(plan->bucket_wires);
   clear_wires(plan->parameters, pp);

@@ -15,6 +15,7 @@
  *   training_sharding.c of those, what replicas say to each other; as ops
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_overhead.c of those, what libraries take for themselves
+ *   training_storage.c  checkpoints and data: bytes, wires and ops
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
  *   training_noise.c    what stragglers add to pieces of work
  *   training_program.c  schedule -> streams of ops
@@ -216,6 +217,8 @@ void orr_wires_clear(OrrWires *wires);
  * latency counts. It is noted in wires->collectives under @name with @count a step, where that name is new. */
 gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const OrrCalls *calls, OrrWire *ret_wire,
                         GError **error);
+/* A path of the program over fabric links. */
+guint32 orr_wires_path(OrrWires *wires, const OrrLinkUse *fabric_uses, guint n);
 void orr_wire_clear(OrrWire *wire);
 
 /* Adds to @load (a hash by fabric link) what @wire puts on each of its links, told apart by @salt. */
@@ -272,6 +275,11 @@ typedef struct {
   OrrWire wire;
 } OrrGroupWire;
 
+/* What a lane exchanges with the file system. */
+typedef struct {
+  OrrWire write, snapshot, load, data;
+} OrrStorageWires;
+
 /* Every communication of the job, planned. Lane l = stage * fold.n + class. */
 typedef struct {
   OrrWires wires;
@@ -290,6 +298,7 @@ typedef struct {
   gboolean all_alone;
   gboolean by_turns; /* all-to-alls between experts run beside another micro-batch's compute */
   double gather_s;   /* scatter-gather: the receiver's all-gather over NVLink */
+  OrrStorageWires *storage;     /* by lane; NULL: the file system is not used */
 } OrrTrainingPlan;
 
 gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
@@ -324,6 +333,12 @@ const char *orr_training_comm_name(int group, int comm); /* "tp-all-reduce" */
 /* training_noise.c */
 extern const OrrFieldTable orr_noise_table;
 gboolean orr_noise_is_on(const OrrNoise *noise);
+
+/* training_storage.c */
+gboolean orr_training_uses_storage(const OrrTraining *params);
+void orr_training_plan_storage(OrrTrainingPlan *plan, const OrrJob *job);
+void orr_training_clear_storage(OrrTrainingPlan *plan, gsize n_lanes);
+double orr_training_storage_bytes(const OrrJob *job, OrrStorageUse use); /* of all GPUs, once */
 
 /* training_emit.c */
 

@@ -275,7 +275,7 @@ static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
 }
 
 /* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer, parameters. */
-static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
+static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 step) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   emit_gradients(e, lane, shards);
   const OrrWire *embedding = &e->plan->embedding[lane->class];
@@ -290,6 +290,7 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
   orr_emit_work(e, lane, name, seconds, orr_noise_meet(e->noise, lane->lane), -1);
   emit_parameters(e, lane);
   emit_experts(e, lane, 1);
+  orr_emit_checkpoint(e, lane, step);
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
 }
 
@@ -349,7 +350,7 @@ static gsize n_transfers(const OrrEmitter *e) {
   return (gsize)e->plan->fold.n * 2 * e->chains * e->blocks * e->job->shape.micro_batches;
 }
 
-static void emit_step(OrrEmitter *e) {
+static void emit_step(OrrEmitter *e, gint64 step) {
   const OrrFold *fold = &e->plan->fold;
   const gint64 pp = e->job->pp;
   forget(e->transfers, n_transfers(e));
@@ -360,15 +361,17 @@ static void emit_step(OrrEmitter *e) {
   forget(e->gathers, pp);
   forget(e->experts, 2 * pp);
   forget(e->embeddings, fold->n);
-  e->norm = ORR_NO_COMM;
+  e->norm = e->checkpoint = ORR_NO_COMM;
   for (guint team = 0; team < pp * fold->n_teams; team++) g_array_set_size(e->team_comms[team], 0);
   memset(e->team_at, 0, pp * fold->n * sizeof *e->team_at);
   for (guint l = 0; l < pp * fold->n; l++) {
     const OrrLaneAt lane = {l, l % fold->n, l / fold->n};
     OrrEmitShards shards;
     orr_emit_shards_init(&shards, e->job);
+    if (step == 0) orr_emit_load(e, &lane);
+    orr_emit_data(e, &lane, step);
     emit_schedule(e, &lane, &shards);
-    emit_update(e, &lane, &shards);
+    emit_update(e, &lane, &shards, step);
     orr_emit_shards_clear(&shards);
   }
 }
@@ -407,6 +410,7 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   e.team_comms = (GArray **)team_comms->pdata;
   e.team_at = team_at;
   add_lanes(&e);
-  for (gint64 step = 0; step < job->params->steps; step++) emit_step(&e);
+  e.loaded = ORR_NO_COMM;
+  for (gint64 step = 0; step < job->params->steps; step++) emit_step(&e, step);
   for (gint64 i = 0; i < 2 * job->pp; i++) g_array_unref(comms[i]);
 }

@@ -47,6 +47,12 @@ static guint32 program_link(OrrWires *wires, guint32 fabric_link) {
 
 static guint32 *slot_of(const OrrWires *wires, guint32 link) { return &g_array_index(wires->slots, guint32, link); }
 
+guint32 orr_wires_path(OrrWires *wires, const OrrLinkUse *fabric_uses, guint n) {
+  g_autofree OrrLinkUse *uses = g_new(OrrLinkUse, n + 1);
+  for (guint i = 0; i < n; i++) uses[i] = (OrrLinkUse){program_link(wires, fabric_uses[i].link), fabric_uses[i].weight};
+  return orr_program_path(wires->program, uses, n);
+}
+
 /* Sums the weights that phase @k of all @plans puts on each link, in order of first use. */
 static GArray *sum_uses(OrrWires *wires, const GPtrArray *plans, guint k) {
   GArray *uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));

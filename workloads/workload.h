@@ -60,6 +60,7 @@ typedef enum {
   ORR_TIME_DP_COMM,
   ORR_TIME_OPTIMIZER,
   ORR_TIME_HOST, /* the GPU waits for kernel launches */
+  ORR_TIME_STORAGE, /* or for a file system */
   ORR_TIME_BUBBLE,
   ORR_N_TIMES
 } OrrTimeKind;

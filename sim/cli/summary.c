@@ -107,6 +107,17 @@ static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events)
       outcome->wall_time_s);
 }
 
+/* What was exchanged with the file system, and what compute waited for it. */
+static void add_storage(GString *out, const OrrOutcome *outcome) {
+  for (guint i = 0; i < outcome->storage->len; i++) {
+    const OrrStorageRow *row = &g_array_index(outcome->storage, OrrStorageRow, i);
+    g_autofree char *bytes = orr_quantity_format(row->bytes, ORR_UNIT_BYTES);
+    g_autofree char *longest = orr_quantity_format(row->wall_s, ORR_UNIT_SECONDS);
+    g_autofree char *rate = orr_quantity_format(row->bytes_per_s, ORR_UNIT_BYTES_PER_S);
+    add(out, i == 0 ? "storage" : "", "%d %s of %s: %s, %s", (int)row->count, row->name, bytes, longest, rate);
+  }
+}
+
 /* What a training run says. */
 static void add_training(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   add_asked(out, scenario, &outcome->result.training);
@@ -115,6 +126,7 @@ static void add_training(GString *out, const OrrScenario *scenario, const OrrOut
   add_bounds(out, outcome);
   add_memory(out, outcome);
   add_costs(out, outcome);
+  add_storage(out, outcome);
 }
 
 char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file, const char *database,

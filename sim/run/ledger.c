@@ -20,6 +20,7 @@ typedef struct {
   gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
   gboolean is_step; /* the mark at a step's end */
   double seconds, alone_s;
+  double from_s, to_s, covered_s; /* the window under way, and all before it */
   guint64 n;
   double marked_seconds, marked_alone_s;
   guint64 marked_n;
@@ -153,6 +154,16 @@ void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
   }
 }
 
+/* Spans come in order of their ends: one that began in the window under way makes it longer. */
+static void cover(Label *label, const OrrSpan *span) {
+  if (label->n == 0 || span->started_s > label->to_s) {
+    label->covered_s += label->to_s - label->from_s;
+    label->from_s = span->started_s;
+  }
+  label->from_s = MIN(label->from_s, span->started_s);
+  label->to_s = span->end_s;
+}
+
 void orr_ledger_span(const OrrSpan *raw, void *user) {
   OrrLedger *ledger = user;
   OrrSpan moved = *raw;
@@ -165,6 +176,7 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   Account *account = &ledger->accounts[lane];
   Label *label = label_of(ledger, span->label);
   label->seconds += span->end_s - span->started_s;
+  cover(label, span);
   label->n++;
   if (span->comm != G_MAXUINT32) label->alone_s += orr_program_comm_alone(ledger->work->program, span->comm);
   if (span->stream != ledger->compute[lane]) {
@@ -217,6 +229,7 @@ OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name) {
     times.n += label->n;
     times.seconds += label->seconds;
     times.alone_s += label->alone_s;
+    times.covered_s += label->covered_s + label->to_s - label->from_s;
   }
   return times;
 }

@@ -34,6 +34,7 @@ const GArray *orr_ledger_step_ends(const OrrLedger *ledger); /* of double: when 
 typedef struct {
   guint64 n;
   double seconds, alone_s;
+  double covered_s; /* when at least one was under way */
 } OrrLabelTimes;
 
 /* What has come since the last mark, @times more, as if the clock had gone on by @times * @period_s meanwhile: spans that

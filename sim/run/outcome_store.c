@@ -44,6 +44,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
       {&orr_link_time_table, outcome->link_times},
       {&orr_memory_table, outcome->memory},
       {&orr_fault_row_table, outcome->faults},
+      {&orr_storage_row_table, outcome->storage},
   };
   if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(sets); i++)

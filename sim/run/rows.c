@@ -224,6 +224,22 @@ static const OrrField job_fields[] = {
 const OrrFieldTable orr_job_row_table = ORR_FIELD_TABLE(
     "job", "One row a job that shared the machine with others or met faults: what they cost it.", OrrJobRow, job_fields);
 
+static const OrrField storage_fields[] = {
+    COLUMN(OrrStorageRow, "name", ORR_FIELD_TEXT, name, ORR_UNIT_NONE,
+           "checkpoint-write, checkpoint-snapshot (to the host's memory), checkpoint-load or data-load."),
+    COLUMN(OrrStorageRow, "count", ORR_FIELD_INT, count, ORR_UNIT_NONE, "How many in the run."),
+    COLUMN(OrrStorageRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES, "Bytes of one, by all GPUs together."),
+    COLUMN(OrrStorageRow, "alone-s", ORR_FIELD_REAL, alone_s, ORR_UNIT_SECONDS,
+           "One rank class with all its links to itself, mean."),
+    COLUMN(OrrStorageRow, "mean-s", ORR_FIELD_REAL, mean_s, ORR_UNIT_SECONDS, "As replayed, mean over rank classes."),
+    COLUMN(OrrStorageRow, "wall-s", ORR_FIELD_REAL, wall_s, ORR_UNIT_SECONDS, "One, from its first byte to its last, mean."),
+    COLUMN(OrrStorageRow, "bytes-per-s", ORR_FIELD_REAL, bytes_per_s, ORR_UNIT_BYTES_PER_S,
+           "Bytes of one over that."),
+};
+const OrrFieldTable orr_storage_row_table = ORR_FIELD_TABLE(
+    "storage_use", "One row a kind of exchange with the file system: checkpoints and data.", OrrStorageRow,
+    storage_fields);
+
 static const OrrField fault_fields[] = {
     COLUMN(OrrFaultRow, "fault", ORR_FIELD_INT, fault, ORR_UNIT_NONE, "Its place in the scenario's list, from 1."),
     COLUMN(OrrFaultRow, "kind", ORR_FIELD_TEXT, kind, ORR_UNIT_NONE, "Kind of fault."),
@@ -288,4 +304,5 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_warning_table,
                                                &orr_job_row_table,
                                                &orr_fault_row_table,
+                                               &orr_storage_row_table,
                                                NULL};

@@ -133,6 +133,12 @@ typedef struct {
 } OrrJobRow;
 
 typedef struct {
+  char *name;
+  gint64 count;
+  double bytes, alone_s, mean_s, wall_s, bytes_per_s;
+} OrrStorageRow;
+
+typedef struct {
   gint64 fault;
   char *kind, *what;
   double begin_s, end_s; /* end NAN: it stays */
@@ -181,7 +187,8 @@ extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table, 
     orr_serving_replica_table, orr_serving_class_table;
 extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
     orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_link_time_table,
-    orr_memory_table, orr_warning_table, orr_job_row_table, orr_fault_row_table;
+    orr_memory_table, orr_warning_table, orr_job_row_table, orr_fault_row_table,
+    orr_storage_row_table;
 
 /* All of them, NULL-terminated: for documentation and for views over a new database. */
 extern const OrrFieldTable *const orr_row_tables[];

@@ -164,6 +164,7 @@ OrrOutcome *orr_outcome_new(void) {
   outcome->link_times = g_array_new(FALSE, TRUE, sizeof(OrrLinkTimeRow));
   outcome->memory = g_array_new(FALSE, TRUE, sizeof(OrrMemoryRow));
   outcome->faults = g_array_new(FALSE, TRUE, sizeof(OrrFaultRow));
+  outcome->storage = g_array_new(FALSE, TRUE, sizeof(OrrStorageRow));
   outcome->warnings = g_ptr_array_new_with_free_func(g_free);
   return outcome;
 }
@@ -210,7 +211,7 @@ void orr_outcome_free(OrrOutcome *outcome) {
   GArray *const arrays[] = {outcome->nccl_tests, outcome->steps,       outcome->lanes, outcome->spans, outcome->times,
                             outcome->operators,  outcome->collectives, outcome->links, outcome->link_times, outcome->memory,
                             outcome->serving_requests, outcome->serving_steps, outcome->serving_replicas,
-                            outcome->serving_classes, outcome->faults};
+                            outcome->serving_classes, outcome->faults, outcome->storage};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

@@ -33,6 +33,7 @@ typedef struct {
   GArray *link_times;  /* OrrLinkTimeRow; empty without spans */
   GArray *memory;      /* OrrMemoryRow */
   GArray *faults;      /* OrrFaultRow */
+  GArray *storage;     /* OrrStorageRow */
   char *engine;        /* orr_engine_settings */
   const char *fidelity; /* "folded" or "full": what was replayed */
   GPtrArray *warnings; /* of char *: e.g. costs outside the measured range, a job that does not fit memory */

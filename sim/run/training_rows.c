@@ -116,6 +116,29 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
   }
 }
 
+static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  for (int use = 0; use < ORR_N_STORAGE_USES; use++) {
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, orr_training_storage_name(use));
+    if (work->storage_bytes[use] <= 0 || times.n == 0) continue;
+    const OrrStorageRow row = {
+        .name = interned(orr_training_storage_name(use)),
+        .count = work->storage_counts[use],
+        .bytes = work->storage_bytes[use],
+        .alone_s = times.alone_s / (double)times.n,
+        .mean_s = times.seconds / (double)times.n,
+        .wall_s = times.covered_s / (double)work->storage_counts[use],
+        .bytes_per_s = work->storage_bytes[use] * (double)work->storage_counts[use] / times.covered_s,
+    };
+    g_array_append_val(outcome->storage, row);
+  }
+}
+
+/* What is still being written after the last step is not part of it. */
+static double steps_end(const OrrReplayed *replayed, const OrrOutcome *outcome) {
+  const gboolean trails = outcome->storage->len > 0 && outcome->steps->len > 0;
+  return trails ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s : replayed->replay.end_s;
+}
+
 static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario, OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
   for (guint i = 0; i < work->memory->len; i++) {
@@ -160,7 +183,7 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
     if (kind == ORR_TIME_BUBBLE) r->bubble_fraction = outcome->time_by_kind[kind] / end_s;
     outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
   }
-  r->iteration_time_s = end_s / MAX(outcome->steps->len, 1);
+  r->iteration_time_s = steps_end(replayed, outcome) / MAX(outcome->steps->len, 1);
   fill_step_times(r, outcome->steps);
   r->tp = work->tp;
   r->pp = work->pp;
@@ -198,6 +221,7 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   orr_replayed_add_links(replayed, outcome);
   orr_replayed_add_link_times(replayed, outcome);
   add_memory(work, scenario, outcome);
+  add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(scenario, outcome);
 }

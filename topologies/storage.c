@@ -1,0 +1,81 @@
+#include "topologies/storage.h"
+
+static const char *const attach_words[] = {"own", "fabric", NULL};
+
+#define AT(member_) .offset = offsetof(OrrStorage, member_)
+
+static const OrrField fields[] = {
+    {.name = "servers",
+     .kind = ORR_FIELD_INT,
+     AT(servers),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e5,
+     .sentence = "Servers of the parallel file system; 0: there is none."},
+    {.name = "server-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     AT(server_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "What one server reads or writes."},
+    {.name = "aggregate-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     AT(aggregate_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "What the file system reads or writes in all; 0: what its servers do together."},
+    {.name = "attach",
+     .kind = ORR_FIELD_WORD,
+     AT(attach),
+     .words = attach_words,
+     .fallback = "own",
+     .sentence = "Over NICs and a network of its own, or over the compute fabric, at its last ports."},
+    {.name = "node-bandwidth",
+     .kind = ORR_FIELD_REAL,
+     AT(node_bytes_per_s),
+     .unit = ORR_UNIT_BYTES_PER_S,
+     .fallback = "0 B/s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "Attached by a network of its own: what a node's storage NICs carry, one direction."},
+    {.name = "stripes",
+     .kind = ORR_FIELD_INT,
+     AT(stripes),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e5,
+     .sentence = "Servers that a file is spread over (Lustre's stripe count); 0: all."},
+    {.name = "latency",
+     .kind = ORR_FIELD_REAL,
+     AT(latency_s),
+     .unit = ORR_UNIT_SECONDS,
+     .fallback = "0 s",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "To open and commit a file."},
+};
+const OrrFieldTable orr_storage_table =
+    ORR_FIELD_TABLE("storage", "A parallel file system beside the machine.", OrrStorage, fields);
+
+gint64 orr_storage_stripes(const OrrStorage *storage) {
+  return storage->stripes > 0 ? MIN(storage->stripes, storage->servers) : storage->servers;
+}
+
+gint64 orr_storage_server(const OrrStorage *storage, gint64 gpu, gint64 i) {
+  return (gpu * orr_storage_stripes(storage) + i) % storage->servers;
+}
+
+void orr_storage_check(const OrrStorage *storage, OrrPlace place, OrrDiags *diags) {
+  if (storage->servers == 0) return;
+  if (!(storage->server_bytes_per_s > 0))
+    orr_diags_error(diags, place, "storage has servers, but no server-bandwidth: it must be greater than 0");
+  if (storage->attach == ORR_STORAGE_OWN && !(storage->node_bytes_per_s > 0))
+    orr_diags_error(diags, place,
+                    "storage is attached by a network of its own: node-bandwidth must be greater than 0 (or attach: "
+                    "fabric)");
+  if (storage->attach == ORR_STORAGE_FABRIC && storage->node_bytes_per_s > 0)
+    orr_diags_error(diags, place, "storage is attached to the compute fabric: node-bandwidth has no meaning there");
+  if (storage->stripes > storage->servers)
+    orr_diags_error(diags, place, "stripes is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " servers",
+                    storage->stripes, storage->servers);
+}

@@ -1,0 +1,44 @@
+/*
+ * storage.h - a parallel file system beside a machine: servers with links of their own (Lustre's object storage
+ * servers).
+ *
+ *   own:     node NICs for storage -- non-blocking network -- servers -- the file system's own limit
+ *   fabric:  GPUs' NICs -- the compute fabric -- servers at its last ports -- the same
+ *
+ *   cluster:
+ *     storage: {servers: 8, server-bandwidth: 40 GB/s, attach: own, node-bandwidth: 50 GB/s}
+ *
+ * Rates are what large sequential files reach, one direction; a server reads and writes at the same time.
+ */
+#ifndef ORR_STORAGE_H
+#define ORR_STORAGE_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_STORAGE_OWN, ORR_STORAGE_FABRIC } OrrStorageAttach;
+
+typedef struct {
+  gint64 servers; /* 0: there is none */
+  double server_bytes_per_s;
+  double aggregate_bytes_per_s; /* 0: what the servers have together */
+  int attach;                   /* OrrStorageAttach */
+  double node_bytes_per_s;      /* own: of a node */
+  gint64 stripes;               /* servers that one file is spread over; 0: all */
+  double latency_s;             /* to open and commit a file */
+} OrrStorage;
+
+extern const OrrFieldTable orr_storage_table;
+
+gint64 orr_storage_stripes(const OrrStorage *storage); /* settled: at most the servers */
+
+/* Server of stripe @i of client @gpu's file: round robin, as Lustre's allocator takes object servers in turn. */
+gint64 orr_storage_server(const OrrStorage *storage, gint64 gpu, gint64 i);
+
+/* What single fields cannot say. Findings at @place. */
+void orr_storage_check(const OrrStorage *storage, OrrPlace place, OrrDiags *diags);
+
+G_END_DECLS
+
+#endif
