@@ -177,8 +177,8 @@ static void test_failures(Fixture *fixture, gconstpointer data) {
  */
 static void test_progress(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id = 3");
-  fixture_exec(fixture_connect(fixture->db), "DELETE FROM run WHERE id = 3");
+  g_autoptr(OrrStore) store =
+      open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id = 3; DELETE FROM run WHERE id = 3");
   assert_csv(store, "sweeps", 0, NULL,
              "1,small,halving,12,9,7,77.77777777777777,6,1,0,1.75,1.1428571428571428,maximize t,20.0,4\n");
   assert_csv(store, "runs", 0, NULL, "1,2026-01-01T00:00:00Z,small,sweep,,,,,,,,,,9,\n");
