@@ -80,7 +80,8 @@ int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **ar
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL};
   g_auto(Unpacked) unpacked = {NULL};
-  if (!orr_library_path(library, "device", fit->device)) {
+  g_autofree char *known_at = orr_library_path(library, "device", fit->device);
+  if (!known_at) {
     g_auto(GStrv) known = orr_library_names(library, "device");
     return orr_cli_unknown("device", fit->device, (const char *const *)known, error);
   }
