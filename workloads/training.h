@@ -1,5 +1,6 @@
 /*
- * training.h - the training workload: DP x TP x PP with sequence parallelism, as Megatron-LM runs it.
+ * training.h - the training workload: data, tensor, sequence, context, expert and pipeline parallelism, as Megatron-LM,
+ * DeepSpeed and FSDP run them.
  *
  * What is replayed (docs/modelling.md has the equations):
  *  1. A lane is one tensor-parallel group of one pipeline stage of one data-parallel replica: its tp ranks meet in at
@@ -7,9 +8,10 @@
  *     `folded` one for each stage and class of replicas whose routes and link loads are the same (training_fold.h).
  *  2. A lane's streams: compute; one a direction for pipeline transfers (to and from the next and the previous stage);
  *     dp for the gradient and parameter collectives of the data-parallel group.
- *  3. One forward (backward) step of the schedule is one run of layers of a chunk. Its tensor-parallel collectives are
- *     part of it where nobody else can use the same links meanwhile (coalescing, exact); otherwise they are
- *     communications of their own between the pieces of compute.
+ *  3. One step of the schedule (forward, backward, or its halves by input and by weight) is one run of the units of a
+ *     block: embedding, layers by kind, loss. Its collectives (tensor, context, expert groups) are part of it where nobody
+ *     else can use the same links meanwhile (coalescing, exact); otherwise they are communications of their own between
+ *     the pieces of compute.
  *  4. After the last backward: gradient reduction (or what is left of it when it overlaps), the embedding gradients'
  *     all-reduce between first and last stage, the gradient norm, the optimizer, and with a distributed optimizer the
  *     parameter all-gather.

@@ -1,0 +1,87 @@
+/*
+ * training_fixture.h - a small training job, changed by "path=value;path=value" and simulated in a child of its own:
+ * SimGrid allows one engine a process.
+ */
+#ifndef ORR_TEST_TRAINING_FIXTURE_H
+#define ORR_TEST_TRAINING_FIXTURE_H
+
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/simulate.h"
+
+static const char *const scenario_text =
+    "schema: scenario/1\n"
+    "name: test\n"
+    "cluster: {base: dgx-a100-superpod, nodes: 8}\n"
+    "model: {name: small, layers: 16, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
+    "workload:\n"
+    "  kind: training\n"
+    "  parallel: {tp: 4, pp: 4, dp: 4}\n"
+    "  batch: {global: 64, micro: 1}\n";
+
+/* "path=value;path=value" on top of the scenario above. */
+static inline OrrNode *tree_with(const char *sets, OrrDiags *diags) {
+  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part && **part; part++) {
+    g_autoptr(GError) error = NULL;
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    g_assert_no_error(error);
+  }
+  return g_steal_pointer(&tree);
+}
+
+typedef struct {
+  OrrTrainingResult result;
+  double times[ORR_N_TIMES];
+  double span_sum; /* of begin + 3 end over all spans: differs when any span does */
+  guint lanes;
+} Answer;
+
+static inline Answer simulate_here(const char *sets) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = tree_with(sets, diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  orr_diags_check(diags, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
+  g_assert_no_error(error);
+  Answer answer = {.result = outcome->result.training, .lanes = outcome->lanes->len};
+  memcpy(answer.times, outcome->time_by_kind, sizeof answer.times);
+  for (guint i = 0; i < outcome->spans->len; i++) {
+    const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
+    answer.span_sum += span->begin_s + 3 * span->end_s;
+  }
+  return answer;
+}
+
+static inline Answer simulate(const char *sets) {
+  int ends[2];
+  g_assert_cmpint(pipe(ends), ==, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Answer answer = simulate_here(sets);
+    _exit(write(ends[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
+  }
+  Answer answer;
+  close(ends[1]);
+  const gssize got = read(ends[0], &answer, sizeof answer);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (got != sizeof answer || status != 0) g_error("no answer for '%s'", sets);
+  return answer;
+}
+
+static inline void assert_close(double a, double b, double relative) {
+  g_assert_cmpfloat_with_epsilon(a, b, relative * MAX(fabs(a), fabs(b)));
+}
+
+#endif
