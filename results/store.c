@@ -21,7 +21,8 @@ static const char schema_sql[] =
     "CREATE TABLE IF NOT EXISTS run (\n"
     "  id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, kind TEXT NOT NULL, file TEXT, hash TEXT NOT NULL,\n"
     "  resolved TEXT NOT NULL, tool_version TEXT NOT NULL, engine TEXT NOT NULL, fidelity TEXT NOT NULL,\n"
-    "  started_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), wall_time_s REAL) STRICT;\n"
+    "  started_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), wall_time_s REAL, origin TEXT) "
+    "STRICT;\n"
     "CREATE TABLE IF NOT EXISTS param (\n"
     "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL, value TEXT,\n"
     "  number REAL, PRIMARY KEY (run_id, path)) STRICT, WITHOUT ROWID;\n"
@@ -40,6 +41,7 @@ static const char schema_sql[] =
     "  ('run', 'fidelity', '', 'folded: equivalent ranks were replayed once; full: every rank was.'),\n"
     "  ('run', 'started_at', '', 'When the run was begun (UTC, ISO 8601).'),\n"
     "  ('run', 'wall_time_s', 's', 'How long the run took on the machine that ran it.'),\n"
+    "  ('run', 'origin', '', '" ORR_STORE_ORIGIN_SENTENCE "'),\n"
     "  ('param', 'path', '', 'The dotted path of a member of the resolved scenario.'),\n"
     "  ('param', 'value', '', 'Its value as YAML would hold it.'),\n"
     "  ('param', 'number', '', 'Its value as a number in its base unit (bytes, seconds, ...); NULL for words.');\n"
@@ -94,8 +96,15 @@ gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *d
   return fine;
 }
 
-/* The one number that @sql asks for. */
-static gboolean ask_number(const OrrStore *store, const char *sql, gint64 *ret_number, GError **error) {
+gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **error) {
+  const int code = sqlite3_step(stmt);
+  if (code == SQLITE_ROW) return TRUE;
+  if (code != SQLITE_DONE) orr_store_fail(store, "cannot be read", error);
+  sqlite3_reset(stmt);
+  return FALSE;
+}
+
+gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number, GError **error) {
   g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, sql, error);
   if (!stmt) return FALSE;
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
@@ -125,8 +134,8 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
 /* Who looked at the file before may have seen it empty while another process was about to make it: look again. */
 static gboolean check_numbers(const OrrStore *store, GError **error) {
   gint64 application = 0, version = 0;
-  if (!ask_number(store, "PRAGMA application_id", &application, error) ||
-      !ask_number(store, "PRAGMA user_version", &version, error))
+  if (!orr_store_ask_number(store, "PRAGMA application_id", &application, error) ||
+      !orr_store_ask_number(store, "PRAGMA user_version", &version, error))
     return FALSE;
   if (application == ORR_STORE_APPLICATION_ID && version <= ORR_STORE_VERSION) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is no results database that this Orrery knows", store->path);
@@ -136,7 +145,7 @@ static gboolean check_numbers(const OrrStore *store, GError **error) {
 static gboolean make_schema(const OrrStore *store, GError **error) {
   if (!orr_store_exec(store, "BEGIN IMMEDIATE", error)) return FALSE;
   gint64 n_tables = 0;
-  if (ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, error) &&
+  if (orr_store_ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, error) &&
       (n_tables > 0 || orr_store_exec(store, schema_sql, error)) && check_numbers(store, error) &&
       orr_store_exec(store, "COMMIT", error))
     return TRUE;
@@ -156,7 +165,7 @@ static OrrStore *store_new(const char *path) {
 /* A file of ours with nothing in it: who made it was killed before its first commit, which SQLite has rolled back. */
 static gboolean is_unmade(const OrrStore *store) {
   gint64 n_tables = -1;
-  return ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL) && n_tables == 0;
+  return orr_store_ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL) && n_tables == 0;
 }
 
 OrrStore *orr_store_open(const char *path, GError **error) {
@@ -165,7 +174,8 @@ OrrStore *orr_store_open(const char *path, GError **error) {
   g_autoptr(OrrStore) store = store_new(path);
   if (!connect_file(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error)) return NULL;
   is_fresh = is_fresh || is_unmade(store);
-  if (is_fresh ? !make_schema(store, error) : !check_numbers(store, error)) return NULL;
+  if (is_fresh ? !make_schema(store, error) : !check_numbers(store, error) || !orr_store_migrate(store, error))
+    return NULL;
   /* Where the log cannot be had (others are reading the file this moment, or the file system has no shared memory)
    * SQLite stays with its journal: slower, no less safe. NORMAL: a power cut may lose the last runs, never the file. */
   sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
@@ -174,6 +184,14 @@ OrrStore *orr_store_open(const char *path, GError **error) {
     return NULL;
   store->is_writer = TRUE;
   return g_steal_pointer(&store);
+}
+
+/* A process that was killed in its first commit left a journal, and a reader may not roll it back: a writer does. */
+static void recover(const char *path) {
+  g_autofree char *journal = g_strconcat(path, "-journal", NULL);
+  if (!g_file_test(journal, G_FILE_TEST_EXISTS)) return;
+  g_autoptr(OrrStore) store = store_new(path);
+  if (connect_file(store, SQLITE_OPEN_READWRITE, NULL)) is_unmade(store);
 }
 
 OrrStore *orr_store_open_read(const char *path, GError **error) {
@@ -185,6 +203,7 @@ OrrStore *orr_store_open_read(const char *path, GError **error) {
                 exists ? "is empty: no run was ever stored in it" : "there is no such results database");
     return NULL;
   }
+  recover(path);
   g_autoptr(OrrStore) store = store_new(path);
   if (!connect_file(store, SQLITE_OPEN_READONLY, error) || !check_numbers(store, error)) return NULL;
   return g_steal_pointer(&store);
@@ -210,14 +229,13 @@ void orr_store_free(OrrStore *store) {
 
 /* --- A run --- */
 
-/* The next number that is neither taken nor reserved by a sweep. */
-static gboolean next_run_id(OrrStore *store, gint64 *ret_id, GError **error) {
+gboolean orr_store_next_run(const OrrStore *store, gint64 *ret_id, GError **error) {
   const gboolean has_sweeps = orr_store_has_column(store, "sweep", "n_points");
-  return ask_number(store,
-                    has_sweeps ? "SELECT max(ifnull((SELECT max(id) FROM run), 0),"
-                                 " ifnull((SELECT max(run_id + n_points) FROM sweep), 0)) + 1"
-                               : "SELECT ifnull(max(id), 0) + 1 FROM run",
-                    ret_id, error);
+  return orr_store_ask_number(store,
+                              has_sweeps ? "SELECT max(ifnull((SELECT max(id) FROM run), 0),"
+                                           " ifnull((SELECT max(run_id + n_points) FROM sweep), 0)) + 1"
+                                         : "SELECT ifnull(max(id), 0) + 1 FROM run",
+                              ret_id, error);
 }
 
 static gboolean insert_run(OrrStore *store, const OrrRunFacts *facts, gint64 id, GError **error) {
@@ -249,7 +267,7 @@ gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *
   }
   if (!orr_store_exec(store, store->in_batch ? "SAVEPOINT run" : "BEGIN IMMEDIATE", error)) return FALSE;
   gint64 id = facts->id;
-  if ((id == 0 && !next_run_id(store, &id, error)) || !insert_run(store, facts, id, error)) {
+  if ((id == 0 && !orr_store_next_run(store, &id, error)) || !insert_run(store, facts, id, error)) {
     roll_back_run(store);
     return FALSE;
   }

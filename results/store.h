@@ -11,7 +11,8 @@
  * columns. `param` keeps a value's text and, where it is a number or a quantity, the number in its base unit.
  *
  * Errors: ORR_FAULT_RESOURCE for what cannot be opened or written, is locked, is not a database of ours (foreign
- * application_id or no SQLite file at all: it is never touched) or is of a newer schema version.
+ * application_id or no SQLite file at all: it is never touched), is truncated or is of a newer schema version. One of an
+ * older version is brought forward when it is opened for writing (store_migrate.c), and is read as it is.
  */
 #ifndef ORR_STORE_H
 #define ORR_STORE_H
@@ -53,6 +54,15 @@ gboolean orr_store_begin_batch(OrrStore *store, GError **error);
 gboolean orr_store_end_batch(OrrStore *store, GError **error);
 void orr_store_abandon_batch(OrrStore *store);
 
+/* Merging, within a batch, so that several databases are there whole or not at all: the runs of the one at @path, which
+ * stays as it is. How numbers are mapped and what counts as the same: store_merge.c. */
+typedef struct {
+  gint64 runs, points;  /* added: runs (a sweep is one), points of sweeps */
+  gint64 duplicates;    /* runs and points that were here, with the same rows: left out */
+  gint64 differing;     /* runs whose hash was here, with other rows: added. Points: left out */
+} OrrMergeFacts;
+gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_facts, GError **error);
+
 /* A table of answers: text cells (NULL: SQL NULL), column names. */
 typedef struct {
   char **columns;      /* strv */
@@ -83,16 +93,6 @@ OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id
 OrrAnswer *orr_store_tables(OrrStore *store, GError **error);
 gboolean orr_store_vacuum(OrrStore *store, GError **error);
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error);
-
-/* Runs of another database, by their numbers there, and how far their numbers move: 0 keeps them. */
-typedef struct {
-  gint64 first, last; /* G_MAXINT64: to the end */
-  gint64 shift;
-} OrrStoreSpan;
-
-/* Copies those runs of the database at @path that @store (opened for writing, no run begun) has no run of that number
- * for, with every table that speaks of them; all or nothing. *@ret_n (may be NULL): how many came. */
-gboolean orr_store_merge(OrrStore *store, const char *path, const OrrStoreSpan *span, guint64 *ret_n, GError **error);
 
 /* Shipped views: results/views/NAME.sql, one question each: a first comment line is the question, then what it reads
  * ("-- reads: table(column, ...); ..."), a comment line per column ("-- column: sentence"), then one SELECT that may

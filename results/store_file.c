@@ -4,8 +4,9 @@
  * SQLite may write to a file merely by opening it (roll a journal back, make a -shm beside a WAL database, checkpoint
  * at close), so a file that is not ours is told from its first bytes alone. Of the database header (100 bytes,
  * https://www.sqlite.org/fileformat2.html section 1.3) this reads the magic string (offset 0), user_version (60, big
- * endian) and application_id (68, big endian). Both numbers are written in the transaction that makes the schema, in
- * rollback-journal mode, so they are on the first page of every database of ours from its first commit on.
+ * endian), application_id (68), and the size in pages (28, page size at 16, valid where 24 equals 92). Both numbers are
+ * written in the transaction that makes the schema, in rollback-journal mode, so they are on the first page of every
+ * database of ours from its first commit on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,15 @@
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
-enum { HEADER_BYTES = 100, AT_USER_VERSION = 60, AT_APPLICATION_ID = 68 };
+enum {
+  HEADER_BYTES = 100,
+  AT_PAGE_SIZE = 16,
+  AT_CHANGES = 24,
+  AT_PAGES = 28,
+  AT_USER_VERSION = 60,
+  AT_APPLICATION_ID = 68,
+  AT_VALID_FOR = 92
+};
 
 static guint32 big_endian(const guint8 *bytes) {
   return (guint32)bytes[0] << 24 | (guint32)bytes[1] << 16 | (guint32)bytes[2] << 8 | bytes[3];
@@ -42,6 +51,23 @@ static gboolean header_check(const char *path, const guint8 *header, size_t n, G
   return TRUE;
 }
 
+/* A database has as many pages as its header says, unless a journal or a log has still to be folded in; the number
+ * holds where whoever changed the file last kept it (section 1.3.7 there). */
+static gboolean size_check(const char *path, const guint8 *header, gint64 size, GError **error) {
+  static const char *const tails[] = {"-wal", "-journal"};
+  const gint64 page = (gint64)header[AT_PAGE_SIZE] << 8 | header[AT_PAGE_SIZE + 1];
+  const gint64 bytes = big_endian(header + AT_PAGES) * (page == 1 ? 65536 : page);
+  if (big_endian(header + AT_CHANGES) != big_endian(header + AT_VALID_FOR) || size >= bytes) return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS(tails); i++) {
+    g_autofree char *beside = g_strconcat(path, tails[i], NULL);
+    if (access(beside, F_OK) == 0) return TRUE;
+  }
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+              "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " bytes are there; it was left as it is",
+              path, size, bytes);
+  return FALSE;
+}
+
 gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **error) {
   struct stat facts;
   if (stat(path, &facts) != 0) {
@@ -57,7 +83,7 @@ gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **er
   if (fd < 0) return refuse(path, g_strerror(errno), error);
   ssize_t n = read(fd, header, sizeof header);
   close(fd);
-  return header_check(path, header, n < 0 ? 0 : (size_t)n, error);
+  return header_check(path, header, n < 0 ? 0 : (size_t)n, error) && size_check(path, header, facts.st_size, error);
 }
 
 char *orr_store_file_reason(const char *path, gboolean for_writing) {

@@ -1,155 +1,238 @@
 /*
- * store_merge.c - runs of one database copied into another: shards of a sweep, or what a colleague ran.
+ * store_merge.c - the runs of another database into this one: shards of a sweep, or what a colleague ran.
  *
- * Every table of the other database is copied by the names of its columns, whatever this program knows of it: a table
- * or a column that is not here is made, with its metric_def rows. All in one transaction: runs come whole or not at
- * all. A run that is here already is left as it is, so merging again, or after it was cut short, does no harm.
+ * Runs are taken in the order of their numbers and get the next that are free; columns that hold a run's number
+ * (metric_def.unit is 'run') are mapped, and numbers that mean no run (0) stay.
  *
- * Numbers of runs move by a shift; 0 keeps them. Those are run.id, run_id of every other table, and `sweep` of
- * sweep_point. The text of a sweep's point ("# The scenario of run 7 with ...") moves with them.
+ *   a sweep      of the same document: its points join those that are here, at the same place (run = sweep + 1 +
+ *                point), so that shards of one sweep make the whole; where it is here twice, the one of the same
+ * number, else of the same version, else the newest. Else it is a new sweep, and its numbers are reserved before any
+ * other run's. a point      left out where this database has it: a duplicate where its rows are the same, else
+ * `differing` other runs   left out where a run of the same scenario, hash and version has the same rows (times on the
+ * wall aside); one that has the hash and other rows (spans were kept, say) is added beside it and counts as
+ *                `differing`. Runs that one file has twice are two.
+ *
+ * What is kept in memory is a number for each run, and the hashes of runs here that are no points.
  */
 #include <string.h>
+#include <sys/stat.h>
 
-#include "results/store_private.h"
+#include "results/store_transfer.h"
 #include "sim/base/fault.h"
 
 typedef struct {
-  OrrStore *store;
-  gint64 shift;
+  OrrStore *store, *source;
+  OrrTransfer transfer;
+  GHashTable *known; /* what runs here before this merge are, points aside -> GArray of their numbers */
+  gint64 next;       /* the next run's number */
+  sqlite3_stmt *sweep_of, *n_points, *known_sweep; /* NULL where there are no sweeps */
+  sqlite3_stmt *run_here, *insert;
+  OrrMergeFacts facts;
 } Merge;
 
-/* The first column of all rows of @sql; NULL with @error. */
-static GPtrArray *ask_texts(const OrrStore *store, const char *sql, GError **error) {
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, sql, error);
-  if (!stmt) return NULL;
-  g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-  int code;
-  while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-    g_ptr_array_add(texts, g_strdup((const char *)sqlite3_column_text(stmt, 0)));
-  if (code == SQLITE_DONE) return g_steal_pointer(&texts);
-  orr_store_fail(store, "cannot be merged into", error);
-  return NULL;
+static void merge_clear(Merge *merge) {
+  orr_transfer_clear(&merge->transfer);
+  g_clear_pointer(&merge->known, g_hash_table_unref);
+  sqlite3_finalize(merge->sweep_of);
+  sqlite3_finalize(merge->n_points);
+  sqlite3_finalize(merge->known_sweep);
+  sqlite3_finalize(merge->run_here);
+  sqlite3_finalize(merge->insert);
+  orr_store_free(merge->source);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Merge, merge_clear)
+
+static const char *text_at(sqlite3_stmt *stmt, int column) { return (const char *)sqlite3_column_text(stmt, column); }
+
+/* The number that a statement of ours answers for the run @id; 0: none. */
+static gint64 number_for(sqlite3_stmt *stmt, gint64 id) {
+  if (!stmt) return 0;
+  sqlite3_bind_int64(stmt, 1, id);
+  const gint64 number = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
+  sqlite3_reset(stmt);
+  return number;
 }
 
-/* --- The schema --- */
+/* --- Runs here --- */
 
-static gboolean exec_each(const OrrStore *store, const char *ask, GError **error) {
-  g_autoptr(GPtrArray) statements = ask_texts(store, ask, error);
-  for (guint i = 0; statements && i < statements->len; i++)
-    if (!orr_store_exec(store, statements->pdata[i], error)) return FALSE;
-  return statements != NULL;
-}
+/* What is asked of each run, in the order of its columns: its number, what it is, and the rest. */
+enum { AT_ID, AT_SCENARIO, AT_KIND, AT_HASH, AT_VERSION, AT_ENGINE, AT_FIDELITY, N_IDENTITY, AT_ORIGIN = 11, N_AT };
+#define IDENTITY "id, scenario, kind, hash, tool_version, engine, fidelity"
+#define THE_REST "started_at, wall_time_s, origin"
 
-/* Statements are those that made the other database's tables (store_rows.c). Tables come before their indexes. */
-static gboolean add_schema(const OrrStore *store, GError **error) {
-  return exec_each(store,
-                   "SELECT sql FROM other.sqlite_schema AS o WHERE type IN ('table', 'index') AND sql IS NOT NULL"
-                   " AND name NOT LIKE 'sqlite_%'"
-                   " AND NOT EXISTS (SELECT 1 FROM main.sqlite_schema AS m WHERE m.type = o.type AND m.name = o.name)"
-                   " ORDER BY type DESC, name",
-                   error) &&
-         exec_each(store,
-                   "SELECT format('ALTER TABLE main.\"%w\" ADD COLUMN \"%w\" %s', t.name, c.name, c.type)"
-                   " FROM other.sqlite_schema AS t, pragma_table_info(t.name, 'other') AS c WHERE t.type = 'table'"
-                   " AND c.name NOT IN (SELECT name FROM pragma_table_info(t.name, 'main')) ORDER BY t.name, c.cid",
-                   error) &&
-         orr_store_exec(store, "INSERT OR IGNORE INTO main.metric_def SELECT * FROM other.metric_def", error);
-}
-
-/* --- The rows --- */
-
-static gboolean is_run_number(const char *table, const char *column) {
-  return strcmp(column, "run_id") == 0 || (strcmp(table, "run") == 0 && strcmp(column, "id") == 0) ||
-         (strcmp(table, "sweep_point") == 0 && strcmp(column, "sweep") == 0);
-}
-
-/* What is selected for a column: itself, or itself moved. */
-static char *moved(const Merge *merge, const char *table, const char *column) {
-  if (merge->shift == 0) return g_strdup_printf("\"%s\"", column);
-  if (is_run_number(table, column)) return g_strdup_printf("\"%s\" + %" G_GINT64_FORMAT, column, merge->shift);
-  if (strcmp(table, "run") != 0 || strcmp(column, "resolved") != 0) return g_strdup_printf("\"%s\"", column);
-  return g_strdup_printf("CASE WHEN resolved LIKE '# The scenario of run %% with%%' THEN '# The scenario of run '"
-                         " || (CAST(substr(resolved, 23) AS INTEGER) + %" G_GINT64_FORMAT ")"
-                         " || substr(resolved, instr(resolved, ' with')) ELSE resolved END",
-                         merge->shift);
-}
-
-static gboolean copy_table(const Merge *merge, const char *table, GError **error) {
-  const gboolean is_run = strcmp(table, "run") == 0;
-  g_autofree char *ask = g_strdup_printf("SELECT name FROM pragma_table_info('%s', 'other')", table);
-  g_autoptr(GPtrArray) columns = ask_texts(merge->store, ask, error);
-  if (!columns) return FALSE;
-  g_autoptr(GString) into = g_string_new(NULL), from = g_string_new(NULL);
-  for (guint i = 0; i < columns->len; i++) {
-    g_autofree char *value = moved(merge, table, columns->pdata[i]);
-    g_string_append_printf(into, "%s\"%s\"", i > 0 ? ", " : "", (char *)columns->pdata[i]);
-    g_string_append_printf(from, "%s%s", i > 0 ? ", " : "", value);
+/* What two runs with equal rows have in common, as one text. */
+static char *identity(sqlite3_stmt *run) {
+  GString *text = g_string_new(NULL);
+  for (int i = AT_SCENARIO; i < N_IDENTITY; i++) {
+    g_string_append(text, text_at(run, i) ? text_at(run, i) : "");
+    g_string_append_c(text, '\n');
   }
-  g_autofree char *sql = g_strdup_printf("INSERT INTO main.\"%s\" (%s) SELECT %s FROM other.\"%s\" WHERE %s IN"
-                                         " (SELECT id FROM temp.merged)",
-                                         table, into->str, from->str, table, is_run ? "id" : "run_id");
-  return orr_store_exec(merge->store, sql, error);
+  return g_string_free(text, FALSE);
 }
 
-static gboolean copy_rows(const Merge *merge, GError **error) {
-  if (!copy_table(merge, "run", error)) return FALSE; /* what the others refer to */
-  g_autoptr(GPtrArray) tables =
-      ask_texts(merge->store,
-                "SELECT name FROM other.sqlite_schema AS t WHERE type = 'table' AND name <> 'run' AND EXISTS"
-                " (SELECT 1 FROM pragma_table_info(t.name, 'other') WHERE name = 'run_id') ORDER BY name",
-                error);
-  for (guint i = 0; tables && i < tables->len; i++)
-    if (!copy_table(merge, tables->pdata[i], error)) return FALSE;
-  return tables != NULL;
+static void free_numbers(gpointer numbers) { g_array_unref(numbers); }
+
+static gboolean learn_runs(Merge *merge, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  const gboolean has_points = orr_store_has_column(merge->store, "sweep_point", "sweep");
+  g_autoptr(sqlite3_stmt) runs = orr_store_prepare(
+      merge->store,
+      has_points ? "SELECT " IDENTITY " FROM run WHERE id NOT IN (SELECT run_id FROM sweep_point) ORDER BY id"
+                 : "SELECT " IDENTITY " FROM run ORDER BY id",
+      error);
+  merge->known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_numbers);
+  if (!runs) return FALSE;
+  while (orr_store_next_row(merge->store, runs, &reason)) {
+    g_autofree char *what = identity(runs);
+    GArray *numbers = g_hash_table_lookup(merge->known, what);
+    const gint64 id = sqlite3_column_int64(runs, AT_ID);
+    if (!numbers) {
+      numbers = g_array_new(FALSE, FALSE, sizeof(gint64));
+      g_hash_table_insert(merge->known, g_steal_pointer(&what), numbers);
+    }
+    g_array_append_val(numbers, id);
+  }
+  if (!reason) return TRUE;
+  g_propagate_error(error, g_steal_pointer(&reason));
+  return FALSE;
+}
+
+/* --- A run there --- */
+
+/* The row of table `run`, under the number @here. Where it is from is said of those that no sweep places. */
+static gboolean add_run(Merge *merge, sqlite3_stmt *run, gint64 here, gboolean has_origin, GError **error) {
+  const gint64 there = sqlite3_column_int64(run, AT_ID);
+  sqlite3_bind_int64(merge->insert, 1, here);
+  for (int i = AT_SCENARIO; i < N_AT; i++) sqlite3_bind_value(merge->insert, i + 1, sqlite3_column_value(run, i));
+  if (has_origin && sqlite3_column_type(run, AT_ORIGIN) == SQLITE_NULL) {
+    g_autofree char *name = g_path_get_basename(merge->source->path);
+    g_autofree char *origin = g_strdup_printf("%s, run %" G_GINT64_FORMAT, name, there);
+    sqlite3_bind_text(merge->insert, AT_ORIGIN + 1, origin, -1, SQLITE_TRANSIENT);
+  }
+  orr_transfer_note(&merge->transfer, there, here, TRUE);
+  return orr_store_step(merge->store, merge->insert, "cannot add a run", error);
+}
+
+static gboolean take_point(Merge *merge, sqlite3_stmt *run, gint64 sweep, GError **error) {
+  const gint64 there = sqlite3_column_int64(run, AT_ID);
+  const gint64 here = orr_transfer_number(&merge->transfer, sweep) + there - sweep;
+  sqlite3_bind_int64(merge->run_here, 1, here);
+  const gboolean is_here = sqlite3_step(merge->run_here) == SQLITE_ROW;
+  const gboolean is_same = is_here && g_strcmp0(text_at(merge->run_here, 0), text_at(run, AT_HASH)) == 0 &&
+                           orr_transfer_is_same(&merge->transfer, there, here);
+  sqlite3_reset(merge->run_here);
+  if (is_here) {
+    orr_transfer_note(&merge->transfer, there, here, FALSE);
+    *(is_same ? &merge->facts.duplicates : &merge->facts.differing) += 1;
+    return TRUE;
+  }
+  merge->facts.points++;
+  return add_run(merge, run, here, FALSE, error);
+}
+
+static gint64 find_sweep(const Merge *merge, sqlite3_stmt *run) {
+  sqlite3_bind_value(merge->known_sweep, 2, sqlite3_column_value(run, AT_HASH));
+  sqlite3_bind_value(merge->known_sweep, 3, sqlite3_column_value(run, AT_VERSION));
+  return number_for(merge->known_sweep, sqlite3_column_int64(run, AT_ID));
+}
+
+static gboolean take_sweep(Merge *merge, sqlite3_stmt *run, GError **error) {
+  const gint64 there = sqlite3_column_int64(run, AT_ID), known = find_sweep(merge, run), here = merge->next;
+  if (known) {
+    orr_transfer_note(&merge->transfer, there, known, FALSE);
+    return TRUE;
+  }
+  merge->next += 1 + number_for(merge->n_points, there);
+  merge->facts.runs++;
+  return add_run(merge, run, here, FALSE, error);
+}
+
+/* The run here that the one there is equal to; 0: none. *@ret_is_known: one has the same hash at least. */
+static gint64 find_equal(const Merge *merge, sqlite3_stmt *run, gboolean *ret_is_known) {
+  g_autofree char *what = identity(run);
+  const GArray *numbers = g_hash_table_lookup(merge->known, what);
+  *ret_is_known = numbers != NULL;
+  for (guint i = 0; numbers && i < numbers->len; i++) {
+    const gint64 here = g_array_index(numbers, gint64, i);
+    if (orr_transfer_is_same(&merge->transfer, sqlite3_column_int64(run, AT_ID), here)) return here;
+  }
+  return 0;
+}
+
+static gboolean take_run(Merge *merge, sqlite3_stmt *run, GError **error) {
+  const gint64 there = sqlite3_column_int64(run, AT_ID);
+  const gint64 sweep = number_for(merge->sweep_of, there);
+  if (sweep) return take_point(merge, run, sweep, error);
+  if (merge->known_sweep && g_strcmp0(text_at(run, AT_KIND), "sweep") == 0) return take_sweep(merge, run, error);
+  gboolean is_known = FALSE;
+  const gint64 here = find_equal(merge, run, &is_known);
+  if (here) {
+    orr_transfer_note(&merge->transfer, there, here, FALSE);
+    merge->facts.duplicates++;
+    return TRUE;
+  }
+  merge->facts.differing += is_known;
+  merge->facts.runs++;
+  return add_run(merge, run, merge->next++, TRUE, error);
 }
 
 /* --- The whole --- */
 
-static gboolean note_runs(const Merge *merge, const OrrStoreSpan *span, guint64 *ret_n, GError **error) {
-  g_autofree char *sql =
-      g_strdup_printf("CREATE TEMP TABLE merged AS SELECT id FROM other.run WHERE id BETWEEN %" G_GINT64_FORMAT
-                      " AND %" G_GINT64_FORMAT " AND id + %" G_GINT64_FORMAT " NOT IN (SELECT id FROM main.run)",
-                      span->first, span->last, merge->shift);
-  if (!orr_store_exec(merge->store, sql, error)) return FALSE;
-  g_autoptr(GPtrArray) count = ask_texts(merge->store, "SELECT count(*) FROM temp.merged", error);
-  if (count) *ret_n = g_ascii_strtoull(count->pdata[0], NULL, 10);
-  return count != NULL;
+/* Once the tables there are here too, those of sweeps among them. */
+static gboolean prepare(Merge *merge, GError **error) {
+  static const char insert[] = "INSERT INTO run (" IDENTITY ", file, resolved, " THE_REST ")"
+                               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+  static const char known[] = "SELECT run.id FROM run JOIN sweep ON sweep.run_id = run.id WHERE run.hash = ?2"
+                              " ORDER BY run.id = ?1 DESC, run.tool_version = ?3 DESC, run.id DESC LIMIT 1";
+  const OrrStore *source = merge->source;
+  const gboolean has_sweeps = orr_store_has_column(source, "sweep", "n_points");
+  const gboolean has_points = orr_store_has_column(source, "sweep_point", "sweep");
+  return (merge->insert = orr_store_prepare(merge->store, insert, error)) &&
+         (merge->run_here = orr_store_prepare(merge->store, "SELECT hash FROM run WHERE id = ?1", error)) &&
+         (!has_sweeps ||
+          ((merge->known_sweep = orr_store_prepare(merge->store, known, error)) &&
+           (merge->n_points = orr_store_prepare(source, "SELECT n_points FROM sweep WHERE run_id = ?1", error)))) &&
+         (!has_points ||
+          (merge->sweep_of = orr_store_prepare(source, "SELECT sweep FROM sweep_point WHERE run_id = ?1", error))) &&
+         orr_store_next_run(merge->store, &merge->next, error);
 }
 
-static gboolean attach(const OrrStore *store, const char *path, GError **error) {
-  gboolean is_fresh = FALSE;
-  if (!orr_store_file_check(path, &is_fresh, error)) return FALSE;
-  if (is_fresh) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: there is no such results database, or it is empty", path);
+static gboolean take_runs(Merge *merge, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  const gboolean has_origin = orr_store_has_column(merge->source, "run", "origin");
+  g_autofree char *sql =
+      g_strdup_printf("SELECT " IDENTITY ", file, %s, " THE_REST " FROM %s ORDER BY id", orr_store_resolved,
+                      has_origin ? "run" : "(SELECT *, NULL AS origin FROM run)");
+  g_autoptr(sqlite3_stmt) runs = orr_store_prepare(merge->source, sql, error);
+  if (!runs) return FALSE;
+  while (orr_store_next_row(merge->source, runs, &reason) && take_run(merge, runs, &reason)) continue;
+  if (!reason) return TRUE;
+  g_propagate_error(error, g_steal_pointer(&reason));
+  return FALSE;
+}
+
+static gboolean check_other(const OrrStore *store, const char *path, GError **error) {
+  struct stat here, there;
+  if (stat(store->path, &here) != 0 || stat(path, &there) != 0) return TRUE; /* opening says more */
+  if (here.st_dev != there.st_dev || here.st_ino != there.st_ino) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: is the database itself", path);
+  return FALSE;
+}
+
+gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_facts, GError **error) {
+  if (!store->in_batch) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: merging wants a batch", store->path);
     return FALSE;
   }
-  g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, "ATTACH ?1 AS other", error);
-  if (!stmt) return FALSE;
-  sqlite3_bind_text(stmt, 1, absolute, -1, SQLITE_STATIC);
-  return orr_store_step(store, stmt, path, error);
-}
-
-/* A file whose maker was killed before its first commit has none: SQLite rolled it back to nothing. */
-static gboolean has_runs(const OrrStore *store) {
-  g_autoptr(GPtrArray) n = ask_texts(store, "SELECT count(*) FROM other.sqlite_schema WHERE name = 'run'", NULL);
-  return !n || strcmp(n->pdata[0], "0") != 0;
-}
-
-gboolean orr_store_merge(OrrStore *store, const char *path, const OrrStoreSpan *span, guint64 *ret_n, GError **error) {
-  const Merge merge = {store, span->shift};
-  guint64 n = 0;
-  if (!attach(store, path, error)) return FALSE;
-  const gboolean is_made = has_runs(store);
-  gboolean fine = !is_made || orr_store_exec(store, "BEGIN IMMEDIATE", error);
-  if (fine && is_made) {
-    fine = note_runs(&merge, span, &n, error) && add_schema(store, error) && copy_rows(&merge, error) &&
-           orr_store_exec(store, "DROP TABLE temp.merged; COMMIT", error);
-    if (!fine) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-  }
-  orr_store_forget_inserts(store); /* their tables may have gained columns, or be gone with the transaction */
-  sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
-  if (!fine) g_prefix_error(error, "merging %s: ", path);
-  if (fine && ret_n) *ret_n = n;
-  return fine;
+  if (!check_other(store, path, error)) return FALSE;
+  g_auto(Merge) merge = {.store = store, .source = orr_store_open_read(path, error)};
+  if (!merge.source) return FALSE;
+  if (orr_store_has_column(merge.source, "run", "id")) /* else who made it was killed before the first commit */
+    if (!orr_store_exec(merge.source, "BEGIN", error) || !learn_runs(&merge, error) ||
+        !orr_transfer_init(&merge.transfer, store, merge.source, error) || !prepare(&merge, error) ||
+        !take_runs(&merge, error) || !orr_transfer_rows(&merge.transfer, error))
+      return FALSE;
+  orr_store_forget_inserts(store); /* their tables may have gained columns */
+  if (ret_facts) *ret_facts = merge.facts;
+  return TRUE;
 }

@@ -11,7 +11,8 @@
 G_BEGIN_DECLS
 
 #define ORR_STORE_APPLICATION_ID 0x4f525259 /* "ORRY" */
-#define ORR_STORE_VERSION 1
+#define ORR_STORE_VERSION 2
+#define ORR_STORE_ORIGIN_SENTENCE "The file and the number that the run was merged from; NULL: it was stored here."
 #define ORR_STORE_BUSY_MS 2000
 
 struct OrrStore {
@@ -36,11 +37,29 @@ gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error
 /* Runs @sql, which may be several statements and gives no rows. */
 gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error);
 
+/* The one number that @sql asks for. */
+gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number, GError **error);
+
+/* The next run's number that is neither taken nor reserved by a sweep. */
+gboolean orr_store_next_run(const OrrStore *store, gint64 *ret_id, GError **error);
+
+/* Brings a database of an older version forward; it is open for writing. */
+gboolean orr_store_migrate(const OrrStore *store, GError **error);
+
+/* TRUE for a column that held runs' numbers in version 1, which did not say so. */
+gboolean orr_store_was_reference(const char *table, const char *column);
+
+/* SQL: what a run's `resolved` is in this version, of one of any version. */
+extern const char orr_store_resolved[];
+
 /* One statement; NULL with @error set. */
 sqlite3_stmt *orr_store_prepare(const OrrStore *store, const char *sql, GError **error);
 
 /* Steps @stmt to its end and resets it. */
 gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing, GError **error);
+
+/* Steps @stmt to its next row; FALSE at the end, with @error set where it could not be read, and it is reset. */
+gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **error);
 
 /* TRUE when the table is there and has a column of that name (@column NULL: when the table is there). */
 gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column);

@@ -97,7 +97,10 @@ static gboolean add_metric_defs(const OrrStore *store, const OrrFieldTable *tabl
     g_autofree char *column = sql_name(field->name);
     sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC);
-    sqlite3_bind_text(stmt, 3, field->kind == ORR_FIELD_REAL ? orr_unit_symbol(field->unit) : "", -1, SQLITE_STATIC);
+    const char *unit = field->flags & ORR_FIELD_RUN    ? "run"
+                       : field->kind == ORR_FIELD_REAL ? orr_unit_symbol(field->unit)
+                                                       : "";
+    sqlite3_bind_text(stmt, 3, unit, -1, SQLITE_STATIC);
     sqlite3_bind_text(stmt, 4, field->sentence ? field->sentence : "", -1, SQLITE_STATIC);
     if (!orr_store_step(store, stmt, "metric_def", error)) return FALSE;
   }

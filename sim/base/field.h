@@ -51,7 +51,8 @@ typedef enum {
 enum {
   ORR_FIELD_OPTIONAL = 1 << 0,  /* may be absent with no default */
   ORR_FIELD_POSITIVE = 1 << 1,  /* INT, REAL: greater than 0 */
-  ORR_FIELD_UNSIGNED = 1 << 2   /* INT, REAL: 0 or greater */
+  ORR_FIELD_UNSIGNED = 1 << 2,  /* INT, REAL: 0 or greater */
+  ORR_FIELD_RUN = 1 << 3        /* INT of a row: a run's number (0: none), which merging databases maps */
 };
 
 typedef struct {

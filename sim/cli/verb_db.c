@@ -19,7 +19,8 @@ static const GOptionEntry options[] = {
 };
 
 typedef struct {
-  const char *name, *sentence;
+  const char *name, *sentence, *wants;
+  guint least, most;                       /* arguments, the action's name among them */
   int (*act)(char **args, GError **error); /* args: the database, and what follows it */
 } Action;
 
@@ -68,18 +69,55 @@ static int export_tables(char **args, GError **error) {
   return 0;
 }
 
+static gboolean merge_all(OrrStore *store, char **paths, OrrMergeFacts *facts, GError **error) {
+  for (guint i = 0; paths[i]; i++)
+    if (!orr_store_merge(store, paths[i], &facts[i], error)) return FALSE;
+  return orr_store_end_batch(store, error);
+}
+
+static void print_merged(char **paths, const OrrMergeFacts *facts) {
+  for (guint i = 0; paths[i]; i++) {
+    printf("%s: %" G_GINT64_FORMAT " runs added", paths[i], facts[i].runs);
+    if (facts[i].points) printf(", %" G_GINT64_FORMAT " points of sweeps", facts[i].points);
+    if (facts[i].duplicates) printf("; %" G_GINT64_FORMAT " were here and are left out", facts[i].duplicates);
+    if (facts[i].differing)
+      printf("; %" G_GINT64_FORMAT " have the hash of one that is here and other rows (runs are added, points are not)",
+             facts[i].differing);
+    printf("\n");
+  }
+}
+
+/* Whole or not at all: what was made for it goes again where it fails. */
+static int merge(char **args, GError **error) {
+  const gboolean is_new = file_size(args[0]) == 0, was_there = g_file_test(args[0], G_FILE_TEST_EXISTS);
+  g_autofree OrrMergeFacts *facts = g_new0(OrrMergeFacts, g_strv_length(args));
+  g_autoptr(OrrStore) store = orr_store_open(args[0], error);
+  const gboolean merged = store && orr_store_begin_batch(store, error) && merge_all(store, args + 1, facts, error);
+  if (store && !merged) g_prefix_error(error, "nothing is merged: ");
+  g_clear_pointer(&store, orr_store_free);
+  if (!merged && is_new && !was_there) g_unlink(args[0]);
+  if (merged) print_merged(args + 1, facts);
+  return merged ? 0 : 1;
+}
+
 static const Action actions[] = {
-    {"export", "every table as a CSV file", export_tables},
-    {"info", "size, version, runs and rows", info},
-    {"vacuum", "give unused space back", vacuum},
+    {"export", "every table as a CSV file", "db export wants a database", 2, 2, export_tables},
+    {"info", "size, version, runs and rows", "db info wants a database", 2, 2, info},
+    {"merge", "take the runs of other databases, all or none",
+     "db merge wants a database and the others whose runs it takes", 3, G_MAXUINT, merge},
+    {"vacuum", "give unused space back", "db vacuum wants a database", 2, 2, vacuum},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "db wants an action (export, info, vacuum) and a database", error)) return 2;
+  if (!orr_cli_check_args(args, 1, G_MAXUINT, "db wants an action (export, info, merge, vacuum) and a database", error))
+    return 2;
   const char *names[G_N_ELEMENTS(actions) + 1] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
-    if (strcmp(actions[i].name, args[0]) == 0) return actions[i].act(args + 1, error);
+    const Action *action = &actions[i];
+    if (strcmp(action->name, args[0]) == 0)
+      return orr_cli_check_args(args, action->least, action->most, action->wants, error) ? action->act(args + 1, error)
+                                                                                         : 2;
     names[i] = actions[i].name;
   }
   return orr_cli_unknown("action", args[0], names, error);
@@ -87,10 +125,12 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_db = {
     .verb = "db",
-    .sentence = "Look after a results database: info, export, vacuum.",
-    .usage = "export|info|vacuum DB [-o DIR]",
-    .more = "export writes every table as a CSV file; info prints size, schema version, runs and rows; vacuum gives\n"
-            "unused space back.",
+    .sentence = "Look after a results database: info, export, merge, vacuum.",
+    .usage = "export|info|merge|vacuum DB [OTHER]... [-o DIR]",
+    .more =
+        "export writes every table as a CSV file; info prints size, schema version, runs and rows; vacuum gives\n"
+        "unused space back. merge takes the runs of OTHER... into DB, which is made where there is none: all or none.\n"
+        "Runs get new numbers, points of the same sweep join it, and what is there already is left out and told.",
     .options = options,
     .run = run,
 };

@@ -210,8 +210,11 @@ const OrrFieldTable orr_link_time_table =
 
 static const OrrField job_fields[] = {
     COLUMN(OrrJobRow, "job", ORR_FIELD_TEXT, job, ORR_UNIT_NONE, "Its name."),
-    COLUMN(OrrJobRow, "first-run", ORR_FIELD_INT, first_run, ORR_UNIT_NONE,
-           "The run of the first job that it shared the machine with; 0: this is the first."),
+    {.name = "first-run",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrJobRow, first_run),
+     .sentence = "The run of the first job that it shared the machine with; 0: this is the first.",
+     .flags = ORR_FIELD_RUN},
     COLUMN(OrrJobRow, "n-gpus", ORR_FIELD_INT, n_gpus, ORR_UNIT_NONE, "GPUs it had."),
     COLUMN(OrrJobRow, "gpus", ORR_FIELD_TEXT, gpus, ORR_UNIT_NONE, "Which of the machine's, in the order of its ranks."),
     COLUMN(OrrJobRow, "start-s", ORR_FIELD_REAL, start_s, ORR_UNIT_SECONDS, "When it started."),

@@ -52,7 +52,7 @@ typedef struct {
 } PointRow;
 
 static const OrrField point_fields[] = {
-    COLUMN(PointRow, "sweep", ORR_FIELD_INT, sweep, 0, "The sweep's run."),
+    COLUMN(PointRow, "sweep", ORR_FIELD_INT, sweep, ORR_FIELD_RUN, "The sweep's run."),
     COLUMN(PointRow, "point", ORR_FIELD_INT, point, 0, "The point's number in it, from 0."),
     COLUMN(PointRow, "rung", ORR_FIELD_INT, rung, 0, "The sampler's rung; the last one is the answer."),
     {.name = "status",
@@ -113,10 +113,8 @@ gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint6
 /* --- A point --- */
 
 /* What the point lays on the sweep's scenario, and its hash: of the sweep's document and this text. */
-static char *settings_text(const OrrSweepPlan *plan, gint64 sweep, const OrrSweepAnswer *answer,
-                           char *const *settings) {
-  GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "# The scenario of run %" G_GINT64_FORMAT " with\n", sweep);
+static char *settings_text(const OrrSweepPlan *plan, const OrrSweepAnswer *answer, char *const *settings) {
+  GString *text = g_string_new("# The scenario of the sweep with\n");
   const OrrNode *rung = orr_sweep_rung(plan, answer->rung);
   for (guint i = 0; rung && i < orr_node_length(rung); i++)
     g_string_append_printf(text, "%s: %s\n", ((const OrrNode *)rung->keys->pdata[i])->text,
@@ -186,7 +184,7 @@ static gboolean add_rows(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep
 gboolean orr_sweep_store_point(OrrStore *store, const OrrSweepPlan *plan, gint64 sweep, const OrrSweepAnswer *answer,
                                GError **error) {
   g_auto(GStrv) settings = orr_sweep_settings(plan, answer->combination);
-  g_autofree char *text = settings_text(plan, sweep, answer, settings), *hash = hash_point(plan, answer);
+  g_autofree char *text = settings_text(plan, answer, settings), *hash = hash_point(plan, answer);
   const OrrRunFacts facts = {.scenario = plan->base->name,
                              .kind = plan->base->workload.entry->name,
                              .file = plan->file,

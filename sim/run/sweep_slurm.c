@@ -12,8 +12,6 @@
 #define MOST_BARREN 3
 #define NOTE_US G_USEC_PER_SEC
 #define AWAIT_S 120 /* as long as Slurm may take to put a task's processes away (KillWait is 30 s) */
-#define ALL_RUNS_AFTER(run_, n_)                                                                                       \
-  { (run_) + 1, (run_) + (n_), 0 }
 
 /* --- Submitting --- */
 
@@ -283,12 +281,13 @@ static OrrSlurmState *await_states(const OrrSweepBatch *batch, char ***ret_words
 static gboolean merge(const OrrSweepBatch *batch, const OrrSlurmState *states, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open(batch->db, error);
   if (!store) return FALSE;
-  const OrrStoreSpan points = ALL_RUNS_AFTER(batch->run, batch->n_points);
   for (gint64 task = 0; task < batch->tasks; task++) {
     g_autofree char *shard = orr_sweep_batch_task_path(batch, task, "db");
     GStatBuf facts; /* of no size: its task was killed before it had made a table */
     if (states[task] == ORR_SLURM_RUNNING || g_stat(shard, &facts) != 0 || facts.st_size == 0) continue;
-    if (!orr_store_merge(store, shard, &points, NULL, error)) return FALSE;
+    if (!orr_store_begin_batch(store, error) || !orr_store_merge(store, shard, NULL, error) ||
+        !orr_store_end_batch(store, error))
+      return FALSE;
   }
   return TRUE;
 }

@@ -79,6 +79,18 @@ before=$("$orrery" query r.db summary --run 1 --csv)
 check "db vacuum changes no answer" '[ $? -eq 0 ] && [ "$before" = "$("$orrery" query r.db summary --run 1 --csv)" ]'
 "$orrery" db vacuum none.db > said 2>&1
 check "db vacuum makes no database, exit 1" '[ $? -eq 1 ] && [ ! -e none.db ]'
+"$orrery" db merge all.db r.db s.db > said 2>&1
+check "db merge takes runs and points" '[ $? -eq 0 ] && grep -q "r.db: 2 runs added" said && grep -q "s.db: 1 runs added, 12 points" said'
+"$orrery" query r.db summary --run 2 --csv > want
+"$orrery" query all.db summary --run 2 --csv > said
+check "a merged run gives the same answers" 'cmp -s want said'
+"$orrery" query s.db best --csv | cut -d, -f3- > want
+"$orrery" query all.db best --csv | cut -d, -f3- > said
+check "a merged sweep has the same best" 'cmp -s want said'
+"$orrery" db merge all.db r.db s.db > said 2>&1
+check "db merge tells what was there" 'grep -q "r.db: 0 runs added; 2 were here" said && grep -q "s.db: 0 runs added; 12 were here" said'
+"$orrery" db merge new.db r.db none.db > said 2>&1
+check "db merge is all or nothing, exit 1" '[ $? -eq 1 ] && grep -q "none.db: there is no such" said && [ ! -e new.db ]'
 "$orrery" db inf r.db > said 2>&1
 check "an unknown action names the nearest, exit 2" '[ $? -eq 2 ] && grep -q "did you mean .info" said'
 

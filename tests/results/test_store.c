@@ -11,7 +11,7 @@ static void test_new_database(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = fixture_open(fixture);
   fixture_assert(store, "PRAGMA application_id", "1330795097"); /* 0x4f525259, "ORRY" */
-  fixture_assert(store, "PRAGMA user_version", "1");
+  fixture_assert(store, "PRAGMA user_version", "2");
   fixture_assert(store, "SELECT count(*) FROM run", "0");
   g_assert_cmpuint(fixture_n_files(fixture), ==, 3); /* the log and its index while it is open */
 }

@@ -65,8 +65,23 @@ static void test_no_application(Fixture *fixture, gconstpointer data) {
 static void test_newer_version(Fixture *fixture, gconstpointer data) {
   (void)data;
   orr_store_free(fixture_open(fixture));
-  make(fixture, "PRAGMA user_version = 2");
+  make(fixture, "PRAGMA user_version = 3");
   assert_refused(fixture, "newer Orrery");
+}
+
+/* The last page is gone; so is half of the file. */
+static void test_truncated(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autofree char *bytes = NULL;
+  gsize n = 0;
+  OrrStore *store = fixture_open(fixture);
+  fixture_add_run(store, 100);
+  orr_store_free(store);
+  g_assert_true(g_file_get_contents(fixture->db, &bytes, &n, NULL));
+  g_assert_true(g_file_set_contents(fixture->db, bytes, (gssize)n - 4096, NULL));
+  assert_refused(fixture, "is truncated");
+  g_assert_true(g_file_set_contents(fixture->db, bytes, (gssize)n / 2, NULL));
+  assert_refused(fixture, "is truncated");
 }
 
 static void test_folder_and_device(Fixture *fixture, gconstpointer data) {
@@ -163,6 +178,7 @@ int main(int argc, char **argv) {
   ADD("other-application", test_other_application);
   ADD("no-application", test_no_application);
   ADD("newer-version", test_newer_version);
+  ADD("truncated", test_truncated);
   ADD("folder-and-device", test_folder_and_device);
   ADD("no-folder", test_no_folder);
   ADD("reading-what-is-not-there", test_reading_what_is_not_there);

@@ -1,157 +1,380 @@
 /*
- * test_store_merge.c - runs of one database copied into another: whole, once, under the numbers they should have.
+ * test_store_merge.c - the runs of other databases into one: numbers mapped, nothing twice, all or nothing.
  */
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/results/store_fixture.h"
 
-static const OrrStoreSpan everything = {1, G_MAXINT64, 0};
+typedef struct {
+  gint64 other; /* a run's number; 0: none */
+  double end_s, wall_time_s;
+} Link;
 
-static char *other_path(const Fixture *fixture) { return g_build_filename(fixture->folder, "other.db", NULL); }
+static const OrrField link_fields[] = {
+    {.name = "other",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Link, other),
+     .sentence = "A run.",
+     .flags = ORR_FIELD_RUN},
+    {.name = "end-s", .kind = ORR_FIELD_REAL, .offset = offsetof(Link, end_s), .sentence = "A time."},
+    {.name = "wall-time-s", .kind = ORR_FIELD_REAL, .offset = offsetof(Link, wall_time_s), .sentence = "A time."},
+};
+static const OrrFieldTable link_table = ORR_FIELD_TABLE("link_row", "A row.", Link, link_fields);
 
-/* Another database with @n runs; run k has k rows. */
-static char *add_other(const Fixture *fixture, guint n) {
-  g_autofree char *path = other_path(fixture);
+typedef struct {
+  gint64 n_points;
+} SweepRow;
+typedef struct {
+  gint64 sweep;
+} PointRow;
+static const OrrField sweep_row_fields[] = {
+    {.name = "n-points", .kind = ORR_FIELD_INT, .offset = offsetof(SweepRow, n_points), .sentence = "Points."}};
+static const OrrField point_row_fields[] = {{.name = "sweep",
+                                             .kind = ORR_FIELD_INT,
+                                             .offset = offsetof(PointRow, sweep),
+                                             .sentence = "The sweep.",
+                                             .flags = ORR_FIELD_RUN}};
+static const OrrFieldTable sweep_row_table = ORR_FIELD_TABLE("sweep", "A sweep.", SweepRow, sweep_row_fields);
+static const OrrFieldTable point_row_table = ORR_FIELD_TABLE("sweep_point", "A point.", PointRow, point_row_fields);
+
+static char *path_of(const Fixture *fixture, const char *name) { return g_build_filename(fixture->folder, name, NULL); }
+
+static OrrStore *open_named(const Fixture *fixture, const char *name) {
+  g_autofree char *path = path_of(fixture, name);
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrStore) other = orr_store_open(path, &error);
+  OrrStore *store = orr_store_open(path, &error);
   g_assert_no_error(error);
-  for (guint k = 1; k <= n; k++) fixture_add_run(other, k);
-  return g_steal_pointer(&path);
+  return store;
 }
 
-static guint64 merge(OrrStore *store, const char *path, const OrrStoreSpan *span) {
+/* A run with one row of @table. */
+static gint64 add_run(OrrStore *store, const char *kind, const char *hash, gint64 id, const OrrFieldTable *table,
+                      const void *row) {
   g_autoptr(GError) error = NULL;
-  guint64 n = 99;
-  orr_store_merge(store, path, span, &n, &error);
+  OrrRunFacts facts = sample_facts;
+  gint64 run = 0;
+  facts.kind = kind;
+  facts.hash = hash;
+  facts.id = id;
+  orr_store_begin_run(store, &facts, &run, &error);
   g_assert_no_error(error);
-  return n;
+  orr_store_add_param(store, "a.b", hash, &error);
+  orr_store_add_row(store, table, row, &error);
+  g_assert_no_error(error);
+  orr_store_end_run(store, 0.5, &error);
+  g_assert_no_error(error);
+  return run;
 }
 
-/* Run k brings k rows: 1 + 2 + 3. A second time nothing comes. */
-static void test_into_empty(Fixture *fixture, gconstpointer data) {
-  (void)data;
-  g_autofree char *path = add_other(fixture, 3);
-  g_autoptr(OrrStore) store = fixture_open(fixture);
-  for (guint pass = 0; pass < 2; pass++) {
-    g_assert_cmpuint(merge(store, path, &everything), ==, pass ? 0 : 3);
-    fixture_assert(store, "SELECT count(*) FROM run", "3");
-    fixture_assert(store, "SELECT group_concat(run_id || ':' || micro_batch, ' ') FROM sample_row",
-                   "1:0 2:0 2:1 3:0 3:1 3:2");
-  }
-  fixture_assert(store, "SELECT count(*) FROM metric_def WHERE table_name = 'sample_row'", "6");
-  fixture_assert(store, "SELECT strict FROM pragma_table_list('sample_row')", "1");
-  g_assert_cmpint(fixture_add_run(store, 1), ==, 4); /* and it is written on as any other */
+static OrrMergeFacts merge(OrrStore *store, const Fixture *fixture, const char *name) {
+  g_autofree char *path = path_of(fixture, name);
+  g_autoptr(GError) error = NULL;
+  OrrMergeFacts facts = {0};
+  g_assert_true(orr_store_begin_batch(store, &error));
+  orr_store_merge(store, path, &facts, &error);
+  g_assert_no_error(error);
+  g_assert_true(orr_store_end_batch(store, &error));
+  return facts;
 }
 
-/* What is here stays: run 1 has two rows, run 1 of the other one has one. */
-static void test_kept(Fixture *fixture, gconstpointer data) {
+static void assert_facts(OrrMergeFacts facts, gint64 runs, gint64 points, gint64 duplicates, gint64 differing) {
+  g_assert_cmpint(facts.runs, ==, runs);
+  g_assert_cmpint(facts.points, ==, points);
+  g_assert_cmpint(facts.duplicates, ==, duplicates);
+  g_assert_cmpint(facts.differing, ==, differing);
+}
+
+/* Two runs become 3 and 4; the number 1 in the second becomes 3, and 0, which means none, stays. */
+static void test_numbers(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = add_other(fixture, 2);
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "training", "h1", 0, &link_table, &(Link){0, 1.5, 9});
+  add_run(other, "training", "h2", 0, &link_table, &(Link){1, 2.5, 9});
+  orr_store_free(other);
   g_autoptr(OrrStore) store = fixture_open(fixture);
   fixture_add_run(store, 2);
-  g_assert_cmpuint(merge(store, path, &everything), ==, 1);
-  fixture_assert(store, "SELECT group_concat(run_id || ':' || micro_batch, ' ') FROM sample_row", "1:0 1:1 2:0 2:1");
+  fixture_add_run(store, 0);
+  assert_facts(merge(store, fixture, "b.db"), 2, 0, 0, 0);
+  fixture_assert(store, "SELECT group_concat(run_id || ' ' || other || ' ' || end_s, ', ') FROM link_row",
+                 "3 0 1.5, 4 3 2.5");
+  fixture_assert(store, "SELECT group_concat(value) FROM param", "h1,h2");
+  fixture_assert(store, "SELECT group_concat(ifnull(origin, '-'), '; ') FROM run", "-; -; b.db, run 1; b.db, run 2");
+  fixture_assert(store, "SELECT unit FROM metric_def WHERE table_name = 'link_row' AND name = 'other'", "run");
+  fixture_assert(store, "PRAGMA integrity_check", "ok");
 }
 
-static void test_span(Fixture *fixture, gconstpointer data) {
+/* The table here is of an older Orrery, the one there has a column more: NULL in the rows that were there. */
+static void test_more_columns(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = add_other(fixture, 4);
+  static const OrrFieldTable older = ORR_FIELD_TABLE("link_row", "A row.", Link, link_fields);
+  OrrFieldTable short_table = older;
+  short_table.n_fields = 2;
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "training", "h1", 0, &link_table, &(Link){0, 1.5, 9});
+  orr_store_free(other);
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  const OrrStoreSpan span = {2, 3, 0};
-  g_assert_cmpuint(merge(store, path, &span), ==, 2);
-  fixture_assert(store, "SELECT group_concat(id, ' ') FROM run", "2 3");
+  add_run(store, "training", "h2", 0, &short_table, &(Link){0, 2.5, 0});
+  assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
+  fixture_assert(store, "SELECT group_concat(end_s || ' ' || ifnull(wall_time_s, '-'), ', ') FROM link_row",
+                 "2.5 -, 1.5 9.0");
 }
 
-/* Numbers move in every place that holds one: the run, its rows, a sweep's point and the text that names its sweep. */
-static void test_shift(Fixture *fixture, gconstpointer data) {
+/* The table there is of an older Orrery, and lacks a column that is never NULL here: it may be from now on. */
+static void test_fewer_columns(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = add_other(fixture, 2);
-  sqlite3 *other = fixture_connect(path);
-  fixture_exec(other, "CREATE TABLE sweep_point (run_id INTEGER NOT NULL, sweep INTEGER) STRICT;"
-                      "INSERT INTO sweep_point VALUES (2, 1);"
-                      "UPDATE run SET resolved = '# The scenario of run 1 with' || char(10) || 'a: 1' WHERE id = 2");
-  sqlite3_close(other);
+  OrrFieldTable older = link_table;
+  older.fields = link_fields + 1; /* without `other`, an INTEGER NOT NULL */
+  older.n_fields = 2;
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "training", "h1", 0, &older, &(Link){0, 1.5, 9});
+  orr_store_free(other);
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  const OrrStoreSpan span = {1, G_MAXINT64, 40};
-  g_assert_cmpuint(merge(store, path, &span), ==, 2);
-  fixture_assert(store, "SELECT group_concat(id, ' ') FROM run", "41 42");
-  fixture_assert(store, "SELECT group_concat(run_id, ' ') FROM sample_row", "41 42 42");
-  fixture_assert(store, "SELECT run_id || ' of ' || sweep FROM sweep_point", "42 of 41");
-  fixture_assert(store, "SELECT resolved FROM run WHERE id = 42", "# The scenario of run 41 with\na: 1");
-  fixture_assert(store, "SELECT resolved FROM run WHERE id = 41", sample_facts.resolved);
+  add_run(store, "training", "h2", 0, &link_table, &(Link){1, 2.5, 0});
+  assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
+  fixture_assert(store, "SELECT group_concat(run_id || ' ' || ifnull(other, '-') || ' ' || end_s, ', ') FROM link_row",
+                 "1 1 2.5, 2 - 1.5");
+  add_run(store, "training", "h3", 0, &link_table, &(Link){2, 3.5, 0}); /* and it is written on as any other */
+  fixture_assert(store, "SELECT count(*) FROM pragma_index_list('link_row')", "1");
 }
 
-/* A column that only the other one has is made, and is NULL in what was here. */
-static void test_new_column(Fixture *fixture, gconstpointer data) {
+/* Once more adds nothing, whatever it took on the wall. What has the same hash and other rows is kept beside. */
+static void test_duplicates(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = add_other(fixture, 2);
-  sqlite3 *other = fixture_connect(path);
-  fixture_exec(other, "ALTER TABLE sample_row ADD COLUMN colour TEXT; UPDATE sample_row SET colour = 'red'");
-  sqlite3_close(other);
+  static const Link rows[] = {{0, 1.5, 9}, {0, 1.5, 8}, {0, 1.25, 9}};
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  fixture_add_run(store, 1);
-  merge(store, path, &everything);
-  fixture_assert(store, "SELECT group_concat(run_id || ifnull(colour, '?'), ' ') FROM sample_row", "1? 2red 2red");
+  add_run(store, "training", "h1", 0, &link_table, &rows[0]);
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "training", "h1", 0, &link_table, &rows[1]);
+  add_run(other, "training", "h1", 0, &link_table, &rows[2]);
+  add_run(other, "training", "h2", 0, &link_table, &rows[0]);
+  orr_store_free(other);
+  assert_facts(merge(store, fixture, "b.db"), 2, 0, 1, 1);
+  assert_facts(merge(store, fixture, "b.db"), 0, 0, 3, 0);
+  fixture_assert(store, "SELECT count(*) FROM run", "3");
 }
 
-/* A row that cannot come (no such run here: a broken file) takes the whole merge back. */
-static void test_all_or_nothing(Fixture *fixture, gconstpointer data) {
+/* Shards of one sweep of five points: 0, 2 and 4 here, 1 and 2 there. The runs between are neither's. */
+static void test_sweep(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = add_other(fixture, 2);
-  sqlite3 *other = fixture_connect(path);
-  fixture_exec(other, "CREATE TABLE zoo (run_id INTEGER, name TEXT) STRICT; INSERT INTO zoo VALUES (1, NULL)");
-  sqlite3_close(other);
-  { g_autoptr(OrrStore) store = fixture_open(fixture); }
-  sqlite3 *mine = fixture_connect(fixture->db);
-  fixture_exec(mine, "CREATE TABLE zoo (run_id INTEGER, name TEXT NOT NULL) STRICT");
-  sqlite3_close(mine);
+  static const char *const hashes[] = {"p0", "p1", "p2", "p3", "p4"};
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  g_autoptr(GError) error = NULL;
-  g_assert_false(orr_store_merge(store, path, &everything, NULL, &error));
-  g_assert_nonnull(strstr(error->message, "other.db: "));
-  g_assert_nonnull(strstr(error->message, "NOT NULL constraint failed: zoo.name"));
-  fixture_assert(store, "SELECT count(*) FROM run", "0");
-  fixture_assert(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'sample_row'", "0");
-  fixture_add_run(store, 1); /* nothing is left open */
+  fixture_add_run(store, 0);
+  g_assert_cmpint(add_run(store, "sweep", "s", 0, &sweep_row_table, &(SweepRow){5}), ==, 2);
+  for (gint64 p = 0; p < 5; p += 2) add_run(store, "training", hashes[p], 3 + p, &point_row_table, &(PointRow){2});
+  OrrStore *other = open_named(fixture, "b.db");
+  g_assert_cmpint(add_run(other, "sweep", "s", 0, &sweep_row_table, &(SweepRow){5}), ==, 1);
+  for (gint64 p = 1; p < 3; p++) add_run(other, "training", hashes[p], 2 + p, &point_row_table, &(PointRow){1});
+  add_run(other, "training", "alone", 0, &link_table, &(Link){1, 0, 0}); /* of the sweep's number */
+  orr_store_free(other);
+  assert_facts(merge(store, fixture, "b.db"), 1, 1, 1, 0);
+  fixture_assert(store,
+                 "SELECT group_concat(run_id || ' ' || sweep, ', ') FROM (SELECT * FROM sweep_point ORDER BY run_id)",
+                 "3 2, 4 2, 5 2, 7 2");
+  fixture_assert(store, "SELECT run_id || ' ' || other FROM link_row", "8 2");
+  fixture_assert(store, "SELECT count(*) FROM sweep", "1");
+}
+
+/* A new sweep's numbers are reserved: its third point comes later, and finds its place. */
+static void test_new_sweep(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "sweep", "s", 0, &sweep_row_table, &(SweepRow){3});
+  add_run(other, "training", "p1", 3, &point_row_table, &(PointRow){1});
+  orr_store_free(other);
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  fixture_add_run(store, 0);
+  assert_facts(merge(store, fixture, "b.db"), 1, 1, 0, 0);
+  fixture_assert(store, "SELECT group_concat(id) FROM run", "1,2,4");
+  g_assert_cmpint(fixture_add_run(store, 0), ==, 6);
+  OrrStore *late = open_named(fixture, "b.db");
+  add_run(late, "training", "p2", 4, &point_row_table, &(PointRow){1});
+  add_run(late, "training", "other p0", 2, &point_row_table, &(PointRow){1});
+  orr_store_free(late);
+  assert_facts(merge(store, fixture, "b.db"), 0, 2, 1, 0);
+  fixture_assert(store, "SELECT group_concat(id) FROM run", "1,2,3,4,5,6");
+  OrrStore *odd = open_named(fixture, "c.db"); /* the same point, simulated to another answer */
+  add_run(odd, "sweep", "s", 0, &sweep_row_table, &(SweepRow){3});
+  add_run(odd, "training", "p1 again", 3, &point_row_table, &(PointRow){1});
+  orr_store_free(odd);
+  assert_facts(merge(store, fixture, "c.db"), 0, 0, 0, 1);
+}
+
+/* The same sweep twice here: a shard of the second is one by its number, another's joins the newest. */
+static void test_sweep_twice(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  for (gint64 sweep = 1; sweep <= 7; sweep += 3)
+    g_assert_cmpint(add_run(store, "sweep", "s", 0, &sweep_row_table, &(SweepRow){2}), ==, sweep);
+  OrrStore *other = open_named(fixture, "b.db");
+  add_run(other, "sweep", "s", 4, &sweep_row_table, &(SweepRow){2});
+  add_run(other, "training", "p1", 6, &point_row_table, &(PointRow){4});
+  orr_store_free(other);
+  other = open_named(fixture, "c.db");
+  add_run(other, "sweep", "s", 2, &sweep_row_table, &(SweepRow){2});
+  add_run(other, "training", "p0", 3, &point_row_table, &(PointRow){2});
+  orr_store_free(other);
+  assert_facts(merge(store, fixture, "b.db"), 0, 1, 0, 0);
+  assert_facts(merge(store, fixture, "c.db"), 0, 1, 0, 0);
+  fixture_assert(store, "SELECT group_concat(run_id || ' of ' || sweep, ', ') FROM sweep_point", "6 of 4, 8 of 7");
 }
 
 /* What a kill in the middle of the first commit leaves, once it is rolled back: our numbers, no table. */
 static void test_unmade(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = other_path(fixture);
+  g_autofree char *path = path_of(fixture, "b.db");
   sqlite3 *other = fixture_connect(path);
   fixture_exec(other, "PRAGMA application_id = 0x4f525259; PRAGMA user_version = 1");
   sqlite3_close(other);
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  g_assert_cmpuint(merge(store, path, &everything), ==, 0);
-  g_autofree char *made = add_other(fixture, 1); /* opening it makes it anew */
-  g_assert_cmpuint(merge(store, made, &everything), ==, 1);
+  assert_facts(merge(store, fixture, "b.db"), 0, 0, 0, 0);
+  OrrStore *made = open_named(fixture, "b.db"); /* opening it for writing makes it anew */
+  fixture_add_run(made, 1);
+  orr_store_free(made);
+  assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
+}
+
+/* More than SQLite attaches. */
+static void test_many(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  g_autoptr(GError) error = NULL;
+  g_assert_true(orr_store_begin_batch(store, &error));
+  for (gint64 i = 1; i <= 12; i++) {
+    g_autofree char *name = g_strdup_printf("%d.db", (int)i), *path = path_of(fixture, name);
+    OrrStore *other = open_named(fixture, name);
+    add_run(other, "training", name, 0, &link_table, &(Link){0, (double)i, 0});
+    orr_store_free(other);
+    g_assert_true(orr_store_merge(store, path, NULL, &error));
+  }
+  g_assert_true(orr_store_end_batch(store, &error));
+  fixture_assert(store, "SELECT count(*) || ' ' || sum(run_id = end_s) FROM link_row", "12 12");
+}
+
+/* A second file that cannot be merged leaves nothing of the first. */
+static void assert_refused(Fixture *fixture, OrrStore *store, const char *name, OrrFaultCode code, const char *part) {
+  g_autofree char *good = path_of(fixture, "good.db"), *bad = path_of(fixture, name);
+  g_autoptr(GError) error = NULL;
+  OrrMergeFacts facts = {0};
+  g_assert_true(orr_store_begin_batch(store, &error));
+  g_assert_true(orr_store_merge(store, good, &facts, &error));
+  g_assert_false(orr_store_merge(store, bad, &facts, &error));
+  fixture_assert_error(error, code, part);
+  fixture_assert_error(error, code, name);
+  orr_store_abandon_batch(store);
+  fixture_assert(store, "SELECT count(*) FROM run", "1");
+  fixture_assert(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'link_row'", "0");
 }
 
 static void test_refused(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autofree char *path = other_path(fixture);
+  g_autofree char *text = path_of(fixture, "text.db"), *newer = path_of(fixture, "newer.db"),
+                  *cut = path_of(fixture, "cut.db"), *locked = path_of(fixture, "locked.db"),
+                  *foreign = path_of(fixture, "foreign.db"), *odd = path_of(fixture, "odd.db"), *bytes = NULL;
+  gsize n = 0;
+  OrrStore *good = open_named(fixture, "good.db");
+  add_run(good, "training", "h1", 0, &link_table, &(Link){0, 1.5, 9});
+  orr_store_free(good);
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  g_autoptr(GError) absent = NULL, foreign = NULL;
-  g_assert_false(orr_store_merge(store, path, &everything, NULL, &absent));
-  fixture_assert_error(absent, ORR_FAULT_RESOURCE, "there is no such results database");
-  g_assert_true(g_file_set_contents(path, "no database at all", -1, NULL));
-  g_assert_false(orr_store_merge(store, path, &everything, NULL, &foreign));
-  fixture_assert_error(foreign, ORR_FAULT_RESOURCE, "is no SQLite database; it was left as it is");
+  fixture_add_run(store, 0);
+  assert_refused(fixture, store, "none.db", ORR_FAULT_RESOURCE, "there is no such results database");
+  assert_refused(fixture, store, "results.db", ORR_FAULT_USAGE, "is the database itself");
+  g_assert_true(g_file_set_contents(text, "schema: scenario/1\n", -1, NULL));
+  assert_refused(fixture, store, "text.db", ORR_FAULT_RESOURCE, "is no SQLite database");
+  sqlite3 *db = fixture_connect(foreign);
+  fixture_exec(db, "CREATE TABLE run (id)");
+  sqlite3_close(db);
+  assert_refused(fixture, store, "foreign.db", ORR_FAULT_RESOURCE, "of another program");
+  orr_store_free(open_named(fixture, "newer.db"));
+  db = fixture_connect(newer);
+  fixture_exec(db, "PRAGMA user_version = 99");
+  sqlite3_close(db);
+  assert_refused(fixture, store, "newer.db", ORR_FAULT_RESOURCE, "newer Orrery");
+  orr_store_free(open_named(fixture, "odd.db"));
+  db = fixture_connect(odd);
+  fixture_exec(db, "CREATE TABLE mine (run_id, x BLOB)");
+  sqlite3_close(db);
+  assert_refused(fixture, store, "odd.db", ORR_FAULT_RESOURCE, "no Orrery made it");
+  g_assert_true(g_file_get_contents(newer, &bytes, &n, NULL));
+  bytes[63] = 2; /* user_version */
+  g_assert_true(g_file_set_contents(cut, bytes, (gssize)n / 2, NULL));
+  assert_refused(fixture, store, "cut.db", ORR_FAULT_RESOURCE, "is truncated");
+  orr_store_free(open_named(fixture, "locked.db"));
+  db = fixture_connect(locked);
+  fixture_exec(db, "BEGIN EXCLUSIVE");
+  assert_refused(fixture, store, "locked.db", ORR_FAULT_RESOURCE, "is locked by another process");
+  sqlite3_close(db);
 }
 
-#define ADD(name_, function_)                                                                                          \
-  g_test_add("/results/store-merge/" name_, Fixture, NULL, fixture_set_up, function_, fixture_tear_down)
+/* The log may not grow: what a full disk does. Nothing of the merge is there. */
+static void test_full_disk(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  OrrStore *other = open_named(fixture, "b.db");
+  fixture_add_run(other, 20000);
+  orr_store_free(other);
+  orr_store_free(fixture_open(fixture));
+  const pid_t child = fork();
+  if (child == 0) {
+    const struct rlimit limit = {300000, 300000};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *path = path_of(fixture, "b.db");
+    OrrMergeFacts facts = {0};
+    OrrStore *store = orr_store_open(fixture->db, &error);
+    const gboolean merged = store && orr_store_begin_batch(store, &error) &&
+                            orr_store_merge(store, path, &facts, &error) && orr_store_end_batch(store, &error);
+    _exit(merged ? 1 : g_error_matches(error, ORR_FAULT, ORR_FAULT_RESOURCE) ? 0 : 2);
+  }
+  int status = -1;
+  g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+  g_assert_cmpint(status, ==, 0);
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  fixture_assert(store, "SELECT count(*) FROM run", "0");
+  assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
+  fixture_assert(store, "SELECT count(*) FROM sample_row", "20000");
+}
+
+/* A process that dies in the middle leaves nothing of it. */
+static void test_kill(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  OrrStore *other = open_named(fixture, "b.db");
+  fixture_add_run(other, 100);
+  orr_store_free(other);
+  orr_store_free(fixture_open(fixture));
+  const pid_t child = fork();
+  if (child == 0) {
+    g_autofree char *path = path_of(fixture, "b.db");
+    OrrMergeFacts facts = {0};
+    OrrStore *store = orr_store_open(fixture->db, NULL);
+    if (!orr_store_begin_batch(store, NULL) || !orr_store_merge(store, path, &facts, NULL)) _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = -1;
+  g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+  g_assert_true(WIFSIGNALED(status));
+  g_autoptr(OrrStore) store = fixture_open(fixture);
+  fixture_assert(store, "SELECT count(*) FROM run", "0");
+  fixture_assert(store, "PRAGMA integrity_check", "ok");
+}
+
+#define ADD(name, function) g_test_add("/store-merge/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
-  ADD("into-empty", test_into_empty);
-  ADD("kept", test_kept);
-  ADD("span", test_span);
-  ADD("shift", test_shift);
-  ADD("new-column", test_new_column);
-  ADD("all-or-nothing", test_all_or_nothing);
+  ADD("numbers", test_numbers);
+  ADD("more-columns", test_more_columns);
+  ADD("fewer-columns", test_fewer_columns);
+  ADD("duplicates", test_duplicates);
+  ADD("sweep", test_sweep);
+  ADD("new-sweep", test_new_sweep);
+  ADD("sweep-twice", test_sweep_twice);
   ADD("unmade", test_unmade);
+  ADD("many", test_many);
   ADD("refused", test_refused);
+  ADD("full-disk", test_full_disk);
+  ADD("kill", test_kill);
   return g_test_run();
 }
