@@ -59,7 +59,9 @@ static void test_loads(void) {
 }
 
 static void test_steps(void) {
-#define STEPS "run nccl-tests-dgx-h100-16 --db none --set workload.replay=steps --set workload.begin=1MiB --set workload.end=1MiB "
+#define STEPS                                                                                                          \
+  "run nccl-tests-dgx-h100-16 --db none --set workload.replay=steps --set workload.begin=1MiB --set "                  \
+  "workload.end=1MiB "
   empty_folder();
   assert_refused(STEPS "--set workload.algorithm=tree", 2, "collective algorithm 'tree' has no step form (ring, ");
   assert_refused(STEPS "--set workload.replay=step", 2, "did you mean 'steps'?");
@@ -111,6 +113,9 @@ static void test_foreign_databases(void) {
   assert_refused("run right.yaml --db nowhere/x.db", 1, "there is no folder 'nowhere'");
   assert_refused("query nothing.db summary", 1, "there is no such results database");
   assert_refused("validate megatron-sc21 --db foreign.db", 1, "of another program");
+  assert_refused("db merge all.db foreign.db", 1,
+                 "nothing is merged: foreign.db: is an SQLite database of another program");
+  assert_refused("db merge foreign.db all.db", 1, "of another program");
 }
 
 /* Not by assert_refused: reading the file here would drop this process' lock on it (POSIX). */
@@ -131,18 +136,24 @@ static void test_own_databases(void) {
   g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
   put("cut.db", bytes, (gssize)(length / 2));
   put("newer.db", bytes, (gssize)length);
+  memset(bytes + 4096, 0xa5, length - 4096); /* all pages but the first, which holds the schema */
+  put("scratched.db", bytes, (gssize)length);
   sqlite3 *db = connect_to("newer.db");
   execute(db, "PRAGMA user_version = 99");
   sqlite3_close(db);
-  assert_database_refused("cut.db", "malformed");
+  assert_database_refused("cut.db", "is truncated");
+  assert_database_refused("scratched.db", "malformed");
   assert_database_refused("newer.db", "is of schema version 99, made by a newer Orrery");
   db = connect_to("own.db");
   execute(db, "BEGIN EXCLUSIVE");
   assert_locked("run right.yaml --db own.db");
   assert_locked("query own.db summary");
+  assert_locked("db merge all.db own.db");
   execute(db, "ROLLBACK");
   sqlite3_close(db);
   assert_fine("run right.yaml --db own.db", "run 2 in own.db");
+  assert_refused("db merge all.db own.db newer.db", 1, "newer.db: is of schema version 99");
+  assert_refused("db merge own.db", 2, "db merge wants a database and the others");
 }
 
 /* Root may write everywhere: this says something only to others. */
