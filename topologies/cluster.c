@@ -10,6 +10,8 @@
 
 #define MEMBER(type_, member_) .offset = offsetof(type_, member_)
 
+static const char *const ports_words[] = {"bonded", "separate", NULL};
+
 static const OrrField node_fields[] = {
     {.name = "gpus",
      .kind = ORR_FIELD_INT,
@@ -37,12 +39,26 @@ static const OrrField node_fields[] = {
      .min = 0,
      .max = 64,
      .sentence = "Compute NICs for each GPU: a whole number, or 1/n where n GPUs share one; 0: no scale-out network."},
+    {.name = "ports-per-nic",
+     .kind = ORR_FIELD_INT,
+     MEMBER(OrrNodeShape, ports_per_nic),
+     .fallback = "1",
+     .min = 1,
+     .max = 8,
+     .sentence = "Ports of a NIC, each with its share of nic-bandwidth."},
+    {.name = "ports",
+     .kind = ORR_FIELD_WORD,
+     MEMBER(OrrNodeShape, ports),
+     .words = ports_words,
+     .fallback = "bonded",
+     .sentence = "bonded: all ports of a GPU's NICs are one of their summed bandwidth. separate: each is its own, on the "
+                 "fabric too; a flow is spread over them as routing spreads it, and takes one for each queue pair else."},
     {.name = "nic-bandwidth",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nic_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .flags = ORR_FIELD_POSITIVE,
-     .sentence = "Nominal rate of one NIC, one direction."},
+     .sentence = "Nominal rate of one NIC, all of its ports together, one direction."},
     {.name = "nic-efficiency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nic_efficiency),
@@ -87,6 +103,12 @@ static const OrrField node_fields[] = {
      .fallback = "true",
      .sentence = "NICs reach GPU memory. Without it NCCL has no LL128 over the network; state nic-bandwidth as what the "
                  "way through the host leaves."},
+    {.name = "host",
+     .kind = ORR_FIELD_SECTION,
+     MEMBER(OrrNodeShape, host),
+     .table = &orr_host_shape_table,
+     .fallback = "{}",
+     .sentence = "PCIe switches and host bridges, where they bind; by default none does."},
 };
 
 const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
@@ -187,9 +209,25 @@ gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster) {
   return cluster->max_nodes ? cluster->max_nodes : orr_cluster_n_nodes(cluster);
 }
 
-gint64 orr_node_shape_n_ports(const OrrNodeShape *node) {
-  return node->nics_per_gpu >= 1 ? node->gpus : llround((double)node->gpus * node->nics_per_gpu);
+static gint64 all_ports(const OrrNodeShape *node) {
+  return MAX(1, llround(node->nics_per_gpu)) * MAX(1, node->ports_per_nic);
 }
+
+gint64 orr_node_shape_ports_each(const OrrNodeShape *node) {
+  return node->ports == ORR_PORTS_SEPARATE ? all_ports(node) : 1;
+}
+
+gint64 orr_node_shape_n_ports(const OrrNodeShape *node) {
+  const gint64 owners = node->nics_per_gpu >= 1 ? node->gpus : llround((double)node->gpus * node->nics_per_gpu);
+  return owners * orr_node_shape_ports_each(node);
+}
+
+double orr_node_shape_port_bandwidth(const OrrNodeShape *node) {
+  const double owner = node->nic_bytes_per_s * node->nic_efficiency * MAX(1, node->nics_per_gpu);
+  return owner / (double)orr_node_shape_ports_each(node);
+}
+
+gint64 orr_node_shape_port_links(const OrrNodeShape *node) { return all_ports(node) / orr_node_shape_ports_each(node); }
 
 static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const gint64 nodes = orr_cluster_n_nodes(cluster), n_gpus = nodes * cluster->node.gpus;
@@ -236,6 +274,7 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   check_counts(cluster, place, diags);
   check_domain(cluster, place, diags);
   check_nics(cluster, place, diags);
+  orr_host_shape_check(&cluster->node.host, cluster->node.gpus, place, diags);
   orr_storage_check(&cluster->storage, place, diags);
   if (orr_diags_n_errors(diags) != n_before) return;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(cluster, 0, &error); /* a plan costs microseconds */

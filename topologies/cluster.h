@@ -8,15 +8,23 @@
 #define ORR_CLUSTER_H
 
 #include "topologies/device.h"
+#include "topologies/host.h"
 #include "topologies/storage.h"
 
 G_BEGIN_DECLS
+
+typedef enum {
+  ORR_PORTS_BONDED,  /* all ports of a GPU are one way out, of their summed bandwidth */
+  ORR_PORTS_SEPARATE /* each is a way out of its own */
+} OrrPorts;
 
 typedef struct {
   gint64 gpus;                     /* a node */
   gint64 scale_up_domain;          /* GPUs that reach each other over NVLink/NVSwitch; may span nodes (72); 1: none */
   double scale_up_latency_s;       /* GPU to GPU through NVSwitch, on top of the profile's scale-up-step */
   double nics_per_gpu;             /* 1 on DGX; 0.5: two GPUs share one */
+  gint64 ports_per_nic;            /* 1; the NIC's bandwidth is theirs together */
+  int ports;                       /* OrrPorts */
   double nic_bytes_per_s;          /* one NIC, one direction */
   double nic_efficiency;           /* share of it that large RDMA messages reach, headers and all */
   double nic_latency_s;            /* GPU memory to wire, both ends together */
@@ -24,6 +32,7 @@ typedef struct {
   double host_link_efficiency;     /* share of it that peer-to-peer copies over PCIe reach */
   double host_link_latency_s;      /* GPU to GPU over PCIe, one way */
   gboolean gpudirect_rdma;         /* NICs reach GPU memory; FALSE: data goes through the host's */
+  OrrHostShape host;
 } OrrNodeShape;
 
 typedef enum { /* see fabric.h */
@@ -58,7 +67,13 @@ extern const OrrFieldTable orr_node_shape_table;
 gint64 orr_cluster_n_nodes(const OrrCluster *cluster); /* `nodes`, or what `gpus` need */
 gint64 orr_cluster_n_gpus(const OrrCluster *cluster);        /* GPUs in use */
 gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster); /* nodes that the fabric was built for */
-gint64 orr_node_shape_n_ports(const OrrNodeShape *node);     /* fabric ports of a node (see fabric.h) */
+
+/* Fabric ports (fabric.h): of a node; of a GPU, or of the GPUs that share a NIC; and what one is: its bandwidth (that
+ * large messages reach, bytes/s) and the switch ports that it takes. */
+gint64 orr_node_shape_n_ports(const OrrNodeShape *node);
+gint64 orr_node_shape_ports_each(const OrrNodeShape *node);
+double orr_node_shape_port_bandwidth(const OrrNodeShape *node);
+gint64 orr_node_shape_port_links(const OrrNodeShape *node);
 
 /* Checks what single fields cannot: nodes within max_nodes, gpus within nodes, whole domains, the fabric's own limits.
  * Findings go to @diags at @place. */

@@ -8,6 +8,8 @@
  *    +-- host tx/rx -- PCIe                         else, both in one node: host tx(src), host rx(dst)
  *    +-- NIC tx/rx -- leaf -- spine -- core ...     else: NIC tx(src), switch links up and down, NIC rx(dst)
  *
+ * and between GPU, NIC and host memory the PCIe switches and host bridges that a cluster says may bind (host.h).
+ *
  * Bandwidths are what large messages reach: nominal * efficiency.
  *
  * A flow takes orr_fabric_n_paths routes at once, an equal share of it each. Which ones, the cluster's routing says:
@@ -48,7 +50,9 @@ typedef struct {
 } OrrFabricPart;
 
 /* One kind of scale-out fabric. Port p of the fabric is NIC p, counted GPU by GPU; where a GPU has several NICs they are
- * one port of their summed bandwidth, since NCCL spreads a GPU's channels over all of them. Bandwidths are effective. */
+ * one port of their summed bandwidth, since NCCL spreads a GPU's channels over all of them; where a cluster says `ports:
+ * separate`, each port of each NIC is one, those of a GPU one after another, and a flow keeps to the ports of one number
+ * at both ends. Bandwidths are effective. */
 typedef struct {
   OrrEntry entry;
   /* A plan from the entry's params for @n_ports ports of @port_bytes_per_s; NULL with ORR_FAULT_DOCUMENT where it cannot
@@ -109,12 +113,15 @@ gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);       /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
-const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host", "nic", "fabric", "storage" */
+const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host" (a GPU's PCIe), "node" (shared inside a node), "nic", "fabric", "storage" */
 
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b); /* joined by scale-up links */
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu);                        /* its scale-up domain's number */
 gboolean orr_fabric_spans_nodes(const OrrFabric *fabric);                             /* whether a scale-up domain does */
 gboolean orr_fabric_gpudirect(const OrrFabric *fabric);                               /* NICs reach GPU memory */
+
+/* Whether two GPUs meet over the network, and not inside a domain or a node. */
+gboolean orr_fabric_leaves_node(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu);
 
 /* Appends the links from one GPU to another (each once; guint32 ids) and returns the one-way latency in seconds. @flow
  * tells flows between the same ends apart (queue pairs). src == dst: no links, 0. */
@@ -129,9 +136,9 @@ guint orr_fabric_n_detours(const OrrFabric *fabric);
 double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path, GArray *links);
 
 /* The file system (cluster.storage): the links from a GPU's host to a server, or back, the NIC's among them; returns the
- * latency. And the link between GPU and host. */
+ * latency. And those between a GPU and the memory of its host (@is_read: to the GPU). */
 double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server, gboolean is_read, GArray *links);
-guint32 orr_fabric_host_link(const OrrFabric *fabric, gint64 gpu, gboolean is_read);
+void orr_fabric_host_route(const OrrFabric *fabric, gint64 gpu, gboolean is_read, GArray *links);
 
 /* What a name stands for (fabric_names.c). Links: one link, a cable ("gpu3.nic", "leaf0-spine1", "a<>b": both ways), or
  * a cable in a trunk, which is a share of it. A switch: the cables that end there, its hosts' network cards among them.
@@ -139,7 +146,10 @@ guint32 orr_fabric_host_link(const OrrFabric *fabric, gint64 gpu, gboolean is_re
 GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError **error);
 GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError **error);
 gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch); /* for entries' trunks */
-GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu); /* both ways; none where it has none */
+GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu); /* all of its ports, both ways; none where it has none */
+
+/* Whether orr_fabric_avoiding may find ways without the link: between switches, and one of several ports of a GPU. */
+gboolean orr_fabric_can_leave(const OrrFabric *fabric, guint32 link);
 
 /* The sizes of a torus that the job fills (1 where it has fewer axes), chip x + X (y + Y z); FALSE: it is none. */
 gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]);

@@ -3,10 +3,58 @@
  */
 #include <string.h>
 
-#include "topologies/fabric.h"
+#include "topologies/fabric_private.h"
 
 #define I64 "%" G_GINT64_FORMAT
 #define LABEL "%-11s"
+
+static void clear_level(gpointer level) { g_clear_pointer(&((OrrFabricLevel *)level)->name, g_free); }
+
+/* From the NICs of a node to its leaves. */
+static gint64 n_cables(const OrrNodeShape *node) {
+  return orr_node_shape_n_ports(node) * orr_node_shape_port_links(node);
+}
+
+GArray *orr_fabric_levels(const OrrFabric *fabric) {
+  const OrrCluster *cluster = fabric->cluster;
+  gint64 built = orr_cluster_n_built_nodes(cluster);
+  GArray *levels = g_array_new(FALSE, FALSE, sizeof(OrrFabricLevel));
+  g_array_set_clear_func(levels, clear_level);
+  if (cluster->node.scale_up_domain > 1) {
+    OrrFabricLevel level = {.name = g_strdup("gpu-nvlink"),
+                            .links = built * cluster->node.gpus,
+                            .link_bytes_per_s = orr_fabric_link_bandwidth(fabric, 0),
+                            .oversubscription = 1};
+    g_array_append_val(levels, level);
+  }
+  if (!fabric->plan) return levels;
+  OrrFabricLevel level = {.name = g_strdup("nic-leaf"),
+                          .links = built * n_cables(&cluster->node),
+                          .link_bytes_per_s = orr_node_shape_port_bandwidth(&cluster->node) /
+                                              (double)orr_node_shape_port_links(&cluster->node),
+                          .oversubscription = 1};
+  guint nic = levels->len;
+  g_array_append_val(levels, level);
+  fabric->kind->levels(fabric->plan, levels);
+  for (guint i = nic; i < levels->len; i++)
+    g_array_index(levels, OrrFabricLevel, i).link_bytes_per_s *= i == nic ? orr_fabric_nic_share(fabric) : orr_fabric_switch_share(fabric);
+  if (levels->len > nic + 1)
+    g_array_index(levels, OrrFabricLevel, nic).switches_above = g_array_index(levels, OrrFabricLevel, nic + 1).switches;
+  return levels;
+}
+
+double orr_fabric_bisection(const OrrFabric *fabric) {
+  const OrrCluster *cluster = fabric->cluster;
+  if (fabric->plan) return fabric->kind->bisection(fabric->plan) * orr_fabric_switch_share(fabric);
+  return (double)fabric->n_gpus / 2 *
+         (cluster->node.scale_up_domain > 1 ? orr_fabric_link_bandwidth(fabric, 0) : orr_fabric_pcie_bandwidth(fabric));
+}
+
+guint orr_fabric_diameter(const OrrFabric *fabric) {
+  return fabric->plan ? fabric->kind->diameter(fabric->plan) : 1;
+}
+
+/* --- Text --- */
 
 static void add_machine(GString *text, const OrrCluster *cluster) {
   gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
@@ -44,11 +92,35 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
 
 static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrNodeShape *node = &cluster->node;
-  const double share = orr_transport_wire_share(orr_fabric_transport(fabric));
+  const double share = orr_fabric_nic_share(fabric);
   g_string_append_printf(text, LABEL "%g a GPU, ", "nic", node->nics_per_gpu);
   add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * share, node->nic_bytes_per_s);
   g_string_append(text, " each way");
+  if (node->ports_per_nic > 1) g_string_append_printf(text, ", " I64 " ports", node->ports_per_nic);
+  if (fabric->lanes > 1) g_string_append_printf(text, ", " I64 " separate ports a GPU", fabric->lanes);
   add_latency(text, node->nic_latency_s);
+}
+
+/* A GPU's PCIe, and what of the node may bind beside it. */
+static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
+  static const char *const paths[] = {"", ", network traffic over it", ", network traffic over it and the host bridge"};
+  const OrrHostShape *host = &cluster->node.host;
+  if (fabric->inside_base[0] == fabric->nic_base && host->network_path == ORR_NETWORK_APART) return;
+  g_autofree char *pcie = orr_quantity_format(orr_fabric_pcie_bandwidth(fabric), ORR_UNIT_BYTES_PER_S);
+  g_string_append_printf(text, LABEL "%s a GPU each way%s", "pcie", pcie, paths[host->network_path]);
+  for (int kind = 0; kind < ORR_N_HOST_LINKS; kind++) {
+    static const char *const names[] = {NULL, "a host bridge", "between sockets", "a NIC's slot"};
+    const gint64 first = fabric->inside_base[kind];
+    const gint64 end = kind + 1 < ORR_N_HOST_LINKS ? fabric->inside_base[kind + 1] : fabric->nic_base;
+    if (first == end) continue;
+    g_autofree char *rate = orr_quantity_format(orr_fabric_host_link_bandwidth(fabric, first), ORR_UNIT_BYTES_PER_S);
+    g_string_append_printf(text, "; %s ", rate);
+    if (kind == ORR_HOST_SWITCH)
+      g_string_append_printf(text, "a PCIe switch of " I64 " GPUs", host->gpus_per_switch);
+    else
+      g_string_append(text, names[kind]);
+  }
+  g_string_append_c(text, '\n');
 }
 
 static void add_level(GString *text, const OrrFabricLevel *level) {
@@ -89,6 +161,7 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   add_machine(text, cluster);
   add_scale_up(text, cluster);
   add_nic(text, fabric, cluster);
+  add_host(text, fabric, cluster);
   g_string_append_printf(text, LABEL "%s, routing %s\n", "fabric", cluster->fabric.entry->name,
                          orr_routing_words[cluster->routing]);
   if (cluster->transport.entry && strcmp(cluster->transport.entry->name, "measured") != 0)

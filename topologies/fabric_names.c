@@ -117,32 +117,26 @@ GArray *orr_fabric_find_links(const OrrFabric *fabric, const char *name, GError 
   return refuse("link", name, known, error);
 }
 
-/* The first switch that @gpu's traffic meets on its way to @other, or NULL. */
-static char *leaf_towards(const OrrFabric *fabric, gint64 gpu, gint64 other) {
+/* The first switch that @port's traffic meets on its way to @other, or NULL. */
+static char *leaf_towards(const OrrFabric *fabric, gint64 port, gint64 other) {
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  orr_fabric_route(fabric, gpu, other, 0, links);
-  for (guint i = 1; i < links->len; i++) {
-    const guint32 link = g_array_index(links, guint32, i),
-                  nic = (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port));
-    if (link < fabric->net_base || g_array_index(links, guint32, i - 1) != nic) continue;
-    g_autofree char *name = orr_fabric_link_name(fabric, link);
-    char *ends[2];
-    ends_of(name, ends);
-    g_free(ends[1]);
-    return ends[0];
-  }
-  return NULL;
+  fabric->kind->route(fabric->plan, port, other, 0, links);
+  if (links->len == 0) return NULL;
+  g_autofree char *name = fabric->kind->link_name(fabric->plan, g_array_index(links, guint32, 0));
+  char *ends[2];
+  ends_of(name, ends);
+  g_free(ends[1]);
+  return ends[0];
 }
 
-/* The network cards below the switch: of GPUs whose way out begins there. */
+/* The network cards below the switch: those whose way to the same card of the last node, or the first, begins there. */
 static void add_cards(const OrrFabric *fabric, const char *name, GArray *parts) {
-  const gint64 n = fabric->n_gpus;
-  for (gint64 gpu = 0; gpu < n && fabric->n_ports > 0; gpu += fabric->gpus_per_port) {
-    g_autofree char *leaf = leaf_towards(fabric, gpu, n - 1);
-    if (!leaf) leaf = leaf_towards(fabric, gpu, 0);
+  const gint64 n = fabric->n_ports, each = orr_node_shape_n_ports(&fabric->cluster->node);
+  for (gint64 port = 0; port < n; port++) {
+    g_autofree char *leaf = leaf_towards(fabric, port, n - each + port % each);
+    if (!leaf) leaf = leaf_towards(fabric, port, port % each);
     if (g_strcmp0(leaf, name) != 0) continue;
-    for (guint i = 0; i < 2; i++)
-      add_part(parts, (guint32)(fabric->nic_base + 2 * (gpu / fabric->gpus_per_port)) + i, 1);
+    for (guint i = 0; i < 2; i++) add_part(parts, (guint32)(fabric->nic_base + 2 * port) + i, 1);
   }
 }
 
@@ -161,7 +155,13 @@ GArray *orr_fabric_find_switch(const OrrFabric *fabric, const char *name, GError
 
 GArray *orr_fabric_nic(const OrrFabric *fabric, gint64 gpu) {
   GArray *parts = g_array_new(FALSE, FALSE, sizeof(OrrFabricPart));
-  const gint64 port = (fabric->gpu_of ? fabric->gpu_of[gpu] : gpu) / fabric->gpus_per_port;
-  for (guint i = 0; i < 2 && fabric->n_ports > 0; i++) add_part(parts, (guint32)(fabric->nic_base + 2 * port) + i, 1);
+  const gint64 first = orr_fabric_port(fabric, fabric->gpu_of ? fabric->gpu_of[gpu] : gpu, 0);
+  for (gint64 i = 0; i < 2 * fabric->lanes && fabric->n_ports > 0; i++)
+    add_part(parts, (guint32)(fabric->nic_base + 2 * first + i), 1);
   return parts;
+}
+
+gboolean orr_fabric_can_leave(const OrrFabric *fabric, guint32 link) {
+  const gboolean is_nic = link >= fabric->nic_base && link < fabric->net_base;
+  return g_str_equal(orr_fabric_link_kind(fabric, link), "fabric") || (is_nic && fabric->lanes > 1);
 }

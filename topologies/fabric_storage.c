@@ -40,10 +40,6 @@ static void append(GArray *links, gint64 link) {
   g_array_append_val(links, number);
 }
 
-guint32 orr_fabric_host_link(const OrrFabric *fabric, gint64 gpu, gboolean is_read) {
-  return (guint32)(fabric->host_base + 2 * (fabric->gpu_of ? fabric->gpu_of[gpu] : gpu) + (is_read ? 1 : 0));
-}
-
 /* Of the machine's GPU, whatever slice it is asked in; is_read is the odd one of each pair. */
 double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server, gboolean is_read, GArray *links) {
   const gint64 machine = fabric->gpu_of ? fabric->gpu_of[gpu] : gpu;

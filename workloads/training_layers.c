@@ -133,20 +133,23 @@ static gboolean plan_lanes(OrrTrainingPlan *plan, const OrrJob *job, const OrrTr
   return TRUE;
 }
 
-/* Whether a group's links also carry its lane's pipeline transfers, or gradients beside its backward. */
-/* Other jobs may load what is not a GPU's own: links of switches, and of network cards that GPUs share. */
-static gboolean is_private(const OrrTrainingPlan *plan, const OrrJob *job, const OrrWire *wire) {
+/* Whether the wire has a link of that kind. */
+static gboolean has_kind(const OrrTrainingPlan *plan, const OrrJob *job, const OrrWire *wire, const char *kind) {
   for (guint p = 0; p < wire->n_phases; p++) {
     guint n = 0;
     if (wire->phases[p].path == ORR_NO_PATH) continue;
     const OrrLinkUse *uses = orr_program_path_uses(plan->wires.program, wire->phases[p].path, &n);
     for (guint i = 0; i < n; i++) {
-      const char *kind =
-          orr_fabric_link_kind(job->world->fabric, g_array_index(plan->wires.links, guint32, uses[i].link));
-      if (!g_str_equal(kind, "scale-up") && !g_str_equal(kind, "host")) return FALSE;
+      const guint32 link = g_array_index(plan->wires.links, guint32, uses[i].link);
+      if (g_str_equal(orr_fabric_link_kind(job->world->fabric, link), kind)) return TRUE;
     }
   }
-  return TRUE;
+  return FALSE;
+}
+
+/* Other jobs may load what is not a GPU's own: links of switches, and of network cards that GPUs share. */
+static gboolean is_private(const OrrTrainingPlan *plan, const OrrJob *job, const OrrWire *wire) {
+  return !has_kind(plan, job, wire, "nic") && !has_kind(plan, job, wire, "fabric");
 }
 
 /* Links whose bandwidth may change make no part of a lane's work. */
@@ -164,8 +167,9 @@ static gboolean is_marked(const OrrTrainingPlan *plan, const OrrJob *job, const 
   return FALSE;
 }
 
+/* Whether no other transfer may use the wire's links: those of PCIe switches are other lanes' too. */
 static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint class, const OrrWire *wire) {
-  if (is_marked(plan, job, wire)) return FALSE;
+  if (is_marked(plan, job, wire) || has_kind(plan, job, wire, "node")) return FALSE;
   if (job->world->is_shared && !is_private(plan, job, wire)) return FALSE;
   for (gint64 s = 0; s < 2 * job->pp; s++)
     if (orr_wires_meet(&plan->wires, wire, &plan->transfers[class * job->pp * 2 + s])) return FALSE;

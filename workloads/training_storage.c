@@ -77,7 +77,8 @@ static void add_gpu(Loads *loads, gint64 gpu, Way way) {
   const OrrFabric *fabric = loads->job->world->fabric;
   const gint64 stripes = orr_storage_stripes(storage_of(loads->job));
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  if (way & TO_HOST) add_use(loads, orr_fabric_host_link(fabric, gpu, way & IS_READ), (guint32)stripes);
+  if (way & TO_HOST) orr_fabric_host_route(fabric, gpu, way & IS_READ, links);
+  for (guint k = 0; k < links->len; k++) add_use(loads, g_array_index(links, guint32, k), (guint32)stripes);
   for (gint64 i = 0; i < stripes && (way & TO_SERVERS); i++) {
     g_array_set_size(links, 0);
     const double latency_s =

@@ -253,12 +253,12 @@ const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *
 
 static void clear_detour(gpointer detour) { g_clear_pointer(&((OrrDetour *)detour)->dead, g_hash_table_unref); }
 
-/* Links between switches that are dead, and known to be, at @at_s; NULL: none. */
+/* Links that routes may do without, dead, and known to be, at @at_s; NULL: none. */
 static GHashTable *dead_links(const Harmed *harmed, const OrrFabric *fabric, double at_s) {
   GHashTable *dead = NULL;
   for (guint i = 0; i < harmed->things->len; i++) {
     const guint32 link = (guint32)g_array_index(harmed->things, gint64, i);
-    if (!g_str_equal(orr_fabric_link_kind(fabric, link), "fabric")) continue;
+    if (!orr_fabric_can_leave(fabric, link)) continue;
     if (link_factor(harmed->spells->pdata[i], at_s) > 0) continue;
     if (!dead) dead = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_hash_table_add(dead, GUINT_TO_POINTER(link));

@@ -27,7 +27,7 @@ OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params
       .n_ports = n_ports,
       .port_bytes_per_s = port_bytes_per_s,
       .link_bytes_per_s = nominal * cluster->node.nic_efficiency,
-      .port_links = MAX(1, llround(cluster->node.nics_per_gpu)),
+      .port_links = orr_node_shape_port_links(&cluster->node),
       .stride = 1,
       .ideal = cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE,
       .by_destination = cluster->routing == ORR_ROUTING_STATIC,

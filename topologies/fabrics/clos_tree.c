@@ -15,8 +15,9 @@
  *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as the radix allows
  *
  * Way up: a link at each level, by a digit of the hash; the way down to the receiver is then given, but for which of
- * c_l parallel cables. `planes` builds all of it several times over, each with 1/planes of a NIC's ports (multi-port
- * NICs): a flow takes one plane under ecmp and static, all of them else.
+ * c_l parallel cables. `planes` builds all of it several times over (multi-port NICs). Where a GPU's ports are bonded,
+ * each plane has 1/planes of a port's rate, and a flow takes one plane under ecmp and static, all of them else; where
+ * they are separate, port p is on plane p mod planes.
  *
  *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from one) / 2
  *
@@ -62,6 +63,7 @@ typedef struct {
   gint64 planes;
   double port_rate;
   gboolean trunks, by_destination;
+  gboolean by_port; /* port p is on plane p mod planes; else each is on all of them */
 } Plan;
 
 static const OrrField fields[] = {
@@ -164,6 +166,19 @@ static void number_links(Plan *plan) {
   }
 }
 
+/* Ports and rates of one plane. */
+static gboolean split_ports(Plan *plan, const OrrNodeShape *node, double port_bytes_per_s, GError **error) {
+  const gint64 each = orr_node_shape_ports_each(node);
+  plan->port_rate = plan->by_port ? port_bytes_per_s : port_bytes_per_s / (double)plan->planes;
+  if (!plan->by_port) return TRUE;
+  plan->n_ports = (plan->n_ports + plan->planes - 1) / plan->planes;
+  if (each % plan->planes == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "planes is " I64 ", but a GPU has " I64 " separate ports: they must be a multiple of the planes",
+              plan->planes, each);
+  return FALSE;
+}
+
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
                          GError **error) {
   const Params *params = data;
@@ -174,14 +189,15 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->params = params;
   plan->n_ports = n_ports;
   plan->planes = params->planes;
-  plan->port_rate = port_bytes_per_s / (double)params->planes;
+  plan->by_port = node->ports == ORR_PORTS_SEPARATE && params->planes > 1;
+  if (!split_ports(plan, node, port_bytes_per_s, error)) return NULL;
   plan->trunks = cluster->routing != ORR_ROUTING_ECMP && cluster->routing != ORR_ROUTING_STATIC;
   plan->by_destination = cluster->routing == ORR_ROUTING_STATIC;
   plan->n_levels = orr_sizes_parse("down", params->down, MOST_LEVELS, down, error);
   if (!plan->n_levels ||
       !orr_ratios_parse("oversubscription", params->oversubscription, MAX(plan->n_levels - 1, 1), ratios, error))
     return NULL;
-  const gint64 port_links = MAX(1, llround(node->nics_per_gpu / (double)params->planes));
+  const gint64 port_links = MAX(1, orr_node_shape_port_links(node) / (plan->by_port ? 1 : params->planes));
   double rate = params->link_bytes_per_s > 0 ? params->link_bytes_per_s * node->nic_efficiency
                                              : plan->port_rate / (double)port_links;
   gint64 ports = 1;
@@ -189,7 +205,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   for (guint l = 1; l <= plan->n_levels; l++) {
     ports *= down[l - 1];
     plan->level[l].ports = ports;
-    plan->level[l].subtrees = (n_ports + ports - 1) / ports;
+    plan->level[l].subtrees = (plan->n_ports + ports - 1) / ports;
     plan->level[l].oversubscription = l < plan->n_levels ? ratios[l - 1] : 1;
   }
   for (guint l = 1; l <= plan->n_levels; l++) plan_level(plan, l, down, rate);
@@ -201,7 +217,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
 
 static gint64 n_links(gconstpointer data) {
   const Plan *plan = data;
-  return plan->n_links * (plan->trunks ? 1 : plan->planes);
+  return plan->n_links * (plan->trunks && !plan->by_port ? 1 : plan->planes);
 }
 
 /* An id taken apart. */
@@ -231,14 +247,15 @@ static Link take_apart(const Plan *plan, gint64 id) {
 static void append(const Plan *plan, Link link, GArray *links) {
   gint64 n = per_subtree(plan, link.l), half = plan->level[link.l].subtrees * n;
   gint64 id = plan->level[link.l].base + (link.down ? half : 0) + link.subtree * n + (plan->trunks ? 0 : link.index);
-  guint32 number = (guint32)(id + (plan->trunks ? 0 : link.plane * plan->n_links));
+  guint32 number = (guint32)(id + link.plane * plan->n_links);
   g_array_append_val(links, number);
 }
 
 static double link_bandwidth(gconstpointer data, gint64 id) {
   const Plan *plan = data;
   const Level *level = &plan->level[take_apart(plan, id).l];
-  return plan->trunks ? level->link_rate * (double)(level->switches * level->up * plan->planes) : level->link_rate;
+  const gint64 planes = plan->by_port ? 1 : plan->planes; /* that a trunk stands for */
+  return plan->trunks ? level->link_rate * (double)(level->switches * level->up * planes) : level->link_rate;
 }
 
 static char *link_name(gconstpointer data, gint64 id) {
@@ -246,9 +263,9 @@ static char *link_name(gconstpointer data, gint64 id) {
   const Link link = take_apart(plan, id);
   const Level *level = &plan->level[link.l];
   const char *direction = link.down ? "down" : "up";
-  g_autofree char *plane =
-      plan->planes > 1 && !plan->trunks ? g_strdup_printf("plane" I64 ":", link.plane) : g_strdup("");
-  if (plan->trunks) return g_strdup_printf("l%u_" I64 "-l%u.%s", link.l, link.subtree, link.l + 1, direction);
+  const gboolean several = plan->planes > 1 && (plan->by_port || !plan->trunks);
+  g_autofree char *plane = several ? g_strdup_printf("plane" I64 ":", link.plane) : g_strdup("");
+  if (plan->trunks) return g_strdup_printf("%sl%u_" I64 "-l%u.%s", plane, link.l, link.subtree, link.l + 1, direction);
   gint64 here = link.index / level->up, port = link.index % level->up;
   gint64 above = here * (level->up / level->cables) + port / level->cables;
   gint64 up_tree = link.subtree * level->ports / (level + 1)->ports;
@@ -268,7 +285,11 @@ static gint64 draw(guint64 *hash, gint64 n) {
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  const gint64 plane = plan->trunks ? 0 : draw(&hash, plan->planes);
+  const gint64 plane = plan->by_port ? src % plan->planes : plan->trunks ? 0 : draw(&hash, plan->planes);
+  if (plan->by_port) {
+    src /= plan->planes;
+    dst /= plan->planes;
+  }
   gint64 at[MOST_LEVELS + 2] = {0};      /* the switch at each level, in its subtree */
   guint64 digits[MOST_LEVELS + 2] = {0}; /* what a level's were drawn from: a destination's, on its way down too */
   guint top = 1;

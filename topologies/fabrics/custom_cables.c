@@ -231,7 +231,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->port_rate = port_bytes_per_s;
   gboolean fine = place_ports(plan, numbers, error) && add_cables(plan, numbers, &cluster->node, error);
   if (fine) number_copies(plan);
-  fine = fine && check_radix(plan, MAX(1, (gint64)(cluster->node.nics_per_gpu + 0.5)), error) &&
+  fine = fine && check_radix(plan, orr_node_shape_port_links(&cluster->node), error) &&
          orr_switch_graph_close(&plan->graph, error);
   if (fine) return plan;
   plan_free(plan);

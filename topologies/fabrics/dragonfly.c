@@ -134,7 +134,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   };
   const gint64 a_group = MAX(params->hosts * params->routers, 1);
   if (!plan->n_groups) plan->n_groups = (n_ports + a_group - 1) / a_group;
-  if (!check(plan, MAX(1, (gint64)(node->nics_per_gpu + 0.5)), error)) {
+  if (!check(plan, orr_node_shape_port_links(node), error)) {
     g_free(plan);
     return NULL;
   }

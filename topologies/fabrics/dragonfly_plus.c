@@ -142,7 +142,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   };
   const gint64 holds = MAX(params->hosts * params->leaves, 1);
   if (!plan->n_groups) plan->n_groups = (n_ports + holds - 1) / holds;
-  if (!check(plan, MAX(1, (gint64)(node->nics_per_gpu + 0.5)), error)) {
+  if (!check(plan, orr_node_shape_port_links(node), error)) {
     g_free(plan);
     return NULL;
   }

@@ -135,7 +135,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->rate = nominal * node->nic_efficiency;
   plan->port_rate = port_bytes_per_s;
   plan->n_axes = orr_sizes_parse("shape", params->shape, MOST_AXES, plan->size, error);
-  if (!plan->n_axes || !check(plan, MAX(1, (gint64)(node->nics_per_gpu + 0.5)), error)) {
+  if (!plan->n_axes || !check(plan, orr_node_shape_port_links(node), error)) {
     g_free(plan);
     return NULL;
   }

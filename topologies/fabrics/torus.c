@@ -169,6 +169,8 @@ static gboolean check(const Plan *plan, const Params *params, const OrrCluster *
   if (cluster->node.nics_per_gpu < 1)
     text = g_strdup_printf("nics-per-gpu is %g: a chip of a torus has ports of its own, 1 or more",
                            cluster->node.nics_per_gpu);
+  else if (orr_node_shape_ports_each(&cluster->node) > 1)
+    text = g_strdup("ports are separate: a chip of a torus routes between its ports, which are one (ports: bonded)");
   else if (plan->slice > 1000000)
     text = g_strdup_printf("shape %s has " I64 " chips: at most 1000000", params->shape, plan->slice);
   else if (params->twisted && !can_twist(plan))

@@ -4,7 +4,10 @@
  *   fault: {kind: nic, gpu: 3}                     down: with its only card gone, what the GPU sends waits
  *   fault: {kind: nic, gpu: 3, bandwidth: 50 %}    e.g. one of two ports, or of two cards
  *
- * The cards of a GPU are one port of the fabric (fabric.h), so that one of two is half of it.
+ * All ports of the GPU's cards are meant. Where they are bonded they are one port of the fabric (fabric.h), so that one
+ * of two is half of it; one of separate ports goes by name:
+ *
+ *   fault: {kind: link, name: gpu3.nic1}           what GPU 3 sends goes over its other ports
  */
 #include "topologies/machine_fault.h"
 

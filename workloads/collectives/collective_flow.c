@@ -97,11 +97,10 @@ static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
 }
 
 /* Of the route that was asked for last. */
-static double step_time(const OrrCollectiveFlow *flow, gboolean is_near) {
-  if (is_near)
+static double step_time(const OrrCollectiveFlow *flow, gboolean near, gboolean leaves_node) {
+  if (near)
     return flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
-  guint32 first = flow->route->len ? g_array_index(flow->route, guint32, 0) : 0;
-  if (g_str_equal(orr_fabric_link_kind(flow->fabric, first), "host"))
+  if (!leaves_node)
     return flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
   return flow->costs.scale_out_step_s + fill_time(flow, flow->scale_out_fill_bytes);
 }
@@ -133,12 +132,13 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
   if (src == dst)
     return 0;
   const gboolean near = orr_fabric_same_domain(flow->fabric, src, dst);
+  const gboolean leaves_node = !near && orr_fabric_leaves_node(flow->fabric, src, dst);
   const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain all routes are one */
   double hop_s = 0;
   for (guint path = 0; path < n_paths; path++) {
     g_array_set_size(flow->route, 0);
     double path_s = orr_fabric_path(flow->fabric, src, dst, channel, path, flow->route);
-    double whole_s = path_s + step_time(flow, near);
+    double whole_s = path_s + step_time(flow, near, leaves_node);
     load_route(flow, near ? weight * flow->n_paths : weight, near ? weight * flow->n_detours : 0);
     hop_s = MAX(hop_s, whole_s);
     if (weight == 0)
@@ -194,7 +194,7 @@ static guint32 divide_weights(GArray *uses) {
 
 static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link) {
   const char *kind = orr_fabric_link_kind(fabric, link);
-  gboolean in_node = g_str_equal(kind, "scale-up") || g_str_equal(kind, "host");
+  gboolean in_node = g_str_equal(kind, "scale-up") || g_str_equal(kind, "host") || g_str_equal(kind, "node");
   return in_node ? costs->scale_up_efficiency : costs->scale_out_efficiency;
 }
 

@@ -1,0 +1,69 @@
+#include "topologies/host.h"
+
+static const char *const path_words[] = {"apart", "switch", "bridge", NULL};
+
+#define AT(member_) .offset = offsetof(OrrHostShape, member_)
+#define RATE(name_, member_, sentence_)                                                                                \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .unit = ORR_UNIT_BYTES_PER_S, .fallback = "0 B/s",           \
+    .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                                                               \
+  }
+
+static const OrrField fields[] = {
+    {.name = "network-path",
+     .kind = ORR_FIELD_WORD,
+     AT(network_path),
+     .words = path_words,
+     .fallback = "apart",
+     .sentence =
+         "What network traffic crosses inside the node: apart: nothing but its NIC; switch: its GPU's PCIe too; "
+         "bridge: its GPU's PCIe, the link of the PCIe switch above it and the host bridge."},
+    {.name = "gpus-per-switch",
+     .kind = ORR_FIELD_INT,
+     AT(gpus_per_switch),
+     .fallback = "0",
+     .min = 0,
+     .max = 1024,
+     .sentence = "GPUs that share a PCIe switch and its link to the host; 0: no switches."},
+    RATE("switch-bandwidth", switch_bytes_per_s, "Nominal rate of that link; 0: that of a GPU's PCIe."),
+    {.name = "gpus-per-bridge",
+     .kind = ORR_FIELD_INT,
+     AT(gpus_per_bridge),
+     .fallback = "0",
+     .min = 0,
+     .max = 1024,
+     .sentence = "GPUs on one host bridge (a CPU socket); 0: all of the node."},
+    RATE("bridge-bandwidth", bridge_bytes_per_s,
+         "Nominal rate that a host bridge moves for all of its devices, each way; 0: never binds."),
+    RATE("socket-bandwidth", socket_bytes_per_s,
+         "Nominal rate between host bridges of a node, each way; 0: never binds."),
+    RATE("slot-bandwidth", slot_bytes_per_s,
+         "Nominal rate of a NIC's own PCIe, which its ports share, each way; 0: never binds."),
+};
+
+const OrrFieldTable orr_host_shape_table =
+    ORR_FIELD_TABLE("host", "PCIe switches and host bridges of a node, where they bind.", OrrHostShape, fields);
+
+static void check_divides(const char *key, gint64 n, gint64 gpus, OrrPlace place, OrrDiags *diags) {
+  if (n > 0 && gpus % n != 0)
+    orr_diags_error(diags, place, "%s is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT " GPUs of a node",
+                    key, n, gpus);
+}
+
+void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place, OrrDiags *diags) {
+  const gint64 switched = host->gpus_per_switch, bridged = host->gpus_per_bridge;
+  check_divides("gpus-per-switch", switched, gpus, place, diags);
+  check_divides("gpus-per-bridge", bridged, gpus, place, diags);
+  if (switched > 0 && bridged > 0 && bridged % switched != 0)
+    orr_diags_error(diags, place,
+                    "gpus-per-bridge is %" G_GINT64_FORMAT ": it must be a multiple of the %" G_GINT64_FORMAT
+                    " GPUs of a switch",
+                    bridged, switched);
+  if (host->network_path == ORR_NETWORK_SWITCH && switched == 0)
+    orr_diags_error(diags, place,
+                    "network-path is switch, but the node has no PCIe switches: set gpus-per-switch (or take bridge)");
+  if (host->switch_bytes_per_s > 0 && switched == 0)
+    orr_diags_error(diags, place, "switch-bandwidth has no meaning without PCIe switches: set gpus-per-switch");
+  if (host->socket_bytes_per_s > 0 && (bridged == 0 || bridged == gpus))
+    orr_diags_error(diags, place, "socket-bandwidth has no meaning with one host bridge: set gpus-per-bridge");
+}

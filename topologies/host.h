@@ -1,0 +1,49 @@
+/*
+ * host.h - what joins the GPUs, NICs and memory of a node: PCIe switches and host bridges, where they bind.
+ *
+ *             memory ------ memory               a bridge a CPU socket: what its devices move to and from it,
+ *               |              |                 in and out
+ *            bridge0 -socket- bridge1            UPI, xGMI
+ *            /     \          /     \
+ *        switch0  switch1   ...                  a switch's link to its bridge, up and down
+ *        /  |  \                                 each GPU's own PCIe: node.host-link-bandwidth
+ *     gpu0 gpu1 nic0                             a NIC's own slot, for all of its ports
+ *
+ * Rates are nominal, one direction, and count with node.host-link-efficiency; 0: never binds. Where network-path says
+ * so, a GPU's network traffic crosses these links, and shares them with copies between GPU and host (checkpoints,
+ * offload) and with GPUs of the node that meet over PCIe:
+ *
+ *   apart    NIC                                             the default: what NICs reach was measured with all of it
+ *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX A100, H100)
+ *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no GPUDirect RDMA
+ *
+ * A DGX A100: two GPUs and two NICs on each of 4 PCIe switches, Gen4 x16, two switches to a socket (NVIDIA DGX A100
+ * user guide, 2020, system topology):
+ *
+ *   node: {host: {network-path: switch, gpus-per-switch: 2, gpus-per-bridge: 4}}
+ */
+#ifndef ORR_HOST_H
+#define ORR_HOST_H
+
+#include "sim/base/field.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_NETWORK_APART, ORR_NETWORK_SWITCH, ORR_NETWORK_BRIDGE } OrrNetworkPath;
+
+typedef struct {
+  int network_path;       /* OrrNetworkPath */
+  gint64 gpus_per_switch; /* 0: no PCIe switches */
+  double switch_bytes_per_s;
+  gint64 gpus_per_bridge; /* 0: one bridge for all */
+  double bridge_bytes_per_s, socket_bytes_per_s, slot_bytes_per_s;
+} OrrHostShape;
+
+extern const OrrFieldTable orr_host_shape_table;
+
+/* What single fields cannot say, of a node of @gpus. Findings at @place. */
+void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place, OrrDiags *diags);
+
+G_END_DECLS
+
+#endif
