@@ -91,6 +91,12 @@ static const OrrField engine_fields[] = {
      .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), or an algorithm of "
                  "`orrery list collectives`.",
      .fallback = "auto"},
+    {.name = "speculation",
+     .kind = ORR_FIELD_CHOICE,
+     AT(OrrEngineParams, speculation),
+     .sentence = "Who guesses tokens ahead, for a step to check several of each request.",
+     .fallback = "none",
+     .registry = &orr_speculation_registry},
     PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
 };
 static const OrrFieldTable engine_table =

@@ -21,6 +21,7 @@
 #include "workloads/arrivals/arrival.h"
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
+#include "workloads/speculation/speculation.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -44,6 +45,7 @@ typedef struct {
   gint64 graph_largest; /* cudagraph capture size */
   gboolean graph_padding, eager;
   char *all_reduce;
+  OrrChoice speculation; /* of orr_speculation_registry */
   OrrServingHost host;
 } OrrEngineParams;
 
@@ -136,6 +138,7 @@ typedef struct {
 
 typedef struct {
   gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens, most_running;
+  gint64 checks, drafted, accepted;            /* decodes of requests; guesses checked in them; those that were right */
   double busy_s, host_s, comm_s;               /* GPUs computing; waiting for the host; of busy_s, collectives */
   double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
 } OrrServedReplica;

@@ -1,5 +1,6 @@
 /*
- * serving_books.c - what replicas write down for the fleet: sampled steps and gaps between tokens.
+ * serving_books.c - what a step of a replica takes, and what replicas write down for the fleet: sampled steps and gaps
+ * between tokens.
  */
 #include "workloads/serving_private.h"
 
@@ -25,6 +26,21 @@ void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n) {
   }
   const OrrTokenGap row = {(float)gap_s, n};
   g_array_append_val(gaps, row);
+}
+
+OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, const OrrStepShape *shape) {
+  OrrStepTime time = orr_serving_cost_step(fleet->cost, shape);
+  const OrrStepTime draft = orr_drafter_step(fleet->drafter, shape);
+  time.gpu_s += draft.gpu_s;
+  time.stage_s += draft.stage_s;
+  time.comm_s += draft.comm_s;
+  time.attention_s += draft.attention_s;
+  return time;
+}
+
+double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences) {
+  const OrrServingHost *host = &fleet->work->params.engine.host;
+  return host->step_s + host->sequence_s * sequences + orr_drafter_host_s(fleet->drafter, sequences);
 }
 
 double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core) {

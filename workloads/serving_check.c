@@ -40,6 +40,19 @@ typedef struct {
   gint64 blocks;
 } Memory;
 
+/* What guesses tokens lies on the last stage, beside the largest at worst. */
+static void add_drafter(const OrrServing *params, const OrrModel *model, const OrrInferenceShard *shard,
+                        Memory *memory) {
+  const OrrChoice *choice = &params->engine.speculation;
+  double weights, kv;
+  OrrDraft draft;
+  if (orr_speculation_of(choice).tokens == 0) return;
+  ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
+  orr_draft_memory(&draft, shard, &weights, &kv);
+  memory->weights += weights;
+  memory->kv_per_token += kv;
+}
+
 static Memory memory_of(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gint64 pp = params->parallel.pp, stage = (model->layers + pp - 1) / pp;
@@ -50,6 +63,7 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model, const O
     memory.weights = fmax(memory.weights, orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
     memory.kv_per_token = fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
   }
+  add_drafter(params, model, &shard, &memory);
   memory.activations =
       orr_inference_activation_bytes(model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
   const double left = memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
@@ -118,6 +132,25 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   orr_diags_error(diags, place, "unknown engine.all-reduce '%s' (allowed: auto, nccl, %s)", engine->all_reduce, known);
 }
 
+/* What drafts must be able to run as the model does. */
+static void check_speculation(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrChoice *choice = &params->engine.speculation;
+  const OrrSpeculation speculation = orr_speculation_of(choice);
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const guint before = orr_diags_n_errors(diags);
+  OrrDraft draft;
+  if (speculation.tokens == 0) return;
+  orr_speculation_check(choice, model, place, diags);
+  if (speculation.tokens >= params->engine.max_num_batched_tokens)
+    orr_diags_error(diags, place,
+                    "num-speculative-tokens (" D ") and one more do not go into a step of max-num-batched-tokens (" D
+                    ")",
+                    speculation.tokens, params->engine.max_num_batched_tokens);
+  if (orr_diags_n_errors(diags) > before) return;
+  ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
+  if (draft.model.layers > 0) orr_inference_check(&draft.model, &shard, place, diags);
+}
+
 static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrPlace place, OrrDiags *diags) {
   const OrrDisaggregation *apart = &params->disaggregation;
   if (apart->prefill == 0) return;
@@ -160,6 +193,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
                     replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus, orr_cluster_n_gpus(cluster));
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
+  check_speculation(params, model, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);

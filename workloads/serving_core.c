@@ -111,9 +111,10 @@ static void count(OrrCore *core, const OrrRequest *request, double sign) {
   const double tokens = request->scheduled, before = request->computed;
   shape->tokens += sign * tokens;
   shape->sequences += sign > 0 ? 1 : -1;
+  shape->logits += sign > 0 ? 1 + request->drafted : -1 - request->drafted;
   if (orr_request_decodes(request)) {
     shape->decodes += sign > 0 ? 1 : -1;
-    shape->key_sum += sign * (before + 1);
+    shape->key_sum += sign * (before + tokens);
     return;
   }
   shape->n_chunks += sign > 0 ? 1 : -1;
@@ -122,10 +123,21 @@ static void count(OrrCore *core, const OrrRequest *request, double sign) {
   shape->chunk_pairs += sign * (tokens * before + tokens * (tokens + 1) / 2);
 }
 
+/* Guesses that go along with one token of a decode. */
+static gint64 guesses(const OrrCore *core, const OrrRequest *request, gint64 tokens) {
+  if (!core->drafter || tokens != 1 || !orr_request_decodes(request)) return 0;
+  const gint64 room = MIN(core->budget - tokens, core->limits.longest - orr_request_wanted(request));
+  return CLAMP(orr_drafter_drafts(core->drafter, request), 0, MAX(room, 0));
+}
+
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
-  if (!orr_kv_grow(core->kv, request, request->computed + tokens)) return FALSE;
-  request->scheduled = (gint32)tokens;
-  core->budget -= tokens;
+  const gint64 drafted = guesses(core, request, tokens), all = tokens + drafted;
+  const gint32 kept = request->blocks;
+  if (!orr_kv_grow(core->kv, request, request->computed + all)) return FALSE;
+  request->scheduled = (gint32)all;
+  request->drafted = (gint32)drafted;
+  request->kept_blocks = kept;
+  core->budget -= all;
   g_ptr_array_add(core->batch, request);
   count(core, request, 1);
   return TRUE;
@@ -161,7 +173,7 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
     count(core, request, -1);
     core->budget += request->scheduled;
     g_ptr_array_remove(core->batch, request);
-    request->scheduled = 0;
+    request->scheduled = request->drafted = 0;
   }
   g_ptr_array_remove(core->running, request);
   orr_kv_release(core->kv, request);
@@ -224,14 +236,15 @@ static void settle_shape(OrrCore *core) {
   for (guint i = 0; i < core->batch->len; i++) {
     const OrrRequest *request = core->batch->pdata[i];
     if (!orr_request_decodes(request)) continue;
-    shape->keys_least = fmin(shape->keys_least, request->computed + 1.0);
-    shape->keys_most = fmax(shape->keys_most, request->computed + 1.0);
+    shape->keys_least = fmin(shape->keys_least, (double)request->computed + request->scheduled);
+    shape->keys_most = fmax(shape->keys_most, (double)request->computed + request->scheduled);
   }
   if (shape->decodes == 0) shape->keys_least = 0;
   if (core->padding > 0 && shape->decodes > 0) {
     shape->tokens += (double)core->padding;
     shape->decodes += (guint)core->padding;
     shape->sequences += (guint)core->padding;
+    shape->logits += (guint)core->padding;
     shape->key_sum += (double)core->padding * shape->keys_most;
   }
 }
@@ -252,20 +265,37 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
   return core->batch->len > 0;
 }
 
+/* What a decode's guesses come to: the tokens it wrote. Those that were wrong leave the cache. */
+static gint32 check_guesses(OrrCore *core, OrrRequest *request) {
+  const gint64 accepted = orr_drafter_accepted(core->drafter, request, request->drafted);
+  core->checks++;
+  core->drafted += request->drafted;
+  core->accepted += accepted;
+  const gint32 wrote = (gint32)MIN(1 + accepted, (gint64)request->output - request->generated);
+  request->computed += wrote - 1 - request->drafted;
+  if (request->drafted > 0) orr_kv_shrink(core->kv, request, request->computed, request->kept_blocks);
+  request->drafted = 0;
+  return wrote;
+}
+
 void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
                           OrrCoreFinish finish, void *user) {
   gboolean has_finished = FALSE;
   for (guint i = 0; i < batch->len; i++) {
     OrrRequest *request = batch->pdata[i];
     const gint64 before = request->computed;
+    const gboolean is_checked = core->drafter && orr_request_decodes(request);
+    gint32 wrote = 1;
     request->computed += request->scheduled;
     request->scheduled = 0;
+    if (is_checked) wrote = check_guesses(core, request);
     if (request->computed / orr_kv_block_size(core->kv) != before / orr_kv_block_size(core->kv))
       orr_kv_publish(core->kv, request, before);
     if (orr_request_left(request) > 0) continue;
-    request->generated++;
-    if (core->n_queues > 1) core->served[queue_of(core, request)] += 2; /* an output token counts twice (VTC) */
-    if (request->generated == 1) request->first_token_s = now_s;
+    const gboolean is_first = request->generated == 0;
+    request->generated += wrote;
+    if (core->n_queues > 1) core->served[queue_of(core, request)] += 2 * wrote; /* an output token counts twice (VTC) */
+    if (is_first) request->first_token_s = now_s;
     token(request, user);
     request->last_token_s = now_s;
     if (request->generated < request->output) continue;

@@ -16,7 +16,7 @@
 #ifndef ORR_SERVING_CORE_H
 #define ORR_SERVING_CORE_H
 
-#include "workloads/serving_cost.h"
+#include "workloads/serving_draft.h"
 #include "workloads/serving_kv.h"
 
 G_BEGIN_DECLS
@@ -27,6 +27,7 @@ typedef enum { ORR_PREEMPT_RECOMPUTE, ORR_PREEMPT_SWAP } OrrPreemption;
 typedef struct {
   gint64 max_sequences;      /* running at once */
   gint64 max_batched_tokens; /* a step */
+  gint64 longest;            /* tokens of a request, guesses among them */
   gint64 watermark_blocks;   /* left free by an admission */
   gboolean reserve_prompt;   /* an admission needs room for the whole prompt, not for its first chunk alone */
   OrrPreemption preemption;
@@ -39,6 +40,7 @@ typedef struct {
   const OrrScheduler *scheduler;
   const void *scheduler_params;
   OrrKv *kv;
+  const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
   GPtrArray *running;  /* in order of admission */
   GPtrArray **waiting; /* heaps by (key, turn): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
@@ -54,6 +56,7 @@ typedef struct {
   gint64 slots;           /* of a static batch */
   double new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
   gint64 preemptions, hit_tokens, looked_up_tokens;
+  gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */
   guint n_expected, n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
 } OrrCore;
 
@@ -76,7 +79,8 @@ void orr_core_join(OrrCore *core, OrrRequest *request);
 /* The first waiting request by key, of the queue that is served least; NULL: none. */
 OrrRequest *orr_core_first(OrrCore *core);
 
-/* Puts @tokens of a running request into the batch, with room for them; FALSE, and nothing done, without room. */
+/* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses beside them as far as the
+ * budget goes; FALSE, and nothing done, without room. */
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
 
 /* Moves a waiting request to the running with at most @most tokens of what its prefix cache lacks; whole: all of it or

@@ -9,7 +9,7 @@
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
 
-enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24 };
+enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24, MOST_QUERIES = 1 + ORR_MOST_DRAFTED };
 
 /* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink (custom_all_reduce.py), and
  * the end of the measured rows. */
@@ -34,7 +34,7 @@ typedef struct {
   OrrInferenceHeads heads;
   gboolean has_core;         /* it attends */
   const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
-  GPtrArray *ladders;        /* Ladder* by decodes; NULL elements */
+  GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries of a decode: Ladder* by decodes; NULL elements */
   GArray *pieces;            /* Piece by tokens */
 } Kind;
 
@@ -73,7 +73,7 @@ static void init_kind(OrrServingCost *cost, guint k) {
                                 .kv_heads = kind->heads.kv_heads,
                                 .head_dim = kind->heads.head_dim};
   kind->batch = orr_cost_batch_find(params->world->cost, &of);
-  kind->ladders = g_ptr_array_new_with_free_func(g_free);
+  for (guint q = 0; q <= MOST_QUERIES; q++) kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
   kind->pieces = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
 
@@ -100,7 +100,7 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
 void orr_serving_cost_free(OrrServingCost *cost) {
   if (!cost) return;
   for (guint k = 0; k < cost->n_kinds; k++) {
-    g_ptr_array_unref(cost->kinds[k].ladders);
+    for (guint q = 0; q <= MOST_QUERIES; q++) g_ptr_array_unref(cost->kinds[k].ladders[q]);
     g_array_unref(cost->kinds[k].pieces);
   }
   g_free(cost->kinds);
@@ -229,43 +229,63 @@ static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind, const 
   return answer;
 }
 
-static Ladder *ladder_of(Kind *kind, guint decodes) {
-  if (decodes >= kind->ladders->len) g_ptr_array_set_size(kind->ladders, (gint)decodes + 1);
-  if (!kind->ladders->pdata[decodes]) {
+static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
+  if (decodes >= ladders->len) g_ptr_array_set_size(ladders, (gint)decodes + 1);
+  if (!ladders->pdata[decodes]) {
     Ladder *ladder = g_new(Ladder, 1);
     for (guint i = 0; i < LADDER; i++) ladder->core_s[i] = NAN;
-    kind->ladders->pdata[decodes] = ladder;
+    ladders->pdata[decodes] = ladder;
   }
-  return kind->ladders->pdata[decodes];
+  return ladders->pdata[decodes];
 }
 
 static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
 
-static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, guint decodes, guint i) {
+/* Queries beyond one are more heads over the same keys: no row was measured with them. */
+static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes, guint queries, gint64 keys) {
+  OrrOperator op = core_operator(cost, kind, decodes, 1, keys);
+  if (queries == 1) return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  op.heads *= queries;
+  const OrrCost answer = orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  return (OrrCost){answer.time_s, ORR_HOW_MODELLED};
+}
+
+typedef struct {
+  guint decodes, queries; /* of each */
+} Decodes;
+
+static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of, guint i) {
   if (isnan(ladder->core_s[i])) {
-    const OrrCost answer = ask_core(cost, kind, decodes, 1, MAX((gint64)rung_keys(i), 2));
+    const OrrCost answer = ask_decode(cost, kind, of.decodes, of.queries, MAX((gint64)rung_keys(i), 2));
     ladder->core_s[i] = (float)answer.time_s;
     ladder->how[i] = (guint8)answer.how;
   }
   return ladder->core_s[i];
 }
 
-static OrrCost decode_core(OrrServingCost *cost, Kind *kind, guint decodes, double keys_mean) {
-  Ladder *ladder = ladder_of(kind, decodes);
+static OrrCost decode_core(OrrServingCost *cost, Kind *kind, Decodes of, double keys_mean) {
+  Ladder *ladder = ladder_of(kind->ladders[of.queries], of.decodes);
   guint i = MIN((guint)(RUNGS * log2(fmax(keys_mean, 1))), (guint)LADDER - 2);
   while (i > 0 && rung_keys(i) > keys_mean) i--;
   const double low = rung_keys(i), high = rung_keys(i + 1);
-  const double below = rung(cost, kind, ladder, decodes, i);
+  const double below = rung(cost, kind, ladder, of, i);
   const double share = high > low ? (keys_mean - low) / (high - low) : 0;
   if (share <= 0) return (OrrCost){below, ladder->how[i]};
-  const double above = rung(cost, kind, ladder, decodes, i + 1);
+  const double above = rung(cost, kind, ladder, of, i + 1);
   return (OrrCost){below + (above - below) * share, MAX(ladder->how[i], ORR_HOW_INTERPOLATED)};
+}
+
+/* Tokens of a decode: one, and guesses; where not all have as many, the next whole number above their mean. */
+static guint queries_of(const OrrStepShape *shape) {
+  if (shape->decodes == 0) return 1;
+  return CLAMP((guint)ceil((shape->tokens - shape->chunk) / shape->decodes), 1, MOST_QUERIES);
 }
 
 static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *shape) {
   const double n = (double)kind->n, all = shape->decodes ? shape->key_sum / shape->decodes : 0;
   const double mean = kind->heads.window > 0 ? fmin(all, (double)kind->heads.window) : all;
-  if (kind->batch && kind->heads.window == 0) {
+  const guint queries = queries_of(shape);
+  if (kind->batch && kind->heads.window == 0 && queries == 1) {
     const OrrBatchAttention asked = {.chunk = shape->chunk,
                                      .chunk_keys = shape->chunk > 0 ? shape->chunk_key_sum / shape->chunk : 0,
                                      .decodes = shape->decodes,
@@ -283,7 +303,7 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
     core_s += prefill.time_s;
   }
   if (shape->decodes > 0) {
-    const OrrCost decode = decode_core(cost, kind, shape->decodes, mean);
+    const OrrCost decode = decode_core(cost, kind, (Decodes){shape->decodes, queries}, mean);
     cost->trust[decode.how] += n * decode.time_s;
     core_s += decode.time_s;
   }
@@ -303,11 +323,11 @@ static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
   for (int how = 0; how < N_HOWS; how++) cost->trust[how] += n * piece->by_how[how];
 }
 
-static void add_ends(OrrServingCost *cost, gint64 padded, guint sequences, OrrStepTime *time, guint *kernels) {
+static void add_ends(OrrServingCost *cost, gint64 padded, guint logits, OrrStepTime *time, guint *kernels) {
   const Piece *const ends[] = {
       end_piece(cost, cost->embedding, orr_inference_embedding, padded),
       end_piece(cost, cost->final_norm, orr_inference_final_norm, padded),
-      end_piece(cost, cost->head, orr_inference_head, sequences),
+      end_piece(cost, cost->head, orr_inference_head, logits),
   };
   double last_s = 0; /* of the last stage, which is the busiest */
   for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
@@ -335,7 +355,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     kernels += (guint)kind->n * piece->kernels;
     add_trust(cost, piece, n);
   }
-  add_ends(cost, padded, shape->sequences, &time, &kernels);
+  add_ends(cost, padded, shape->logits, &time, &kernels);
   if (cost->params.is_eager && padded > cost->params.graph_largest) {
     const double launches_s = kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);

@@ -1,19 +1,23 @@
 /*
  * serving_cost.h - how long one step of an engine takes on its GPUs.
  *
- * A step is what was scheduled together: `tokens` in all, of which chunks of prompts and one token of each decode. Its
+ * A step is what was scheduled together: `tokens` in all, of which chunks of prompts, and the tokens of decodes. Its
  * time is
  *
- *   sum over layers  t_tokens(padded tokens) + t_core(chunks, decodes)  +  t_ends(padded tokens, sequences)
+ *   sum over layers  t_tokens(padded tokens) + t_core(chunks, decodes)  +  t_ends(padded tokens, logits)
  *
  * t_tokens is remembered for each number of tokens; the core of a decode is remembered on a ladder of mean contexts
  * (each power of two in 64 rungs) and is linear between two rungs. Invariant: asking does not change answers.
+ *
+ * Decodes that check guesses have q tokens each, (tokens - chunk) / decodes: their core is the decode kernel with the q
+ * queries of a head as q heads more over the same keys, as kernels pack them (FlashAttention-3's pack_gqa).
  */
 #ifndef ORR_SERVING_COST_H
 #define ORR_SERVING_COST_H
 
 #include "calibration/cost_serving.h"
 #include "models/transformer_inference.h"
+#include "workloads/speculation/speculation.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -25,9 +29,10 @@ typedef struct {
   double chunk_pairs;   /* sum over chunks of query-key pairs: c h + c (c + 1) / 2 */
   guint n_chunks;
   guint decodes;
-  double key_sum; /* over decodes, the new token included */
+  double key_sum; /* over decodes, the new tokens included */
   double keys_least, keys_most;
-  guint sequences; /* whose logits are needed */
+  guint sequences;
+  guint logits; /* tokens whose logits are needed: a sequence's last, and guesses */
 } OrrStepShape;
 
 typedef struct {

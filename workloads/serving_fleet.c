@@ -209,9 +209,9 @@ static void follow_up(Fleet *fleet, OrrRequest *request) {
 static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *whose, GError **error) {
   const double token_s = fleet->work->params.engine.host.token_s;
   const OrrStepShape prompt = {
-      .tokens = 1, .chunk = 1, .chunk_key_sum = 0.5, .chunk_pairs = 1, .n_chunks = 1, .sequences = 1};
+      .tokens = 1, .chunk = 1, .chunk_key_sum = 0.5, .chunk_pairs = 1, .n_chunks = 1, .sequences = 1, .logits = 1};
   const OrrStepShape decode = {
-      .tokens = 1, .decodes = 1, .key_sum = 2, .keys_least = 2, .keys_most = 2, .sequences = 1};
+      .tokens = 1, .decodes = 1, .key_sum = 2, .keys_least = 2, .keys_most = 2, .sequences = 1, .logits = 1};
   const double first_s = orr_serving_cost_step(fleet->cost, &prompt).gpu_s + token_s;
   const double next_s = orr_serving_cost_step(fleet->cost, &decode).gpu_s;
   const struct {
@@ -263,6 +263,9 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
                                      .folder = work->world->folder,
                                      .longest = work->longest};
   if (!(fleet->fleet.cost = orr_serving_cost_new(&cost, error))) return FALSE;
+  if (orr_speculation_of(&params->engine.speculation).tokens > 0 &&
+      !(fleet->fleet.drafter = orr_drafter_new(&params->engine.speculation, &cost, error)))
+    return FALSE;
   if (!check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
@@ -291,7 +294,9 @@ static gboolean close_books(Fleet *fleet, GError **error) {
   count_area(fleet, 0);
   work->end_s = orr_engine_now(fleet->fleet.engine);
   work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) work->trust_s[how] = orr_serving_cost_trust(fleet->fleet.cost)[how];
+  const double *drafted = orr_drafter_trust(fleet->fleet.drafter);
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
+    work->trust_s[how] = orr_serving_cost_trust(fleet->fleet.cost)[how] + (drafted ? drafted[how] : 0);
   return TRUE;
 }
 
@@ -305,6 +310,7 @@ static void clear_fleet(Fleet *fleet) {
   g_ptr_array_unref(fleet->pool);
   g_ptr_array_unref(fleet->all);
   if (fleet->state) fleet->load->close(fleet->state);
+  orr_drafter_free(fleet->fleet.drafter);
   orr_serving_cost_free(fleet->fleet.cost);
   g_clear_error(&fleet->fleet.error);
 }

@@ -206,21 +206,29 @@ void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
   }
 }
 
-void orr_kv_release(OrrKv *kv, OrrRequest *request) {
+/* The blocks from @n on. */
+static void drop(OrrKv *kv, OrrRequest *request, gint32 n) {
   if (!kv->blocks) {
-    kv->n_free += request->blocks;
-    kv->n_held -= request->blocks;
-    request->blocks = 0;
-    return;
+    kv->n_free += request->blocks - n;
+    kv->n_held -= request->blocks - n;
   }
-  for (gint32 i = request->blocks - 1; i >= 0; i--) {
+  for (gint32 i = request->blocks - 1; kv->blocks && i >= n; i--) {
     Block *block = &kv->blocks[request->block_ids[i]];
     if (--block->holders > 0) continue;
     append_free(kv, request->block_ids[i]);
     kv->n_free++;
     kv->n_held--;
   }
-  request->blocks = 0;
+  request->blocks = n;
+}
+
+void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least) {
+  const gint64 wanted = MAX(orr_kv_blocks_of(kv, tokens), least);
+  if (wanted < request->blocks) drop(kv, request, (gint32)wanted);
+}
+
+void orr_kv_release(OrrKv *kv, OrrRequest *request) {
+  drop(kv, request, 0);
   g_clear_pointer(&request->block_ids, g_free);
   request->capacity = 0;
 }

@@ -40,6 +40,8 @@ gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, 
 void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
 /* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
+/* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least blocks need. */
+void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least);
 /* Names blocks that @request has filled since @computed_before. */
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before);
 void orr_kv_release(OrrKv *kv, OrrRequest *request);

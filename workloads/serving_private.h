@@ -32,6 +32,7 @@ struct OrrFleet {
   OrrServingWork *work;
   OrrEngine *engine;
   OrrServingCost *cost; /* all replicas are alike */
+  OrrDrafter *drafter;  /* NULL: nothing is guessed */
   OrrReplica **replicas;
   double next_arrival_s;                               /* of those known in advance; G_MAXDOUBLE: none */
   GError *error;                                       /* set: nothing more happens */
@@ -45,6 +46,8 @@ struct OrrFleet {
 /* serving_books.c */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
+OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, const OrrStepShape *shape); /* guessing included */
+double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences);              /* of a step */
 double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core);
 
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);

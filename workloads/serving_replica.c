@@ -64,6 +64,7 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   const OrrCoreLimits limits = {
       .max_sequences = engine->max_num_seqs,
       .max_batched_tokens = engine->max_num_batched_tokens,
+      .longest = work->longest,
       .watermark_blocks = (gint64)ceil(engine->watermark * (double)work->n_blocks),
       .reserve_prompt = engine->reserve_prompt,
       .preemption = (OrrPreemption)engine->preemption,
@@ -80,6 +81,7 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   for (guint i = 0; i < replica->n_cores; i++)
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching));
+  for (guint i = 0; i < replica->n_cores; i++) replica->cores[i].drafter = fleet->drafter;
   for (guint i = 0; fleet->sees_blocks && i < replica->n_cores; i++)
     orr_kv_observe(replica->cores[i].kv, tell_of_block, replica);
   return replica;
@@ -110,15 +112,10 @@ static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
 
 /* --- what a step takes --- */
 
-static double host_seconds(const OrrReplica *replica, guint sequences) {
-  const OrrServingHost *host = &replica->fleet->work->params.engine.host;
-  return host->step_s + host->sequence_s * sequences;
-}
-
 /* GPUs and host, one after the other or beside each other. */
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape, double extra_s) {
-  const OrrStepTime time = orr_serving_cost_step(replica->fleet->cost, shape);
-  const double host_s = host_seconds(replica, shape->sequences), gpu_s = time.gpu_s + extra_s;
+  const OrrStepTime time = orr_fleet_step_time(replica->fleet, shape);
+  const double host_s = orr_fleet_host_seconds(replica->fleet, shape->sequences), gpu_s = time.gpu_s + extra_s;
   const double step_s = replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
   return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
 }
@@ -191,7 +188,7 @@ static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
   if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks || replica->n_cores > 1 ||
       core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 || core->padding > 0 ||
-      core->batch->len != core->running->len)
+      core->batch->len != core->running->len || core->drafter)
     return 1;
   gint64 steps = LONGEST_RUN;
   for (guint i = 0; i < core->batch->len; i++) {
@@ -374,8 +371,8 @@ static void begin_batch(OrrReplica *replica, double now_s) {
   OrrCore *core = &replica->cores[0];
   const gint64 pp = replica->fleet->work->params.parallel.pp;
   if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return;
-  const OrrStepTime time = orr_serving_cost_step(replica->fleet->cost, &core->shape);
-  const double host_s = host_seconds(replica, core->shape.sequences);
+  const OrrStepTime time = orr_fleet_step_time(replica->fleet, &core->shape);
+  const double host_s = orr_fleet_host_seconds(replica->fleet, core->shape.sequences);
   const gboolean async = replica->fleet->work->params.engine.host.async;
   const double stage_s =
       (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + orr_fleet_swap_seconds(replica->fleet, core);
@@ -486,6 +483,9 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
     replica->books->preemptions += core->preemptions;
     replica->books->hit_tokens += core->hit_tokens;
     replica->books->looked_up_tokens += core->looked_up_tokens;
+    replica->books->checks += core->checks;
+    replica->books->drafted += core->drafted;
+    replica->books->accepted += core->accepted;
     replica->books->evicted_blocks += orr_kv_n_evicted(core->kv);
     if (!orr_kv_check(core->kv)) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");

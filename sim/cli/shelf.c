@@ -21,6 +21,7 @@
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
 #include "workloads/sharding/sharding.h"
+#include "workloads/speculation/speculation.h"
 
 const OrrShelf orr_shelves[] = {
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
@@ -42,6 +43,7 @@ const OrrShelf orr_shelves[] = {
     {"scenarios", "scenario", "questions that are ready to run", "scenario", NULL},
     {"schedulers", "scheduler", "schedulers of serving", NULL, &orr_scheduler_registry},
     {"shardings", "sharding", "ways of data parallelism", NULL, &orr_sharding_registry},
+    {"speculators", "speculator", "who guesses tokens ahead", NULL, &orr_speculation_registry},
     {"sweep-names", "sweep-name", "what a sweep's expressions may name, beside its axes and results", NULL, NULL},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
     {"views", "view", "questions to a results database", NULL, NULL},

@@ -66,6 +66,12 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);
   add(out, "engines", "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
       result->running_mean, busy, kv, hits, result->preemptions);
+  const OrrChoice *speculation = &((const OrrServing *)scenario->workload.params)->engine.speculation;
+  if (orr_speculation_of(speculation).tokens > 0) {
+    g_autofree char *right = orr_show_percent(result->acceptance_rate);
+    add(out, "speculation", "%s, %" G_GINT64_FORMAT " tokens, %s of them right: %.2f tokens a step",
+        speculation->entry->name, orr_speculation_of(speculation).tokens, right, result->tokens_per_check);
+  }
   if (result->replicas > 1 || result->rejected > 0)
     add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
         ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
