@@ -54,6 +54,7 @@ typedef struct {
   gboolean has_preempted;
   gint64 padding;         /* sequences that a static batch computes for nothing */
   gint64 slots;           /* of a static batch */
+  gint64 steps_waited;    /* TensorRT-LLM: that prompts have waited for others */
   double new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
   gint64 preemptions, hit_tokens, looked_up_tokens;
   gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */

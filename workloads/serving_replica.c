@@ -2,7 +2,7 @@
  * serving_replica.c - one engine on the clock: steps, one after another, or (pp > 1) as many under way as stages.
  *
  *   pp = 1    plan at t, run to t + d, finish, plan again
- *   pp > 1    a batch takes pp stage times; the next one may begin a stage time after it, with other requests
+ *   pp > 1    a batch takes pp stage times; others, with other requests, follow it a stage time apart
  *
  * Steps that are alike are taken at once. While every running request decodes, nobody waits, the cache has room and no
  * request ends, a step differs from the one before in context lengths alone: up to the first of these (and to the next
@@ -40,8 +40,7 @@ struct OrrReplica {
   GArray *ends;         /* of Step: its steps */
   GArray *new_blocks;   /* of gint64: taken by each after the first */
   gboolean is_run;      /* of alike decodes */
-  gboolean is_planning; /* pp > 1: a plan is due at plan_s */
-  double plan_s, stage_free_s, last_done_s;
+  double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
   guint n_in_flight;
   gint64 used_blocks;
   gint64 n_requests;
@@ -360,39 +359,36 @@ static void batch_ends(void *user) {
   g_free(flight);
 }
 
-static void stage_is_free(void *user) {
-  OrrReplica *replica = user;
-  replica->is_planning = FALSE;
-  if (!replica->fleet->error) plan(replica);
-}
-
-/* Stages of one batch follow each other; batches do not overtake: done = max(before + stage, begin + pp * stage). */
-static void begin_batch(OrrReplica *replica, double now_s) {
+/* A batch is planned when the one whose place it takes has come back, with the requests of that one (vLLM's
+ * step_with_batch_queue): those of different batches never meet in one. It waits for the first stage.
+ *
+ *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
+static gboolean begin_batch(OrrReplica *replica, double now_s) {
   OrrCore *core = &replica->cores[0];
   const gint64 pp = replica->fleet->work->params.parallel.pp;
-  if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return;
+  if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return FALSE;
   const OrrStepTime time = orr_fleet_step_time(replica->fleet, &core->shape);
   const double host_s = orr_fleet_host_seconds(replica->fleet, core->shape.sequences);
   const gboolean async = replica->fleet->work->params.engine.host.async;
   const double stage_s =
       (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + orr_fleet_swap_seconds(replica->fleet, core);
+  const double begin_s = fmax(now_s, replica->stage_free_s);
   InFlight *flight = g_new(InFlight, 1);
   *flight = (InFlight){replica, g_ptr_array_copy(core->batch, NULL, NULL),
-                       fmax(replica->last_done_s + stage_s, now_s + (double)pp * stage_s)};
+                       fmax(replica->last_done_s + stage_s, begin_s + (double)pp * stage_s)};
   for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = TRUE;
   replica->books->busy_s += time.gpu_s / (double)pp;
   replica->books->comm_s += time.comm_s / (double)pp;
   replica->books->host_s += stage_s - time.stage_s;
   replica->books->tokens += (gint64)core->shape.tokens;
   replica->used_blocks = orr_replica_held_blocks(replica);
-  note_step(replica, now_s, now_s + stage_s, &core->shape);
+  note_step(replica, begin_s, begin_s + stage_s, &core->shape);
   replica->last_done_s = flight->end_s;
   tell_of_chunks(replica, flight->end_s - now_s);
-  replica->stage_free_s = now_s + stage_s;
+  replica->stage_free_s = begin_s + stage_s;
   replica->n_in_flight++;
   orr_engine_at(replica->fleet->engine, flight->end_s, batch_ends, flight);
-  replica->is_planning = TRUE;
-  orr_engine_at(replica->fleet->engine, replica->stage_free_s, stage_is_free, replica);
+  return TRUE;
 }
 
 /* Between two steps: those whose cache has come join, and others find room. */
@@ -410,10 +406,8 @@ static void plan(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->fleet->error) return;
   if (replica->fleet->work->params.parallel.pp > 1) {
-    if (!replica->is_planning) {
-      settle(replica);
-      begin_batch(replica, now_s);
-    }
+    do settle(replica);
+    while (begin_batch(replica, now_s));
   } else if (replica->step_end_s == G_MAXDOUBLE) {
     settle(replica);
     begin_step(replica, now_s);

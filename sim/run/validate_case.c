@@ -109,6 +109,22 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrVali
   if (is_settings) set_paths(one, name, value);
 }
 
+/* What hangs on several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
+static void apply_together(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line) {
+  const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
+  for (guint i = 0; together && i < orr_node_length(together); i++) {
+    const char *names = ((const OrrNode *)together->keys->pdata[i])->text;
+    g_auto(GStrv) columns = g_strsplit(names, " ", -1);
+    g_autoptr(GString) cells = g_string_new(NULL);
+    for (char **name = columns; *name; name++) {
+      g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, *name)]);
+      g_string_append_printf(cells, "%s%s", name > columns ? " " : "", cell);
+    }
+    const OrrNode *settings = orr_node_get(together->items->pdata[i], cells->str);
+    if (settings) set_paths(one, names, settings);
+  }
+}
+
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line) {
   OrrValidateCase *one = g_new0(OrrValidateCase, 1);
   one->line = line->place.line;
@@ -118,6 +134,7 @@ OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLi
   for (guint i = 0; i < set->columns->len; i++)
     if (*line->cells[i])
       apply(set, one, &g_array_index(set->columns, OrrValidateColumn, i), set->csv->header[i], line->cells[i]);
+  apply_together(set, one, line);
   if (!one->texts[ORR_VALIDATE_LABEL])
     one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
   if (!one->refused && one->metrics->len == 0) one->refused = g_strdup("nothing was measured");

@@ -112,21 +112,40 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
 /* --- The section --- */
 
 static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
-  static const char *const known[] = {"columns", "group", "scale", "values", NULL};
+  static const char *const known[] = {"columns", "group", "scale", "together", "values", NULL};
   if (meaning->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, meaning->place, "'validation' is a map of columns, group, scale, values");
+    orr_diags_error(diags, meaning->place, "'validation' is a map of columns, group, scale, together, values");
     return;
   }
   for (guint i = 0; i < orr_node_length(meaning); i++) {
     const OrrNode *key = meaning->keys->pdata[i], *value = meaning->items->pdata[i];
     const char *nearest = orr_nearest_word(key->text, known);
     if (!g_strv_contains(known, key->text))
-      orr_diags_error(diags, key->place, "unknown key '%s'%s%s%s (allowed: columns, group, scale, values)", key->text,
-                      nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+      orr_diags_error(diags, key->place, "unknown key '%s'%s%s%s (allowed: columns, group, scale, together, values)",
+                      key->text, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     else if (strcmp(key->text, "group") == 0) {
       if (value->kind != ORR_NODE_SCALAR) orr_diags_error(diags, value->place, "'group' is a name");
     } else if (value->kind != ORR_NODE_MAP)
       orr_diags_error(diags, value->place, "'%s' is a map from columns", key->text);
+  }
+}
+
+/* Settings by the cells of several columns: every column is there, every value a map of settings. */
+static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
+  const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
+  for (guint i = 0; together && i < orr_node_length(together); i++) {
+    const OrrNode *names = together->keys->pdata[i], *by_cells = together->items->pdata[i];
+    g_auto(GStrv) columns = g_strsplit(names->text, " ", -1);
+    for (char **name = columns; *name; name++)
+      if (orr_csv_column(set->csv, *name) < 0)
+        orr_diags_error(diags, names->place, "'together' names column '%s', which the table does not have", *name);
+    if (by_cells->kind != ORR_NODE_MAP)
+      orr_diags_error(diags, by_cells->place, "'%s' is a map from cells, joined by blanks, to settings", names->text);
+    for (guint k = 0; by_cells->kind == ORR_NODE_MAP && k < orr_node_length(by_cells); k++) {
+      const OrrNode *settings = by_cells->items->pdata[k];
+      if (settings->kind != ORR_NODE_MAP)
+        orr_diags_error(diags, settings->place, "cells have a map of paths and values, or {refuse: why}");
+    }
   }
 }
 
@@ -137,6 +156,7 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
       orr_diags_error(diags, line->place, "column '%s' is there twice", *name);
     read_column(set, *name, line->place, diags);
   }
+  check_together(set, diags);
   for (guint i = 0; i < set->columns->len; i++) {
     const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i);
     for (guint k = 0; k < column->targets->len; k++)

@@ -159,6 +159,26 @@ static void test_refuse_and_units(void) {
   g_assert_cmpint(g_strv_length(none), ==, 0);
 }
 
+/* What hangs on two columns is said for both cells together; a pair that is not named changes nothing. */
+static void test_together(void) {
+  g_autoptr(GError) error = NULL;
+  put_set("together",
+          "validation:\n"
+          "  columns: {isl: workload.sequence, osl: ignore, ms: measured.iteration_time_s}\n"
+          "  together:\n"
+          "    isl osl: {128 256: {workload.batch.global: 16}, 512 256: {refuse: too long}}\n",
+          "isl,osl,ms\n128,256.0,5\n128,512,5\n512,256,5\n");
+  g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "together", NULL, &error);
+  g_assert_no_error(error);
+  OrrValidateCase *cases[3];
+  for (guint i = 0; i < 3; i++) cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  g_assert_cmpstr(text_at(cases[0]->tree, "workload.batch.global"), ==, "16");
+  g_assert_cmpstr(text_at(cases[1]->tree, "workload.batch.global"), ==, "8");
+  g_assert_cmpstr(cases[1]->refused, ==, NULL);
+  g_assert_cmpstr(cases[2]->refused, ==, "too long");
+  for (guint i = 0; i < 3; i++) orr_validate_case_free(cases[i]);
+}
+
 static void assert_set_error(const char *section, const char *csv, const char *wanted) {
   g_autoptr(GError) error = NULL;
   put_set("wrong", section, csv);
@@ -175,6 +195,9 @@ static void test_wrong_sets(void) {
   assert_set_error("", "measured.mfu,measured.mfu\n1,1\n", "'measured.mfu' is there twice");
   assert_set_error("", "measured.mfu,model.layers\n1\n", "wrong.csv:2:1: error: 1 cells");
   assert_set_error("validation: {colums: {a: b}}\n", "measured.mfu\n1\n", "did you mean 'columns'");
+  assert_set_error("validation: {together: {a b: {1 2: {model.layers: 4}}}}\n", "measured.mfu\n1\n",
+                   "names column 'a', which the table does not have");
+  assert_set_error("validation: {together: {measured.mfu: {1: 4}}}\n", "measured.mfu\n1\n", "cells have a map");
   assert_set_error("validation: {scale: {measured.mfu: much}}\n", "measured.mfu\n1\n", "no number");
 }
 
@@ -325,6 +348,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/validate/summary-empty", test_summary_empty);
   g_test_add_func("/validate/refuse-and-units", test_refuse_and_units);
   g_test_add_func("/validate/columns", test_columns);
+  g_test_add_func("/validate/together", test_together);
   g_test_add_func("/validate/wrong-sets", test_wrong_sets);
   g_test_add_func("/validate/unknown-set", test_unknown_set);
   g_test_add_func("/validate/replay", test_replay);

@@ -80,6 +80,7 @@ static const char *const kinds[] = {
     "workload.disaggregation.transfer=per-layer",
     "workload.parallel.pp=2;workload.replicas=3",
     "workload.engine.scheduler=sarathi",
+    "workload.engine.scheduler=trtllm",
     "workload.output={tokens: 1}",
     "workload.load={kind: closed-loop, concurrency: 16}",
     "workload.load={kind: sessions, rate: 1, longest: 4000};workload.engine.prefix-caching=block-hash",

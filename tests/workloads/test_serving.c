@@ -17,6 +17,7 @@ static const char *const kinds[] = {
     "workload.engine.scheduler=static",
     "workload.engine.scheduler=prefill-first",
     "workload.engine.scheduler=sarathi",
+    "workload.engine.scheduler=trtllm",
     "workload.engine.scheduler=sglang;workload.engine.prefix-caching=radix",
     "workload.engine.scheduler=shortest-job",
     "workload.engine.scheduler=priority;workload.classes=[{name: a, priority: 1}, {name: b}]",
@@ -244,6 +245,34 @@ static void test_static_makespan(void) {
   g_assert_cmpfloat(last->e2e_s, >, 2 * first->e2e_s);
 }
 
+/* Four batches under way, eight prompts that each fill one: two requests a batch, and those of different batches never
+ * meet, however long the one's stages are and however short the other's. */
+static void test_pipeline_batches_stay_apart(void) {
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.parallel.pp=4;workload.requests=8;workload.engine.max-num-batched-tokens=4096;"
+                  "workload.input={kind: fixed, tokens: 4096};workload.output={kind: fixed, tokens: 100};"
+                  "workload.load={kind: closed-loop, concurrency: 8};workload.metrics.step-rows=10000");
+  gint64 most = 0;
+  for (guint i = 0; i < outcome->serving_steps->len; i++)
+    most = MAX(most, g_array_index(outcome->serving_steps, OrrServingStepRow, i).decodes);
+  g_assert_cmpuint(outcome->serving_steps->len, >=, 4 * 100);
+  g_assert_cmpint(most, ==, 2);
+}
+
+/* 700 blocks of 16 hold nine requests of 1,200 tokens: vLLM admits more and takes their cache back, TensorRT-LLM does
+ * not. */
+static void test_no_evict(void) {
+  static const char load[] = "workload.engine.kv-blocks=700;workload.input={kind: fixed, tokens: 200};"
+                             "workload.output={kind: fixed, tokens: 1000};workload.requests=64;"
+                             "workload.load={kind: closed-loop, concurrency: 64};workload.engine.scheduler=%s";
+  g_autofree char *vllm = g_strdup_printf(load, "vllm"), *trtllm = g_strdup_printf(load, "trtllm");
+  g_autoptr(OrrOutcome) evicting = serving_run(vllm);
+  g_autoptr(OrrOutcome) reserving = serving_run(trtllm);
+  g_assert_cmpint(evicting->result.serving.preemptions, >, 0);
+  g_assert_cmpint(reserving->result.serving.preemptions, ==, 0);
+  g_assert_cmpfloat(reserving->result.serving.running_mean, <=, 9);
+}
+
 /* The smaller number first: its requests wait less, and the others more, than first come, first served. */
 static void test_priority(void) {
   static const char load[] = "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
@@ -313,6 +342,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/blocks", test_blocks);
   g_test_add_func("/workloads/serving/prefix-cache", test_prefix_cache);
   g_test_add_func("/workloads/serving/static-makespan", test_static_makespan);
+  g_test_add_func("/workloads/serving/pipeline-batches-stay-apart", test_pipeline_batches_stay_apart);
+  g_test_add_func("/workloads/serving/no-evict", test_no_evict);
   g_test_add_func("/workloads/serving/priority", test_priority);
   g_test_add_func("/workloads/serving/fair", test_fair);
   g_test_add_func("/workloads/serving/diverges", test_diverges);

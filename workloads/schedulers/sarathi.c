@@ -29,7 +29,7 @@ static void plan(OrrCore *core, const void *data) {
   orr_schedule_decodes(core);
   core->budget -= MIN(saved, core->budget);
   orr_schedule_running(core, 0);
-  orr_schedule_waiting(core, 0, FALSE);
+  orr_schedule_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
 }
 
 const OrrScheduler orr_scheduler_sarathi = {

@@ -2,14 +2,20 @@
 
 extern const OrrScheduler orr_scheduler_continuous, orr_scheduler_fair, orr_scheduler_prefill_first,
     orr_scheduler_priority, orr_scheduler_sarathi, orr_scheduler_sglang, orr_scheduler_shortest_job,
-    orr_scheduler_static, orr_scheduler_vllm;
+    orr_scheduler_static, orr_scheduler_trtllm, orr_scheduler_vllm;
 
 /* Alphabetical. To add one, see scheduler.h. */
-static const OrrEntry *const entries[] = {&orr_scheduler_continuous.entry,    &orr_scheduler_fair.entry,
-                                          &orr_scheduler_prefill_first.entry, &orr_scheduler_priority.entry,
-                                          &orr_scheduler_sarathi.entry,       &orr_scheduler_sglang.entry,
-                                          &orr_scheduler_shortest_job.entry,  &orr_scheduler_static.entry,
-                                          &orr_scheduler_vllm.entry,          NULL};
+static const OrrEntry *const entries[] = {&orr_scheduler_continuous.entry,
+                                          &orr_scheduler_fair.entry,
+                                          &orr_scheduler_prefill_first.entry,
+                                          &orr_scheduler_priority.entry,
+                                          &orr_scheduler_sarathi.entry,
+                                          &orr_scheduler_sglang.entry,
+                                          &orr_scheduler_shortest_job.entry,
+                                          &orr_scheduler_static.entry,
+                                          &orr_scheduler_trtllm.entry,
+                                          &orr_scheduler_vllm.entry,
+                                          NULL};
 const OrrRegistry orr_scheduler_registry = {"scheduler", entries};
 
 static gint64 cap(gint64 tokens, gint64 longest_chunk) {
@@ -30,11 +36,15 @@ void orr_schedule_running(OrrCore *core, gint64 longest_chunk) {
   }
 }
 
-void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole) {
+static gint64 room_for_all(const OrrRequest *request) { return (gint64)request->prompt + request->output; }
+
+void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve) {
   OrrRequest *request;
   while (!core->has_preempted && core->budget > 0 && (gint64)core->running->len < core->limits.max_sequences &&
-         (request = orr_core_first(core)))
-    if (!orr_core_admit(core, request, cap(core->budget, longest_chunk), whole, 0)) break;
+         (request = orr_core_first(core))) {
+    const gint64 room = reserve == ORR_RESERVE_ALL ? room_for_all(request) : 0;
+    if (!orr_core_admit(core, request, cap(core->budget, longest_chunk), whole, room)) break;
+  }
 }
 
 void orr_schedule_decodes(OrrCore *core) {
@@ -56,7 +66,7 @@ void orr_schedule_whole_prompts(OrrCore *core, OrrReserve reserve) {
   while (!core->has_preempted && (gint64)core->running->len < core->limits.max_sequences &&
          (request = orr_core_first(core))) {
     const gint64 wanted = orr_request_wanted(request);
-    const gint64 room = reserve == ORR_RESERVE_ALL ? (gint64)request->prompt + request->output : wanted;
+    const gint64 room = reserve == ORR_RESERVE_ALL ? room_for_all(request) : wanted;
     const gint64 most = is_first ? wanted : core->budget;
     if (!orr_core_admit(core, request, most, TRUE, room)) break;
     is_first = FALSE;

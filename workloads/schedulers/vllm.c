@@ -35,11 +35,11 @@ static void plan(OrrCore *core, const void *data) {
   const Params *params = data;
   orr_schedule_running(core, params->longest_chunk);
   if (params->chunked_prefill)
-    orr_schedule_waiting(core, params->longest_chunk, FALSE);
+    orr_schedule_waiting(core, params->longest_chunk, FALSE, ORR_RESERVE_PROMPT);
   else if (core->batch->len == 0)
     orr_schedule_whole_prompts(core, ORR_RESERVE_PROMPT); /* alone it may be larger than the budget */
   else
-    orr_schedule_waiting(core, 0, TRUE);
+    orr_schedule_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
 }
 
 const OrrScheduler orr_scheduler_vllm = {
