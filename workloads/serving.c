@@ -239,5 +239,7 @@ const OrrWorkloadKind orr_serving_kind = {
     .check = orr_serving_check,
     .compile = orr_serving_compile,
     .work_free = orr_serving_work_free,
-    .live = orr_serving_run,
+    .begin = orr_serving_begin,
+    .finish = orr_serving_finish,
+    .times = orr_serving_times,
 };

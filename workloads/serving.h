@@ -120,6 +120,7 @@ typedef struct {
   gint32 prompt, output, hit, preemptions;
   double arrival_s, scheduled_s, first_token_s, end_s;
   double measured_first_s, measured_end_s; /* 0: not measured */
+  double handover_s;                       /* 0: its cache stayed where it was computed */
 } OrrServedRequest;
 
 /* One step of one replica; of a run of equal decodes that was taken at once, each. */
@@ -143,10 +144,16 @@ typedef struct {
   double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
 } OrrServedReplica;
 
+typedef struct OrrServingWires OrrServingWires; /* what transfers load: serving_wires.c */
+typedef struct OrrFleet OrrFleet;               /* what is under way: serving_fleet.c */
+
 typedef struct {
   OrrWork work;      /* first */
   OrrServing params; /* points into the scenario's: not owned */
   const OrrWorld *world;
+  OrrWorld own_world; /* what it points to */
+  OrrServingWires *wires;
+  OrrFleet *fleet; /* from begin on */
   gint64 n_blocks, longest;                                                /* of one core; tokens of a request */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
   gint64 gpus_a_replica;

@@ -9,7 +9,10 @@ void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row) {
   const gint64 wanted = fleet->work->params.metrics.step_rows;
   GArray *steps = fleet->work->steps;
   if (wanted == 0 || fleet->seen_steps++ % fleet->step_stride != 0) return;
-  g_array_append_vals(steps, row, 1);
+  OrrServedStep own = *row;
+  own.begin_s -= fleet->start_s;
+  own.end_s -= fleet->start_s;
+  g_array_append_val(steps, own);
   if ((gint64)steps->len < 2 * wanted) return;
   for (guint i = 0; 2 * i < steps->len; i++)
     g_array_index(steps, OrrServedStep, i) = g_array_index(steps, OrrServedStep, 2 * i);

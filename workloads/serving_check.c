@@ -212,7 +212,8 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
                          .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL : ORR_FIDELITY_FOLDED};
   work->params = *params;
   work->params.replicas = orr_serving_replicas(params, world->cluster);
-  work->world = world;
+  work->own_world = *world;
+  work->world = &work->own_world;
   work->gpus_a_replica = params->parallel.tp * params->parallel.pp * params->parallel.dp_attention;
   work->work.n_gpus = work->params.replicas * work->gpus_a_replica;
   work->n_blocks = memory.blocks;
@@ -230,12 +231,16 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
 }
 
 OrrWork *orr_serving_compile(const void *data, const OrrWorld *world, GError **error) {
-  (void)error;
-  return &work_new(data, world)->work;
+  OrrServingWork *work = work_new(data, world);
+  if (orr_serving_wires_plan(work, error)) return &work->work;
+  orr_work_free(&work->work);
+  return NULL;
 }
 
 void orr_serving_work_free(OrrWork *base) {
   OrrServingWork *work = (OrrServingWork *)base;
+  orr_fleet_free(work->fleet);
+  orr_serving_wires_free(work->wires);
   g_array_unref(work->requests);
   g_array_unref(work->steps);
   g_array_unref(work->gaps);

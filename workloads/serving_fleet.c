@@ -14,8 +14,7 @@ typedef struct {
   const OrrArrival *load;
   gpointer state;
   OrrRequest *due; /* known in advance, on the calendar; NULL: none */
-  GPtrArray *pool; /* free ones */
-  GPtrArray *all;  /* owns them */
+  OrrPool *requests, *comings;
   OrrRandom lengths, groups;
   guint32 n_requests;
   gint64 in_system;
@@ -38,13 +37,6 @@ static void count_area(Fleet *fleet, int change) {
 }
 
 /* --- requests --- */
-
-static OrrRequest *new_request(Fleet *fleet) {
-  if (fleet->pool->len > 0) return g_ptr_array_steal_index_fast(fleet->pool, fleet->pool->len - 1);
-  OrrRequest *request = g_new(OrrRequest, 1);
-  g_ptr_array_add(fleet->all, request);
-  return request;
-}
 
 static guint draw_group(Fleet *fleet) {
   const GPtrArray *classes = fleet->fleet.work->params.classes;
@@ -116,7 +108,7 @@ static gboolean let_in(OrrFleet *fleet, OrrRequest *request) {
 
 static void enter(Fleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->fleet.work;
-  work->last_arrival_s = request->arrival_s;
+  work->last_arrival_s = request->arrival_s - fleet->fleet.start_s;
   if (let_in(&fleet->fleet, request)) {
     count_area(fleet, 1);
   } else {
@@ -136,13 +128,14 @@ static void arrive(void *user) {
 
 /* Puts the next request that is known in advance on the calendar. */
 static void fetch(Fleet *fleet) {
-  OrrRequest *request = new_request(fleet);
+  OrrRequest *request = orr_pool_take(fleet->requests);
   *request = (OrrRequest){0};
   fleet->fleet.next_arrival_s = G_MAXDOUBLE;
   if (!fleet->load->next(fleet->state, request)) {
-    g_ptr_array_add(fleet->pool, request);
+    orr_pool_give(fleet->requests, request);
     return;
   }
+  request->arrival_s += fleet->fleet.start_s;
   complete(fleet, request);
   if (fleet->fleet.error) return;
   fleet->due = request;
@@ -152,8 +145,9 @@ static void fetch(Fleet *fleet) {
 
 static void follow(void *user) {
   Coming *coming = user;
-  if (!coming->fleet->fleet.error) enter(coming->fleet, coming->request);
-  g_free(coming);
+  Fleet *fleet = coming->fleet;
+  if (!fleet->fleet.error) enter(fleet, coming->request);
+  orr_pool_give(fleet->comings, coming);
 }
 
 static void check_queue(Fleet *fleet, const OrrRequest *request) {
@@ -167,6 +161,7 @@ static void check_queue(Fleet *fleet, const OrrRequest *request) {
 
 static void ended(OrrFleet *base, OrrRequest *request) {
   Fleet *fleet = (Fleet *)base;
+  const double start_s = base->start_s;
   const OrrServedRequest row = {.id = request->id,
                                 .group = request->group,
                                 .replica = (gint16)request->replica,
@@ -174,10 +169,11 @@ static void ended(OrrFleet *base, OrrRequest *request) {
                                 .output = request->output,
                                 .hit = request->hit,
                                 .preemptions = request->preemptions,
-                                .arrival_s = request->arrival_s,
-                                .scheduled_s = request->scheduled_s,
-                                .first_token_s = request->first_token_s,
-                                .end_s = request->last_token_s,
+                                .arrival_s = request->arrival_s - start_s,
+                                .scheduled_s = request->scheduled_s - start_s,
+                                .first_token_s = request->first_token_s - start_s,
+                                .end_s = request->last_token_s - start_s,
+                                .handover_s = request->handover_s,
                                 .measured_first_s = request->measured_first_s,
                                 .measured_end_s = request->measured_end_s};
   g_array_append_val(base->work->requests, row);
@@ -192,13 +188,13 @@ static void follow_up(Fleet *fleet, OrrRequest *request) {
   const double now_s = orr_engine_now(fleet->fleet.engine);
   OrrRequest next = {0};
   const gboolean has_next = fleet->load->after && fleet->load->after(fleet->state, request, now_s, &next);
-  g_ptr_array_add(fleet->pool, request);
+  orr_pool_give(fleet->requests, request);
   if (!has_next) return;
-  OrrRequest *follower = new_request(fleet);
+  OrrRequest *follower = orr_pool_take(fleet->requests);
   *follower = next;
   complete(fleet, follower);
   if (fleet->fleet.error) return;
-  Coming *coming = g_new(Coming, 1);
+  Coming *coming = orr_pool_take(fleet->comings);
   *coming = (Coming){fleet, follower};
   orr_engine_at(fleet->fleet.engine, fmax(follower->arrival_s, now_s), follow, coming);
 }
@@ -238,12 +234,12 @@ static gboolean check_objectives(const OrrFleet *fleet, GError **error) {
   return TRUE;
 }
 
-static gboolean open_doors(OrrFleet *fleet, GError **error) {
+static void open_doors(OrrFleet *fleet) {
   const guint prefill = (guint)fleet->work->params.disaggregation.prefill, n = (guint)fleet->work->params.replicas;
   fleet->door = orr_door_new(fleet, 0, prefill > 0 ? prefill : n, TRUE);
-  if (prefill == 0) return TRUE;
+  if (prefill == 0) return;
   fleet->decode_door = orr_door_new(fleet, prefill, n - prefill, FALSE);
-  return (fleet->handover = orr_handover_new(fleet, fleet->door, fleet->decode_door, error)) != NULL;
+  fleet->handover = orr_handover_new(fleet, fleet->door, fleet->decode_door);
 }
 
 static gboolean open_fleet(Fleet *fleet, GError **error) {
@@ -269,7 +265,8 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
-  if (!open_doors(&fleet->fleet, error)) return FALSE;
+  orr_fleet_open_transfers(&fleet->fleet);
+  open_doors(&fleet->fleet);
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
   for (guint i = 0; params->classes && i < params->classes->len; i++)
@@ -277,11 +274,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   return TRUE;
 }
 
-static void clear_request(gpointer data) {
-  OrrRequest *request = data;
-  g_free(request->block_ids);
-  g_free(request);
-}
+static void clear_request(gpointer request) { g_free(((OrrRequest *)request)->block_ids); }
 
 static gboolean close_books(Fleet *fleet, GError **error) {
   OrrServingWork *work = fleet->fleet.work;
@@ -291,8 +284,7 @@ static gboolean close_books(Fleet *fleet, GError **error) {
   }
   for (gint64 i = 0; i < work->params.replicas; i++)
     if (!orr_replica_close(fleet->fleet.replicas[i], error)) return FALSE;
-  count_area(fleet, 0);
-  work->end_s = orr_engine_now(fleet->fleet.engine);
+  work->end_s = fleet->area_since_s - fleet->fleet.start_s;
   work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
   const double *drafted = orr_drafter_trust(fleet->fleet.drafter);
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
@@ -300,34 +292,56 @@ static gboolean close_books(Fleet *fleet, GError **error) {
   return TRUE;
 }
 
-static void clear_fleet(Fleet *fleet) {
-  for (gint64 i = 0; fleet->fleet.replicas && i < fleet->fleet.work->params.replicas; i++)
-    orr_replica_free(fleet->fleet.replicas[i]);
-  g_free(fleet->fleet.replicas);
-  orr_handover_free(fleet->fleet.handover);
-  orr_door_free(fleet->fleet.door);
-  orr_door_free(fleet->fleet.decode_door);
-  g_ptr_array_unref(fleet->pool);
-  g_ptr_array_unref(fleet->all);
+void orr_fleet_free(OrrFleet *base) {
+  Fleet *fleet = (Fleet *)base;
+  if (!fleet) return;
+  for (gint64 i = 0; base->replicas && i < base->work->params.replicas; i++) orr_replica_free(base->replicas[i]);
+  g_free(base->replicas);
+  orr_handover_free(base->handover);
+  orr_door_free(base->door);
+  orr_door_free(base->decode_door);
+  orr_fleet_close_transfers(base);
+  orr_pool_free(fleet->requests);
+  orr_pool_free(fleet->comings);
   if (fleet->state) fleet->load->close(fleet->state);
-  orr_drafter_free(fleet->fleet.drafter);
-  orr_serving_cost_free(fleet->fleet.cost);
-  g_clear_error(&fleet->fleet.error);
+  orr_drafter_free(base->drafter);
+  orr_serving_cost_free(base->cost);
+  g_clear_error(&base->error);
+  g_free(fleet);
 }
 
-gboolean orr_serving_run(OrrWork *base, OrrEngine *engine, GError **error) {
+gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **error) {
   OrrServingWork *work = (OrrServingWork *)base;
   const guint64 seed = (guint64)work->world->seed;
-  Fleet fleet = {.fleet = {.work = work, .engine = engine, .ended = ended, .step_stride = 1},
-                 .pool = g_ptr_array_new(),
-                 .all = g_ptr_array_new_with_free_func(clear_request),
-                 .lengths = orr_random_stream(seed, "lengths"),
-                 .groups = orr_random_stream(seed, "classes")};
-  gboolean ok = open_fleet(&fleet, error);
-  if (ok) {
-    fetch(&fleet);
-    ok = orr_engine_run(engine, error) && close_books(&fleet, error);
+  Fleet *fleet = g_new0(Fleet, 1);
+  *fleet = (Fleet){.fleet = {.work = work,
+                             .engine = place->engine,
+                             .links = place->links,
+                             .start_s = place->start_s,
+                             .ended = ended,
+                             .step_stride = 1},
+                   .requests = orr_pool_new(sizeof(OrrRequest), clear_request),
+                   .comings = orr_pool_new(sizeof(Coming), NULL),
+                   .lengths = orr_random_stream(seed, "lengths"),
+                   .groups = orr_random_stream(seed, "classes"),
+                   .area_since_s = place->start_s};
+  work->fleet = &fleet->fleet;
+  if (!open_fleet(fleet, error)) return FALSE;
+  fetch(fleet);
+  return TRUE;
+}
+
+gboolean orr_serving_finish(OrrWork *base, GError **error) {
+  return close_books((Fleet *)((OrrServingWork *)base)->fleet, error);
+}
+
+void orr_serving_times(const OrrWork *base, double *ret_end_s, double *ret_answer_s) {
+  const OrrServingWork *work = (const OrrServingWork *)base;
+  double sum_s = 0;
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    sum_s += request->end_s - request->arrival_s;
   }
-  clear_fleet(&fleet);
-  return ok;
+  *ret_end_s = work->end_s;
+  *ret_answer_s = work->requests->len > 0 ? sum_s / work->requests->len : 0;
 }

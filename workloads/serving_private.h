@@ -4,6 +4,7 @@
 #ifndef ORR_SERVING_PRIVATE_H
 #define ORR_SERVING_PRIVATE_H
 
+#include "sim/base/pool.h"
 #include "workloads/serving.h"
 
 G_BEGIN_DECLS
@@ -17,11 +18,13 @@ gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster)
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
 
 /* serving_fleet.c */
-gboolean orr_serving_run(OrrWork *work, OrrEngine *engine, GError **error);
+gboolean orr_serving_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
+gboolean orr_serving_finish(OrrWork *work, GError **error);
+void orr_serving_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
+void orr_fleet_free(OrrFleet *fleet); /* NULL is fine */
 
 /* --- a replica on the clock: serving_replica.c --- */
 
-typedef struct OrrFleet OrrFleet;
 typedef struct OrrDoor OrrDoor;
 typedef struct OrrHandover OrrHandover;
 typedef struct OrrHanded OrrHanded;
@@ -31,6 +34,9 @@ typedef struct OrrReplica OrrReplica;
 struct OrrFleet {
   OrrServingWork *work;
   OrrEngine *engine;
+  const OrrLink *links; /* the engine's, by link of the work's program */
+  double start_s;       /* all dates here are the engine's; what is written down counts from start_s */
+  OrrPool *flows;       /* transfers that have not ended (serving_wires.c) */
   OrrServingCost *cost; /* all replicas are alike */
   OrrDrafter *drafter;  /* NULL: nothing is guessed */
   OrrReplica **replicas;
@@ -63,6 +69,25 @@ void orr_replica_release(OrrReplica *replica, OrrRequest *request); /* its cache
 /* Closes the books; ORR_FAULT_STUCK where requests are left that no step could serve. */
 gboolean orr_replica_close(OrrReplica *replica, GError **error);
 
+/* --- what transfers load: serving_wires.c --- */
+
+typedef struct {
+  OrrLinkUse *uses; /* of links of the work's program */
+  guint n_uses;
+  double latency_s;
+} OrrServingWay;
+
+gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error); /* at compilation: program, links, all ways */
+void orr_serving_wires_free(OrrServingWires *wires);                   /* NULL is fine */
+const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint to); /* replicas */
+
+void orr_fleet_open_transfers(OrrFleet *fleet);
+void orr_fleet_close_transfers(OrrFleet *fleet);
+/* @bytes for each unit of weight of @way, from @delay_s and its latency on; then @done(@user), unless the run has failed
+ * by then. */
+void orr_fleet_transfer(OrrFleet *fleet, const OrrServingWay *way, double bytes, double delay_s, OrrEngineCall done,
+                        void *user);
+
 /* --- from the door to a replica: serving_door.c --- */
 
 /* To replicas [first, first + n), which are made after it; limited: by params.admission. */
@@ -76,7 +101,7 @@ void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there
 
 /* --- prefill and decode apart: serving_handover.c --- */
 
-OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode, GError **error);
+OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode);
 void orr_handover_free(OrrHandover *handover);
 gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request); /* FALSE: not let in */
 void orr_handover_room(OrrHanded *handed); /* at the decoder */

@@ -13,39 +13,9 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "workloads/serving_private.h"
+#include "workloads/serving_replica.h"
 
 enum { LONGEST_RUN = 1024 };
-
-typedef struct {
-  OrrReplica *replica;
-  GPtrArray *requests;
-  double end_s;
-} InFlight;
-
-/* Where the time of a step goes: counted when it has been, since a run of steps may be cut. */
-typedef struct {
-  double end_s, gpu_s, comm_s, wait_s;
-  gint64 tokens;
-} Step;
-
-struct OrrReplica {
-  OrrFleet *fleet;
-  gint index;
-  OrrCore *cores;
-  guint n_cores;
-  OrrServedReplica *books;
-  double step_end_s;    /* of the run of steps under way; G_MAXDOUBLE: idle */
-  double begin_s;       /* of its first step */
-  GArray *ends;         /* of Step: its steps */
-  GArray *new_blocks;   /* of gint64: taken by each after the first */
-  gboolean is_run;      /* of alike decodes */
-  double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
-  guint n_in_flight;
-  gint64 used_blocks;
-  gint64 n_requests;
-  GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
-};
 
 /* --- life --- */
 
@@ -73,6 +43,7 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
                           .n_cores = (guint)work->params.parallel.dp_attention,
                           .books = &fleet->work->replicas[index],
                           .step_end_s = G_MAXDOUBLE,
+                          .flights = orr_pipeline_flights(),
                           .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
                           .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
   replica->cores = g_new0(OrrCore, replica->n_cores);
@@ -90,6 +61,7 @@ void orr_replica_free(OrrReplica *replica) {
   if (!replica) return;
   for (guint i = 0; i < replica->n_cores; i++) orr_core_clear(&replica->cores[i]);
   g_free(replica->cores);
+  orr_pool_free(replica->flights);
   g_queue_clear(&replica->expected);
   g_queue_clear(&replica->joined);
   g_array_unref(replica->ends);
@@ -140,7 +112,7 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
   return sum;
 }
 
-static void note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape) {
+void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape) {
   OrrFleet *fleet = replica->fleet;
   guint running = 0, waiting = 0;
   for (guint i = 0; i < replica->n_cores; i++) {
@@ -164,13 +136,13 @@ static void note_step(OrrReplica *replica, double begin_s, double end_s, const O
   orr_fleet_note_step(fleet, &row);
 }
 
-static void on_token(OrrRequest *request, void *user) {
+void orr_replica_on_token(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   if (request->generated > 1)
     orr_fleet_note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
 }
 
-static void on_finish(OrrRequest *request, void *user) {
+void orr_replica_on_finish(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   replica->n_requests--;
   replica->books->requests++;
@@ -246,7 +218,7 @@ static void take_run(OrrReplica *replica) {
     const double end_s = end_of(replica, k);
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
-    note_step(replica, begin_s, end_s, &shape);
+    orr_replica_note_step(replica, begin_s, end_s, &shape);
     if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, core->batch->len);
     begin_s = end_s;
   }
@@ -269,8 +241,6 @@ static void take_run(OrrReplica *replica) {
 
 /* --- one step --- */
 
-static void plan(OrrReplica *replica);
-
 static gboolean check_blocks(OrrReplica *replica) {
   for (guint i = 0; i < replica->n_cores; i++) {
     const OrrCore *core = &replica->cores[i];
@@ -286,7 +256,7 @@ static void step_ends(void *user) {
   OrrReplica *replica = user;
   OrrFleet *fleet = replica->fleet;
   const double now_s = orr_engine_now(fleet->engine);
-  if (fleet->error || now_s != replica->step_end_s) return; /* the run was cut since this call was made */
+  if (fleet->error || !orr_engine_same_date(now_s, replica->step_end_s)) return; /* the run was cut since then */
   count_work(replica);
   if (replica->ends->len > 1) take_run(replica);
   replica->used_blocks = orr_replica_held_blocks(replica);
@@ -296,17 +266,17 @@ static void step_ends(void *user) {
     shape.chunk += replica->cores[i].shape.chunk;
     shape.decodes += replica->cores[i].shape.decodes;
   }
-  note_step(replica, replica->begin_s, now_s, &shape);
+  orr_replica_note_step(replica, replica->begin_s, now_s, &shape);
   replica->step_end_s = G_MAXDOUBLE;
   for (guint i = 0; i < replica->n_cores; i++) {
     OrrCore *core = &replica->cores[i];
-    orr_core_finish_step(core, core->batch, now_s, on_token, on_finish, replica);
+    orr_core_finish_step(core, core->batch, now_s, orr_replica_on_token, orr_replica_on_finish, replica);
   }
   if (!check_blocks(replica)) fail(fleet, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");
-  plan(replica);
+  orr_replica_plan(replica);
 }
 
-static void tell_of_chunks(const OrrReplica *replica, double step_s) {
+void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
   const GPtrArray *batch = replica->cores[0].batch;
   for (guint i = 0; replica->fleet->handover && i < batch->len; i++) {
     OrrRequest *request = batch->pdata[i];
@@ -338,57 +308,9 @@ static void begin_step(OrrReplica *replica, double now_s) {
     g_array_append_val(replica->ends, longest);
     replica->is_run = FALSE;
   }
-  tell_of_chunks(replica, end_of(replica, 0) - now_s);
+  orr_replica_tell_of_chunks(replica, end_of(replica, 0) - now_s);
   replica->step_end_s = end_of(replica, replica->ends->len - 1);
   orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
-}
-
-/* --- pipelines --- */
-
-static void batch_ends(void *user) {
-  InFlight *flight = user;
-  OrrReplica *replica = flight->replica;
-  const double now_s = orr_engine_now(replica->fleet->engine);
-  if (!replica->fleet->error) {
-    for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = FALSE;
-    orr_core_finish_step(&replica->cores[0], flight->requests, now_s, on_token, on_finish, replica);
-    replica->n_in_flight--;
-    plan(replica);
-  }
-  g_ptr_array_unref(flight->requests);
-  g_free(flight);
-}
-
-/* A batch is planned when the one whose place it takes has come back, with the requests of that one (vLLM's
- * step_with_batch_queue): those of different batches never meet in one. It waits for the first stage.
- *
- *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
-static gboolean begin_batch(OrrReplica *replica, double now_s) {
-  OrrCore *core = &replica->cores[0];
-  const gint64 pp = replica->fleet->work->params.parallel.pp;
-  if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return FALSE;
-  const OrrStepTime time = orr_fleet_step_time(replica->fleet, &core->shape);
-  const double host_s = orr_fleet_host_seconds(replica->fleet, core->shape.sequences);
-  const gboolean async = replica->fleet->work->params.engine.host.async;
-  const double stage_s =
-      (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + orr_fleet_swap_seconds(replica->fleet, core);
-  const double begin_s = fmax(now_s, replica->stage_free_s);
-  InFlight *flight = g_new(InFlight, 1);
-  *flight = (InFlight){replica, g_ptr_array_copy(core->batch, NULL, NULL),
-                       fmax(replica->last_done_s + stage_s, begin_s + (double)pp * stage_s)};
-  for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = TRUE;
-  replica->books->busy_s += time.gpu_s / (double)pp;
-  replica->books->comm_s += time.comm_s / (double)pp;
-  replica->books->host_s += stage_s - time.stage_s;
-  replica->books->tokens += (gint64)core->shape.tokens;
-  replica->used_blocks = orr_replica_held_blocks(replica);
-  note_step(replica, begin_s, begin_s + stage_s, &core->shape);
-  replica->last_done_s = flight->end_s;
-  tell_of_chunks(replica, flight->end_s - now_s);
-  replica->stage_free_s = begin_s + stage_s;
-  replica->n_in_flight++;
-  orr_engine_at(replica->fleet->engine, flight->end_s, batch_ends, flight);
-  return TRUE;
 }
 
 /* Between two steps: those whose cache has come join, and others find room. */
@@ -402,12 +324,12 @@ static void settle(OrrReplica *replica) {
 }
 
 /* What can begin now, begins. */
-static void plan(OrrReplica *replica) {
+void orr_replica_plan(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->fleet->error) return;
   if (replica->fleet->work->params.parallel.pp > 1) {
     do settle(replica);
-    while (begin_batch(replica, now_s));
+    while (orr_pipeline_begin_batch(replica, now_s));
   } else if (replica->step_end_s == G_MAXDOUBLE) {
     settle(replica);
     begin_step(replica, now_s);
@@ -440,7 +362,7 @@ static void notice(OrrReplica *replica) {
   if (replica->step_end_s != G_MAXDOUBLE && replica->is_run)
     cut_run(replica, orr_engine_now(replica->fleet->engine));
   else
-    plan(replica);
+    orr_replica_plan(replica);
 }
 
 static void enter(OrrReplica *replica, OrrRequest *request) {

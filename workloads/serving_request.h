@@ -55,6 +55,7 @@ typedef struct {
   double key;         /* place in the waiting queue, and the order of preemption */
   guint64 turn;       /* of entry into it, to break ties */
   void *session;      /* the load's */
+  double handover_s;        /* from its prompt's end until its cache was where it decodes; 0: it stayed */
   struct OrrHanded *handed; /* between a prefill and a decode replica; NULL: it is not */
   gboolean is_twin;         /* what the prefill replica has of it */
 } OrrRequest;

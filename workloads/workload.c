@@ -28,11 +28,19 @@ GArray *orr_work_lanes_new(gint64 n_gpus) {
   return lanes;
 }
 
+void orr_work_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s) {
+  double end_s = 0, answer_s = 0;
+  work->kind->times(work, &end_s, &answer_s);
+  if (ret_end_s) *ret_end_s = end_s;
+  if (ret_answer_s) *ret_answer_s = answer_s;
+}
+
 void orr_work_free(OrrWork *work) {
   if (!work) return;
   if (work->program) orr_program_free(work->program);
   if (work->label_seconds) g_array_unref(work->label_seconds);
   if (work->links) g_array_unref(work->links);
   if (work->lane_of_gpu) g_array_unref(work->lane_of_gpu);
+  g_free(work->link_bytes);
   work->kind->work_free(work);
 }

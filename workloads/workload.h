@@ -74,16 +74,24 @@ typedef struct OrrWork OrrWork; /* a compiled workload; each kind embeds it firs
 
 struct OrrWork {
   const OrrWorkloadKind *kind;
-  OrrProgram *program;   /* sealed; NULL where the kind is live */
+  OrrProgram *program;   /* sealed; of a live kind links alone, which it shares with others */
   GArray *label_seconds; /* of double[ORR_N_TIMES] a label: what one WORK span of that label is made of */
   OrrFidelity fidelity;  /* what was compiled: folded or full, never auto */
   gint64 n_gpus;
   gint64 n_left_out; /* periods of the steady state that the program leaves out; 0: it is whole */
   gint64 period;     /* by how much a period raises the ops' tags */
   gboolean contends; /* of a live kind: its transfers may share links */
+  double *link_bytes; /* of a live kind, by program link: what it has sent */
   GArray *links; /* of guint32: the fabric link behind each program link */
   GArray *lane_of_gpu; /* of guint32: the lane that each GPU is of, ORR_NO_LANE for none; NULL where the kind is live */
 };
+
+/* Where a live kind runs. */
+typedef struct {
+  OrrEngine *engine;
+  const OrrLink *links; /* the engine's, by link of the work's program; live until the work is freed */
+  double start_s;       /* its time 0 is the engine's start_s */
+} OrrLivePlace;
 
 struct OrrWorkloadKind {
   OrrEntry entry;
@@ -94,13 +102,20 @@ struct OrrWorkloadKind {
   /* The most bytes that any GPU holds, without compiling; NULL: nothing is known before. */
   double (*peak_memory)(const void *params, const OrrWorld *world);
   void (*work_free)(OrrWork *work);
-  /* Of a kind whose next step depends on the last one: runs on @engine itself, there is no program. NULL: replayed. */
-  gboolean (*live)(OrrWork *work, OrrEngine *engine, GError **error);
+  /* Of a live kind, whose next step depends on the last one, so that it makes calls of the engine itself: before
+   * orr_engine_run, and after it (FALSE where it could not finish). All three NULL: its program is replayed. */
+  gboolean (*begin)(OrrWork *work, const OrrLivePlace *place, GError **error);
+  gboolean (*finish)(OrrWork *work, GError **error);
+  /* Of a finished live work: when it ended on its own clock, and the mean time that its users waited for an answer. */
+  void (*times)(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
 };
 
 extern const OrrRegistry orr_workload_registry;
 
 GArray *orr_work_lanes_new(gint64 n_gpus); /* for a work's lane_of_gpu: none yet */
+static inline gboolean orr_work_is_live(const OrrWork *work) { return work->kind->begin != NULL; }
+/* Of a live work that has finished (OrrWorkloadKind.times); either may be NULL. */
+void orr_work_times(const OrrWork *work, double *ret_end_s, double *ret_answer_s);
 void orr_work_free(OrrWork *work);          /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrWork, orr_work_free)
 

@@ -186,6 +186,10 @@ void orr_engine_set_up(OrrEngine *engine, OrrLink link, gboolean up) {
   hold_or_release(engine, link);
 }
 
+gboolean orr_engine_same_date(double now_s, double date_s) {
+  return now_s <= date_s * (1 + SAME_DATE) && date_s <= now_s * (1 + SAME_DATE);
+}
+
 /* Running */
 
 static int compare_order(const void *a, const void *b) {

@@ -46,6 +46,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrEngine, orr_engine_free)
 gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwidth_bytes_per_s, OrrLink *ret_link, GError **error);
 
 double orr_engine_now(const OrrEngine *engine); /* seconds since the start */
+/* Whether a call for @date_s may be made at @now_s: the same date, or one that differs by rounding (rule 3). */
+gboolean orr_engine_same_date(double now_s, double date_s);
 
 /* Calls @call(@user) once, @delay_s >= 0 seconds from now. */
 void orr_engine_after(OrrEngine *engine, double delay_s, OrrEngineCall call, void *user);

@@ -286,7 +286,8 @@ static void set_up_states(OrrExecutor *executor) {
   }
 }
 
-static void clear(OrrExecutor *executor) {
+void orr_executor_free(OrrExecutor *executor) {
+  if (!executor) return;
   g_free(executor->streams);
   g_free(executor->comms);
   g_free(executor->events);
@@ -297,20 +298,29 @@ static void clear(OrrExecutor *executor) {
   orr_besides_clear(&executor->besides);
   orr_executor_clear_changes(executor);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
+  g_free(executor);
 }
 
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrExecutor, clear)
-
-static gboolean replay(OrrExecutor *executor, GError **error) {
+OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
+                                GError **error) {
+  if (!program->sealed) {
+    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the program is not sealed");
+    return NULL;
+  }
+  g_autoptr(OrrExecutor) executor = g_new0(OrrExecutor, 1);
+  *executor = (OrrExecutor){.program = program, .engine = engine};
+  executor->spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
+  if (!add_links(executor, error)) return NULL;
+  set_up_states(executor);
+  orr_slowdowns_init(&executor->slowdowns, program);
+  orr_besides_init(executor);
+  schedule_faults(executor);
+  orr_executor_plan_changes(executor);
   run_ready(executor);
-  gboolean fine = orr_engine_run(executor->engine, error);
-  if (fine)
-    fine = orr_executor_check_done(executor, error);
-  else
-    orr_executor_explain_stuck(executor, error);
-  if (executor->spans.sink != NULL) orr_span_buffer_flush(&executor->spans, G_MAXDOUBLE);
-  return fine;
+  return g_steal_pointer(&executor);
 }
+
+OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link) { return executor->links[link]; }
 
 static void report_links(const OrrExecutor *executor, double *link_bytes) {
   for (guint32 i = 0; i < orr_program_n_links(executor->program); i++) {
@@ -319,22 +329,21 @@ static void report_links(const OrrExecutor *executor, double *link_bytes) {
   }
 }
 
+gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_bytes, OrrReplay *ret_replay,
+                          GError **error) {
+  const gboolean fine = has_run && orr_executor_check_done(executor, error);
+  if (!has_run) orr_executor_explain_stuck(executor, error);
+  if (executor->spans.sink != NULL) orr_span_buffer_flush(&executor->spans, G_MAXDOUBLE);
+  if (!fine) return FALSE;
+  if (link_bytes != NULL) report_links(executor, link_bytes);
+  if (ret_replay != NULL)
+    *ret_replay = (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine), executor->n_transfers};
+  return TRUE;
+}
+
 gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
                           double *link_bytes, OrrReplay *ret_replay, GError **error) {
-  if (!program->sealed) {
-    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the program is not sealed");
-    return FALSE;
-  }
-  g_auto(OrrExecutor) executor = {.program = program, .engine = engine};
-  executor.spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
-  if (!add_links(&executor, error)) return FALSE;
-  set_up_states(&executor);
-  orr_slowdowns_init(&executor.slowdowns, program);
-  orr_besides_init(&executor);
-  schedule_faults(&executor);
-  orr_executor_plan_changes(&executor);
-  if (!replay(&executor, error)) return FALSE;
-  if (link_bytes != NULL) report_links(&executor, link_bytes);
-  if (ret_replay != NULL) *ret_replay = (OrrReplay){executor.end_s, orr_engine_n_events(engine), executor.n_transfers};
-  return TRUE;
+  g_autoptr(OrrExecutor) executor = orr_executor_begin(program, engine, sink, user, error);
+  if (!executor) return FALSE;
+  return orr_executor_end(executor, orr_engine_run(engine, error), link_bytes, ret_replay, error);
 }

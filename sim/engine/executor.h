@@ -37,6 +37,16 @@ typedef struct {
 gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user, double *link_bytes, OrrReplay *ret_replay,
                           GError **error);
 
+/* The same in parts, where others run on the engine at the same time, and over the same links: begin before
+ * orr_engine_run, and end after it. */
+typedef struct OrrExecutor OrrExecutor;
+OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user, GError **error);
+OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link); /* the engine's, of a link that the program keeps */
+/* @has_run: what orr_engine_run returned. FALSE where it did not, whose error in @error then says who waits, too. */
+gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_bytes, OrrReplay *ret_replay, GError **error);
+void orr_executor_free(OrrExecutor *executor); /* NULL is fine */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrExecutor, orr_executor_free)
+
 G_END_DECLS
 
 #endif

@@ -36,7 +36,7 @@ typedef struct {
 
 /* A date at which a stream's work ends, unless that has moved. */
 typedef struct {
-  struct OrrExecutor *executor;
+  OrrExecutor *executor;
   guint32 stream, generation;
 } OrrWorkEnd;
 
@@ -54,7 +54,6 @@ typedef struct {
   guint32 first, last;
 } OrrStreamList;
 
-typedef struct OrrExecutor OrrExecutor;
 
 typedef struct {
   OrrExecutor *executor;

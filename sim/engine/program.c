@@ -190,6 +190,11 @@ void orr_program_keep_link(OrrProgram *program, guint32 link) {
     program->n_lost++;
 }
 
+void orr_program_share_link(OrrProgram *program, guint32 link) {
+  orr_program_keep_link(program, link);
+  if (link < program->links->len) LINK(program, link)->is_shared = TRUE;
+}
+
 /* Looking */
 
 guint orr_program_n_lanes(const OrrProgram *program) { return program->lanes->len; }

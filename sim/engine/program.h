@@ -71,6 +71,8 @@ void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
 /* A change of a link at a time: what faults are made of. @factor of its bandwidth; 0 is down. */
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor);
 void orr_program_keep_link(OrrProgram *program, guint32 link);
+/* A link that is not this program's alone: others send over it on the same engine. Kept, though nothing here uses it. */
+void orr_program_share_link(OrrProgram *program, guint32 link);
 
 /* A slow GPU: from @at_s on, WORK of @lane takes @factor times as long (1: as usual; less is faster). Work that is under
  * way then is slowed for the rest of it. A later one of the same lane replaces it. */

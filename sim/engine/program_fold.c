@@ -6,7 +6,7 @@
  * divisor; the inequality is v . rate <= B(l) / g. Links with the same v differ only on the right-hand side: the
  * smallest B / g implies all others, which can be left out without any rate changing. That holds at all times, as
  * bandwidths are constant; links whose bandwidth may change (faults, orr_program_keep_link) take no part, neither as
- * the one kept nor as one left out. A tie keeps the first.
+ * the one kept nor as one left out. Nor do links that others use too (orr_program_share_link). A tie keeps the first.
  *
  * Only paths that some comm really sends bytes over count. Cost: linear in the number of uses, plus a hash look-up a
  * link.
@@ -114,6 +114,7 @@ static void fold_columns(OrrProgram *program, const guint32 *starts, OrrLinkUse 
     const OrrProgramLink *link = &g_array_index(program->links, OrrProgramLink, i);
     Column *column = &columns[i];
     *column = (Column){i, starts[i + 1] - starts[i], entries + starts[i], link->bandwidth, 0, link->keep};
+    if (column->n == 0 && link->is_shared) g_array_index(program->links, OrrProgramLink, i).stands_for = 1;
     if (column->n == 0) continue;
     reduce(column, entries + starts[i]);
     enter_class(classes, column, program);

@@ -18,6 +18,8 @@ static guint32 *merge_links(OrrProgram *merged, const OrrProgramPart *part, GHas
     }
     numbers[i] = GPOINTER_TO_UINT(found);
     if (link->keep) orr_program_keep_link(merged, numbers[i]);
+    if (link->is_shared) orr_program_share_link(merged, numbers[i]);
+    if (part->ret_links) part->ret_links[i] = numbers[i];
   }
   return numbers;
 }

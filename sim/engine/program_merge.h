@@ -13,6 +13,7 @@ typedef struct {
   const OrrProgram *program; /* sealed or not */
   const guint32 *links;      /* of each of its links the number of the thing it stands for: equal numbers, one link */
   double start_s;            /* no op of its lanes' first streams runs before */
+  guint32 *ret_links;        /* gets the merged program's number of each of its links; NULL: not asked */
 } OrrProgramPart;
 
 /* Where a part's things begin in the merged program: its lane l is lane first_lane + l there, and so on. Labels too;

@@ -16,6 +16,7 @@ typedef struct {
   double bandwidth;
   guint32 stands_for; /* after seal */
   gboolean keep;
+  gboolean is_shared;
 } OrrProgramLink;
 
 typedef struct {

@@ -103,10 +103,6 @@ static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, O
   else if (!kind->without_model)
     orr_diags_error(diags, place_of(tree, index, "workload"),
                     "missing key 'model' in job %s: a workload of kind %s runs a model.", spec->name, kind->entry.name);
-  if (kind->live)
-    orr_diags_error(diags, place_of(tree, index, "workload"),
-                    "job %s: a workload of kind %s cannot share a machine with jobs in this version", spec->name,
-                    kind->entry.name);
   if (spec->gpus > n_gpus)
     orr_diags_error(diags, place_of(tree, index, "gpus"),
                     "job %s wants %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT, spec->name, spec->gpus,

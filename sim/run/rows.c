@@ -219,9 +219,9 @@ static const OrrField job_fields[] = {
     COLUMN(OrrJobRow, "gpus", ORR_FIELD_TEXT, gpus, ORR_UNIT_NONE, "Which of the machine's, in the order of its ranks."),
     COLUMN(OrrJobRow, "start-s", ORR_FIELD_REAL, start_s, ORR_UNIT_SECONDS, "When it started."),
     COLUMN(OrrJobRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it ended."),
-    COLUMN(OrrJobRow, "together-s", ORR_FIELD_REAL, together_s, ORR_UNIT_SECONDS, "How long it took beside the others."),
+    COLUMN(OrrJobRow, "together-s", ORR_FIELD_REAL, together_s, ORR_UNIT_SECONDS, "How long it took beside the others; of a serving job, how long its requests did, mean."),
     COLUMN(OrrJobRow, "alone-s", ORR_FIELD_REAL, alone_s, ORR_UNIT_SECONDS,
-           "How long it takes on the same GPUs with nobody else on the machine, and no faults."),
+           "The same on the same GPUs with nobody else on the machine, and no faults."),
     COLUMN(OrrJobRow, "slowdown", ORR_FIELD_REAL, slowdown, ORR_UNIT_NONE, "Together over alone: 1 is undisturbed."),
 };
 const OrrFieldTable orr_job_row_table = ORR_FIELD_TABLE(

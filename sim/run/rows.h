@@ -161,6 +161,7 @@ typedef struct {
   gint64 request, replica;
   char *group;
   double arrival_s, queue_s, ttft_s, tpot_s, e2e_s;
+  double handover_s; /* NAN: none */
   double measured_ttft_s, measured_tpot_s, measured_e2e_s; /* NAN: not measured */
   gint64 input_tokens, output_tokens, cached_tokens, preemptions;
   gboolean good;

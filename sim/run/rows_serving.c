@@ -106,6 +106,8 @@ static const OrrField request_fields[] = {
     REQUEST("output-tokens", ORR_FIELD_INT, output_tokens, ORR_UNIT_NONE, "Tokens of its output."),
     REQUEST("cached-tokens", ORR_FIELD_INT, cached_tokens, ORR_UNIT_NONE, "Prompt tokens that the prefix cache had."),
     REQUEST("preemptions", ORR_FIELD_INT, preemptions, ORR_UNIT_NONE, "How often it lost its cache."),
+    REQUEST("handover-s", ORR_FIELD_REAL, handover_s, ORR_UNIT_SECONDS,
+            "From its prompt's end to its cache being at the decoder; NULL: it was computed where it decoded."),
     REQUEST("measured-ttft-s", ORR_FIELD_REAL, measured_ttft_s, ORR_UNIT_SECONDS,
             "Of a measured trace: its time to the first token there."),
     REQUEST("measured-tpot-s", ORR_FIELD_REAL, measured_tpot_s, ORR_UNIT_SECONDS, "Its time per output token there."),

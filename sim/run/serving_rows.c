@@ -324,6 +324,7 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
                                       .output_tokens = request->output,
                                       .cached_tokens = request->hit,
                                       .preemptions = request->preemptions,
+                                      .handover_s = request->handover_s > 0 ? request->handover_s : NAN,
                                       .measured_ttft_s = measured.ttft_s,
                                       .measured_tpot_s = measured.tpot_s,
                                       .measured_e2e_s = measured.e2e_s,
@@ -425,6 +426,7 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   add_steps(work, outcome);
   add_replicas(work, outcome);
   add_classes(work, outcome);
+  orr_replayed_add_links(replayed, outcome);
 }
 
 char *orr_serving_explain(const OrrOutcome *outcome) {

@@ -3,35 +3,45 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/run/replay.h"
 #include "sim/run/simulate_faults.h"
 #include "sim/run/simulate_private.h"
 #include "sim/run/steady.h"
 
-static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program) {
+static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program, gboolean live_contends) {
   return scenario->engine == ORR_REPLAY_IDEAL ||
-         (scenario->engine == ORR_REPLAY_AUTO && (!program || orr_program_uncontended(program)));
+         (scenario->engine == ORR_REPLAY_AUTO && !live_contends && orr_program_uncontended(program));
 }
 
-OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, GError **error) {
-  return orr_engine_new(is_ideal(scenario, program) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
+OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, gboolean live_contends,
+                               GError **error) {
+  return orr_engine_new(is_ideal(scenario, program, live_contends) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
 }
 
-/* NULL without @error: another process goes on with it. */
+/* Our own sharing gives SimGrid's numbers sooner, and needs no process of its own: runs of many take it. NULL without
+ * @error: another process goes on with it. */
 static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
                                 GError **error) {
-  if (!is_ideal(scenario, work->program) && how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
-  return orr_simulate_engine(scenario, work->program, error);
+  if (is_ideal(scenario, work->program, work->contends)) return orr_engine_new(ORR_ENGINE_IDEAL, error);
+  if (how->brief && scenario->engine == ORR_REPLAY_AUTO) return orr_engine_new(ORR_ENGINE_FAIR, error);
+  if (how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
+  return orr_engine_new(ORR_ENGINE_SIMGRID, error);
 }
 
-static gboolean replay(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
-                       OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
+static gboolean replay(const OrrScenario *scenario, OrrWork *work, const OrrSimulation *how, OrrReplayed *replayed,
+                       OrrOutcome *outcome, GError **error) {
+  const OrrLivePart live = {.work = work};
+  const guint n_live = orr_work_is_live(work) ? 1 : 0;
   g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
-  if (!orr_executor_run(work->program, engine, orr_ledger_span, replayed->ledger, replayed->link_bytes,
-                        &replayed->replay, error))
+  if (!orr_replay(work->program, &live, n_live, engine, n_live ? NULL : orr_ledger_span, replayed->ledger,
+                  replayed->link_bytes, &replayed->replay, error))
     return FALSE;
-  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
+  if (n_live)
+    orr_work_times(work, &replayed->replay.end_s, NULL);
+  else
+    orr_ledger_close(replayed->ledger, replayed->replay.end_s);
   return TRUE;
 }
 
@@ -39,24 +49,12 @@ static gboolean replay(const OrrScenario *scenario, const OrrWork *work, const O
 
 static void keep_span(const OrrSpan *span, void *spans) { g_array_append_vals(spans, span, 1); }
 
-static gboolean replay_on(OrrEngineKind kind, const OrrWork *work, GArray *spans, OrrReplayed *replayed,
-                          OrrOutcome *outcome, GError **error) {
-  g_autoptr(OrrEngine) engine = orr_engine_new(kind, error);
+static gboolean replay_and_keep(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
+                                GArray *spans, OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
+  g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
-  g_free(outcome->engine);
   outcome->engine = g_strdup(orr_engine_settings(engine));
-  g_array_set_size(spans, 0);
   return orr_executor_run(work->program, engine, keep_span, spans, replayed->link_bytes, &replayed->replay, error);
-}
-
-/* On SimGrid only where it is asked for: our own sharing gives the same numbers sooner, and needs no process. */
-static gboolean replay_cheaply(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
-                               GArray *spans, OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
-  const gboolean ideal = is_ideal(scenario, work->program);
-  if (ideal || scenario->engine == ORR_REPLAY_AUTO)
-    return replay_on(ideal ? ORR_ENGINE_IDEAL : ORR_ENGINE_FAIR, work, spans, replayed, outcome, error);
-  if (how->before_simgrid && !how->before_simgrid(how->user)) return FALSE;
-  return replay_on(ORR_ENGINE_SIMGRID, work, spans, replayed, outcome, error);
 }
 
 /* The ledger sees the steady state once and takes it for all that was left out. */
@@ -79,11 +77,11 @@ static void account(const OrrWork *work, const GArray *spans, const OrrSteady *s
   orr_ledger_close(replayed->ledger, replayed->replay.end_s);
 }
 
-static gboolean replay_briefly(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
+static gboolean replay_briefly(const OrrScenario *scenario, OrrWork *work, const OrrSimulation *how,
                                OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
   g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
   OrrSteady steady = {0};
-  if (!replay_cheaply(scenario, work, how, spans, replayed, outcome, error)) return FALSE;
+  if (!replay_and_keep(scenario, work, how, spans, replayed, outcome, error)) return FALSE;
   if (work->n_left_out > 0 && !orr_steady_find(work->program, spans, work->period, &steady)) {
     if (how->too_short)
       *how->too_short = TRUE;
@@ -119,29 +117,15 @@ void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario, const Or
   outcome->kind->rows(scenario, replayed, outcome);
 }
 
-/* A kind that runs on the engine itself: nothing is replayed. */
-static gboolean live_and_collect(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
-                                 const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
-  const gboolean is_shared = work->contends && scenario->engine == ORR_REPLAY_AUTO;
-  if (is_shared && how->before_simgrid && !how->before_simgrid(how->user)) return FALSE;
-  g_autoptr(OrrEngine) engine =
-      is_shared ? orr_engine_new(ORR_ENGINE_SIMGRID, error) : choose_engine(scenario, work, how, error);
-  if (!engine) return FALSE;
-  outcome->engine = g_strdup(orr_engine_settings(engine));
-  if (!work->kind->live(work, engine, error)) return FALSE;
-  const OrrReplayed replayed = {.work = work, .fabric = fabric, .replay = {.n_events = orr_engine_n_events(engine)}};
-  orr_outcome_fill(outcome, scenario, &replayed);
-  return TRUE;
-}
-
 gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
                            const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s, GError **error) {
-  if (work->kind->live) return live_and_collect(scenario, fabric, work, how, outcome, error);
-  g_autoptr(GArray) spans = how->keep_spans ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
-  g_autoptr(OrrLedger) ledger = orr_ledger_new(work, spans);
+  const gboolean is_live = orr_work_is_live(work);
+  g_autoptr(GArray) spans = how->keep_spans && !is_live ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
+  g_autoptr(OrrLedger) ledger = is_live ? NULL : orr_ledger_new(work, spans);
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
   OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
-  if (!(how->brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error)) return FALSE;
+  const gboolean is_brief = how->brief && !is_live;
+  if (!(is_brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error)) return FALSE;
   orr_outcome_fill(outcome, scenario, &replayed);
   if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;

@@ -10,14 +10,12 @@
  */
 #include "sim/run/simulate_faults.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
+#include "sim/run/alone.h"
 #include "sim/run/kinds.h"
 #include "sim/run/simulate_private.h"
 
@@ -25,35 +23,6 @@
 #define MOST_DETOURS 64
 /* Rounds of refining; then every replica is replayed. */
 #define MOST_ROUNDS 8
-
-/* --- Alone --- */
-
-static void keep_end(const OrrSpan *span, void *user) { *(double *)user = fmax(*(double *)user, span->end_s); }
-
-static void G_GNUC_NORETURN replay_in_child(const OrrScenario *scenario, const OrrProgram *program, int fd) {
-  double end_s = 0;
-  g_autoptr(OrrEngine) engine = orr_simulate_engine(scenario, program, NULL);
-  if (!engine || !orr_executor_run(program, engine, keep_end, &end_s, NULL, NULL, NULL)) end_s = NAN;
-  _exit(write(fd, &end_s, sizeof end_s) == (gssize)sizeof end_s ? 0 : 1);
-}
-
-gboolean orr_simulate_alone(const OrrScenario *scenario, const OrrProgram *program, double *ret_end_s, GError **error) {
-  int ends[2], status = 0;
-  double end_s = NAN;
-  if (pipe(ends) == 0) {
-    const pid_t child = fork();
-    if (child == 0) replay_in_child(scenario, program, ends[1]);
-    close(ends[1]);
-    if (child > 0 && read(ends[0], &end_s, sizeof end_s) != (gssize)sizeof end_s) end_s = NAN;
-    close(ends[0]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  }
-  if (isnan(end_s))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone", scenario->name);
-  else
-    *ret_end_s = end_s;
-  return !isnan(end_s);
-}
 
 /* --- Compilation --- */
 
@@ -67,7 +36,7 @@ typedef struct {
   GPtrArray *fabrics; /* of OrrFabric: one a detour; NULL: as built */
   OrrWork *work;
   OrrWork **works; /* one a detour; NULL: as built */
-  double clean_s;  /* the end without faults */
+  OrrAlone clean;  /* without faults */
 } Faulty;
 
 static void free_works(Faulty *faulty) {
@@ -247,8 +216,8 @@ static void note_end(const Faulty *faulty, double end_s, OrrOutcome *outcome) {
                      .gpus = g_strdup_printf("0-%" G_GINT64_FORMAT, faulty->work->n_gpus - 1),
                      .end_s = end_s,
                      .together_s = end_s,
-                     .alone_s = faulty->clean_s,
-                     .slowdown = faulty->clean_s > 0 ? end_s / faulty->clean_s : 1};
+                     .alone_s = faulty->clean.end_s,
+                     .slowdown = faulty->clean.end_s > 0 ? end_s / faulty->clean.end_s : 1};
 }
 
 static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
@@ -259,8 +228,8 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
   note_end(faulty, end_s, outcome);
   if (!orr_outages_check_end(faulty->scenario, faulty->outages, end_s, error) || !check_loss(faulty, outcome, error))
     return FALSE;
-  orr_outages_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean_s, outcome->faults);
-  if (end_s > ORR_FAULT_HORIZON * faulty->clean_s)
+  orr_outages_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean.end_s, outcome->faults);
+  if (end_s > ORR_FAULT_HORIZON * faulty->clean.end_s)
     g_ptr_array_add(outcome->warnings,
                     g_strdup_printf("the run took more than %d times as long as without faults: those "
                                     "at a rate were drawn for that long",
@@ -269,10 +238,10 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
 }
 
 static gboolean find_horizon(const Faulty *faulty, double *ret_horizon_s, GError **error) {
-  double end_s = 0;
+  OrrAlone alone = {0};
   g_autoptr(OrrWork) work = compile_on(faulty, faulty->fabric, error);
-  if (!work || !orr_simulate_alone(faulty->scenario, work->program, &end_s, error)) return FALSE;
-  *ret_horizon_s = ORR_FAULT_HORIZON * end_s;
+  if (!work || !orr_simulate_alone(faulty->scenario, work, &alone, error)) return FALSE;
+  *ret_horizon_s = ORR_FAULT_HORIZON * alone.end_s;
   return TRUE;
 }
 
@@ -283,7 +252,7 @@ gboolean orr_simulate_faulty(const OrrWorld *world, const OrrScenario *scenario,
   if (orr_faults_at_rates(scenario) && !find_horizon(&faulty, &horizon_s, error)) return FALSE;
   faulty.outages = orr_faults_draw(scenario, world->fabric, horizon_s, error);
   if (!faulty.outages || !compile_all(&faulty, error) ||
-      !orr_simulate_alone(scenario, faulty.work->program, &faulty.clean_s, error) || !strike(&faulty, error) ||
+      !orr_simulate_alone(scenario, faulty.work, &faulty.clean, error) || !strike(&faulty, error) ||
       !run(&faulty, how, outcome, error))
     return FALSE;
   outcome->fidelity = orr_fidelity_words[faulty.work->fidelity];

@@ -17,9 +17,6 @@ G_BEGIN_DECLS
 gboolean orr_simulate_faulty(const OrrWorld *world, const OrrScenario *scenario, const OrrSimulation *how,
                              OrrOutcome *outcome, GError **error);
 
-/* The end of @program on an engine of its own, in a process of its own: a process has one SimGrid engine. */
-gboolean orr_simulate_alone(const OrrScenario *scenario, const OrrProgram *program, double *ret_end_s, GError **error);
-
 /* One fabric a detour, NULL where nothing is dead; owned. */
 GPtrArray *orr_detour_fabrics(const GArray *detours, const OrrFabric *fabric);
 gboolean orr_detours_check(const GArray *detours, GError **error); /* that they are not too many */

@@ -2,9 +2,10 @@
  * simulate_jobs.c - jobs side by side.
  *
  * Each job is compiled as if its GPUs were a machine of their own (a slice of the fabric, on the same links); the
- * programs are merged and replayed once. Spans find their way back by stream: each job has a ledger of its own, on a
- * clock that starts when the job does. Each job is replayed alone too, in a child before the parent has its engine: the
- * quotient is what the others cost it.
+ * programs are merged and replayed once, and works that are live run beside them on the same clock and the same links.
+ * Spans find their way back by stream: each job that is replayed has a ledger of its own, on a clock that starts when
+ * the job does. Each job runs alone too, in a child before the parent has its engine: the quotient is what the others
+ * cost it - of the time that it takes, or, where it is live, of the time that those wait whom it answers.
  */
 #include "sim/run/simulate_jobs.h"
 
@@ -13,7 +14,9 @@
 
 #include "sim/base/fault.h"
 #include "sim/engine/program_merge.h"
+#include "sim/run/alone.h"
 #include "sim/run/kinds.h"
+#include "sim/run/replay.h"
 #include "sim/run/simulate_faults.h"
 #include "sim/run/simulate_private.h"
 
@@ -24,13 +27,14 @@ typedef struct {
   OrrWork *work;
   OrrProgramOffset offset;
   guint32 n_streams;
-  GArray *spans; /* of OrrSpan; NULL: not kept */
-  OrrLedger *ledger;
+  GArray *spans;      /* of OrrSpan; NULL: not kept */
+  OrrLedger *ledger;  /* NULL: it is live */
+  guint32 *links;     /* the merged program's number of each of its links */
   double *link_bytes; /* by link of the job's program: what the job itself sent */
   gboolean *sent;     /* by comm */
   double end_s;       /* since its start */
   guint64 n_spans;    /* that it has ended */
-  double alone_s;
+  OrrAlone alone;
   const OrrOutage *loss; /* that ended it; NULL: none */
 } Job;
 
@@ -56,6 +60,7 @@ static void together_clear(Together *all) {
     g_clear_pointer(&job->ledger, orr_ledger_free);
     g_clear_pointer(&job->work, orr_work_free);
     g_clear_pointer(&job->fabric, orr_fabric_free);
+    g_free(job->links);
     g_free(job->link_bytes);
     g_free(job->sent);
   }
@@ -83,8 +88,10 @@ static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric 
       .cluster = &job->scenario.cluster,
       .fabric = fabric,
       .cost = all->world->cost,
-      .fidelity = ORR_FIDELITY_FULL,
+      .fidelity = kind->begin ? (OrrFidelity)all->scenario->fidelity : ORR_FIDELITY_FULL,
       .on_missing = (OrrOnMissing)all->scenario->on_missing,
+      .seed = all->scenario->seed,
+      .folder = all->world->folder,
       .is_shared = all->n > 1 || (marks && g_hash_table_size(marks->links) > 0),
       .marks = marks,
   };
@@ -153,9 +160,10 @@ static gboolean merge(Together *all, GError **error) {
   g_autofree OrrProgramPart *parts = g_new0(OrrProgramPart, all->n);
   g_autofree OrrProgramOffset *offsets = g_new0(OrrProgramOffset, all->n);
   for (guint i = 0; i < all->n; i++) {
-    const Job *job = &all->jobs[i];
+    Job *job = &all->jobs[i];
+    job->links = g_new0(guint32, job->work->links->len + 1);
     parts[i] = (OrrProgramPart){job->spec->name, job->work->program, (const guint32 *)(void *)job->work->links->data,
-                                job->spec->start_s};
+                                job->spec->start_s, job->links};
   }
   all->program = orr_program_merge(parts, all->n, offsets);
   for (guint i = 0; i < all->n; i++) all->jobs[i].offset = offsets[i];
@@ -166,6 +174,7 @@ static gboolean merge(Together *all, GError **error) {
 static void open_books(Together *all) {
   for (guint i = 0; i < all->n; i++) {
     Job *job = &all->jobs[i];
+    if (orr_work_is_live(job->work)) continue;
     job->n_streams = orr_program_n_streams(job->work->program);
     if (all->keep_spans) job->spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
     job->ledger = orr_ledger_new(job->work, job->spans);
@@ -229,15 +238,30 @@ static void settle_loss(Job *job) {
   if (job->loss) job->end_s = fmax(job->loss->begin_s - job->spec->start_s, 0);
 }
 
+static void close_books(Job *job) {
+  if (orr_work_is_live(job->work)) {
+    orr_work_times(job->work, &job->end_s, NULL);
+    return;
+  }
+  settle_loss(job);
+  orr_ledger_close(job->ledger, job->end_s);
+}
+
 static gboolean replay(Together *all, GError **error) {
-  g_autoptr(OrrEngine) engine = orr_simulate_engine(all->scenario, all->program, error);
+  g_autofree OrrLivePart *live = g_new0(OrrLivePart, all->n);
+  guint n_live = 0;
+  gboolean contends = FALSE;
+  for (guint i = 0; i < all->n; i++) {
+    const Job *job = &all->jobs[i];
+    if (!orr_work_is_live(job->work)) continue;
+    live[n_live++] = (OrrLivePart){job->work, job->links, job->spec->start_s};
+    contends = contends || job->work->contends;
+  }
+  g_autoptr(OrrEngine) engine = orr_simulate_engine(all->scenario, all->program, contends, error);
   if (!engine) return FALSE;
   all->engine = g_strdup(orr_engine_settings(engine));
-  if (!orr_executor_run(all->program, engine, take_span, all, NULL, &all->replay, error)) return FALSE;
-  for (guint i = 0; i < all->n; i++) {
-    settle_loss(&all->jobs[i]);
-    orr_ledger_close(all->jobs[i].ledger, all->jobs[i].end_s);
-  }
+  if (!orr_replay(all->program, live, n_live, engine, take_span, all, NULL, &all->replay, error)) return FALSE;
+  for (guint i = 0; i < all->n; i++) close_books(&all->jobs[i]);
   return TRUE;
 }
 
@@ -245,15 +269,14 @@ static gboolean replay(Together *all, GError **error) {
 
 static gboolean replay_each_alone(Together *all, GError **error) {
   for (guint i = 0; i < all->n; i++)
-    if (!orr_simulate_alone(&all->jobs[i].scenario, all->jobs[i].work->program, &all->jobs[i].alone_s, error))
-      return FALSE;
+    if (!orr_simulate_alone(&all->jobs[i].scenario, all->jobs[i].work, &all->jobs[i].alone, error)) return FALSE;
   return TRUE;
 }
 
 /* For how long faults at a rate are drawn. */
 static double horizon(const Together *all) {
   double end_s = 0;
-  for (guint i = 0; i < all->n; i++) end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].alone_s);
+  for (guint i = 0; i < all->n; i++) end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].alone.end_s);
   return ORR_FAULT_HORIZON * end_s;
 }
 
@@ -275,7 +298,7 @@ static OrrOutcome *outcome_of(const Together *all, Job *job) {
                           .fabric = job->fabric,
                           .ledger = job->ledger,
                           .spans = job->spans,
-                          .link_bytes = job->link_bytes,
+                          .link_bytes = job->ledger ? job->link_bytes : job->work->link_bytes,
                           .replay = {job->end_s, all->replay.n_events, all->replay.n_transfers}};
   for (guint i = 0; i < all->world->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(all->world->warnings->pdata[i]));
@@ -306,9 +329,13 @@ static void add_answer(const Together *all, guint index, GPtrArray *answers) {
                             .start_s = job->spec->start_s,
                             .end_s = job->spec->start_s + job->end_s,
                             .together_s = job->end_s,
-                            .alone_s = job->alone_s};
-  answer->row.slowdown = job->alone_s > 0 ? job->end_s / job->alone_s : 1;
-  orr_outages_rows(all->outages, answer->outcome->steps, job->spec->start_s, answer->row.end_s, job->alone_s,
+                            .alone_s = job->alone.end_s};
+  if (orr_work_is_live(job->work)) {
+    orr_work_times(job->work, NULL, &answer->row.together_s);
+    answer->row.alone_s = job->alone.answer_s;
+  }
+  answer->row.slowdown = answer->row.alone_s > 0 ? answer->row.together_s / answer->row.alone_s : 1;
+  orr_outages_rows(all->outages, answer->outcome->steps, job->spec->start_s, answer->row.end_s, job->alone.end_s,
                    answer->outcome->faults);
   if (!job->loss) return;
   answer->lost = g_strdup_printf("%s at %g s: the job stopped, %u steps were whole", job->loss->what,

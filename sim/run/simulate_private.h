@@ -8,8 +8,9 @@
 
 G_BEGIN_DECLS
 
-/* What @scenario replays @program on; NULL with @error. */
-OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, GError **error);
+/* What @scenario replays @program on, beside live works whose transfers share links or do not; NULL with @error. */
+OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, gboolean live_contends,
+                               GError **error);
 
 /* Replays @work and fills @outcome's rows. @ret_end_s (may be NULL) is when the last op ended. */
 gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,

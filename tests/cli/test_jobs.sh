@@ -55,6 +55,64 @@ check "one job in a list is the workload alone" 'near "$(number only iteration_t
 "$orrery" query one.db "SELECT count(*) FROM job JOIN training_result USING (run_id)" --csv > said 2>&1
 check "its answer and its row are stored" '[ "$(tail -n 1 said)" = 1 ]'
 
+# A cache of 8,000 tokens, 131,072 bytes each, goes down the uplinks of leaf 0 (192 GB/s) over 8 connections while a
+# training job under that leaf reads its checkpoint over 8 (one a GPU): half of 192 GB/s, 10.923 ms instead of 5.461. Over
+# 64 (a stripe on each of 8 servers) it leaves 8 of 72 parts, 49.152 ms. The network's latency is all that is added.
+cat > cache.yaml <<'END'
+schema: scenario/1
+name: a checkpoint is read while caches cross
+cluster:
+  base: dgx-h100-superpod
+  nodes: 8
+  max-nodes: 9
+  fabric: {kind: fat-tree, levels: 2, radix: 36, oversubscription: 8}
+  storage: {servers: 8, server-bandwidth: 1 TB/s, attach: fabric, stripes: 1}
+jobs:
+  - name: reads
+    model: llama-3.1-8b
+    gpus: 8
+    placement: {kind: explicit, gpus: [0-7]}
+    workload: {kind: training, sequence: 4096, parallel: {tp: 8}, batch: {global: 1, micro: 1}, checkpoint: {load: true}}
+  - name: serves
+    model: llama-3.1-8b
+    gpus: 16
+    placement: {kind: explicit, gpus: [32-39, 8-15]}
+    start: 0 s
+    workload:
+      kind: serving
+      parallel: {tp: 8}
+      replicas: 2
+      disaggregation: {prefill: 1}
+      load: {kind: constant, rate: 10}
+      requests: 5
+      input: {tokens: 8000}
+      output: {tokens: 20}
+END
+sed 's/start: 0 s/start: 60 s/' cache.yaml > after.yaml
+"$orrery" run after.yaml --db none --json > said 2>&1
+alone=$(number serves handover_mean_s)
+latency=$(awk -v a="$alone" 'BEGIN { printf "%.15g", a - 8000 * 131072 / 192e9 }')
+check "a job that starts when the other is over is undisturbed, on its own clock" \
+  'near "$(number serves slowdown)" 1 1e-9 && near "$(number serves end_s)" 60.5 0.01'
+check "a cache crosses at the uplinks' rate" 'awk -v l="$latency" "BEGIN { exit !(l > 0 && l < 50e-6) }"'
+"$orrery" run cache.yaml --db none --json > said 2>&1
+check "a checkpoint of as many connections leaves a cache half of the uplinks" \
+  'near "$(number serves handover_mean_s)" "$(awk -v l="$latency" "BEGIN { printf \"%.15g\", l + 8000 * 131072 / 96e9 }")" 1e-6'
+check "which its requests feel, and the checkpoint's reader too" \
+  'awk -v a="$(number serves slowdown)" -v b="$(number reads slowdown)" "BEGIN { exit !(a > 1.02 && b > 1.01) }"'
+sed 's/stripes: 1/stripes: 8/' cache.yaml > striped.yaml
+"$orrery" run striped.yaml --db none --json > said 2>&1
+check "one of eight times as many leaves a ninth" \
+  'near "$(number serves handover_mean_s)" "$(awk -v l="$latency" "BEGIN { printf \"%.15g\", l + 8000 * 131072 * 9 / 192e9 }")" 1e-6'
+together=$(number serves slowdown)
+awk '/^  - name: reads/ { skip = 1 } /^  - name: serves/ { skip = 0 } skip { held = held $0 "\n"; next } { print } END { printf "%s", held }' striped.yaml > turned.yaml
+"$orrery" run turned.yaml --db none --json > said 2>&1
+check "the order of the jobs changes nothing" 'near "$(number serves slowdown)" "$together" 1e-9'
+sed 's/^name:/engine: ideal\nname:/' striped.yaml > ideal.yaml
+"$orrery" run ideal.yaml --db none --json > said 2>&1
+check "without contention nobody slows anybody" \
+  'near "$(number serves slowdown)" 1 1e-9 && near "$(number reads slowdown)" 1 1e-9'
+
 # What is wrong is named.
 bad() { # NAME SED-SCRIPT WANTED
   sed "$2" apart.yaml > bad.yaml

@@ -103,8 +103,8 @@ static void test_laws(void) {
   }
 }
 
-/* Three prefill, one decodes: caches share its way in on SimGrid, and have it to themselves on the ideal engine. One run
- * on SimGrid a process. */
+/* Three prefill, one decodes: caches share its way in on SimGrid, and have it to themselves on the ideal engine. One
+ * run on SimGrid a process. */
 static void test_contention(void) {
   static const char load[] = "workload.input={tokens: 4000};workload.output={tokens: 2};workload.requests=60;"
                              "workload.load={kind: constant, rate: 40};workload.replicas=4;"
@@ -124,6 +124,19 @@ static void test_refused(void) {
                   "exclude each other");
 }
 
+/* A run that fails with caches on their way leaves nothing behind: what the sanitizers look at. */
+static void test_ends_early(void) {
+  static const char load[] = "workload.replicas=3;workload.input={tokens: 6000};workload.output={tokens: 100};"
+                             "workload.load={kind: constant, rate: 200};workload.longest-queue=0.5 s;"
+                             "workload.disaggregation={prefill: 1%s};cluster.device.scale-up-bandwidth=2 GB/s%s";
+  static const char *const ways[][2] = {
+      {"", ""}, {", transfer: per-layer", ""}, {"", ";workload.parallel.pp=2"}, {", overhead: 2 s", ""}};
+  for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
+    g_autofree char *sets = g_strdup_printf(load, ways[i][0], ways[i][1]);
+    serving_refused(sets, "the queue diverges");
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/handover/bytes", test_bytes);
@@ -134,5 +147,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/laws", test_laws);
   g_test_add_func("/workloads/handover/contention", test_contention);
   g_test_add_func("/workloads/handover/refused", test_refused);
+  g_test_add_func("/workloads/handover/ends-early", test_ends_early);
   return g_test_run();
 }
