@@ -3,7 +3,7 @@
 #
 # slurmctld, slurmd and munged run as who calls, with configuration, state, logs, key and socket in DIR. There are no
 # control groups (proctrack/linuxproc, task/none) and no accounting, so that a container without privileges will do. The
-# node says it has 8 cores, whatever there are: tests want tasks that wait and tasks that run side by side.
+# node says it has 24 cores, whatever there are: tests want tasks that wait and tasks that run side by side.
 # `start` prints the SLURM_CONF to export; exit 77 where a package is absent or a daemon does not come up.
 set -u
 action=$1 dir=$2
@@ -16,17 +16,34 @@ find_program() {
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-stop() {
-  for name in slurmd slurmctld munged; do
-    pid=$(cat "$dir/$name.pid" 2>/dev/null) || continue
-    kill "$pid" 2>/dev/null
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-      kill -0 "$pid" 2>/dev/null || break
-      sleep 0.1
-    done
-    kill -9 "$pid" 2>/dev/null
+# Daemons stay in the foreground of a shell's background: their ids are known from the beginning, whatever becomes of them.
+launch() {
+  name=$1 && shift
+  "$@" >>"$dir/$name.said" 2>&1 &
+  echo $! >"$dir/$name.process"
+}
+
+# A process, and no zombie: nobody may be there to bury a daemon in a container.
+alive() { grep -qs '^State:.[^Z]' "/proc/$(cat "$dir/$1.process" 2>/dev/null)/status"; }
+
+# Waits up to half a minute until a command succeeds, as long as a daemon lives.
+await() {
+  daemon=$1 && shift
+  for _ in $(seq 300); do
+    alive "$daemon" || fail "$daemon: $(tail -n 1 "$dir/$daemon.said")"
+    "$@" && return 0
+    sleep 0.1
   done
-  return 0
+  fail "$daemon does not come up: $(tail -n 1 "$dir/$daemon.log")"
+}
+
+any_alive() { alive slurmd || alive slurmctld || alive munged; }
+
+stop() {
+  for name in slurmd slurmctld munged; do alive "$name" && kill "$(cat "$dir/$name.process")"; done
+  for _ in $(seq 20); do any_alive || return 0; sleep 0.1; done
+  for name in slurmd slurmctld munged; do alive "$name" && kill -9 "$(cat "$dir/$name.process")"; done
+  for _ in $(seq 20); do any_alive || return 0; sleep 0.1; done
 }
 
 configure() {
@@ -61,7 +78,7 @@ ReturnToService=2
 KillWait=5
 JobRequeue=0
 MinJobAge=300
-NodeName=$host NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=24 State=UNKNOWN
 PartitionName=main Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 END
   printf 'CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n' >"$dir/cgroup.conf"
@@ -74,20 +91,21 @@ start() {
   mkdir -p "$dir/state" "$dir/spool" && chmod 755 "$dir"
   (umask 077 && dd if=/dev/urandom of="$dir/munge.key" bs=128 count=1 2>/dev/null)
   configure "$(free_port)" "$(free_port)"
-  "$munged" --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
-    --log-file="$dir/munged.log" --seed-file="$dir/munge.seed" >"$dir/start.log" 2>&1 || fail "$(tail -n 1 "$dir/start.log")"
+  launch munged "$munged" --foreground --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" \
+    --pid-file="$dir/munged.pid" --log-file="$dir/munged.log" --seed-file="$dir/munge.seed"
+  await munged test -S "$dir/munge.socket"
   export SLURM_CONF=$dir/slurm.conf
-  "$slurmctld" -f "$SLURM_CONF" >>"$dir/start.log" 2>&1 || fail "slurmctld: $(tail -n 1 "$dir/start.log")"
-  "$slurmd" -f "$SLURM_CONF" >>"$dir/start.log" 2>&1 || fail "slurmd: $(tail -n 1 "$dir/start.log")"
-  for _ in $(seq 150); do
-    case $(sinfo -h -o %T 2>/dev/null) in idle) echo "$SLURM_CONF"; return 0 ;; esac
-    sleep 0.2
-  done
-  fail "the node does not become idle: $(tail -n 1 "$dir/slurmctld.log") $(tail -n 1 "$dir/slurmd.log")"
+  launch slurmctld "$slurmctld" -D -f "$SLURM_CONF"
+  launch slurmd "$slurmd" -D -f "$SLURM_CONF"
+  await slurmctld idle
+  alive slurmd || fail "slurmd: $(tail -n 1 "$dir/slurmd.said")"
+  echo "$SLURM_CONF"
 }
 
+idle() { [ "$(sinfo -h -o %T 2>/dev/null)" = idle ] || ! alive slurmd; }
+
 case $action in
-start) start || { status=$?; stop; exit "$status"; } ;;
+start) (start) || { status=$?; stop; exit "$status"; } ;; # in a shell of its own, which `fail` leaves
 stop) stop ;;
 *) echo "usage: slurm_cluster.sh start|stop DIR" >&2; exit 2 ;;
 esac

@@ -69,6 +69,19 @@ check "Slurm wants a database" '[ $status = 2 ] && grep -q "executor slurm wants
 status=$?
 check "--status wants no scenario" '[ $status = 2 ] && grep -q "want no scenario" said'
 
+# Where a daemon does not come up, none stays: here slurmctld is one that ends at once.
+if command -v slurmctld > /dev/null || [ -x /usr/sbin/slurmctld ]; then
+  mkdir broken bin
+  printf '#!/bin/sh\necho no such luck >&2\nexit 1\n' > bin/slurmctld
+  chmod +x bin/slurmctld
+  PATH=$work/bin:$PATH "$cluster" start "$work/broken" > said 2>&1
+  status=$?
+  check "a cluster that does not come up says so" '[ "$status" = 77 ] && grep -q "slurmctld: no such luck" said'
+  left=0
+  for process in broken/*.process; do grep -qs '^State:.[^Z]' "/proc/$(cat "$process")/status" && left=$((left + 1)); done
+  check "and leaves no daemon" '[ -e broken/munged.process ] && [ "$left" = 0 ]'
+fi
+
 mkdir slurm
 if ! conf=$("$cluster" start "$work/slurm" 2> said); then
   echo "ok $((n + 1)) - sweeps on a Slurm cluster # SKIP $(head -n 1 said)"
@@ -92,60 +105,15 @@ whole() {
 }
 same() { dump "$1" > a.dump; dump "$2" > b.dump; cmp a.dump b.dump > said 2>&1 || { diff a.dump b.dump | head -n 20 > said; false; }; }
 
-# --- The same rows ---
-"$orrery" sweep grid.yaml --db local.db -j 2 > said 2>&1
-"$orrery" sweep grid.yaml --executor slurm --db array.db > said 2>&1
-status=$?
-check "submitted: a job array of five tasks, and a job that merges" \
-  '[ $status = 0 ] && grep -q "submitted     job [0-9]*, 5 tasks; job [0-9]* merges" said'
-check "its last job merges it" 'whole array.db'
-check "every point is counted, and every task is done" \
-  '[ "$(field n_done)" = "$(field n_points)" ] && [ "$(field tasks_done)" = 5 ] && [ "$(field submission)" = 1 ]'
-check "the merged database is the local one, row for row" 'same local.db array.db'
-check "the shards are gone, what the tasks said stays" '[ ! -e array.db.slurm/task-0.db ] && [ -e array.db.slurm/task-0.out ]'
-"$orrery" sweep --collect --db array.db > said 2>&1
-status=$?
-check "collecting again changes nothing, and shows what was found" '[ $status = 0 ] && grep -q "objective" said && same local.db array.db'
-for tasks in 1 40; do
-  sed "s/tasks: 5/tasks: $tasks/" grid.yaml > other.yaml
-  "$orrery" sweep other.yaml --db other-local.db -j 2 > said 2>&1
-  "$orrery" sweep other.yaml --executor slurm --db other.db > said 2>&1
-  check "the same rows whatever the number of tasks: $tasks" 'whole other.db && same other-local.db other.db'
-  rm -rf other*.db*
-done
-"$orrery" sweep rungs.yaml --db rungs-local.db -j 2 > said 2>&1
-"$orrery" sweep rungs.yaml --executor slurm --db rungs.db > said 2>&1
-check "a sampler by rungs: a submission a rung, the same rows" \
-  'whole rungs.db && [ "$(field submission)" = 2 ] && same rungs-local.db rungs.db'
+submit() { ORRERY_BINARY=${3:-$orrery} "$orrery" sweep "$1" --executor slurm --db "$2" > said 2>&1; }
+drain() { scontrol update nodename="$(hostname -s)" state=drain reason=test; }
+resume() { scontrol update nodename="$(hostname -s)" state=resume; }
 
-# --- Killed ---
-# The node is held, so that tasks wait.
-"$orrery" sweep grid.yaml --db killed-local.db -j 2 > said 2>&1
-scontrol update nodename="$(hostname -s)" state=drain reason=test
-"$orrery" sweep grid.yaml --executor slurm --db killed.db > said 2>&1
-check "tasks that wait are queued, and no point is done" 'grep -q "5 queued, 0 running, 0 done" said && grep -q "0 of" said'
-"$orrery" sweep grid.yaml --executor slurm --db killed.db > said 2>&1
-status=$?
-check "one sweep at a time for a database" '[ $status = 2 ] && grep -q "is not whole: --status says how far" said'
-job=$("$orrery" sweep --status --db killed.db --json | sed -n 's/.*"job": "\([0-9]*\)".*/\1/p')
-scancel "${job}_1"
-scontrol update nodename="$(hostname -s)" state=resume
-settle
-"$orrery" sweep --status --db killed.db > said 2>&1
-check "a task that somebody cancels is not submitted again by itself, and named" 'grep -q "4 done, 1 cancelled" said && grep -q "1  CANCELLED" said && ! grep -q "all is merged" said'
-"$orrery" sweep --collect --db killed.db > said 2>&1
-check "--collect submits it again" 'grep -q ", 1 task; job .* submission 2" said'
-check "and nothing is lost" 'whole killed.db && same killed-local.db killed.db'
-
-scontrol update nodename="$(hostname -s)" state=drain reason=test
-"$orrery" sweep grid.yaml --executor slurm --db cancelled.db > said 2>&1
-scancel "$("$orrery" sweep --status --db cancelled.db --json | sed -n 's/.*"job": "\([0-9]*\)".*/\1/p')"
-scontrol update nodename="$(hostname -s)" state=resume
-settle
-"$orrery" sweep --status --db cancelled.db > said 2>&1
-check "so is a whole array" 'grep -q "0 done, 5 cancelled" said && grep -q "0 of 58 done" said'
-"$orrery" sweep --collect --db cancelled.db > said 2>&1
-check "which --collect submits again" 'whole cancelled.db && same killed-local.db cancelled.db'
+# What does not need the queue for itself is submitted together and waited for once: a test of Slurm is mostly waiting.
+# --- What each sweep is to be, run here ---
+sed 's/tasks: 5/tasks: 1/' grid.yaml > one.yaml
+sed 's/tasks: 5/tasks: 40/' grid.yaml > many.yaml
+for name in grid one many rungs; do "$orrery" sweep $name.yaml --db $name-local.db -j 2 > said 2>&1; done
 
 # A task that is killed with its script as soon as its database is there: the first time only.
 cat > fragile <<END
@@ -160,46 +128,91 @@ case " \$* " in *" --task 2 "*)
 esac
 exec "$orrery" "\$@"
 END
-chmod +x fragile
-ORRERY_BINARY=$work/fragile "$orrery" sweep grid.yaml --executor slurm --db fragile.db > said 2>&1
-check "a task that is killed is submitted again by itself, and loses nothing" \
-  'whole fragile.db && [ "$(field submission)" = 2 ] && [ -e killed-once ] && same killed-local.db fragile.db'
-
-# One that can never run ends as an error, after three submissions.
 printf '#!/bin/sh\ncase " $* " in *" --task 2 "*) echo no such luck; exit 3 ;; esac\nexec "%s" "$@"\n' "$orrery" > hopeless
-chmod +x hopeless
-ORRERY_BINARY=$work/hopeless "$orrery" sweep grid.yaml --executor slurm --db hopeless.db > said 2>&1
-settle
+chmod +x fragile hopeless
+# A third of the points is missing of a sweep that ran here.
+cp grid-local.db begun.db
+python3 -c 'import sqlite3
+db = sqlite3.connect("begun.db")
+db.executescript("PRAGMA foreign_keys = ON; DELETE FROM run WHERE id > 1 AND id % 3 = 0;")'
+
+# --- Submitted, seven at a time ---
+submit grid.yaml array.db
+status=$?
+check "submitted: a job array of five tasks, and a job that merges" \
+  '[ $status = 0 ] && grep -q "submitted     job [0-9]*, 5 tasks; job [0-9]* merges" said'
+submit one.yaml one.db
+submit many.yaml many.db
+submit rungs.yaml rungs.db
+submit grid.yaml fragile.db "$work/fragile"
+submit grid.yaml hopeless.db "$work/hopeless"
+"$orrery" sweep grid.yaml --executor slurm --resume --db begun.db > said 2>&1
+status=$?
+check "--resume submits what is missing" '[ $status = 0 ] && grep -q "39 of 58 done" said'
+
+# --- The same rows ---
+check "its last job merges it" 'whole array.db'
+check "every point is counted, and every task is done" \
+  '[ "$(field n_done)" = "$(field n_points)" ] && [ "$(field tasks_done)" = 5 ] && [ "$(field submission)" = 1 ]'
+check "the merged database is the local one, row for row" 'same grid-local.db array.db'
+check "the shards are gone, what the tasks said stays" '[ ! -e array.db.slurm/task-0.db ] && [ -e array.db.slurm/task-0.out ]'
+"$orrery" sweep --collect --db array.db > said 2>&1
+status=$?
+check "collecting again changes nothing, and shows what was found" '[ $status = 0 ] && grep -q "objective" said && same grid-local.db array.db'
+for tasks in one many; do
+  check "the same rows whatever the number of tasks: $tasks" 'whole $tasks.db && same $tasks-local.db $tasks.db'
+done
+check "a sampler by rungs: a submission a rung, the same rows" \
+  'whole rungs.db && [ "$(field submission)" = 2 ] && same rungs-local.db rungs.db'
+check "what was missing of a sweep that ran here is there" 'whole begun.db && same grid-local.db begun.db'
+
+# --- Killed, and hopeless ---
+check "a task that is killed is submitted again by itself, and loses nothing" \
+  'whole fragile.db && [ "$(field submission)" = 2 ] && [ -e killed-once ] && same grid-local.db fragile.db'
 cp hopeless.db.slurm/merge.out said
 check "one that always fails is given up after three submissions in vain" \
   'grep -q "points are left, and the last 3 submissions brought none: .no such luck." said'
 "$orrery" sweep --status --db hopeless.db > said 2>&1
 check "and its status says why" 'grep -q "1 failed" said && grep -q "1  FAILED: no such luck" said'
+
+# --- Cancelled: the node is held, so that tasks wait ---
+drain
+submit grid.yaml killed.db
+check "tasks that wait are queued, and no point is done" 'grep -q "5 queued, 0 running, 0 done" said && grep -q "0 of" said'
+submit grid.yaml killed.db
+status=$?
+check "one sweep at a time for a database" '[ $status = 2 ] && grep -q "is not whole: --status says how far" said'
+job_of() { "$orrery" sweep --status --db "$1" --json | sed -n 's/.*"job": "\([0-9]*\)".*/\1/p'; }
+scancel "$(job_of killed.db)_1"
+submit grid.yaml cancelled.db
+scancel "$(job_of cancelled.db)"
+cp grid.yaml changed.yaml
+submit changed.yaml changed.db
+sed -i 's/micro-batch: \[1, 2, 4\]/micro-batch: [1, 2]/' changed.yaml
+resume
+settle
+"$orrery" sweep --status --db killed.db > said 2>&1
+check "a task that somebody cancels is not submitted again by itself, and named" 'grep -q "4 done, 1 cancelled" said && grep -q "1  CANCELLED" said && ! grep -q "all is merged" said'
+"$orrery" sweep --status --db cancelled.db > said 2>&1
+check "nor is a whole array" 'grep -q "0 done, 5 cancelled" said && grep -q "0 of 58 done" said'
+"$orrery" sweep --status --db changed.db > said 2>&1
+check "a document that was changed meanwhile is said to be" 'grep -q "changed.yaml: was changed since its sweep was begun" said'
+
+# --- Submitted again ---
+"$orrery" sweep --collect --db killed.db > said 2>&1
+check "--collect submits a cancelled task again" 'grep -q ", 1 task; job .* submission 2" said'
+"$orrery" sweep --collect --db cancelled.db > said 2>&1
+check "and a whole array" 'grep -q ", 5 tasks; job .* submission 2" said'
 rm -f hopeless; printf '#!/bin/sh\nexec "%s" "$@"\n' "$orrery" > hopeless; chmod +x hopeless
 "$orrery" sweep --collect --db hopeless.db > said 2>&1
-check "once it can, --collect completes it" 'whole hopeless.db && same killed-local.db hopeless.db'
-
-# --- What was begun elsewhere ---
-# A third of the points is missing of a sweep that ran here: only they are submitted.
-cp killed-local.db begun.db
-python3 -c 'import sqlite3
-db = sqlite3.connect("begun.db")
-db.executescript("PRAGMA foreign_keys = ON; DELETE FROM run WHERE id > 1 AND id % 3 = 0;")'
-"$orrery" sweep grid.yaml --executor slurm --resume --db begun.db > said 2>&1
-status=$?
-check "--resume submits what is missing" '[ $status = 0 ] && grep -q "39 of 58 done" said && whole begun.db && same killed-local.db begun.db'
+check "nothing of a cancelled task is lost" 'whole killed.db && same grid-local.db killed.db'
+check "nor of a cancelled array" 'whole cancelled.db && same grid-local.db cancelled.db'
+check "once it can, --collect completes what was hopeless" 'whole hopeless.db && same grid-local.db hopeless.db'
 
 # --- Refusals ---
-"$orrery" sweep nowhere.yaml --executor slurm --db nowhere.db > said 2>&1
+submit nowhere.yaml nowhere.db
 status=$?
 check "what sbatch refuses is passed on" '[ $status = 1 ] && grep -q "sbatch: .*invalid partition" said'
-"$orrery" sweep nowhere.yaml --executor slurm --db nowhere.db > said 2>&1
+submit nowhere.yaml nowhere.db
 check "and leaves nothing in the way" 'grep -q "invalid partition" said && [ "$("$orrery" query nowhere.db "SELECT count(*) AS n FROM sweep" --csv | tail -n 1)" = 1 ]'
-scontrol update nodename="$(hostname -s)" state=drain reason=test
-"$orrery" sweep grid.yaml --executor slurm --db changed.db > said 2>&1
-sed -i 's/micro-batch: \[1, 2, 4\]/micro-batch: [1, 2]/' grid.yaml
-scontrol update nodename="$(hostname -s)" state=resume
-settle
-"$orrery" sweep --status --db changed.db > said 2>&1
-check "a document that was changed meanwhile is said to be" 'grep -q "grid.yaml: was changed since its sweep was begun" said'
 echo "1..$n"
