@@ -18,8 +18,8 @@ const OrrPlot *orr_plot_find(const char *name) {
 }
 
 /* Colours that can be told apart in print and by the colour-blind (after Okabe and Ito 2008). */
-static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
-                                      "#d55e00", "#b3a400", "#7f7f7f", "#5e3c99", "#222222"};
+static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
+                                      "#b3a400", "#7f7f7f", "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
 
 /* Within gnuplot's double quotes. */
 static void append_quoted(GString *out, const char *text) {
@@ -81,6 +81,8 @@ char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_p
     g_string_append_printf(script, "set linetype %u linecolor rgb \"%s\"\n", i + 1, colours[i]);
   g_string_append_printf(script, "set linetype cycle %u\nblocks = %u\nset datafile missing \"?\"\n",
                          (guint)G_N_ELEMENTS(colours), blocks);
+  g_string_append(script, "short(value) = abs(value) < 1000 ? sprintf(\"%.4g\", value) : gprintf(\"%.1s%c\", value)\n");
+  g_string_append_printf(script, "dot(series) = %s\n", strcmp(terminal, "dumb") == 0 ? "series + 1" : "7");
   for (guint i = 0; i < n_bindings; i++) {
     g_autofree char *name = g_strconcat("axis_", bindings[i].name, NULL);
     append_text_variable(script, name, bindings[i].value);

@@ -5,8 +5,9 @@
  * answer: the first column is the series; rows of one series are a block (gnuplot's `index`) under a line with the
  * series' name (columnheader(1)); the other columns follow from column 1 on, texts in quotes, NULL as "?".
  *
- * A script reads the variables data, blocks, and by name what the caller gives; terminal, output and title are set
- * before it. To add one: a view whose first column is `series`, results/plots/NAME.gp (a first comment line says what
+ * A script reads the variables data, blocks, and by name what the caller gives; the functions short(value) ("232.6k")
+ * and dot(series) (its point type: letters differ where there is no colour); terminal, output and title are set before
+ * it. To add one: a view whose first column is `series`, results/plots/NAME.gp (a first comment line says what
  * it shows), and its line in meson.build.
  */
 #ifndef ORR_PLOT_H

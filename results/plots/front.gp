@@ -1,10 +1,14 @@
 # The points of a sweep by two objectives, and the front of those that no other betters.
+# Run numbers are beside every few points of the front: orrery query DB front has them all.
 stats data index 0 using (name_x = strcol(3), name_y = strcol(4), 1) nooutput
-set format xy "%.2s%c"
+few = 1 + int(STATS_records / 12)
+set format xy "%.1s%c"
 set xlabel name_x
 set ylabel name_y
-set key outside right top
+set key tmargin right horizontal
 set grid
-plot for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype 7 linecolor i + 1 pointsize (i == 0 ? 1 : 0.4) \
+set offsets graph 0.02, graph 0.06, graph 0.05, 0
+plot for [i = blocks - 1:0:-1] data index i using 1:2 with points pointtype dot(i) linecolor i + 1 pointsize (i == 0 ? 1 : 0.4) \
   title columnheader(1), \
-  data index 0 using 1:2:7 with labels offset 1, 0.7 left font ",9" notitle
+  data index 0 using 1:2 with lines linecolor 1 dashtype 3 notitle, \
+  data index 0 using 1:2:(sprintf("run %s", strcol(7))) every few with labels offset 0, 0.8 right font ",9" notitle

@@ -2,6 +2,6 @@
 set xlabel "seconds"
 set ylabel "percent of the bandwidth"
 set yrange [0:*]
-set key outside bottom center horizontal maxcols 4
+set key tmargin center horizontal maxcols 5
 set grid
-plot for [i = 0:blocks - 1] data index i using 1:2 with histeps title columnheader(1)
+plot for [i = 0:blocks - 1] data index i using 1:2 with histeps linewidth 2 title columnheader(1)

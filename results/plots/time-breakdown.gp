@@ -1,9 +1,12 @@
-# Bars of the iteration's kinds of time, run beside run.
+# Bars of the iteration's kinds of time, run below run.
 set style fill solid 0.9 border -1
-set ylabel "seconds of the iteration, mean over ranks"
-set yrange [0:*]
-set offsets 0.6, 0.6, 0, 0
-set xtics rotate by -35
+set xlabel "seconds of the iteration, mean over ranks"
+set xrange [0:*]
+set yrange [*:*] reverse
+set offsets 0, 0, 0.3, 0.3
+unset ytics
+set grid x
 set key outside right top
-set bmargin 11
-plot for [i = 0:blocks - 1] data index i using 1:4:($1 - 0.35):($1 + 0.35):3:4:xtic(2) with boxxyerror linecolor i + 1 title columnheader(1)
+# A bar's name is written above it: names of points are long.
+plot for [i = 0:blocks - 1] data index i using 4:1:3:4:($1 - 0.1):($1 + 0.36) with boxxyerror linecolor i + 1 title columnheader(1), \
+  data index 0 using (0):($1 - 0.3):2 with labels left offset 1, 0 font ",9" notitle

@@ -2,9 +2,9 @@
 set style fill solid 0.9 noborder
 set xlabel "seconds"
 set yrange [*:*] reverse
-set ytics scale 0
+set ytics scale 0 font ",8"
 set grid x
-set key outside bottom center horizontal
+set key tmargin center horizontal
 # Work above, communications in a strip below it.
 plot for [i = 0:blocks - 1] data index i using 3:1:3:4:($1 + ($5 > 0 ? -0.42 : 0.22)):($1 + ($5 > 0 ? 0.18 : 0.45)):ytic(2) \
   with boxxyerror linecolor i + 1 title columnheader(1)

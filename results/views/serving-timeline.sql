@@ -1,5 +1,6 @@
 -- How did load, batches and cache go over time?
 -- reads: serving_step(begin_s, step_s, tokens, prefill_tokens, decodes, running, waiting, kv_utilization)
+-- series: one for all replicas
 -- from_s: begin of the fiftieth of the run, seconds
 -- steps: rows of steps in it (a sample where there are many)
 -- step_ms: mean length of a step, milliseconds
@@ -10,6 +11,7 @@
 -- waiting: mean requests that wait there
 -- kv_percent: mean share of the cache held, per cent
 SELECT
+  'all replicas' AS series,
   min(begin_s) AS from_s,
   count(*) AS steps,
   1000 * avg(step_s) AS step_ms,

@@ -47,7 +47,7 @@ mean AS (
   JOIN lane l ON l.run_id = k.run_id AND l.lane = k.lane
   GROUP BY k.run_id, k.category
 ),
-ranked AS (SELECT category, row_number() OVER (ORDER BY sum(seconds) DESC, category) AS position FROM mean GROUP BY category)
+ranked AS (SELECT category, row_number() OVER (ORDER BY sum(seconds) DESC, category) AS position FROM mean GROUP BY category HAVING sum(seconds) > 0)
 SELECT
   m.category AS series,
   s.place,

@@ -73,11 +73,12 @@ static gboolean write_file(const char *path, const char *text, GError **error) {
 static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture, const char *term,
                      const GArray *bindings, GError **error) {
   guint blocks = 0;
-  const OrrView *view = orr_view_find(plot->name);
+  const char *question = orr_view_find(plot->name)->question;
+  g_autofree char *title = g_strndup(question, strcspn(question, "?") + (strchr(question, '?') != NULL));
   g_autofree char *data_path = g_strconcat(picture, ".dat", NULL), *script_path = g_strconcat(picture, ".gp", NULL);
   g_autofree char *data = orr_plot_data(answer, &blocks), *text = NULL;
-  g_autofree char *script = orr_plot_script(plot, view->question, data_path, blocks, picture, term,
-                                            (const OrrBinding *)bindings->data, bindings->len);
+  g_autofree char *script =
+      orr_plot_script(plot, title, data_path, blocks, picture, term, (const OrrBinding *)bindings->data, bindings->len);
   const char *const args[] = {script_path, NULL};
   if (!write_file(data_path, data, error) || !write_file(script_path, script, error) ||
       !orr_gnuplot_run(args, data_path, &text, error))

@@ -37,18 +37,29 @@ check "a word that is no run is named, exit 2" '[ $? -eq 2 ] && grep -q "is no r
   --run 1 > said 2>&1
 check "the parts of link_time add up to link_use" '[ "$(tail -n 1 said)" = 1 ]'
 
-# --- plot
+# --- plot: each name as SVG, PNG and letters, from a database that has what it shows
+"$orrery" run serving-llama-3.1-8b-h100 --set workload.requests=100 --db serving.db > said 2>&1 || not_ok "serving run"
+"$orrery" validate megatron-sc21 --db v.db > said 2>&1 || not_ok "validation"
+"$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > swept 2>&1 || not_ok "sweep"
 for name in $("$orrery" list plots | awk '{ print $1 }'); do
-  case $name in measured-simulated | front) continue ;; esac # of a validation, of a sweep
+  case $name in
+  measured-simulated) db=v.db ;;
+  front) db=s.db ;;
+  serving-timeline) db=serving.db ;;
+  *) db="r.db --run 1" ;;
+  esac
   if ! command -v gnuplot > /dev/null; then skip "plot $name" "gnuplot is not installed"; continue; fi
-  "$orrery" plot r.db "$name" --run 1 -o "$name.svg" > said 2>&1
+  "$orrery" plot $db "$name" -o "$name.svg" > said 2>&1
   check "plot $name draws an SVG and leaves nothing else" \
-    'grep -q "</svg>" "$name.svg" && [ ! -e "$name.svg.dat" ] && [ ! -e "$name.svg.gp" ]'
+    'grep -q "</svg>" "$name.svg" && [ "$(cat said)" = "$name.svg" ] && [ ! -e "$name.svg.dat" ] && [ ! -e "$name.svg.gp" ]'
+  "$orrery" plot $db "$name" -o "$name.png" > said 2>&1
+  check "plot $name draws a PNG" '[ "$(head -c 4 "$name.png" | tail -c 3)" = PNG ] && [ "$(cat said)" = "$name.png" ]'
+  "$orrery" plot $db "$name" --term ascii > said 2>&1
+  check "plot $name draws letters" '[ "$(wc -l < said)" -ge 28 ] && ! grep -qi "warning" said'
 done
 
 # --- a sweep: its views and pictures
-"$orrery" sweep sweep-gpt3-6.7b-64-a100 --set 'sweep.sampler={kind: random, points: 12}' --json --db s.db > said 2>&1 || not_ok "sweep"
-best=$(sed -n 's/.*"point": [0-9]*, "run": \([0-9]*\).*/\1/p' said | head -n 1)
+best=$(sed -n 's/.*"point": [0-9]*, "run": \([0-9]*\).*/\1/p' swept | head -n 1)
 "$orrery" query s.db best --csv > said 2>&1
 check "the view best agrees with the sweep's own report" '[ -n "$best" ] && [ "$(sed -n 2p said | cut -d, -f2)" = "$best" ]'
 "$orrery" query s.db sweeps --csv > said 2>&1

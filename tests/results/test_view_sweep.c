@@ -239,7 +239,7 @@ static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
              "front,8,20.0,0.0,4,tp1 pp1 dp8\nother,8,10.0,0.0,2,tp1 pp1 dp8\nother,8,8.0,0.0,3,tp1 pp1 dp8\n"
              "other,8,7.0,0.0,8,tp1 pp1 dp8\n");
   assert_csv(store, "scaling", 11, NULL,
-             "ideal other,16,18.0,100.0\nideal small,8,20.0,100.0\nother,16,18.0,100.0\nsmall,8,20.0,100.0\n");
+             "other,16,18.0,100.0\nsmall,8,20.0,100.0\nideal other,16,18.0,100.0\nideal small,8,20.0,100.0\n");
 }
 
 #define ADD(name, function) g_test_add("/view-sweep/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
