@@ -9,6 +9,7 @@
  *   nic       2p   tx, rx of each port
  *   fabric         the kind's own, for all the nodes that the fabric was built for
  *   storage        of a file system beside the machine (fabric_storage.c)
+ *   memory     N   DRAM of each of N nodes, reads and writes together, where host.h says how fast it is
  */
 #include "topologies/fabric.h"
 
@@ -136,7 +137,8 @@ static gboolean number_links(OrrFabric *fabric, GError **error) {
   fabric->nic_base = orr_fabric_number_host_links(fabric, fabric->host_base + 2 * fabric->n_gpus);
   fabric->net_base = fabric->nic_base + 2 * fabric->n_ports;
   fabric->storage_base = fabric->net_base + (fabric->plan ? fabric->kind->n_links(fabric->plan) : 0);
-  fabric->n_links = fabric->storage_base + orr_fabric_n_storage_links(fabric);
+  fabric->memory_base = fabric->storage_base + orr_fabric_n_storage_links(fabric);
+  fabric->n_links = fabric->memory_base + orr_fabric_n_memory_links(fabric);
   if (fabric->n_links < G_MAXUINT32) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "the cluster has %" G_GINT64_FORMAT
@@ -201,6 +203,7 @@ gint64 orr_fabric_n_gpus(const OrrFabric *fabric) {
 gint64 orr_fabric_n_links(const OrrFabric *fabric) { return fabric->n_links; }
 
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
+  if (link >= fabric->memory_base) return orr_fabric_memory_bandwidth(fabric);
   if (link >= fabric->storage_base) return orr_fabric_storage_link_bandwidth(fabric, link - fabric->storage_base);
   const OrrCluster *cluster = fabric->cluster;
   if (link < fabric->host_base) return cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
@@ -215,6 +218,7 @@ const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
   if (link < fabric->inside_base[0]) return "host";
   if (link < fabric->nic_base) return "node";
   if (link < fabric->net_base) return "nic";
+  if (link >= fabric->memory_base) return "memory";
   return link < fabric->storage_base ? "fabric" : "storage";
 }
 
@@ -232,6 +236,8 @@ static char *port_name(const OrrFabric *fabric, gint64 index) {
 }
 
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link) {
+  if (link >= fabric->memory_base)
+    return g_strdup_printf("node%" G_GINT64_FORMAT ".memory", link - fabric->memory_base);
   if (link >= fabric->storage_base) return orr_fabric_storage_link_name(fabric, link - fabric->storage_base);
   if (link < fabric->host_base) return end_name("gpu", link, "nvlink");
   if (link < fabric->inside_base[0]) return end_name("gpu", link - fabric->host_base, "pcie");

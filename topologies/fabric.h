@@ -113,7 +113,7 @@ gint64 orr_fabric_n_gpus(const OrrFabric *fabric);
 gint64 orr_fabric_n_links(const OrrFabric *fabric); /* link ids are below this */
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link); /* effective, bytes/s */
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link);       /* "gpu12.nic.tx", "leaf3-spine0.up"; newly allocated */
-const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host" (a GPU's PCIe), "node" (shared inside a node), "nic", "fabric", "storage" */
+const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link); /* "scale-up", "host" (a GPU's PCIe), "node" (shared inside a node), "nic", "fabric", "storage", "memory" */
 
 gboolean orr_fabric_same_domain(const OrrFabric *fabric, gint64 gpu_a, gint64 gpu_b); /* joined by scale-up links */
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu);                        /* its scale-up domain's number */
@@ -139,6 +139,11 @@ double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu
  * latency. And those between a GPU and the memory of its host (@is_read: to the GPU). */
 double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server, gboolean is_read, GArray *links);
 void orr_fabric_host_route(const OrrFabric *fabric, gint64 gpu, gboolean is_read, GArray *links);
+
+/* That memory itself (fabric_memory.c), which carries what is read and what is written; it is there where the cluster says
+ * how fast it is. */
+guint32 orr_fabric_memory_link(const OrrFabric *fabric, gint64 gpu);
+gint64 orr_fabric_node(const OrrFabric *fabric, gint64 gpu); /* of the machine */
 
 /* What a name stands for (fabric_names.c). Links: one link, a cable ("gpu3.nic", "leaf0-spine1", "a<>b": both ways), or
  * a cable in a trunk, which is a share of it. A switch: the cables that end there, its hosts' network cards among them.

@@ -25,6 +25,7 @@ struct OrrFabric {
   gint64 gpus_per_nic;                  /* GPUs that share one; 1 where a GPU has one or more */
   gint64 lanes;                         /* fabric ports of a GPU, or of those that share a NIC */
   gint64 host_base, inside_base[ORR_N_HOST_LINKS], nic_base, net_base, storage_base; /* first ids */
+  gint64 memory_base; /* the last ones */
   gint64 server_port; /* the port of storage server 0, where they are on the fabric */
   gint64 n_links;
 };
@@ -50,6 +51,10 @@ void orr_fabric_append_exit(const OrrFabric *fabric, gint64 gpu, gint64 port, GA
 void orr_fabric_append_entry(const OrrFabric *fabric, gint64 gpu, gint64 port, GArray *links);
 void orr_fabric_append_memory(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back, GArray *links);
 void orr_fabric_append_peer(const OrrFabric *fabric, gint64 src, gint64 dst, GArray *links);
+
+/* fabric_memory.c; one link a node. */
+gint64 orr_fabric_n_memory_links(const OrrFabric *fabric);
+double orr_fabric_memory_bandwidth(const OrrFabric *fabric);
 
 /* fabric_storage.c; links are counted from storage_base. */
 gint64 orr_fabric_n_storage_links(const OrrFabric *fabric);

@@ -39,10 +39,28 @@ static const OrrField fields[] = {
          "Nominal rate between host bridges of a node, each way; 0: never binds."),
     RATE("slot-bandwidth", slot_bytes_per_s,
          "Nominal rate of a NIC's own PCIe, which its ports share, each way; 0: never binds."),
+    {.name = "memory",
+     .kind = ORR_FIELD_REAL,
+     AT(memory_bytes),
+     .unit = ORR_UNIT_BYTES,
+     .fallback = "0 B",
+     .flags = ORR_FIELD_UNSIGNED,
+     .sentence = "DRAM of a node, all sockets together; 0: not said, and nothing can be offloaded to it."},
+    RATE("memory-bandwidth", memory_bytes_per_s,
+         "Nominal rate of all its memory channels, reads and writes together; 0: not said."),
+    {.name = "memory-efficiency",
+     .kind = ORR_FIELD_REAL,
+     AT(memory_efficiency),
+     .unit = ORR_UNIT_FRACTION,
+     .fallback = "0.8",
+     .min = 1e-6,
+     .max = 1,
+     .sentence = "Share of it that streaming kernels of all cores reach together (STREAM's triad: 0.75 to 0.85 on "
+                 "servers of two sockets)."},
 };
 
 const OrrFieldTable orr_host_shape_table =
-    ORR_FIELD_TABLE("host", "PCIe switches and host bridges of a node, where they bind.", OrrHostShape, fields);
+    ORR_FIELD_TABLE("host", "PCIe switches, host bridges and memory of a node.", OrrHostShape, fields);
 
 static void check_divides(const char *key, gint64 n, gint64 gpus, OrrPlace place, OrrDiags *diags) {
   if (n > 0 && gpus % n != 0)
@@ -66,4 +84,8 @@ void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place,
     orr_diags_error(diags, place, "switch-bandwidth has no meaning without PCIe switches: set gpus-per-switch");
   if (host->socket_bytes_per_s > 0 && (bridged == 0 || bridged == gpus))
     orr_diags_error(diags, place, "socket-bandwidth has no meaning with one host bridge: set gpus-per-bridge");
+  if ((host->memory_bytes > 0) != (host->memory_bytes_per_s > 0))
+    orr_diags_error(diags, place,
+                    "host.memory is %g B and host.memory-bandwidth %g B/s: memory has both, or neither is given",
+                    host->memory_bytes, host->memory_bytes_per_s);
 }

@@ -21,6 +21,10 @@
  * user guide, 2020, system topology):
  *
  *   node: {host: {network-path: switch, gpus-per-switch: 2, gpus-per-bridge: 4}}
+ *
+ * The memory of all sockets is one: what is offloaded to it, and what cores stream through it, shares its rate.
+ *
+ *   node: {host: {memory: 2 TB, memory-bandwidth: 409.6 GB/s}}
  */
 #ifndef ORR_HOST_H
 #define ORR_HOST_H
@@ -37,6 +41,9 @@ typedef struct {
   double switch_bytes_per_s;
   gint64 gpus_per_bridge; /* 0: one bridge for all */
   double bridge_bytes_per_s, socket_bytes_per_s, slot_bytes_per_s;
+  double memory_bytes;       /* DRAM of the node; 0: not said, nothing can be offloaded to it */
+  double memory_bytes_per_s; /* of all its channels together, reads and writes, nominal */
+  double memory_efficiency;  /* share of it that kernels of all cores reach, streaming */
 } OrrHostShape;
 
 extern const OrrFieldTable orr_host_shape_table;

@@ -257,6 +257,7 @@ static const OrrField training_fields[] = {
      .max = 1e5},
     PART("lora", lora, orr_lora_table, "Low-rank adapters on frozen weights (LoRA, QLoRA).", "{}"),
     PART("optimizer", optimizer, optimizer_table, "The optimizer and its sharding.", "{}"),
+    PART("offload", offload, orr_offload_table, "What is kept in the memory of the hosts.", "{}"),
     PART("data-parallel", data_parallel, data_parallel_table, "How replicas reduce gradients.", "{}"),
     {.name = "collectives",
      .kind = ORR_FIELD_TEXT,

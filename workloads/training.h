@@ -76,6 +76,13 @@ typedef struct {
   OrrChoice sharding; /* of orr_sharding_registry */
 } OrrOptimizer;
 
+/* What is kept in the memory of the hosts (training_offload.c). */
+typedef struct {
+  double optimizer; /* share of its state that lies there and is updated there */
+  gboolean overlap;
+  gint64 activations; /* layers of each chunk whose activations go there */
+} OrrOffload;
+
 typedef struct {
   gboolean overlap;    /* gradient reduction runs beside the last backward, bucket by bucket */
   double bucket_bytes; /* of gradients */
@@ -119,6 +126,7 @@ typedef struct {
   int recompute_method;     /* OrrRecomputeMethod */
   gint64 recompute_layers;
   OrrOptimizer optimizer;
+  OrrOffload offload;
   OrrLoraFields lora;
   OrrDataParallel data_parallel;
   char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
@@ -160,6 +168,7 @@ typedef struct {
   double weights, gradients, optimizer, activations;
   double flat_copies, workspace;
   double communicators, context;
+  double host; /* in the host's memory instead */
 } OrrStageMemory;
 
 double orr_stage_memory_total(const OrrStageMemory *memory);    /* what nvidia-smi shows */
@@ -188,6 +197,7 @@ typedef struct {
   GArray *operators;                        /* of OrrCostedOperator */
   GArray *collectives;                      /* of OrrPlannedCollective */
   GArray *memory;                           /* of OrrStageMemory, by stage */
+  double host_peak_bytes;                   /* of the fullest node's memory, by this job */
   GArray *lane_stage;                       /* of gint64: the stage of each lane */
   GArray *lane_replica;                     /* of gint64: the first replica of each lane's class */
   double storage_bytes[ORR_N_STORAGE_USES]; /* of one checkpoint, load or step's data, by all GPUs; 0: not used */

@@ -61,6 +61,8 @@ static void check_split(const Check *check, const OrrPipelineKind *schedule, con
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
   if (!orr_layout_cut(check->params, check->model, shape, n_blocks, layers, &error))
     orr_diags_error(check->diags, check->place, "%s", error->message);
+  g_autofree char *refusal = error ? NULL : orr_training_refuse_offloaded_layers(check->params, layers, n_blocks);
+  if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
 }
 
 static void check_schedule(const Check *check) {
@@ -83,6 +85,7 @@ static void check_schedule(const Check *check) {
   }
   shape.micro_batches = params->batch.global_size / per_round;
   g_autofree char *refusal = schedule->refuse(&shape);
+  if (!refusal) refusal = orr_training_refuse_offload(params, check->cluster, &shape);
   if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
 }
 

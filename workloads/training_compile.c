@@ -165,7 +165,10 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
   note_flops(training, job);
-  if (compiled) orr_training_memory(job, training->memory); /* as long as the schedule, which may be too long */
+  if (compiled) {
+    orr_training_memory(job, training->memory); /* as long as the schedule, which may be too long */
+    training->host_peak_bytes = orr_training_host_peak(job, training->memory);
+  }
   orr_training_costs_clear(&costs);
   return compiled ? g_steal_pointer(&work) : NULL;
 }

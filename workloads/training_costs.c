@@ -199,10 +199,8 @@ void orr_training_costs_clear(OrrTrainingCosts *costs) {
 
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  const double parameters = weights.dense * orr_sharding_optimizer_share(&job->sharding) +
-                            weights.experts / (job->sharding.optimizer ? orr_experts_replicas(job) : 1);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_optimizer(parameters, job->shard.dtype, operators);
+  orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights), job->shard.dtype, operators);
   orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {

@@ -8,12 +8,14 @@
 static const char *const stream_names[] = {"compute",     "send-next",   "send-prev", "recv-prev",   "recv-next",
                                            "dp",          "tp",          "gather",    "send-next-2", "send-prev-2",
                                            "recv-prev-2", "recv-next-2", "ep",
-                                           "storage",     "data"};
+                                           "storage",     "data",        "to-host",   "from-host",   "host"};
 G_STATIC_ASSERT(G_N_ELEMENTS(stream_names) == ORR_N_STREAMS);
 
 guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream) {
   guint32 *known = &e->streams[lane->lane][stream];
-  if (*known == G_MAXUINT32) *known = orr_program_stream(e->program, lane->lane, stream_names[stream]);
+  if (*known != G_MAXUINT32) return *known;
+  *known = orr_program_stream(e->program, lane->lane, stream_names[stream]);
+  if (stream >= ORR_STREAM_TO_HOST) orr_program_quiet_stream(e->program, *known);
   return *known;
 }
 

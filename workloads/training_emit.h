@@ -33,6 +33,9 @@ typedef enum {
   ORR_STREAM_EP, /* all-to-alls beside another micro-batch's compute */
   ORR_STREAM_STORAGE,
   ORR_STREAM_DATA,
+  ORR_STREAM_TO_HOST, /* from here on quiet: beside compute without slowing it */
+  ORR_STREAM_FROM_HOST,
+  ORR_STREAM_HOST,
   ORR_N_STREAMS
 } OrrTrainingStream;
 
@@ -60,10 +63,9 @@ typedef struct {
   gint64 chains, blocks;
   guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not there yet */
   guint32 *transfers;  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */
-  GArray **reduced;    /* by stage: comms of this step, of guint32 */
-  GArray **gathered;   /* likewise */
-  guint32 *gathers;    /* by stage */
-  guint32 *experts;    /* by 2 * stage, as the plan's */
+  GArray **reduced[ORR_N_SHARES];  /* by stage: comms of this step, of guint32 */
+  GArray **gathered[ORR_N_SHARES]; /* likewise */
+  guint32 *gathers[ORR_N_SHARES];  /* by stage */
   guint32 *embeddings; /* by class */
   guint32 norm;
   guint32 checkpoint, loaded; /* barriers */
@@ -119,11 +121,15 @@ void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *hand
 /* training_sharding.c: how far a lane has come in this step. */
 typedef struct {
   GArray *computed; /* of guint32: an event a unit, where weights are gathered */
-  guint n_gathers, n_reductions;
-  gint64 *left;    /* by chunk: backwards that complete gradients, to go */
-  gboolean *first; /* by chunk: its first forward is to come */
-  gint64 unit;     /* of the open bucket */
-  guint bucket;
+  guint n_gathers[ORR_N_SHARES], n_reductions[ORR_N_SHARES];
+  gint64 *left;              /* by chunk: backwards that complete gradients, to go */
+  gboolean *first;           /* by chunk: its first forward is to come */
+  gint64 unit[ORR_N_SHARES]; /* of the open bucket */
+  guint bucket[ORR_N_SHARES];
+  gboolean adds;        /* this pass' gradients are added to others' */
+  GHashTable *stashed;  /* unit of a pass -> event: its activations are in the host's memory */
+  guint32 gone[ORR_STASH_BUFFERS], used[ORR_STASH_BUFFERS]; /* events that free buffers, in turn */
+  guint n_gone, n_used;
 } OrrEmitShards;
 
 void orr_emit_shards_init(OrrEmitShards *shards, const OrrJob *job);
@@ -134,8 +140,30 @@ void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards
 void orr_emit_computed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards);
 
 /* The gradients of @stage's bucket @b are complete on compute: reduce them on the dp stream with @n_stages stages. */
-void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 stage, guint b,
-                        guint n_stages);
+void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, OrrShare share, gint64 stage,
+                        guint b, guint n_stages);
+
+/* The updated parameters of @owner, where they are gathered after the update. */
+void orr_emit_parameters(OrrEmitter *e, const OrrLaneAt *lane, OrrShare share, gint64 owner, guint n_stages);
+
+/* training_offload_emit.c: nothing where nothing is offloaded. */
+
+/* A bucket's gradients, reduced: to the host. Compute waits until all are there; after the norm the host updates, and
+ * compute goes on when the parameters are back. */
+void orr_emit_gradients_out(OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards, OrrShare share,
+                            double bucket_bytes);
+void orr_emit_gradients_there(OrrEmitter *e, const OrrLaneAt *lane);
+void orr_emit_host_update(OrrEmitter *e, const OrrLaneAt *lane);
+void orr_emit_host_updated(OrrEmitter *e, const OrrLaneAt *lane);
+
+/* A unit of a pass, before and after it computes: its activations go, or have come. */
+typedef struct {
+  const GArray *units;
+  gint64 chunk, micro_batch, unit;
+  gboolean forward;
+} OrrStash;
+void orr_emit_stash_room(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, const OrrStash *stash);
+void orr_emit_stashed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, const OrrStash *stash);
 
 /* training_storage.c: before the first step, before each, after each. */
 void orr_emit_load(OrrEmitter *e, const OrrLaneAt *lane);

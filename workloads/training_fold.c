@@ -100,6 +100,21 @@ static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) 
     }
 }
 
+/* Each rank's way to its host, and the memory there. */
+static void add_offload_crossings(Refinement *r, guint32 replica, gint64 stage) {
+  const OrrFabric *fabric = r->job->world->fabric;
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
+    const gint64 gpu = orr_job_gpu(r->job, stage, rank);
+    const guint32 memory = orr_fabric_memory_link(fabric, gpu);
+    Crossing crossing = {replica, (4 + ORR_N_GROUPS) * r->job->pp + stage, r->links->len, 0, 0};
+    for (int back = 0; back < 2; back++) orr_fabric_host_route(fabric, gpu, back, r->links);
+    g_array_append_val(r->links, memory);
+    crossing.n = r->links->len - crossing.first;
+    g_array_append_val(r->crossings, crossing);
+  }
+}
+
 static void add_replica(Refinement *r, guint32 replica) {
   const gint64 pp = r->job->pp;
   const gboolean wraps = r->job->schedule->blocks == ORR_BLOCKS_LOOP && r->job->shape.chunks > 1;
@@ -112,6 +127,8 @@ static void add_replica(Refinement *r, guint32 replica) {
   for (gint64 stage = 0; stage < pp; stage++) add_group_crossings(r, replica, stage);
   for (gint64 stage = 0; stage < pp && orr_training_uses_storage(r->job->params); stage++)
     add_storage_crossings(r, replica, stage);
+  for (gint64 stage = 0; stage < pp && orr_training_offloads(r->job->params); stage++)
+    add_offload_crossings(r, replica, stage);
 }
 
 static guint64 mark_of(const Refinement *r, guint32 link) {

@@ -33,25 +33,29 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
   g_return_val_if_reached(((OrrComb){1, 1}));
 }
 
-OrrComb orr_dense_comb(const OrrJob *job) { return (OrrComb){job->tp, job->cp * job->dp}; }
-
-OrrComb orr_shard_comb(const OrrJob *job) {
-  return (OrrComb){job->tp, job->sharding.ranks / orr_pipeline_n_chains(job->schedule)};
-}
-
-OrrComb orr_copies_comb(const OrrJob *job) {
-  return (OrrComb){job->tp * job->sharding.ranks, job->cp * job->dp / job->sharding.ranks};
-}
-
-OrrComb orr_experts_comb(const OrrJob *job) {
-  const gint64 stride = job->etp * job->ep;
+OrrComb orr_share_comb(const OrrJob *job, OrrShare share) {
+  const gint64 stride = share == ORR_SHARE_EXPERTS ? job->etp * job->ep : job->tp;
   return (OrrComb){stride, job->tp * job->cp * job->dp / stride};
 }
 
-gint64 orr_dense_replicas(const OrrJob *job) { return orr_dense_comb(job).size * orr_pipeline_n_chains(job->schedule); }
+/* One copy of all parameters lies on sharding.ranks ranks a tensor-parallel one, in a row. */
+gint64 orr_share_ranks(const OrrJob *job, OrrShare share) {
+  if (job->sharding.ranks == 1 || share == ORR_SHARE_DENSE) return job->sharding.ranks;
+  return job->sharding.ranks * job->tp / (job->etp * job->ep);
+}
 
-gint64 orr_experts_replicas(const OrrJob *job) {
-  return orr_experts_comb(job).size * orr_pipeline_n_chains(job->schedule);
+OrrComb orr_shard_comb(const OrrJob *job, OrrShare share) {
+  return (OrrComb){orr_share_comb(job, share).stride,
+                   orr_share_ranks(job, share) / orr_pipeline_n_chains(job->schedule)};
+}
+
+OrrComb orr_copies_comb(const OrrJob *job, OrrShare share) {
+  const OrrComb all = orr_share_comb(job, share), shard = orr_shard_comb(job, share);
+  return (OrrComb){shard.stride * shard.size, all.size / shard.size};
+}
+
+gint64 orr_share_replicas(const OrrJob *job, OrrShare share) {
+  return orr_share_comb(job, share).size * orr_pipeline_n_chains(job->schedule);
 }
 
 gint64 orr_group_span(const OrrJob *job, OrrOperatorGroup group) {

@@ -55,6 +55,21 @@ static OrrShardingShape sharding_shape(const OrrTraining *params, const OrrClust
   };
 }
 
+/* A copy of the model on few ranks must hold all experts, and their groups must not reach over copies. */
+static char *refuse_experts(const OrrTraining *params, const OrrModel *model, const OrrShardingKind *kind,
+                            const OrrShardingPlan *plan, const OrrShardingShape *shape) {
+  const gint64 etp = expert_tp(params, model), ep = params->parallel.ep, copy = plan->ranks * params->parallel.tp;
+  if (kind->refuses_expert_parallel && ep > 1)
+    return g_strdup_printf("optimizer.sharding %s does not work with expert parallelism (ep is %" G_GINT64_FORMAT
+                           "): %s",
+                           kind->entry.name, ep, kind->refuses_expert_parallel);
+  if (plan->ranks == 1 || plan->ranks == shape->ranks || copy % (etp * ep) == 0) return NULL;
+  return g_strdup_printf("optimizer.sharding %s: the %" G_GINT64_FORMAT " * %" G_GINT64_FORMAT
+                         " ranks of one copy (group * tp) cannot be divided by etp * ep (%" G_GINT64_FORMAT
+                         " * %" G_GINT64_FORMAT "): experts would reach over copies",
+                         kind->entry.name, plan->ranks, params->parallel.tp, etp, ep);
+}
+
 char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *model, const OrrCluster *cluster) {
   const OrrShardingKind *kind = (const OrrShardingKind *)params->optimizer.sharding.entry;
   if (!kind || !params->pipeline.entry) return NULL; /* said elsewhere */
@@ -64,10 +79,8 @@ char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *mo
   if (refusal) return refusal;
   OrrShardingPlan plan;
   kind->plan(params->optimizer.sharding.params, &shape, &plan);
-  if (model->moe.experts > 0 && (plan.weights || plan.gradients))
-    return g_strdup_printf("optimizer.sharding %s does not share out routed experts in this version, and model %s has "
-                           "%" G_GINT64_FORMAT ": use none, zero-1 or distributed-optimizer",
-                           kind->entry.name, model->name, model->moe.experts);
+  char *experts = model->moe.experts > 0 ? refuse_experts(params, model, kind, &plan, &shape) : NULL;
+  if (experts) return experts;
   if (shape.models == 1) return NULL;
   if (!plan.weights && !plan.gradients && !plan.overlap && !plan.gather_beside_forward) return NULL;
   return g_strdup_printf(
@@ -169,5 +182,16 @@ OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage) {
     sum.frozen += count * each.frozen;
     sum.linear += count * each.linear;
   }
+  return sum;
+}
+
+double orr_share_of(OrrWeights weights, OrrShare share) {
+  return share == ORR_SHARE_EXPERTS ? weights.experts : weights.dense;
+}
+
+double orr_job_optimized(const OrrJob *job, OrrWeights weights) {
+  double sum = 0;
+  for (int share = 0; share < ORR_N_SHARES; share++)
+    sum += orr_share_of(weights, share) / (double)(job->sharding.optimizer ? orr_share_ranks(job, share) : 1);
   return sum;
 }

@@ -179,11 +179,14 @@ static gboolean is_alone(const OrrTrainingPlan *plan, const OrrJob *job, guint c
 /* Links of what all replicas do together beside their layers: asked for every wire of every class, so gathered once. */
 static void gather_beside(OrrTrainingPlan *plan, const OrrJob *job) {
   plan->beside = g_new0(guint8, orr_fabric_n_links(job->world->fabric));
-  for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
-    orr_wires_cover(&plan->wires, &plan->weights[i], plan->beside);
-  for (gint64 s = 0; job->sharding.overlap && s < job->pp; s++)
-    if (plan->buckets[s]->len > 0)
-      orr_wires_cover(&plan->wires, g_array_index(plan->buckets[s], OrrBucket, 0).wire, plan->beside);
+  orr_offload_cover(plan, job, plan->beside);
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
+      orr_wires_cover(&plan->wires, &plan->weights[share][i], plan->beside);
+    for (gint64 s = 0; job->sharding.overlap && s < job->pp; s++)
+      if (plan->buckets[share][s]->len > 0)
+        orr_wires_cover(&plan->wires, g_array_index(plan->buckets[share][s], OrrBucket, 0).wire, plan->beside);
+  }
 }
 
 /* Outside scale-up domains, where every GPU has links of its own, other lanes' groups cross the same links. */

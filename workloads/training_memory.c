@@ -17,28 +17,41 @@ static gint64 layers_together(const OrrJob *job) {
   return uniform ? MAX(1, job->params->recompute_layers) : 1;
 }
 
-/* Kept by one pass of a block, less its head's: that ends before the next pass begins. */
-static double block_bytes(const OrrJob *job, const GArray *units) {
+/* By one unit of a pass; of a head nothing: that ends before the next pass begins. */
+double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit) {
   const OrrModel *model = job->world->model;
-  double bytes = 0;
-  gint64 whole = 0;
-  for (guint i = 0; i < units->len; i++) {
-    const OrrPart *part = orr_job_part(job, g_array_index(units, guint, i));
-    const gboolean kept = !(part->modules & ORR_MODULE_LAYER) || whole++ % layers_together(job) == 0;
-    if (part->unit == ORR_UNIT_LAYER && kept)
-      bytes += orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, part->modules);
-    if (part->unit == ORR_UNIT_MTP) bytes += orr_transformer_mtp_activation_bytes(model, &job->shard, part->modules);
-    if (part->unit == ORR_UNIT_EMBEDDING) bytes += orr_transformer_embedding_activation_bytes(model, &job->shard);
+  const OrrPart *part = orr_job_part(job, g_array_index(units, guint, unit));
+  gint64 whole = 0; /* of those recomputed whole one in a group keeps the input of all */
+  for (gint64 i = 0; i < unit; i++)
+    whole += (orr_job_part(job, g_array_index(units, guint, i))->modules & ORR_MODULE_LAYER) != 0;
+  switch (part->unit) {
+  case ORR_UNIT_EMBEDDING:
+    return orr_transformer_embedding_activation_bytes(model, &job->shard);
+  case ORR_UNIT_LAYER:
+    if ((part->modules & ORR_MODULE_LAYER) && whole % layers_together(job) != 0) return 0;
+    return orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, part->modules);
+  case ORR_UNIT_MTP:
+    return orr_transformer_mtp_activation_bytes(model, &job->shard, part->modules);
+  case ORR_UNIT_HEAD:
+    return 0;
   }
+  g_return_val_if_reached(0);
+}
+
+/* Kept by one pass of a block: in the host's memory, or in the GPU's. */
+static double block_bytes(const OrrJob *job, const GArray *units, gboolean in_host) {
+  double bytes = 0;
+  for (guint i = 0; i < units->len; i++)
+    if (orr_offload_takes(job, units, i) == in_host) bytes += orr_training_kept_bytes(job, units, i);
   return bytes;
 }
 
 /* The most of what a stage's passes keep at once. */
-static double kept_bytes(const OrrJob *job, gint64 stage) {
+static double kept_bytes(const OrrJob *job, gint64 stage, gboolean in_host) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   g_autofree double *each = g_new(double, job->shape.chunks);
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++)
-    each[chunk] = block_bytes(job, orr_job_units(job, stage, chunk));
+    each[chunk] = block_bytes(job, orr_job_units(job, stage, chunk), in_host);
   job->schedule->steps(&job->shape, stage, steps);
   double alive = 0, peak = 0;
   for (guint i = 0; i < steps->len; i++) {
@@ -48,6 +61,17 @@ static double kept_bytes(const OrrJob *job, gint64 stage) {
     if (orr_step_ends(step)) alive -= each[step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk];
   }
   return peak;
+}
+
+/* Buffers of what is on its way to the host and back: as large as the largest unit that goes there. */
+static double buffers_bytes(const OrrJob *job, gint64 stage, double in_host) {
+  double largest = 0;
+  for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
+    const GArray *units = orr_job_units(job, stage, chunk);
+    for (guint i = 0; i < units->len; i++)
+      if (orr_offload_takes(job, units, i)) largest = MAX(largest, orr_training_kept_bytes(job, units, i));
+  }
+  return MIN(2 * ORR_STASH_BUFFERS * largest, in_host);
 }
 
 /* While layers that are recomputed whole are replayed: as many as belong together of the largest of the stage. */
@@ -62,10 +86,16 @@ static double replayed_bytes(const OrrJob *job, gint64 stage) {
 }
 
 static double stage_activations(const OrrJob *job, gint64 stage) {
-  double bytes = kept_bytes(job, stage) + replayed_bytes(job, stage);
+  double bytes = kept_bytes(job, stage, FALSE) + replayed_bytes(job, stage);
+  if (job->params->offload.activations > 0) bytes += buffers_bytes(job, stage, kept_bytes(job, stage, TRUE));
   if (orr_job_holds(job, stage, ORR_UNIT_HEAD))
     bytes += orr_transformer_head_activation_bytes(job->world->model, &job->shard);
   return bytes;
+}
+
+/* Of @weights, what is whole only for a while. */
+static double shared_out(const OrrJob *job, OrrWeights weights) {
+  return weights.dense + weights.frozen + (orr_share_ranks(job, ORR_SHARE_EXPERTS) > 1 ? weights.experts : 0);
 }
 
 /* Weights made whole for a while: those of the largest unit and of the units ahead of it; all of the stage's, where
@@ -73,8 +103,7 @@ static double stage_activations(const OrrJob *job, gint64 stage) {
 static double gathered_bytes(const OrrJob *job, gint64 stage) {
   double largest = 0, all = 0;
   for (guint part = 0; part < job->layout.parts->len; part++) {
-    const OrrWeights weights = orr_job_part_weights(job, stage, part);
-    const double each = weights.dense + weights.frozen;
+    const double each = shared_out(job, orr_job_part_weights(job, stage, part));
     const gint64 count = orr_job_count(job, stage, part);
     largest = count > 0 ? MAX(largest, each) : largest;
     all += (double)count * each;
@@ -86,22 +115,27 @@ static double gathered_bytes(const OrrJob *job, gint64 stage) {
 }
 
 void orr_training_memory(const OrrJob *job, GArray *memory) {
+  const OrrShardingPlan *sharding = &job->sharding;
+  const double experts_share = 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
   for (gint64 stage = 0; stage < job->pp; stage++) {
     const OrrWeights weights = orr_job_stage_weights(job, stage);
-    const OrrShardingPlan *sharding = &job->sharding;
-    const double optimized = weights.dense * orr_sharding_optimizer_share(sharding) +
-                             weights.experts / (sharding->optimizer ? orr_experts_replicas(job) : 1);
+    const double in_host = orr_offload_optimized(job, weights), optimized = orr_job_optimized(job, weights) - in_host;
     OrrWeights held = weights;
     held.dense *= orr_sharding_weights_share(sharding);
     held.frozen *= orr_sharding_weights_share(sharding);
-    const double reduced = weights.dense * orr_sharding_gradients_share(sharding) + weights.experts;
+    held.experts *= sharding->weights ? experts_share : 1;
+    const double reduced = weights.dense * orr_sharding_gradients_share(sharding) +
+                           weights.experts * (sharding->gradients ? experts_share : 1) -
+                           (sharding->gradients ? in_host : 0);
     OrrStageMemory row = {
         .stage = stage,
         .weights = orr_transformer_weight_bytes(&job->shard, held) + gathered_bytes(job, stage),
         .gradients = reduced * job->gradient_bytes_each,
         .optimizer = optimized * 12,
         .activations = stage_activations(job, stage),
+        .host = in_host * (12 + job->gradient_bytes_each),
     };
+    if (job->params->offload.activations > 0) row.host += kept_bytes(job, stage, TRUE);
     orr_training_overhead(job, optimized, row.gradients, &row);
     g_array_append_val(memory, row);
   }

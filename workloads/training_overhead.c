@@ -48,12 +48,12 @@ static double communicators(const OrrJob *job, gint64 stage) {
   const OrrOverhead *overhead = &job->params->memory;
   const gboolean at_end = stage == 0 || stage == job->pp - 1;
   double bytes = group_bytes(overhead, job->tp * job->cp * job->pp * job->dp) + group_bytes(overhead, job->tp) +
-                 group_bytes(overhead, job->cp) + group_bytes(overhead, orr_dense_comb(job).size) +
+                 group_bytes(overhead, job->cp) + group_bytes(overhead, orr_share_comb(job, ORR_SHARE_DENSE).size) +
                  group_bytes(overhead, job->tp * job->pp);
   if (job->pp > 1) bytes += overhead->pair_bytes;
   if (job->pp > 1 && at_end && job->world->model->tied_embeddings) bytes += overhead->pair_bytes;
   if (job->ep > 1) bytes += overhead->exchange_bytes;
-  if (job->ep > 1) bytes += group_bytes(overhead, orr_experts_comb(job).size);
+  if (job->ep > 1) bytes += group_bytes(overhead, orr_share_comb(job, ORR_SHARE_EXPERTS).size);
   return bytes;
 }
 

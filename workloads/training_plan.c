@@ -7,8 +7,6 @@
  */
 #include "workloads/training_private.h"
 
-static gboolean is_bidirectional(const OrrJob *job) { return orr_pipeline_n_chains(job->schedule) > 1; }
-
 gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class) {
   gint64 *firsts = g_new(gint64, plan->fold.size[class]);
   guint n = 0;
@@ -35,40 +33,15 @@ static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char 
   return planned;
 }
 
-/* Of a block, where two stages hold it: those of chunk 0 of the stage of that number. */
-static double gathered_parameters(const OrrJob *job, gint64 stage) {
-  double sum = 0;
-  for (gint64 chunk = is_bidirectional(job) ? 1 : job->shape.chunks; chunk-- > 0;) {
-    const GArray *units = orr_job_units(job, stage, chunk);
-    for (guint u = 0; u < units->len; u++)
-      sum += orr_job_part_weights(job, stage, g_array_index(units, guint, u)).dense;
-  }
-  return sum;
-}
-
-static gboolean plan_gradients(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
-  const OrrShardingPlan *sharding = &job->sharding;
-  if (orr_dense_replicas(job) == 1) return TRUE;
-  for (gint64 stage = 0; stage < job->pp; stage++) {
-    if (!orr_training_plan_buckets(plan, job, stage, error)) return FALSE;
-    if (!orr_training_plan_weights(plan, job, stage, error)) return FALSE;
-    if (sharding->ranks == 1 || orr_job_gathers(job)) continue;
-    const double bytes = gathered_parameters(job, stage) * orr_dtype_bytes(job->shard.dtype);
-    if (!orr_training_plan_stage(plan, "dp-parameters", 1, ORR_ALL_GATHER, orr_shard_comb(job), stage, bytes,
-                                 &plan->parameters[stage], error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 static void fold(OrrTrainingPlan *plan, const OrrJob *job, OrrFidelity fidelity) {
   g_autofree guint64 *load = g_new0(guint64, orr_fabric_n_links(job->world->fabric));
-  for (gint64 stage = 0; stage < job->pp; stage++)
-    for (guint b = 0; b < plan->buckets[stage]->len; b++)
-      orr_wires_load(&plan->wires, g_array_index(plan->buckets[stage], OrrBucket, b).wire, stage, load);
-  for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
-    if (plan->weights[i].n_phases > 0)
-      orr_wires_load(&plan->wires, &plan->weights[i], i / job->layout.parts->len, load);
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    for (gint64 stage = 0; stage < job->pp; stage++)
+      for (guint b = 0; b < plan->buckets[share][stage]->len; b++)
+        orr_wires_load(&plan->wires, g_array_index(plan->buckets[share][stage], OrrBucket, b).wire, stage, load);
+    for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
+      orr_wires_load(&plan->wires, &plan->weights[share][i], i / job->layout.parts->len, load);
+  }
   orr_fold_init(&plan->fold, job, fidelity, load);
 }
 
@@ -135,15 +108,20 @@ gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const 
                                 OrrFidelity fidelity, OrrProgram *program, GError **error) {
   *plan = (OrrTrainingPlan){.bucket_wires = g_ptr_array_new()};
   orr_wires_init(&plan->wires, job, program);
-  plan->buckets = g_new0(GArray *, job->pp + 1);
-  plan->parameters = g_new0(OrrWire, job->pp);
-  plan->weights = g_new0(OrrWire, job->pp * job->layout.parts->len);
-  for (gint64 stage = 0; stage < job->pp; stage++) plan->buckets[stage] = g_array_new(FALSE, FALSE, sizeof(OrrBucket));
-  if (!plan_gradients(plan, job, error) || !orr_training_plan_experts(plan, job, error)) return FALSE;
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    plan->buckets[share] = g_new0(GArray *, job->pp + 1);
+    plan->parameters[share] = g_new0(OrrWire, job->pp);
+    plan->weights[share] = g_new0(OrrWire, job->pp * job->layout.parts->len);
+    for (gint64 stage = 0; stage < job->pp; stage++)
+      plan->buckets[share][stage] = g_array_new(FALSE, FALSE, sizeof(OrrBucket));
+  }
+  for (int share = 0; share < ORR_N_SHARES; share++)
+    if (!orr_training_plan_share(plan, job, share, error)) return FALSE;
   fold(plan, job, fidelity);
   plan->transfers = g_new0(OrrWire, plan->fold.n * job->pp * 2);
   plan->embedding = g_new0(OrrWire, plan->fold.n);
   orr_training_plan_storage(plan, job);
+  orr_training_plan_offload(plan, job);
   return plan_transfers(plan, job, error) && plan_embedding(plan, job, error) && plan_norm(plan, job, error) &&
          orr_training_plan_layers(plan, job, costs, error);
 }
@@ -155,18 +133,20 @@ static void clear_wires(OrrWire *wires, gsize n) {
 
 void orr_training_plan_clear(OrrTrainingPlan *plan) {
   const gsize pp = plan->wires.job->pp, classes = plan->fold.n;
-  for (guint i = 0; plan->buckets && plan->buckets[i]; i++) g_array_unref(plan->buckets[i]);
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    for (guint i = 0; plan->buckets[share] && plan->buckets[share][i]; i++) g_array_unref(plan->buckets[share][i]);
+    clear_wires(plan->parameters[share], pp);
+    clear_wires(plan->weights[share], pp * plan->wires.job->layout.parts->len);
+    g_free(plan->buckets[share]);
+  }
   orr_training_clear_layers(plan);
   orr_training_clear_storage(plan, pp * classes);
+  g_free(plan->offload);
   for (guint i = 0; i < plan->bucket_wires->len; i++) clear_wires(g_ptr_array_index(plan->bucket_wires, i), 1);
   g_ptr_array_unref(plan->bucket_wires);
-  clear_wires(plan->parameters, pp);
-  clear_wires(plan->experts, 2 * pp);
-  clear_wires(plan->weights, pp * plan->wires.job->layout.parts->len);
   clear_wires(plan->transfers, classes * pp * 2);
   clear_wires(plan->embedding, classes);
   orr_wire_clear(&plan->norm);
-  g_free(plan->buckets);
   orr_fold_clear(&plan->fold);
   orr_wires_clear(&plan->wires);
 }

@@ -10,11 +10,11 @@
  *   training_wires.c    collectives -> phases over program links
  *   training_fold.c     replicas -> classes that are replayed once
  *   training_plan.c     every communication of the job, planned
- *   training_experts.c  of those, what goes on between equal experts
  *   training_layers.c   of those, the collectives inside layers
  *   training_sharding.c of those, what replicas say to each other; as ops
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_overhead.c of those, what libraries take for themselves
+ *   training_offload.c  what lies in the hosts' memory: rules, bytes, ways; as ops in training_offload_emit.c
  *   training_storage.c  checkpoints and data: bytes, wires and ops
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
  *   training_noise.c    what stragglers add to pieces of work
@@ -59,6 +59,9 @@ void orr_layout_clear(OrrLayout *layout);
 
 /* training_job.c */
 
+/* Parameters by who holds the same ones: routed experts are replicated over fewer ranks than all the rest. */
+typedef enum { ORR_SHARE_DENSE, ORR_SHARE_EXPERTS, ORR_N_SHARES } OrrShare;
+
 /* One job, with the defaults that depend on model and machine filled in. */
 typedef struct {
   const OrrTraining *params;
@@ -102,6 +105,8 @@ gboolean orr_job_gathers(const OrrJob *job);
 
 OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part); /* of one GPU */
 OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);
+double orr_share_of(OrrWeights weights, OrrShare share);             /* the trained ones among them */
+double orr_job_optimized(const OrrJob *job, OrrWeights weights);     /* of @weights, what this GPU updates */
 
 /* training_costs.c */
 
@@ -165,15 +170,14 @@ typedef struct {
 } OrrComb;
 
 OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group);
-OrrComb orr_dense_comb(const OrrJob *job);   /* who reduces the gradients of dense parameters: dp * cp ranks */
-OrrComb orr_shard_comb(const OrrJob *job);   /* of those, who share one copy out */
-OrrComb orr_copies_comb(const OrrJob *job);  /* and who hold the same part of another copy */
-OrrComb orr_experts_comb(const OrrJob *job); /* those of routed experts: tp * cp * dp / (etp * ep) */
+OrrComb orr_share_comb(const OrrJob *job, OrrShare share);  /* who holds the same: cp dp, of experts tp cp dp / (etp ep) */
+OrrComb orr_shard_comb(const OrrJob *job, OrrShare share);  /* of those, who share one copy out */
+OrrComb orr_copies_comb(const OrrJob *job, OrrShare share); /* and who hold the same part of another copy */
 
 /* GPUs that hold the same parameter: those of its comb, on both stages that hold its block in a bidirectional schedule.
  */
-gint64 orr_dense_replicas(const OrrJob *job);
-gint64 orr_experts_replicas(const OrrJob *job);
+gint64 orr_share_replicas(const OrrJob *job, OrrShare share);
+gint64 orr_share_ranks(const OrrJob *job, OrrShare share); /* of those, who share one copy out; 1: each holds all */
 guint orr_job_holders(const OrrJob *job, gint64 block, gint64 ret_stages[2]); /* how many, and which */
 
 /* Replicas that meet in the collectives of @group: 1, or, for experts, as many as their groups reach over. */
@@ -221,10 +225,10 @@ gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const O
 guint32 orr_wires_path(OrrWires *wires, const OrrLinkUse *fabric_uses, guint n);
 void orr_wire_clear(OrrWire *wire);
 
-/* Adds to @load (a hash by fabric link) what @wire puts on each of its links, told apart by @salt. */
+/* Adds to @load (a hash by fabric link) what @wire (NULL: nothing) puts on each of its links, told apart by @salt. */
 void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, guint64 *load);
 
-/* Sets @links (by fabric link) where @wire uses the link; whether it uses one that is set. */
+/* Sets @links (by fabric link) where @wire (NULL: nowhere) uses the link; whether it uses one that is set. */
 void orr_wires_cover(const OrrWires *wires, const OrrWire *wire, guint8 *links);
 gboolean orr_wires_touch(const OrrWires *wires, const OrrWire *wire, const guint8 *links);
 
@@ -252,6 +256,11 @@ void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const
 void orr_fold_clear(OrrFold *fold);
 
 /* training_memory.c */
+
+/* Buffers of activations on their way to the host, and as many on their way back. */
+#define ORR_STASH_BUFFERS 2
+
+double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit); /* by one unit of a block's pass */
 void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */);
 void orr_training_overhead(const OrrJob *job, double optimized, double gradients, OrrStageMemory *memory);
 extern const OrrFieldTable orr_overhead_table;
@@ -264,7 +273,7 @@ double orr_training_peak_memory(const void *params, const OrrWorld *world); /* o
 typedef struct {
   gint64 units;
   double bytes;
-  const OrrWire *wire;   /* of the plan */
+  const OrrWire *wire;   /* of the plan; NULL: nobody else holds the same, it goes to the host alone */
   const OrrWire *copies; /* hybrid sharding: the all-reduce that follows, or NULL */
 } OrrBucket;
 
@@ -280,15 +289,19 @@ typedef struct {
   OrrWire write, snapshot, load, data;
 } OrrStorageWires;
 
+/* Paths of the program between a lane's GPUs and their hosts' memory, and within that. */
+typedef struct {
+  guint32 out, back, memory;
+} OrrOffloadWays;
+
 /* Every communication of the job, planned. Lane l = stage * fold.n + class. */
 typedef struct {
   OrrWires wires;
   OrrFold fold;
-  GArray **buckets;             /* by stage: of OrrBucket; empty where dp is 1 */
-  GPtrArray *bucket_wires;      /* of OrrWire *: owned */
-  OrrWire *parameters;          /* by stage: all-gather of a distributed optimizer */
-  OrrWire *experts;             /* by 2 * stage (or block): gradients, parameters of routed experts */
-  OrrWire *weights;             /* by stage * parts + part: all-gather of one unit's weights */
+  GArray **buckets[ORR_N_SHARES];    /* by stage: of OrrBucket; empty where nobody else holds the same */
+  GPtrArray *bucket_wires;           /* of OrrWire *: owned */
+  OrrWire *parameters[ORR_N_SHARES]; /* by stage: all-gather of a distributed optimizer */
+  OrrWire *weights[ORR_N_SHARES];    /* by stage * parts + part: all-gather of one unit's weights */
   OrrWire *transfers;           /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
   OrrWire *embedding;           /* by class: the tied embedding's gradient, first and last stage */
   OrrWire norm;                 /* the gradient norm over a replica */
@@ -299,6 +312,7 @@ typedef struct {
   gboolean by_turns; /* all-to-alls between experts run beside another micro-batch's compute */
   double gather_s;   /* scatter-gather: the receiver's all-gather over NVLink */
   OrrStorageWires *storage;     /* by lane; NULL: the file system is not used */
+  OrrOffloadWays *offload;      /* by lane; NULL: nothing is offloaded */
 } OrrTrainingPlan;
 
 gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
@@ -308,16 +322,10 @@ void orr_training_plan_clear(OrrTrainingPlan *plan);
 /* Ranks at which the replicas of @class begin; newly allocated, fold.size[class] of them. */
 gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint class);
 
-/* training_experts.c */
-gboolean orr_training_plan_experts(OrrTrainingPlan *plan, const OrrJob *job, GError **error);
-
 /* training_sharding.c */
-gboolean orr_training_plan_buckets(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, GError **error);
-gboolean orr_training_plan_weights(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, GError **error);
-
-/* One wire for all groups of @comb on @stage, which call at the same time. */
-gboolean orr_training_plan_stage(OrrTrainingPlan *plan, const char *name, gint64 count, OrrCollectiveOp op,
-                                 OrrComb comb, gint64 stage, double bytes, OrrWire *ret_wire, GError **error);
+/* What the replicas of @share say to each other. */
+gboolean orr_training_plan_share(OrrTrainingPlan *plan, const OrrJob *job, OrrShare share, GError **error);
+gboolean orr_training_reduces(const OrrTrainingPlan *plan, gint64 stage); /* whether anything of the stage is reduced */
 
 /* training_layers.c */
 
@@ -333,6 +341,20 @@ const char *orr_training_comm_name(int group, int comm); /* "tp-all-reduce" */
 /* training_noise.c */
 extern const OrrFieldTable orr_noise_table;
 gboolean orr_noise_is_on(const OrrNoise *noise);
+
+/* training_offload.c */
+extern const OrrFieldTable orr_offload_table;
+gboolean orr_training_offloads(const OrrTraining *params);
+/* NULL, or the rule that offload breaks; newly allocated. */
+char *orr_training_refuse_offload(const OrrTraining *params, const OrrCluster *cluster, const OrrPipelineShape *shape);
+char *orr_training_refuse_offloaded_layers(const OrrTraining *params, const gint64 *layers, gint64 n_blocks);
+/* Whether the activations of the @unit-th of a block's units go to the host. */
+gboolean orr_offload_takes(const OrrJob *job, const GArray *units, gint64 unit);
+double orr_offload_optimized(const OrrJob *job, OrrWeights weights); /* of @weights, what this GPU's host updates */
+double orr_offload_adam_bytes(const OrrJob *job);                    /* through its memory, a parameter */
+double orr_training_host_peak(const OrrJob *job, const GArray *memory);
+void orr_training_plan_offload(OrrTrainingPlan *plan, const OrrJob *job);
+void orr_offload_cover(const OrrTrainingPlan *plan, const OrrJob *job, guint8 *links); /* as orr_wires_cover */
 
 /* training_storage.c */
 gboolean orr_training_uses_storage(const OrrTraining *params);

@@ -74,22 +74,37 @@ static void emit_units(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, O
 
 /* Where the stage's gradients of @chunk begin among its buckets, when each pass reduces them. */
 static void begin_buckets(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrEmitShards *shards) {
-  const GArray *buckets = e->plan->buckets[lane->stage];
-  gint64 before = 0;
-  for (gint64 chunk = e->job->shape.chunks; --chunk > pass->chunk;)
-    before += orr_job_units(e->job, lane->stage, chunk)->len;
-  shards->unit = 0;
-  for (shards->bucket = 0; before > 0; shards->bucket++)
-    before -= g_array_index(buckets, OrrBucket, shards->bucket).units;
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    const GArray *buckets = e->plan->buckets[share][lane->stage];
+    gint64 before = 0;
+    for (gint64 chunk = e->job->shape.chunks; --chunk > pass->chunk;)
+      before += orr_job_units(e->job, lane->stage, chunk)->len;
+    shards->unit[share] = 0;
+    for (shards->bucket[share] = 0; before > 0 && buckets->len > 0; shards->bucket[share]++)
+      before -= g_array_index(buckets, OrrBucket, shards->bucket[share]).units;
+  }
 }
 
-/* Unit @to - 1 has had its backward: the open bucket may be full. */
+/* @n more units have had their backward: the open buckets may be full. */
 static void count_units(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 n) {
-  const GArray *buckets = e->plan->buckets[lane->stage];
-  shards->unit += n;
-  if (shards->unit < g_array_index(buckets, OrrBucket, shards->bucket).units) return;
-  orr_emit_reduction(e, lane, shards, lane->stage, shards->bucket++, 1);
-  shards->unit = 0;
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    const GArray *buckets = e->plan->buckets[share][lane->stage];
+    if (buckets->len == 0) continue;
+    shards->unit[share] += n;
+    if (shards->unit[share] < g_array_index(buckets, OrrBucket, shards->bucket[share]).units) continue;
+    orr_emit_reduction(e, lane, shards, share, lane->stage, shards->bucket[share]++, 1);
+    shards->unit[share] = 0;
+  }
+}
+
+/* The units of the backward until the first of the open buckets is full. */
+static gint64 units_to_go(const OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards, gint64 most) {
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    const GArray *buckets = e->plan->buckets[share][lane->stage];
+    if (buckets->len == 0) continue;
+    most = MIN(most, g_array_index(buckets, OrrBucket, shards->bucket[share]).units - shards->unit[share]);
+  }
+  return most;
 }
 
 /* Whether the pass completes gradients that are reduced as they come. */
@@ -98,8 +113,9 @@ static gboolean reduces(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *
   const OrrShardingPlan *sharding = &e->job->sharding;
   if (kind != ORR_RUN_BACKWARD && kind != ORR_RUN_WEIGHT) return FALSE;
   const gboolean last = --shards->left[pass->chunk] == 0;
-  if (e->plan->buckets[lane->stage]->len == 0) return FALSE;
+  if (!orr_training_reduces(e->plan, lane->stage)) return FALSE;
   if (sharding->reduces_each_pass) begin_buckets(e, lane, pass, shards);
+  shards->adds = sharding->reduces_each_pass && shards->left[pass->chunk] + 1 < orr_job_passes(e->job);
   return sharding->reduces_each_pass || (last && sharding->overlap);
 }
 
@@ -118,17 +134,23 @@ static gboolean gathers(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, 
 /* A pass in one piece, or cut where weights are awaited and where gradients are complete. */
 static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
   const gboolean is_reducing = reduces(e, lane, pass, kind, shards), is_gathering = gathers(e, pass, kind, shards);
+  const gboolean is_stashing = e->job->params->offload.activations > 0, forward = kind == ORR_RUN_FORWARD;
   const gint64 n = pass->units->len;
   for (gint64 from = 0, to = n; from < n; from = to) {
+    const gint64 unit = forward ? from : n - 1 - from;
+    const OrrStash stash = {pass->units, pass->chunk, pass->micro_batch, unit, forward};
     to = n;
-    if (is_reducing)
-      to = MIN(n, from + g_array_index(e->plan->buckets[lane->stage], OrrBucket, shards->bucket).units - shards->unit);
+    if (is_reducing) to = from + units_to_go(e, lane, shards, n - from);
     if (is_gathering) {
       to = from + 1;
-      const gint64 unit = kind == ORR_RUN_FORWARD ? from : n - 1 - from;
       orr_emit_gather(e, lane, shards, g_array_index(pass->units, guint, unit));
     }
+    if (is_stashing) {
+      to = from + 1;
+      orr_emit_stash_room(e, lane, shards, &stash);
+    }
     emit_units(e, lane, pass, kind, from, to);
+    if (is_stashing) orr_emit_stashed(e, lane, shards, &stash);
     if (is_gathering) orr_emit_computed(e, lane, shards);
     if (is_reducing) count_units(e, lane, shards, to - from);
   }
@@ -217,35 +239,18 @@ static guint owners_of(const OrrEmitter *e, gint64 stage, gint64 ret_owners[2]) 
   return 2;
 }
 
-/* Experts' gradients (@what 0) on the dp stream, or their parameters (1) on compute. */
-static gboolean emit_experts(OrrEmitter *e, const OrrLaneAt *lane, guint what) {
-  gint64 owners[2];
-  const guint n_owners = owners_of(e, lane->stage, owners);
-  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), dp = orr_emit_stream(e, lane, ORR_STREAM_DP);
-  gboolean any = FALSE;
-  for (guint o = 0; o < n_owners; o++) {
-    const OrrWire *wire = &e->plan->experts[2 * owners[o] + what];
-    if (wire->n_phases == 0) continue;
-    const guint32 ready = orr_program_event(e->program);
-    orr_program_record(e->program, compute, ready);
-    if (what == 0) orr_program_wait(e->program, dp, ready);
-    orr_program_join(e->program, what ? compute : dp,
-                     orr_emit_once(e, &e->experts[2 * owners[o] + what], n_owners * e->plan->fold.n, wire),
-                     orr_emit_comm_label(e, what ? "expert-parameters" : "expert-gradients", ORR_TIME_DP_COMM), -1);
-    any = TRUE;
-  }
-  return any;
-}
-
 static void emit_gradients(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
   gint64 owners[2];
   const guint n_owners = owners_of(e, lane->stage, owners);
-  const gboolean dense = e->plan->buckets[lane->stage]->len > 0;
   const gboolean reduced_before = e->job->sharding.overlap || e->job->sharding.reduces_each_pass;
-  for (guint o = 0; o < n_owners && dense && !reduced_before; o++)
-    for (guint b = 0; b < e->plan->buckets[owners[o]]->len; b++)
-      orr_emit_reduction(e, lane, shards, owners[o], b, n_owners);
-  if (!emit_experts(e, lane, 0) && !dense) return;
+  gboolean any = FALSE;
+  for (int share = 0; share < ORR_N_SHARES; share++)
+    for (guint o = 0; o < n_owners; o++) {
+      const guint n = e->plan->buckets[share][owners[o]]->len;
+      for (guint b = 0; b < n && !reduced_before; b++) orr_emit_reduction(e, lane, shards, share, owners[o], b, n_owners);
+      any = any || n > 0;
+    }
+  if (!any) return;
   const guint32 reduced = orr_program_event(e->program);
   orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_DP), reduced);
   orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), reduced);
@@ -265,31 +270,28 @@ static void emit_norm(OrrEmitter *e, const OrrLaneAt *lane) {
 static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
   gint64 owners[2];
   const guint n_owners = owners_of(e, lane->stage, owners);
-  for (guint o = 0; o < n_owners; o++) {
-    const OrrWire *wire = &e->plan->parameters[owners[o]];
-    if (wire->n_phases == 0) continue;
-    orr_program_join(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE),
-                     orr_emit_once(e, &e->gathers[owners[o]], n_owners * e->plan->fold.n, wire),
-                     orr_emit_comm_label(e, "dp-parameters", ORR_TIME_DP_COMM), -1);
-  }
+  for (int share = 0; share < ORR_N_SHARES; share++)
+    for (guint o = 0; o < n_owners; o++) orr_emit_parameters(e, lane, share, owners[o], n_owners);
 }
 
 /* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer, parameters. */
 static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 step) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   emit_gradients(e, lane, shards);
+  orr_emit_gradients_there(e, lane);
   const OrrWire *embedding = &e->plan->embedding[lane->class];
   if (embedding->n_phases > 0 && (lane->stage == 0 || lane->stage == e->job->pp - 1))
     orr_program_join(e->program, compute, orr_emit_once(e, &e->embeddings[lane->class], 2, embedding),
                      orr_emit_comm_label(e, "embedding-gradients", ORR_TIME_DP_COMM), -1);
   emit_norm(e, lane);
+  orr_emit_host_update(e, lane);
   double seconds[ORR_N_TIMES] = {[ORR_TIME_OPTIMIZER] = e->optimizer_s[lane->stage]};
   g_autofree char *name = g_strdup_printf("optimizer stage %d", (int)lane->stage);
   const double optimizer_s = e->optimizer_s[lane->stage];
   orr_noise_work(e->noise, lane->lane, optimizer_s, optimizer_s * optimizer_s); /* one multi-tensor kernel */
   orr_emit_work(e, lane, name, seconds, orr_noise_meet(e->noise, lane->lane), -1);
+  orr_emit_host_updated(e, lane);
   emit_parameters(e, lane);
-  emit_experts(e, lane, 1);
   orr_emit_checkpoint(e, lane, step);
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
 }
@@ -332,9 +334,11 @@ double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
     for (guint part = 0; part < costs->n_parts && !plan->all_alone; part++)
       segments += (double)orr_job_count(job, stage, part) * (costs->parts[part].runs[ORR_RUN_FORWARD].segments->len +
                                                              costs->parts[part].runs[ORR_RUN_BACKWARD].segments->len);
-    const double reductions = (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1) * plan->buckets[stage]->len;
+    const double n_buckets = plan->buckets[ORR_SHARE_DENSE][stage]->len + plan->buckets[ORR_SHARE_EXPERTS][stage]->len;
+    const double reductions = (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1) * n_buckets;
     double units = 0;
-    for (gint64 chunk = 0; chunk < job->shape.chunks && orr_job_gathers(job); chunk++)
+    const gboolean cuts = orr_job_gathers(job) || orr_training_offloads(job->params);
+    for (gint64 chunk = 0; chunk < job->shape.chunks && cuts; chunk++)
       units += orr_job_units(job, stage, chunk)->len;
     ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments + 12 * units) * orr_job_passes(job) +
            6.0 * reductions + 8;
@@ -354,12 +358,13 @@ static void emit_step(OrrEmitter *e, gint64 step) {
   const OrrFold *fold = &e->plan->fold;
   const gint64 pp = e->job->pp;
   forget(e->transfers, n_transfers(e));
-  for (gint64 stage = 0; stage < pp; stage++) {
-    g_array_set_size(e->reduced[stage], 0);
-    g_array_set_size(e->gathered[stage], 0);
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    for (gint64 stage = 0; stage < pp; stage++) {
+      g_array_set_size(e->reduced[share][stage], 0);
+      g_array_set_size(e->gathered[share][stage], 0);
+    }
+    forget(e->gathers[share], pp);
   }
-  forget(e->gathers, pp);
-  forget(e->experts, 2 * pp);
   forget(e->embeddings, fold->n);
   e->norm = e->checkpoint = ORR_NO_COMM;
   for (guint team = 0; team < pp * fold->n_teams; team++) g_array_set_size(e->team_comms[team], 0);
@@ -391,17 +396,18 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   e.noise = noise;
   g_autofree gpointer streams = g_malloc_n(job->pp * n, sizeof *e.streams);
   g_autofree guint32 *transfers = g_new(guint32, n_transfers(&e));
-  g_autofree GArray **comms = g_new0(GArray *, 2 * job->pp);
-  for (gint64 i = 0; i < 2 * job->pp; i++) comms[i] = g_array_new(FALSE, FALSE, sizeof(guint32));
-  g_autofree guint32 *gathers = g_new(guint32, job->pp);
+  g_autoptr(GPtrArray) comms = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+  for (gint64 i = 0; i < 2 * ORR_N_SHARES * job->pp; i++)
+    g_ptr_array_add(comms, g_array_new(FALSE, FALSE, sizeof(guint32)));
+  g_autofree guint32 *gathers = g_new(guint32, ORR_N_SHARES * job->pp);
   g_autofree guint32 *embeddings = g_new(guint32, n);
   e.streams = streams;
   e.transfers = transfers;
-  e.reduced = comms;
-  e.gathered = comms + job->pp;
-  e.gathers = gathers;
-  g_autofree guint32 *experts = g_new(guint32, 2 * job->pp);
-  e.experts = experts;
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    e.reduced[share] = (GArray **)comms->pdata + 2 * share * job->pp;
+    e.gathered[share] = e.reduced[share] + job->pp;
+    e.gathers[share] = gathers + share * job->pp;
+  }
   e.embeddings = embeddings;
   g_autoptr(GPtrArray) team_comms = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   for (guint team = 0; team < job->pp * plan->fold.n_teams; team++)
@@ -412,5 +418,4 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   add_lanes(&e);
   e.loaded = ORR_NO_COMM;
   for (gint64 step = 0; step < job->params->steps; step++) emit_step(&e, step);
-  for (gint64 i = 0; i < 2 * job->pp; i++) g_array_unref(comms[i]);
 }

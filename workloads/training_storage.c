@@ -33,15 +33,15 @@ static double checkpoint_bytes(const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   const double each = orr_dtype_bytes(job->shard.dtype) + OPTIMIZER_BYTES;
   if (!job->params->checkpoint.sharded) return each * (weights.dense + weights.experts);
-  return each * (weights.dense / (double)orr_dense_replicas(job) + weights.experts / (double)orr_experts_replicas(job));
+  return each * (weights.dense / (double)orr_share_replicas(job, ORR_SHARE_DENSE) +
+                 weights.experts / (double)orr_share_replicas(job, ORR_SHARE_EXPERTS));
 }
 
 /* What a GPU needs again: its weights, and what of the optimizer it holds. */
 static double load_bytes(const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   return orr_dtype_bytes(job->shard.dtype) * (weights.dense + weights.experts + weights.frozen) +
-         OPTIMIZER_BYTES * (weights.dense * orr_sharding_optimizer_share(&job->sharding) +
-                            weights.experts / (double)(job->sharding.optimizer ? orr_experts_replicas(job) : 1));
+         OPTIMIZER_BYTES * orr_job_optimized(job, weights);
 }
 
 /* Of a replica's sequences of a step, by each of the ranks that read them together. */

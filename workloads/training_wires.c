@@ -205,7 +205,7 @@ gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const O
 }
 
 void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, guint64 *load) {
-  for (guint k = 0; k < wire->n_phases; k++) {
+  for (guint k = 0; wire && k < wire->n_phases; k++) {
     if (wire->phases[k].path == ORR_NO_PATH) continue;
     guint n = 0;
     const OrrLinkUse *uses = orr_program_path_uses(wires->program, wire->phases[k].path, &n);
@@ -225,7 +225,7 @@ static gboolean link_at(const OrrWires *wires, const OrrWire *wire, guint k, gui
 
 void orr_wires_cover(const OrrWires *wires, const OrrWire *wire, guint8 *links) {
   guint32 link;
-  for (guint k = 0; k < wire->n_phases; k++)
+  for (guint k = 0; wire && k < wire->n_phases; k++)
     for (guint u = 0; link_at(wires, wire, k, u, &link); u++) links[link] = TRUE;
 }
 

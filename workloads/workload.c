@@ -8,7 +8,8 @@ const char *const orr_on_missing_words[] = {"fallback", "error", NULL};
 
 const char *const orr_fidelity_words[] = {"auto", "folded", "full", NULL};
 const char *const orr_time_words[] = {"gemm",    "attention", "memory-bound", "tp-comm", "cp-comm", "ep-comm",
-                                      "pp-comm", "dp-comm",   "optimizer",    "host",    "storage", "bubble",  NULL};
+                                      "pp-comm", "dp-comm",   "optimizer",    "host",    "storage",
+                                      "offload", "bubble",    NULL};
 
 /* Alphabetical. To add one, see workload.h. */
 static const OrrEntry *const entries[] = {&orr_collectives_kind.entry, &orr_serving_kind.entry,

@@ -61,6 +61,7 @@ typedef enum {
   ORR_TIME_OPTIMIZER,
   ORR_TIME_HOST, /* the GPU waits for kernel launches */
   ORR_TIME_STORAGE, /* or for a file system */
+  ORR_TIME_OFFLOAD, /* or for copies to and from the host's memory */
   ORR_TIME_BUBBLE,
   ORR_N_TIMES
 } OrrTimeKind;

@@ -1,5 +1,5 @@
 -- What fills the memory of a GPU at its peak, by pipeline stage?
--- reads: memory(stage, weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes, total_bytes, capacity_bytes)
+-- reads: memory(stage, weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes, host_bytes, total_bytes, capacity_bytes)
 -- stage: the pipeline stage
 -- weights_gib: the weights, GiB
 -- gradients_gib: their gradients, GiB
@@ -9,6 +9,7 @@
 -- libraries_gib: the CUDA context, NCCL's buffers and cuBLAS' workspace, GiB
 -- total_gib: all of it, GiB
 -- capacity_gib: what the GPU has, GiB
+-- host_gib: what is offloaded to the host's memory instead, GiB
 -- used_percent: the total as a share of the capacity; over 100 does not fit
 SELECT
   stage,
@@ -20,6 +21,7 @@ SELECT
   (workspace_bytes + communicators_bytes + context_bytes) / 1073741824.0 AS libraries_gib,
   total_bytes / 1073741824.0 AS total_gib,
   capacity_bytes / 1073741824.0 AS capacity_gib,
+  host_bytes / 1073741824.0 AS host_gib,
   100.0 * total_bytes / nullif(capacity_bytes, 0) AS used_percent
 FROM memory
 WHERE run_id = :run

@@ -71,6 +71,19 @@ static void add_bounds(GString *out, const OrrOutcome *outcome) {
   add(out, "bound by", "%s; exposed communication %s, bubble %s", text->str, exposed, bubble);
 }
 
+/* Only where something is offloaded. */
+static void add_host_memory(GString *out, const OrrTrainingResult *result) {
+  if (result->host_memory_peak_bytes == 0) return;
+  const double headroom = result->host_headroom_bytes;
+  g_autofree char *peak = orr_quantity_format(result->host_memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *of = orr_quantity_format(result->host_memory_peak_bytes + headroom, ORR_UNIT_BYTES);
+  g_autofree char *missing = orr_quantity_format(fabs(headroom), ORR_UNIT_BYTES);
+  if (headroom >= 0)
+    add(out, "host memory", "%s of %s of a node at the peak: it fits", peak, of);
+  else
+    add(out, "host memory", "%s of %s of a node at the peak: it does NOT fit, by %s", peak, of, missing);
+}
+
 static void add_memory(GString *out, const OrrOutcome *outcome) {
   double capacity = 0;
   for (guint i = 0; i < outcome->memory->len; i++)
@@ -83,6 +96,7 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
     add(out, "memory", "%s of %s at the peak: it fits", peak, of);
   else
     add(out, "memory", "%s of %s at the peak: it does NOT fit, by %s", peak, of, missing);
+  add_host_memory(out, &outcome->result.training);
 }
 
 /* By share of the kernels' time. */

@@ -59,6 +59,7 @@ static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, gui
 static int compare_spans(const void *a, const void *b) {
   const OrrKeptSpan *x = a, *y = b;
   if (x->span.end_s != y->span.end_s) return x->span.end_s < y->span.end_s ? -1 : 1;
+  if (x->span.started_s != y->span.started_s) return x->span.started_s < y->span.started_s ? -1 : 1;
   if (x->span.stream != y->span.stream) return x->span.stream < y->span.stream ? -1 : 1;
   return x->index < y->index ? -1 : 1;
 }

@@ -32,8 +32,8 @@ typedef struct {
 } OrrReplay;
 
 /* Replays @program (sealed) on @engine (fresh: the executor adds the program's links to it). @sink (may be NULL) gets
- * every span, in order of end time; equal ends in stream order. @link_bytes (may be NULL): array of n_links doubles that
- * is filled with what each kept link carried. */
+ * every span, in order of end time; equal ends in that of their starts, then of streams. @link_bytes
+ * (may be NULL): array of n_links doubles that is filled with what each kept link carried. */
 gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user, double *link_bytes, OrrReplay *ret_replay,
                           GError **error);
 

@@ -138,6 +138,7 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
 /* A comm on @stream begins (@label) or ends (G_MAXUINT32). */
 static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) {
   OrrBesides *besides = &executor->besides;
+  if (g_array_index(executor->program->streams, OrrStream, stream).quiet) return;
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   const double now_s = orr_engine_now(executor->engine);
   const gboolean slows = lane_of(executor, lane)->beside > 1, begins = label != G_MAXUINT32;

@@ -88,7 +88,7 @@ guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multipli
 }
 
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) {
-  OrrStream stream = {g_string_chunk_insert_const(program->names, name), lane,
+  OrrStream stream = {g_string_chunk_insert_const(program->names, name), lane, FALSE,
                       g_array_new(FALSE, FALSE, sizeof(OrrOp))};
   g_array_append_val(program->streams, stream);
   return program->streams->len - 1;
@@ -151,6 +151,13 @@ void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double fa
 void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor) {
   if (lane < program->lanes->len)
     g_array_index(program->lanes, OrrLane, lane).beside = factor;
+  else
+    program->n_lost++;
+}
+
+void orr_program_quiet_stream(OrrProgram *program, guint32 stream) {
+  if (stream < program->streams->len)
+    STREAM(program, stream)->quiet = TRUE;
   else
     program->n_lost++;
 }

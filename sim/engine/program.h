@@ -82,6 +82,9 @@ void orr_program_slow_lane(OrrProgram *program, double at_s, guint32 lane, doubl
  * its end, WORK of the lane takes @factor (1 or more) times as long. */
 void orr_program_slow_beside(OrrProgram *program, guint32 lane, double factor);
 
+/* But for those of @stream: copy engines, and work on the host, take none of the GPU's multiprocessors. */
+void orr_program_quiet_stream(OrrProgram *program, guint32 stream);
+
 /* Of WORK of @label, the share that a slow lane slows; 1 unless said. The rest is collectives that are part of it. */
 void orr_program_slow_share(OrrProgram *program, guint32 label, double share);
 

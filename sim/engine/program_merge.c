@@ -66,6 +66,7 @@ static void merge_stream(OrrProgram *merged, const OrrStream *stream, const OrrP
                          guint32 first_event) {
   const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
   GArray *ops = g_array_index(merged->streams, OrrStream, to).ops;
+  if (stream->quiet) orr_program_quiet_stream(merged, to);
   for (guint i = 0; i < stream->ops->len; i++) {
     OrrOp op = g_array_index(stream->ops, OrrOp, i);
     if (op.kind == ORR_OP_WORK || op.kind == ORR_OP_COMM) op.label += offset->first_label;

@@ -28,7 +28,8 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 lane;
-  GArray *ops; /* OrrOp */
+  gboolean quiet; /* its comms slow no work */
+  GArray *ops;    /* OrrOp */
 } OrrStream;
 
 typedef struct {

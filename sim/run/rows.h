@@ -13,6 +13,7 @@ typedef struct {
   double iteration_time_s, step_p50_s, step_p99_s, tokens_per_s, tokens_per_s_per_gpu;
   double model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu;
   double memory_peak_bytes, allocator_peak_bytes, headroom_bytes;
+  double host_memory_peak_bytes, host_headroom_bytes;
   gboolean fits;
   double bubble_fraction, exposed_comm_fraction;
   gint64 n_gpus, tp, pp, dp, cp, micro_batches;
@@ -154,6 +155,7 @@ typedef struct {
   gint64 stage;
   double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes;
   double flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes;
+  double host_bytes;
   double total_bytes, capacity_bytes;
 } OrrMemoryRow;
 

@@ -153,6 +153,7 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
         .workspace_bytes = stage->workspace,
         .communicators_bytes = stage->communicators,
         .context_bytes = stage->context,
+        .host_bytes = stage->host,
         .total_bytes = orr_stage_memory_total(stage),
         .capacity_bytes = scenario->cluster.device.memory_bytes,
     };
@@ -161,7 +162,10 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
     r->allocator_peak_bytes = MAX(r->allocator_peak_bytes, orr_stage_memory_reserved(stage));
   }
   r->headroom_bytes = scenario->cluster.device.memory_bytes - r->memory_peak_bytes;
-  r->fits = r->memory_peak_bytes <= scenario->cluster.device.memory_bytes;
+  r->host_memory_peak_bytes = work->host_peak_bytes;
+  r->host_headroom_bytes =
+      work->host_peak_bytes > 0 ? scenario->cluster.node.host.memory_bytes - work->host_peak_bytes : 0;
+  r->fits = r->headroom_bytes >= 0 && r->host_headroom_bytes >= 0;
 }
 
 static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {

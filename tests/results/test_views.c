@@ -151,10 +151,10 @@ static void test_memory(Fixture *fixture, gconstpointer data) {
   g_autoptr(OrrStore) store =
       open_with(fixture, "CREATE TABLE memory (run_id, stage, weights_bytes, gradients_bytes, optimizer_bytes,"
                          " activations_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes,"
-                         " total_bytes, capacity_bytes);"
+                         " host_bytes, total_bytes, capacity_bytes);"
                          "INSERT INTO memory VALUES (1, 0, 1<<30, 1<<30, 2<<30, 1<<30, 3<<30, 1<<29, 1<<30, 1<<29,"
-                         " 10<<30, 8<<30)");
-  assert_csv(store, "memory", "0,1.0,1.0,2.0,1.0,3.0,2.0,10.0,8.0,125.0\n");
+                         " 4<<30, 10<<30, 8<<30)");
+  assert_csv(store, "memory", "0,1.0,1.0,2.0,1.0,3.0,2.0,10.0,8.0,4.0,125.0\n");
 }
 
 /* 1e12 FLOPs in 10 ms are 100 TFLOP/s, 2e9 bytes in 10 ms 200 GB/s; 30 of the 40 ms of

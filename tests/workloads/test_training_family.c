@@ -43,6 +43,11 @@ static const char *const schedules[] = {
     "dualpipe", NULL};
 static const char *const contexts[] = {"p2p", "all-gather", "all-to-all", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const shardings[] = {"none", "none", "zero-1", "distributed-optimizer", "zero-2", "zero-3", "fsdp",
+                                        "{kind: hsdp, group: 4}",
+                                        "{kind: distributed-optimizer, overlap-param-gather: true}", NULL};
+static const char *const offloads[] = {"{}", "{}", "{optimizer: 1}", "{optimizer: 0.5, activations: 1}",
+                                       "{optimizer: 1, overlap: false}", "{activations: 2}", NULL};
 static const char *const bools[] = {"false", "true", NULL};
 static const char *const fabrics[] = {"{kind: rail-optimized, levels: 2, nodes-per-group: 2, oversubscription: 2}",
                                       "{kind: fat-tree, levels: 2, nodes-per-leaf: 1, oversubscription: 4}",
@@ -62,11 +67,12 @@ static char *job_text(OrrRandom *random, const char *order) {
       "workload:\n  kind: training\n"
       "  parallel: {tp: %d, cp: %d, pp: %d, ep: %d, etp: %d, sequence-parallel: %s, context: %s, order: %s}\n"
       "  pipeline: %s\n  batch: {global: %d, micro: 1}\n  recompute: %s\n  data-parallel: {overlap: %s}\n"
-      "  pipeline-comm: {overlap-p2p: %s}\n  experts: {shared-expert-overlap: %s}\n",
+      "  pipeline-comm: {overlap-p2p: %s}\n  experts: {shared-expert-overlap: %s}\n"
+      "  optimizer: {sharding: %s}\n  offload: %s\n",
       moe ? experts : dense, (int)nodes, (int)gpus, word(random, fabrics), (int)tp, (int)cp, (int)pp, (int)ep, (int)etp,
       sequence_parallel, word(random, contexts), order, pp > 1 ? word(random, schedules) : "1f1b",
       (int)(MAX(dp, 1) * micro_batches), word(random, recomputes), word(random, bools), word(random, bools),
-      word(random, bools));
+      word(random, bools), word(random, shardings), word(random, offloads));
 }
 
 static Answer simulate_here(const char *text, const char *fidelity) {

@@ -105,6 +105,47 @@ static void test_memory(void) {
   g_assert_cmpfloat(kept, >, fsdp);
 }
 
+#define EXPERTS                                                                                                        \
+  "model.moe={experts: 16, topk: 2, ffn: 4096};workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8};"                       \
+  "workload.batch.global=128;"
+
+/* All parameters are somewhere once: under FSDP a rank updates P / 64 of them and holds their optimizer's 12 bytes each
+ * and 4 of gradients, however experts are split over it: 16 / 8 on a rank, shared out over 64 / 8 ranks. Whole, experts
+ * are an eighth of them on each rank, with 4 bytes of gradients. */
+static void test_experts_are_shared_out(void) {
+  const Answer alone = simulate(EXPERTS "workload.parallel.ep=1;workload.optimizer.sharding=fsdp");
+  const Answer split = simulate(EXPERTS "workload.optimizer.sharding=fsdp");
+  const Answer state = simulate(EXPERTS "workload.optimizer.sharding=zero-1");
+  const Answer whole = simulate(EXPERTS);
+  assert_close(alone.memory.optimizer_bytes, split.memory.optimizer_bytes, 1e-12);
+  assert_close(state.memory.optimizer_bytes, split.memory.optimizer_bytes, 1e-12);
+  assert_close(split.memory.gradients_bytes, split.memory.optimizer_bytes / 3, 1e-12);
+  /* 16 layers of 16 experts of two matrices of 4096 * 4096 and their biases, no gate: 16 * 16 * (2 * 4096^2 + 2 * 4096)
+   */
+  const double experts = 16 * 16 * (2.0 * 4096 * 4096);
+  g_assert_cmpfloat(whole.memory.gradients_bytes, >, 4 * experts / 8);
+  assert_close(whole.memory.gradients_bytes - 64 * split.memory.gradients_bytes, -4 * experts * 7 / 8, 0.01);
+}
+
+/* A group of all ranks is FSDP; groups of 8 hold all experts once each, and so 8 times what FSDP holds. */
+static void test_experts_in_groups(void) {
+  const Answer fsdp = simulate(EXPERTS "workload.optimizer.sharding=fsdp");
+  const Answer one = simulate(EXPERTS "workload.optimizer.sharding={kind: hsdp, group: 64}");
+  const Answer groups = simulate(EXPERTS "workload.optimizer.sharding={kind: hsdp, group: 8}");
+  g_assert_cmpfloat(one.result.iteration_time_s, ==, fsdp.result.iteration_time_s);
+  assert_close(groups.memory.optimizer_bytes, 8 * fsdp.memory.optimizer_bytes, 1e-12);
+}
+
+/* Experts' gradients are reduced as their backward completes them: less is left for the end. */
+static void test_experts_overlap(void) {
+  const double after = seconds(EXPERTS "workload.data-parallel.overlap=false");
+  const double beside = seconds(EXPERTS "workload.data-parallel.overlap=true");
+  g_assert_cmpfloat(beside, <, after);
+  const double none = seconds(EXPERTS "workload.optimizer.sharding={kind: fsdp, prefetch: 0}");
+  const double one = seconds(EXPERTS "workload.optimizer.sharding={kind: fsdp, prefetch: 1}");
+  g_assert_cmpfloat(one, <, none);
+}
+
 static void test_refusals(void) {
   const struct {
     const char *sets, *says;
@@ -113,20 +154,14 @@ static void test_refusals(void) {
       {"workload.optimizer.sharding=zero-3", "zero-3 does not work with a pipeline (pp is 4)"},
       {"workload.optimizer.sharding=ddp", "ddp does not work with a pipeline (pp is 4)"},
       {"workload.optimizer.sharding={kind: hsdp, group: 3}", "ranks (4) cannot be divided by its group (3)"},
-      {"model.moe={experts: 8, topk: 2};workload.optimizer.sharding=fsdp", "does not share out routed experts"},
+      {EXPERTS "workload.optimizer.sharding=zero-3", "zero-3 does not work with expert parallelism (ep is 8)"},
+      {EXPERTS "workload.optimizer.sharding={kind: hsdp, group: 4}",
+       "the 4 * 1 ranks of one copy (group * tp) cannot be divided by etp * ep (1 * 8)"},
       {"workload.optimizer.sharding=zero3", "did you mean 'zero-3'"},
       {"workload.optimizer.sharding={kind: fsdp, prefetsch: 2}", "did you mean 'prefetch'"},
       {"workload.optimizer.sharding={kind: fsdp, prefetch: -1}", "'prefetch' must be between 0 and 1000"},
   };
-  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-    g_autoptr(OrrDiags) diags = orr_diags_new();
-    g_autoptr(OrrNode) tree = tree_with(cases[i].sets, diags);
-    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
-    g_assert_null(scenario);
-    g_autofree char *text = orr_diags_text(diags);
-    if (!strstr(text, cases[i].says)) g_error("'%s' says: %s", cases[i].sets, text);
-  }
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
 }
 
 int main(int argc, char **argv) {
@@ -137,6 +172,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-sharding/ahead-hides", test_ahead_hides);
   g_test_add_func("/training-sharding/buckets-hide", test_buckets_hide);
   g_test_add_func("/training-sharding/memory", test_memory);
+  g_test_add_func("/training-sharding/experts-are-shared-out", test_experts_are_shared_out);
+  g_test_add_func("/training-sharding/experts-in-groups", test_experts_in_groups);
+  g_test_add_func("/training-sharding/experts-overlap", test_experts_overlap);
   g_test_add_func("/training-sharding/refusals", test_refusals);
   return g_test_run();
 }

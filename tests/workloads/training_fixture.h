@@ -38,6 +38,7 @@ static inline OrrNode *tree_with(const char *sets, OrrDiags *diags) {
 
 typedef struct {
   OrrTrainingResult result;
+  OrrMemoryRow memory; /* of the first stage */
   double times[ORR_N_TIMES];
   double span_sum; /* of begin + 3 end over all spans: differs when any span does */
   guint lanes;
@@ -54,6 +55,7 @@ static inline Answer simulate_here(const char *sets) {
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
   g_assert_no_error(error);
   Answer answer = {.result = outcome->result.training, .lanes = outcome->lanes->len};
+  answer.memory = g_array_index(outcome->memory, OrrMemoryRow, 0);
   memcpy(answer.times, outcome->time_by_kind, sizeof answer.times);
   for (guint i = 0; i < outcome->spans->len; i++) {
     const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
@@ -78,6 +80,17 @@ static inline Answer simulate(const char *sets) {
   waitpid(child, &status, 0);
   if (got != sizeof answer || status != 0) g_error("no answer for '%s'", sets);
   return answer;
+}
+
+/* What is said of a scenario that is refused. */
+static inline void assert_refused(const char *sets, const char *says) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = tree_with(sets, diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autofree char *text = orr_diags_text(diags);
+  if (scenario) g_error("'%s' is not refused", sets);
+  if (!strstr(text, says)) g_error("'%s' says: %s", sets, text);
 }
 
 static inline void assert_close(double a, double b, double relative) {

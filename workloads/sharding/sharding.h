@@ -58,6 +58,7 @@ typedef struct {
   /* NULL, or the framework's rule that this shape breaks (newly allocated). */
   char *(*refuse)(const void *params, const OrrShardingShape *shape);
   void (*plan)(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan);
+  const char *refuses_expert_parallel; /* why it takes no ep above 1; NULL: it does */
 } OrrShardingKind;
 
 extern const OrrRegistry orr_sharding_registry;

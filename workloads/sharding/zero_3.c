@@ -62,4 +62,5 @@ const OrrShardingKind orr_sharding_zero_3 = {
     .entry = {"zero-3", "DeepSpeed ZeRO stage 3: weights, gradients and the optimizer's state shared out.", &table},
     .refuse = refuse,
     .plan = plan,
+    .refuses_expert_parallel = "DeepSpeed's expert-parallel layers take stages 0 to 2; use zero-2, or fsdp",
 };
