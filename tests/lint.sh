@@ -166,7 +166,7 @@ rule_headers_alone() {
 
 rule_data_only() {
   find scenarios models/zoo topologies/devices topologies/clusters calibration/profiles workloads/recipes -type f \
-    ! -name '*.yaml' ! -name '*.csv' ! -name README.md ! -name '.*' 2>/dev/null |
+    ! -name '*.yaml' ! -name '*.csv' ! -name '*.jsonl' ! -name README.md ! -name '.*' 2>/dev/null |
     sed 's|$|: this folder holds documents alone|'
 }
 

@@ -89,6 +89,7 @@ static void enqueue(OrrCore *core, OrrRequest *request) {
   request->turn = core->turns++;
   heap_push(core->waiting[queue], request);
   core->n_waiting++;
+  core->waiting_tokens += orr_request_wanted(request);
 }
 
 void orr_core_add(OrrCore *core, OrrRequest *request) {
@@ -155,6 +156,7 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   if (needed + (core->running->len > 0 ? core->limits.watermark_blocks : 0) > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
   core->n_waiting--;
+  core->waiting_tokens -= orr_request_wanted(request);
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);

@@ -44,6 +44,7 @@ typedef struct {
   GPtrArray *running;  /* in order of admission */
   GPtrArray **waiting; /* heaps by (key, turn): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
+  gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
   double *served; /* by queue: what fairness counts */
   guint64 turns;
   /* the batch in the making, or running */

@@ -38,7 +38,7 @@ static gint64 load(void *user, guint i, OrrRouterLoad by) {
   case ORR_LOAD_KV_BLOCKS:
     break;
   }
-  return orr_replica_held_blocks(replica);
+  return orr_replica_claimed_blocks(replica);
 }
 
 OrrDoor *orr_door_new(OrrFleet *fleet, guint first, guint n, gboolean is_limited) {

@@ -61,6 +61,7 @@ void orr_replica_free(OrrReplica *replica);
 void orr_replica_add(OrrReplica *replica, OrrRequest *request); /* now */
 gint64 orr_replica_n_requests(const OrrReplica *replica);       /* waiting and running */
 gint64 orr_replica_n_waiting(const OrrReplica *replica);
+gint64 orr_replica_claimed_blocks(const OrrReplica *replica); /* held, and what the waiting will hold */
 gint64 orr_replica_held_blocks(const OrrReplica *replica);
 /* A request whose prompt is computed elsewhere: orr_handover_room is called when there is room for it. */
 void orr_replica_expect(OrrReplica *replica, OrrRequest *request);

@@ -77,6 +77,12 @@ gint64 orr_replica_n_waiting(const OrrReplica *replica) {
   return sum;
 }
 
+gint64 orr_replica_claimed_blocks(const OrrReplica *replica) {
+  gint64 waiting = 0;
+  for (guint i = 0; i < replica->n_cores; i++) waiting += replica->cores[i].waiting_tokens;
+  return orr_replica_held_blocks(replica) + waiting / orr_kv_block_size(replica->cores[0].kv);
+}
+
 static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
   if (!fleet->error) g_set_error_literal(&fleet->error, ORR_FAULT, code, message);
 }

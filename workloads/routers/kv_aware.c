@@ -1,8 +1,9 @@
 /*
  * kv_aware.c - the replica with the least to do for this prompt: blocks to compute and blocks it holds (NVIDIA Dynamo).
  *
- *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has) + blocks held by its requests
+ *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has) + blocks of its requests
  *
+ * (held, and those that waiting requests will hold: Dynamo counts a request as active from when it is routed);
  * the least wins (Dynamo's KV router at temperature 0). Engines tell which blocks their caches name and forget; with
  * `staleness` these events, and the blocks held, are known that much later, so that a block may be counted on that is
  * gone, and two requests that begin alike may go to different replicas because neither has been heard of yet.
