@@ -118,15 +118,19 @@ static void enter(Fleet *fleet, OrrRequest *request) {
   work->backlog_at_last_arrival = fleet->in_system;
 }
 
+/* All that arrive now, so that they can be in one batch. */
 static void arrive(void *user) {
   Fleet *fleet = user;
-  OrrRequest *request = g_steal_pointer(&fleet->due);
-  if (fleet->fleet.error) return;
-  fetch(fleet);
-  enter(fleet, request);
+  const double now_s = orr_engine_now(fleet->fleet.engine);
+  while (fleet->due && fleet->due->arrival_s <= now_s && !fleet->fleet.error) {
+    OrrRequest *request = g_steal_pointer(&fleet->due);
+    fetch(fleet);
+    enter(fleet, request);
+  }
+  if (fleet->due && !fleet->fleet.error) orr_engine_at(fleet->fleet.engine, fleet->due->arrival_s, arrive, fleet);
 }
 
-/* Puts the next request that is known in advance on the calendar. */
+/* The next request that is known in advance. */
 static void fetch(Fleet *fleet) {
   OrrRequest *request = orr_pool_take(fleet->requests);
   *request = (OrrRequest){0};
@@ -140,7 +144,6 @@ static void fetch(Fleet *fleet) {
   if (fleet->fleet.error) return;
   fleet->due = request;
   fleet->fleet.next_arrival_s = request->arrival_s;
-  orr_engine_at(fleet->fleet.engine, fmax(request->arrival_s, orr_engine_now(fleet->fleet.engine)), arrive, fleet);
 }
 
 static void follow(void *user) {
@@ -328,6 +331,7 @@ gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **er
   work->fleet = &fleet->fleet;
   if (!open_fleet(fleet, error)) return FALSE;
   fetch(fleet);
+  if (fleet->due) orr_engine_at(fleet->fleet.engine, fmax(fleet->due->arrival_s, fleet->fleet.start_s), arrive, fleet);
   return TRUE;
 }
 

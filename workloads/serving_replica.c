@@ -363,12 +363,21 @@ static void cut_run(OrrReplica *replica, double now_s) {
   orr_engine_at(replica->fleet->engine, fmax(replica->step_end_s, now_s), step_ends, replica);
 }
 
-/* Something has changed: what it means is seen between two steps. */
+static void called(void *user) {
+  OrrReplica *replica = user;
+  replica->is_called = FALSE;
+  orr_replica_plan(replica);
+}
+
+/* Something has changed: what it means is seen between two steps, with all else that comes at this moment. */
 static void notice(OrrReplica *replica) {
-  if (replica->step_end_s != G_MAXDOUBLE && replica->is_run)
-    cut_run(replica, orr_engine_now(replica->fleet->engine));
-  else
-    orr_replica_plan(replica);
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  if (replica->step_end_s != G_MAXDOUBLE) {
+    if (replica->is_run) cut_run(replica, now_s);
+  } else if (!replica->is_called) {
+    replica->is_called = TRUE;
+    orr_engine_at(replica->fleet->engine, now_s, called, replica);
+  }
 }
 
 static void enter(OrrReplica *replica, OrrRequest *request) {

@@ -25,6 +25,7 @@ struct OrrReplica {
   GArray *ends;         /* of Step: its steps */
   GArray *new_blocks;   /* of gint64: taken by each after the first */
   gboolean is_run;      /* of alike decodes */
+  gboolean is_called;   /* a plan is due now, when all that comes now is there */
   double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
   OrrPool *flights; /* of InFlight */
   guint n_in_flight;
