@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-const char *const orr_recompute_words[] = {"none", "selective", "full", NULL};
+const char *const orr_recompute_words[] = {"none", "selective", "full", "operators", NULL};
 const char *const orr_activation_words[] = {"gelu", "swiglu", "geglu", "relu", "squared-relu", NULL};
 
 static const char *const norm_words[] = {"layernorm", "rmsnorm", NULL};

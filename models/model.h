@@ -215,8 +215,8 @@ double orr_model_core_flops(const OrrModel *model, guint kind, double batch, dou
 
 /* The same plus recomputation: @recompute none adds nothing, selective the attention core's forward, full one forward
  * of all layers (SC21: 96 B s l h^2 (1 + s/(6h) + V/(16 l h))). */
-typedef enum { ORR_RECOMPUTE_NONE, ORR_RECOMPUTE_SELECTIVE, ORR_RECOMPUTE_FULL } OrrRecompute;
-extern const char *const orr_recompute_words[]; /* "none", "selective", "full", NULL */
+typedef enum { ORR_RECOMPUTE_NONE, ORR_RECOMPUTE_SELECTIVE, ORR_RECOMPUTE_FULL, ORR_RECOMPUTE_OPERATORS } OrrRecompute;
+extern const char *const orr_recompute_words[]; /* "none", "selective", "full", "operators", NULL */
 double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence, OrrRecompute recompute);
 
 /* --- the encoder (0 where there is none) --- */

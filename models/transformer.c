@@ -24,6 +24,7 @@
 #include "models/transformer_private.h"
 
 const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", NULL};
+const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
 const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", NULL};
 const char *const orr_module_words[] = {"core-attn", "layernorm", "mla-up-proj",    "mlp",
                                         "moe",       "moe-act",   "shared-experts", NULL};
@@ -230,7 +231,7 @@ void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray 
   gboolean column = split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
   gboolean adapter = has_adapter(view, name), wants_input = !frozen || adapter;
   put_cast(view, operators, ORR_PASS_DGRAD, (double)rows * n);
-  if (column && view->sequence_parallel && wants_input)
+  if (column && orr_transformer_regathers(view) && wants_input)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER, k);
   put_dequantise(view, operators, ORR_PASS_DGRAD, (double)n * k);
   put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD), rows, k, n);

@@ -28,6 +28,12 @@ extern const char *const orr_attention_words[]; /* "unfused", "fused", "flash-2"
 typedef enum { ORR_CONTEXT_P2P, ORR_CONTEXT_ALL_GATHER, ORR_CONTEXT_ALL_TO_ALL } OrrContext;
 extern const char *const orr_context_words[]; /* "p2p", "all-gather", "all-to-all", NULL */
 
+/* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy, which works in place on
+ * one fp32 copy of them; by PyTorch's on logits in fp32, out of place; or by one kernel that reads the logits as they
+ * are and keeps no other copy (compiled, Liger, Transformer Engine). */
+typedef enum { ORR_LOSS_MEGATRON, ORR_LOSS_TORCH, ORR_LOSS_FUSED } OrrLoss;
+extern const char *const orr_loss_words[]; /* "megatron", "torch", "fused", NULL */
+
 /* How one rank sees the model. */
 typedef struct {
   gint64 micro_batch; /* sequences */
@@ -37,6 +43,9 @@ typedef struct {
   gint64 ep;  /* ranks that share the experts; 0 as 1 */
   gint64 etp; /* ranks that share each expert; 0 as 1 */
   gboolean sequence_parallel;
+  gboolean keeps_gathered; /* of sequence parallelism: gathered inputs are kept for the backward (DTensor), not gathered
+                            * again (Megatron) */
+  OrrLoss loss;
   OrrContext context;
   OrrAttention attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
   gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
@@ -71,11 +80,15 @@ enum {
   ORR_MODULE_MOE = 1 << 4,            /* the whole of a feed-forward of experts */
   ORR_MODULE_MOE_ACT = 1 << 5,        /* the routed experts' activation */
   ORR_MODULE_SHARED_EXPERTS = 1 << 6, /* shared experts */
+  ORR_MODULE_OPERATORS = 1 << 29,     /* all but some operators' results (transformer_keep.c) */
   ORR_MODULE_LAYER = 1 << 30          /* all of it: full recomputation */
 };
 /* The words of the bits from 0 on: "core-attn", "layernorm", "mla-up-proj", "mlp", "moe", "moe-act", "shared-experts". */
 extern const char *const orr_module_words[];
 guint orr_recompute_modules(OrrRecompute recompute); /* none: 0; selective: the attention core; full: the layer */
+
+/* Bytes of the results that ORR_MODULE_OPERATORS keeps of one layer for one micro-batch, its input left out. */
+double orr_transformer_kept_results(const OrrModel *model, guint kind, const OrrShard *shard);
 
 /* Each appends OrrOperator to @operators in execution order, COMM operators (of groups of two and more) in their places.
  * @kind is one of orr_model_layer_kind.
@@ -130,6 +143,13 @@ double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind,
 double orr_transformer_embedding_activation_bytes(const OrrModel *model, const OrrShard *shard);
 double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard);
 double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard, guint modules);
+
+/* Bytes of gradients of activations that are alive at once in one layer's backward: the residual stream's, and the most
+ * that one of its products reads and writes. */
+double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind, const OrrShard *shard);
+
+/* Beyond what the head keeps, while the loss' gradient becomes that of the logits. */
+double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard);
 
 /* Bytes of one micro-batch that one rank holds at a pipeline boundary: s b h * dtype; under sequence parallelism 1/tp
  * of it. (Without it, scatter-gather sends 1/tp and gathers on the other side: the pipeline's business.) */

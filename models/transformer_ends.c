@@ -110,9 +110,17 @@ static void put_logits_pass(const OrrTransformerView *view, GArray *operators, c
   g_array_append_val(operators, op);
 }
 
-/* Passes over the logits of _VocabParallelCrossEntropy on output.float(), bytes each for a 2-byte format: cast 2 + 4,
- * max 4; subtract 4 + 4, exp 4 + 4, sum 4; divide 4 + 4: 38 in all. */
+/* Passes over the logits, bytes each for a 2-byte format. Megatron's _VocabParallelCrossEntropy on output.float(): cast
+ * 2 + 4, max 4; subtract 4 + 4, exp 4 + 4, sum 4; divide 4 + 4: 38 in all. PyTorch's on the same: cast 2 + 4,
+ * log-softmax 3 times 4 + 4. Fused: read for the largest, and for the sum. */
 static void put_cross_entropy(const OrrTransformerView *view, GArray *operators) {
+  if (view->shard->loss != ORR_LOSS_MEGATRON) {
+    const double cast = view->element_bytes + 4, once = view->element_bytes;
+    put_logits_pass(view, operators, "cross-entropy", ORR_PASS_FORWARD,
+                    view->shard->loss == ORR_LOSS_TORCH ? cast + 16 : 2 * once);
+    for (int i = 0; i < 3; i++) put_loss_comm(view, operators);
+    return;
+  }
   put_logits_pass(view, operators, "cross-entropy-max", ORR_PASS_FORWARD, view->element_bytes + 4 + 4);
   put_loss_comm(view, operators);
   put_loss_comm(view, operators);
@@ -139,10 +147,17 @@ static void put_logits_backward(const OrrTransformerView *view, GArray *operator
   orr_transformer_put_linear_backward(&plain, operators, "logits", view->vocab, view->hidden, ORR_SPLIT_COLUMN);
 }
 
-/* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back 4 + 2. */
+/* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back 4 + 2. PyTorch's:
+ * zeros but for the target 4, log-softmax' backward 8 + 4, cast back 4 + 2. Fused: read and written as they are. */
+static double loss_backward_bytes(const OrrTransformerView *view) {
+  const double cast_back = 4 + view->element_bytes;
+  if (view->shard->loss == ORR_LOSS_FUSED) return 2 * view->element_bytes;
+  return (view->shard->loss == ORR_LOSS_TORCH ? 4 + 8 + 4 : 8) + cast_back;
+}
+
 void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, 8 + 4 + view.element_bytes);
+  put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, loss_backward_bytes(&view));
   put_logits_backward(&view, operators);
   orr_transformer_put_norm_backward(&view, operators);
 }

@@ -189,7 +189,8 @@ void orr_transformer_layer_backward(const OrrModel *model, guint kind, const Orr
 guint orr_recompute_modules(OrrRecompute recompute) {
   static const guint modules[] = {[ORR_RECOMPUTE_NONE] = 0,
                                   [ORR_RECOMPUTE_SELECTIVE] = ORR_MODULE_CORE_ATTN,
-                                  [ORR_RECOMPUTE_FULL] = ORR_MODULE_LAYER};
+                                  [ORR_RECOMPUTE_FULL] = ORR_MODULE_LAYER,
+                                  [ORR_RECOMPUTE_OPERATORS] = ORR_MODULE_OPERATORS};
   return modules[recompute];
 }
 
@@ -220,6 +221,12 @@ void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const Or
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   if (modules & ORR_MODULE_LAYER) {
     orr_transformer_layer_forward(model, kind, shard, operators);
+    return;
+  }
+  if (modules & ORR_MODULE_OPERATORS) {
+    g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+    orr_transformer_layer_forward(model, kind, shard, forward);
+    orr_transformer_put_again(&view, forward, operators);
     return;
   }
   for (int i = 0; i < (mixer_of(&view) != NULL) + (feed_of(&view) != NULL); i++)

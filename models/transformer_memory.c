@@ -25,7 +25,8 @@
  *                     product's result, the activation's
  *   Mamba, linear     the first projection's result, the convolution's, the scan's, the gated norm's
  *
- * Modules that are recomputed keep their own input alone.
+ * Modules that are recomputed keep their own input alone. Where gathered inputs of column-parallel layers are kept
+ * (DTensor), they are whole on each rank: t times the bytes under sequence parallelism.
  */
 #include "models/transformer_private.h"
 
@@ -39,6 +40,11 @@ static double input_bytes(const OrrTransformerView *view, double elements, guint
   double own = casts ? shard->recipe->saved_bytes : shared ? 0 : view->element_bytes;
   if (orr_transformer_is_frozen(view) && !(shard->lora.targets & target)) own = 0;
   return elements * (own + (shared ? view->element_bytes : 0));
+}
+
+/* Elements of a column-parallel layer's input that are kept. */
+static double column_elements(const OrrTransformerView *view) {
+  return view->shard->keeps_gathered ? (double)view->tokens * view->hidden : orr_transformer_own_elements(view);
 }
 
 /* An adapter's middle. */
@@ -67,8 +73,7 @@ static double core_bytes(const OrrTransformerView *view) {
 static double attention_bytes(const OrrTransformerView *view, guint modules) {
   double kv = orr_transformer_is_unfused(view) ? view->q : view->kv, tokens = view->tokens, e = view->element_bytes;
   double bytes = tokens * (view->q + 2 * kv) * e;
-  if (!(modules & ORR_MODULE_LAYERNORM))
-    bytes += input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_QKV, FALSE);
+  if (!(modules & ORR_MODULE_LAYERNORM)) bytes += input_bytes(view, column_elements(view), ORR_LORA_QKV, FALSE);
   if (view->model->qk_norm && view->causal) bytes += tokens * (view->q + view->kv) * e;
   if (!(modules & ORR_MODULE_CORE_ATTN)) bytes += core_bytes(view);
   return bytes + input_bytes(view, tokens * view->q, ORR_LORA_PROJECTION, TRUE) + adapter_bytes(view, ORR_LORA_QKV) +
@@ -90,7 +95,7 @@ static double latent_bytes(const OrrTransformerView *view, guint modules) {
 /* @in, @conv, @out: widths of the first projection, of what is convolved, of what goes out. */
 static double scan_bytes(const OrrTransformerView *view, guint modules, double in, double conv, double out) {
   double tokens = view->tokens, e = view->element_bytes, bytes = tokens * in * e;
-  if (!(modules & ORR_MODULE_LAYERNORM)) bytes += input_bytes(view, orr_transformer_own_elements(view), 0, FALSE);
+  if (!(modules & ORR_MODULE_LAYERNORM)) bytes += input_bytes(view, column_elements(view), 0, FALSE);
   if (!(modules & ORR_MODULE_CORE_ATTN)) bytes += tokens * (conv + out) * e;
   return bytes + input_bytes(view, tokens * out, 0, FALSE);
 }
@@ -128,7 +133,7 @@ static double mixer_bytes(const OrrTransformerView *view, guint modules) {
 static double mlp_bytes(const OrrTransformerView *view, guint modules) {
   double tokens = view->tokens, bytes = 0;
   if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MLP))
-    bytes += input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_FC1, FALSE);
+    bytes += input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE);
   if (modules & ORR_MODULE_MLP) return bytes;
   return bytes + tokens * view->fc1_width * view->element_bytes +
          input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) + adapter_bytes(view, ORR_LORA_FC1) +
@@ -158,7 +163,9 @@ static double feed_bytes(const OrrTransformerView *view, guint modules) {
 
 double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind, const OrrShard *shard, guint modules) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
-  if (modules & ORR_MODULE_LAYER) return view.element_bytes * orr_transformer_own_elements(&view);
+  double input = view.element_bytes * orr_transformer_own_elements(&view);
+  if (modules & ORR_MODULE_LAYER) return input;
+  if (modules & ORR_MODULE_OPERATORS) return input + orr_transformer_kept_results(model, kind, shard);
   double bytes = mixer_bytes(&view, modules) + feed_bytes(&view, modules);
   gboolean shares = model->parallel && view.kind.mixer != ORR_MIXER_ENCODER && view.kind.mixer && view.kind.feed;
   return shares ? bytes - end_bytes(&view) : bytes; /* one norm and one residual for both */
@@ -170,10 +177,22 @@ double orr_transformer_embedding_activation_bytes(const OrrModel *model, const O
 }
 
 /* Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h, the logits in fp32 4 s b v (split by
- * t): with sequence parallelism 4 s b h / t (1 + v / h). */
+ * t): with sequence parallelism 4 s b h / t (1 + v / h). Of PyTorch's loss the log-softmax is kept, 4 bytes too; a
+ * fused one reads the logits again. */
 double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  return 2 * view.element_bytes * orr_transformer_own_elements(&view) + 4.0 * view.tokens * view.vocab;
+  double logit = shard->loss == ORR_LOSS_FUSED ? view.element_bytes : 4;
+  return view.element_bytes * (orr_transformer_own_elements(&view) + column_elements(&view)) +
+         logit * view.tokens * view.vocab;
+}
+
+/* A logit's gradient in the storage format; before it, PyTorch's: that of the log-softmax and of its input, in fp32
+ * both. Over tensor-parallel ranks (torch.distributed.tensor.parallel.loss_parallel) the gradient is (targets + exp(x))
+ * times the loss': three numbers a logit beside x at once. */
+double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard) {
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
+  double torch = view.tp > 1 ? 3 * 4 : 2 * 4;
+  return (shard->loss == ORR_LOSS_TORCH ? torch : view.element_bytes) * view.tokens * view.vocab;
 }
 
 /* Both norms' inputs, the projection's input of twice the width, the layer, the output layer. */
@@ -183,6 +202,26 @@ double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShar
   return 4 * view.element_bytes * orr_transformer_own_elements(&view) +
          orr_transformer_layer_activation_bytes(model, last, shard, modules) +
          orr_transformer_head_activation_bytes(model, shard);
+}
+
+/* Elements of results that a product by data reads and writes: its gradients; 0 of any other operator. */
+static double gradient_elements(const OrrTransformerView *view, const OrrOperator *op) {
+  if (op->pass != ORR_PASS_DGRAD) return 0;
+  if (op->kind == ORR_OPERATOR_GEMM) return (double)op->batch * op->m * (op->n + op->k);
+  if (op->kind != ORR_OPERATOR_MOE) return 0;
+  double rows = (double)op->m * op->topk / MAX(1, op->expert_ep);
+  double gates = orr_activation_is_gated(view->activation) ? 2 : 1;
+  return rows * (op->k + gates * op->n / MAX(1, op->expert_tp));
+}
+
+double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind, const OrrShard *shard) {
+  OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_backward(model, kind, shard, operators);
+  double most = 0;
+  for (guint i = 0; i < operators->len; i++)
+    most = MAX(most, gradient_elements(&view, &g_array_index(operators, OrrOperator, i)));
+  return view.element_bytes * (most + orr_transformer_own_elements(&view));
 }
 
 double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard) {

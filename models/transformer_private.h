@@ -105,6 +105,14 @@ void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *opera
 /* An MLP's activation on @elements of its inner width. */
 void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements);
 
+/* Whether the backward of a column-parallel layer gathers its input again. */
+static inline gboolean orr_transformer_regathers(const OrrTransformerView *view) {
+  return view->sequence_parallel && !view->shard->keeps_gathered;
+}
+
+/* What of a layer's forward ORR_MODULE_OPERATORS replays (transformer_keep.c). */
+void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward, GArray *operators);
+
 /* --- blocks: from the norm's output to what goes to the residual stream, without either --- */
 
 typedef void (*OrrTransformerPart)(const OrrTransformerView *view, GArray *operators);

@@ -47,6 +47,10 @@ static const OrrField parallel_fields[] = {
      .words = orr_context_words},
     FLAG(OrrParallel, "sequence-parallel", sequence_parallel,
          "Shard norms, dropouts and residuals over the tensor-parallel group by sequence.", "false"),
+    FLAG(OrrParallel, "keep-gathered", keep_gathered,
+         "Under sequence parallelism keep gathered inputs for the backward, as PyTorch's DTensor does, where Megatron "
+         "gathers them again.",
+         "false"),
     FLAG(OrrParallel, "async-tp-all-reduce", async_tp_all_reduce,
          "Run the backward's tensor-parallel collectives beside the weight-gradient GEMM that follows them.", "true"),
     {.name = "order",
@@ -225,16 +229,23 @@ static const OrrField training_fields[] = {
          "master weights and Adam's moments are fp32.",
          "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
-         "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, as PyTorch has it), or "
+         "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, as PyTorch has it), "
+         "or "
          "unfused as Megatron ran it in 2021-22.",
          "fused"),
+    WORD(OrrTraining, "loss", loss, orr_loss_words,
+         "The cross entropy: megatron (in place on logits in fp32), torch (PyTorch's on logits in fp32, three of them "
+         "at "
+         "the peak), or fused (compiled or one kernel: reads the logits as they are).",
+         "megatron"),
     WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
          "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels of 2021-22.",
          "modern"),
     FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
     WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
-         "Activations recomputed in the backward: none, modules (selective: the attention core), or whole layers "
-         "(full).",
+         "Activations recomputed in the backward: none, modules (selective: the attention core), whole layers (full), "
+         "or all but the results of attention, every second product and reduce-scatters (operators: torchtitan's "
+         "selective op).",
          "none"),
     {.name = "recompute-modules",
      .kind = ORR_FIELD_TEXTS,
@@ -290,8 +301,8 @@ const OrrFieldTable orr_training_table = ORR_FIELD_TABLE(
 
 static void work_free(OrrWork *work) {
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  GArray *const arrays[] = {training->operators, training->collectives, training->memory, training->lane_stage,
-                            training->lane_replica};
+  GArray *const arrays[] = {training->operators,  training->collectives, training->memory,      training->moments,
+                            training->moment_ops, training->lane_stage,  training->lane_replica};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     if (arrays[i]) g_array_unref(arrays[i]);
   g_free(training);

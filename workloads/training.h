@@ -33,6 +33,7 @@ typedef struct {
   gint64 etp;                /* 0: as tp where the model has experts, else 1 */
   int context;               /* OrrContext */
   gboolean sequence_parallel;
+  gboolean keep_gathered;       /* OrrShard.keeps_gathered */
   gboolean async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
   char *order;                  /* placement: see topologies/placement.h */
 } OrrParallel;
@@ -98,6 +99,7 @@ typedef struct {
 /* What libraries take of a GPU's memory for themselves (training_overhead.c). */
 typedef struct {
   double context_bytes, communicator_bytes, pair_bytes, exchange_bytes, workspace_bytes;
+  double fragmentation; /* share of what the allocator holds for activations that no tensor fills */
   gboolean flat_copies; /* of gradients */
 } OrrOverhead;
 
@@ -119,6 +121,7 @@ typedef struct {
   gint64 sequence; /* tokens; 0: the model's context */
   int precision;   /* OrrPrecision */
   int attention;   /* OrrAttention */
+  int loss;        /* OrrLoss */
   int kernels;     /* OrrKernels */
   gboolean dropout;
   int recompute;            /* OrrRecompute */
@@ -162,14 +165,27 @@ typedef struct {
   OrrHow how;
 } OrrPlannedCollective;
 
-/* Bytes a GPU of one stage holds at the step's peak. */
+/* Bytes a GPU of one stage holds at a moment of the step. */
 typedef struct {
   gint64 stage;
-  double weights, gradients, optimizer, activations;
+  double weights, gradients, optimizer;
+  double activations; /* kept from forward to backward */
+  double working;     /* beside them while a pass runs: what is replayed, gradients of activations */
+  double buffers;     /* boundary tensors on their way between stages */
+  double fragmentation;
   double flat_copies, workspace;
   double communicators, context;
   double host; /* in the host's memory instead */
 } OrrStageMemory;
+
+/* One pass of a stage's schedule, or what follows the last of them. */
+typedef struct {
+  gint64 stage;
+  const char *what;            /* "forward", "backward", "backward-input", "backward-weight", "update" */
+  gint64 chunk, micro_batch;   /* -1: none */
+  double activations, working; /* while it runs */
+  double after;                /* activations once it has ended */
+} OrrMemoryMoment;
 
 double orr_stage_memory_total(const OrrStageMemory *memory);    /* what nvidia-smi shows */
 double orr_stage_memory_reserved(const OrrStageMemory *memory); /* of that, the framework's allocator: tensors */
@@ -196,7 +212,10 @@ typedef struct {
   gint64 costs_outside;                     /* operator kinds whose cost lies outside the measured range */
   GArray *operators;                        /* of OrrCostedOperator */
   GArray *collectives;                      /* of OrrPlannedCollective */
-  GArray *memory;                           /* of OrrStageMemory, by stage */
+  GArray *memory;                           /* of OrrStageMemory, by stage: at its peak */
+  GArray *moments;                          /* of OrrMemoryMoment, by stage, in the schedule's order */
+  GArray *moment_ops; /* of guint, for each step the moments again: ops of the stage's first lane's compute stream, up
+                       * to the moment's end; others where the program leaves a part of the step out */
   double host_peak_bytes;                   /* of the fullest node's memory, by this job */
   GArray *lane_stage;                       /* of gint64: the stage of each lane */
   GArray *lane_replica;                     /* of gint64: the first replica of each lane's class */

@@ -21,9 +21,26 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->sequence = job->shard.sequence;
   work->global_batch = job->params->batch.global_size;
   work->memory = g_array_new(FALSE, TRUE, sizeof(OrrStageMemory));
+  work->moments = g_array_new(FALSE, TRUE, sizeof(OrrMemoryMoment));
+  work->moment_ops = g_array_new(FALSE, FALSE, sizeof(guint));
   work->lane_stage = g_array_new(FALSE, FALSE, sizeof(gint64));
   work->lane_replica = g_array_new(FALSE, FALSE, sizeof(gint64));
   return work;
+}
+
+/* Of what runs again operator by operator, of all ranks a step: no closed form says which products those are. */
+static double operators_again_flops(const OrrJob *job) {
+  const double ranks = (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;
+  double flops = 0;
+  for (gint64 b = 0; b < orr_job_n_blocks(job); b++)
+    for (guint i = 0; i < job->layout.blocks[b]->len; i++) {
+      const OrrPart *part = orr_job_part(job, g_array_index(job->layout.blocks[b], guint, i));
+      if (part->unit != ORR_UNIT_LAYER) continue;
+      g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules, again);
+      for (guint o = 0; o < again->len; o++) flops += g_array_index(again, OrrOperator, o).flops;
+    }
+  return flops * ranks;
 }
 
 static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
@@ -31,6 +48,7 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
   work->model_flops = orr_model_flops(model, batch, sequence);
   work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
+  if (job->params->recompute == ORR_RECOMPUTE_OPERATORS) work->hardware_flops += operators_again_flops(job);
   if (job->shard.lora.rank > 0) { /* no products by weight */
     work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
     work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
@@ -166,7 +184,8 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   training->costs_outside = costs.outside;
   note_flops(training, job);
   if (compiled) {
-    orr_training_memory(job, training->memory); /* as long as the schedule, which may be too long */
+    orr_training_memory(job, training->memory, training->moments);
+    /* as long as the schedule, which may be too long */
     training->host_peak_bytes = orr_training_host_peak(job, training->memory);
   }
   orr_training_costs_clear(&costs);

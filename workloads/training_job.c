@@ -25,6 +25,8 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .etp = expert_tp(params, model),
       .context = params->parallel.context,
       .sequence_parallel = params->parallel.sequence_parallel && params->parallel.tp > 1,
+      .keeps_gathered = params->parallel.keep_gathered && params->parallel.sequence_parallel && params->parallel.tp > 1,
+      .loss = params->loss,
       .attention = params->attention,
       .dropout = params->dropout,
       .kernels = params->kernels,
@@ -194,4 +196,13 @@ double orr_job_optimized(const OrrJob *job, OrrWeights weights) {
   for (int share = 0; share < ORR_N_SHARES; share++)
     sum += orr_share_of(weights, share) / (double)(job->sharding.optimizer ? orr_share_ranks(job, share) : 1);
   return sum;
+}
+
+double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrShare share) {
+  const double element_bytes = orr_dtype_bytes(job->shard.dtype);
+  const double all = orr_share_of(weights, share) + (share == ORR_SHARE_DENSE ? weights.frozen : 0);
+  if (!job->sharding.gathers_narrow || !orr_precision_casts(job->shard.recipe)) return all * element_bytes;
+  const double others = share == ORR_SHARE_DENSE ? weights.experts : 0; /* all but a bias of them in linear layers */
+  const double linear = CLAMP(weights.linear - others, 0, all);
+  return (all - linear) * element_bytes + linear * job->shard.recipe->gather_bytes;
 }

@@ -210,7 +210,8 @@ gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GEr
     }
     modules |= 1u << bit;
   }
-  *ret_modules = params->recompute == ORR_RECOMPUTE_FULL ? ORR_MODULE_LAYER : modules;
+  const gboolean listed = params->recompute == ORR_RECOMPUTE_SELECTIVE;
+  *ret_modules = listed ? modules : orr_recompute_modules(params->recompute);
   return TRUE;
 }
 

@@ -29,6 +29,16 @@ static const OrrField overhead_fields[] = {
     BYTES("pair", pair_bytes, "NCCL's buffers of a group of two ranks, or with a pipeline's neighbours.", "544 MiB"),
     BYTES("exchange", exchange_bytes, "NCCL's buffers of a group that calls all-to-all.", "3.28 GB"),
     BYTES("workspace", workspace_bytes, "cuBLAS' workspace.", "32 MiB"),
+    {.name = "fragmentation",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(OrrOverhead, fragmentation),
+     .sentence = "Share of what the allocator holds for activations, buffers and temporary tensors that none of them "
+                 "fills.",
+     .fallback = "0.15",
+     .flags = ORR_FIELD_UNSIGNED,
+     .unit = ORR_UNIT_NONE,
+     .min = 0,
+     .max = 0.9},
     {.name = "flat-copies",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrOverhead, flat_copies),
@@ -69,11 +79,16 @@ void orr_training_overhead(const OrrJob *job, double optimized, double gradients
         sharding->gradients_again * gradients + sharding->flat_bytes + sharding->update_bytes * optimized;
 }
 
+double orr_training_fragmentation(const OrrTraining *params, double bytes) {
+  const double share = params->memory.fragmentation;
+  return bytes * share / (1 - share);
+}
+
 double orr_stage_memory_total(const OrrStageMemory *memory) {
   return orr_stage_memory_reserved(memory) + memory->communicators + memory->context;
 }
 
 double orr_stage_memory_reserved(const OrrStageMemory *memory) {
-  return memory->weights + memory->gradients + memory->optimizer + memory->activations + memory->flat_copies +
-         memory->workspace;
+  return memory->weights + memory->gradients + memory->optimizer + memory->activations + memory->working +
+         memory->buffers + memory->fragmentation + memory->flat_copies + memory->workspace;
 }

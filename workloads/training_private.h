@@ -107,6 +107,7 @@ OrrWeights orr_job_part_weights(const OrrJob *job, gint64 stage, guint part); /*
 OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage);
 double orr_share_of(OrrWeights weights, OrrShare share);             /* the trained ones among them */
 double orr_job_optimized(const OrrJob *job, OrrWeights weights);     /* of @weights, what this GPU updates */
+double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrShare share); /* of @weights that share, whole */
 
 /* training_costs.c */
 
@@ -261,8 +262,10 @@ void orr_fold_clear(OrrFold *fold);
 #define ORR_STASH_BUFFERS 2
 
 double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit); /* by one unit of a block's pass */
-void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */);
+void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */,
+                         GArray *moments /* of OrrMemoryMoment */);
 void orr_training_overhead(const OrrJob *job, double optimized, double gradients, OrrStageMemory *memory);
+double orr_training_fragmentation(const OrrTraining *params, double bytes); /* gaps between tensors of @bytes */
 extern const OrrFieldTable orr_overhead_table;
 double orr_training_peak_memory(const void *params, const OrrWorld *world); /* of the stage that holds most */
 

@@ -223,10 +223,21 @@ static void emit_schedule_step(OrrEmitter *e, const OrrLaneAt *lane, const OrrPi
   emit_both(e, lane, &pass, &back, shards);
 }
 
+/* A moment of memory has ended: training_memory.c counts the same passes. */
+static void note_moment(const OrrEmitter *e, const OrrLaneAt *lane) {
+  guint n_ops = 0;
+  if (lane->class != 0) return;
+  orr_program_ops(e->program, e->streams[lane->lane][ORR_STREAM_COMPUTE], &n_ops);
+  g_array_append_val(e->work->moment_ops, n_ops);
+}
+
 static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   e->job->schedule->steps(&e->job->shape, lane->stage, steps);
-  for (guint i = 0; i < steps->len; i++) emit_schedule_step(e, lane, &g_array_index(steps, OrrPipelineStep, i), shards);
+  for (guint i = 0; i < steps->len; i++) {
+    emit_schedule_step(e, lane, &g_array_index(steps, OrrPipelineStep, i), shards);
+    note_moment(e, lane);
+  }
 }
 
 /* The stages (or, held twice, the blocks) whose parameters a stage holds, in an order that all stages share. */
@@ -377,6 +388,7 @@ static void emit_step(OrrEmitter *e, gint64 step) {
     orr_emit_data(e, &lane, step);
     emit_schedule(e, &lane, &shards);
     emit_update(e, &lane, &shards, step);
+    note_moment(e, &lane);
     orr_emit_shards_clear(&shards);
   }
 }

@@ -126,8 +126,7 @@ static gboolean plan_weights(OrrTrainingPlan *plan, const OrrJob *job, OrrShare 
   const guint n = job->layout.parts->len;
   for (guint part = 0; part < n; part++) {
     const OrrWeights weights = orr_job_part_weights(job, stage, part);
-    const double frozen = share == ORR_SHARE_DENSE ? weights.frozen : 0;
-    const double bytes = (orr_share_of(weights, share) + frozen) * orr_dtype_bytes(job->shard.dtype);
+    const double bytes = orr_job_gather_bytes(job, weights, share);
     if (bytes == 0 || orr_job_count(job, stage, part) == 0) continue;
     if (!plan_stage(plan, names[share].weights, gathers_of(job, stage, part), ORR_ALL_GATHER,
                     orr_shard_comb(job, share), stage, bytes, &plan->weights[share][stage * n + part], error))

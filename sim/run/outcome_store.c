@@ -42,6 +42,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
       {&orr_collective_table, outcome->collectives},
       {&orr_link_use_table, outcome->links},
       {&orr_link_time_table, outcome->link_times},
+      {&orr_memory_time_table, outcome->memory_times},
       {&orr_memory_table, outcome->memory},
       {&orr_fault_row_table, outcome->faults},
       {&orr_storage_row_table, outcome->storage},

@@ -278,12 +278,17 @@ static const OrrField memory_fields[] = {
     COLUMN(OrrMemoryRow, "optimizer-bytes", ORR_FIELD_REAL, optimizer_bytes, ORR_UNIT_BYTES,
            "Master weights and moments."),
     COLUMN(OrrMemoryRow, "activations-bytes", ORR_FIELD_REAL, activations_bytes, ORR_UNIT_BYTES,
-           "Activations at the peak of the schedule."),
+           "Activations kept from forward to backward, at the peak of the schedule."),
+    COLUMN(OrrMemoryRow, "working-bytes", ORR_FIELD_REAL, working_bytes, ORR_UNIT_BYTES,
+           "Beside them then: what a backward replays, gradients of activations and logits."),
+    COLUMN(OrrMemoryRow, "buffers-bytes", ORR_FIELD_REAL, buffers_bytes, ORR_UNIT_BYTES,
+           "Boundary tensors on their way between stages."),
+    COLUMN(OrrMemoryRow, "fragmentation-bytes", ORR_FIELD_REAL, fragmentation_bytes, ORR_UNIT_BYTES,
+           "What the allocator holds for these three that none fills (workload.memory.fragmentation)."),
     COLUMN(OrrMemoryRow, "flat-copies-bytes", ORR_FIELD_REAL, flat_copies_bytes, ORR_UNIT_BYTES,
            "Copies of gradients: buckets, and what the update makes."),
     COLUMN(OrrMemoryRow, "workspace-bytes", ORR_FIELD_REAL, workspace_bytes, ORR_UNIT_BYTES, "cuBLAS' workspace."),
-    COLUMN(OrrMemoryRow, "communicators-bytes", ORR_FIELD_REAL, communicators_bytes, ORR_UNIT_BYTES,
-           "NCCL's buffers."),
+    COLUMN(OrrMemoryRow, "communicators-bytes", ORR_FIELD_REAL, communicators_bytes, ORR_UNIT_BYTES, "NCCL's buffers."),
     COLUMN(OrrMemoryRow, "context-bytes", ORR_FIELD_REAL, context_bytes, ORR_UNIT_BYTES, "CUDA's context."),
     COLUMN(OrrMemoryRow, "host-bytes", ORR_FIELD_REAL, host_bytes, ORR_UNIT_BYTES,
            "In the host's memory instead: offloaded optimizer, gradients and activations; not in the sum."),
@@ -292,6 +297,29 @@ static const OrrField memory_fields[] = {
 };
 const OrrFieldTable orr_memory_table = ORR_FIELD_TABLE(
     "memory", "One row a pipeline stage: bytes one GPU holds at the peak.", OrrMemoryRow, memory_fields);
+
+static const OrrField memory_time_fields[] = {
+    COLUMN(OrrMemoryTimeRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
+    COLUMN(OrrMemoryTimeRow, "what", ORR_FIELD_TEXT, what, ORR_UNIT_NONE,
+           "The pass: forward, backward, backward-input, backward-weight, forward-backward, or update."),
+    COLUMN(OrrMemoryTimeRow, "chunk", ORR_FIELD_INT, chunk, ORR_UNIT_NONE, "Its chunk of the stage; -1: none."),
+    COLUMN(OrrMemoryTimeRow, "micro-batch", ORR_FIELD_INT, micro_batch, ORR_UNIT_NONE, "Its micro-batch; -1: none."),
+    COLUMN(OrrMemoryTimeRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "When it began to compute."),
+    COLUMN(OrrMemoryTimeRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it had."),
+    COLUMN(OrrMemoryTimeRow, "fixed-bytes", ORR_FIELD_REAL, fixed_bytes, ORR_UNIT_BYTES,
+           "Weights, gradients, optimizer, libraries."),
+    COLUMN(OrrMemoryTimeRow, "activations-bytes", ORR_FIELD_REAL, activations_bytes, ORR_UNIT_BYTES,
+           "Activations kept for backwards, its own included."),
+    COLUMN(OrrMemoryTimeRow, "working-bytes", ORR_FIELD_REAL, working_bytes, ORR_UNIT_BYTES,
+           "Beside them while it ran."),
+    COLUMN(OrrMemoryTimeRow, "after-bytes", ORR_FIELD_REAL, after_bytes, ORR_UNIT_BYTES,
+           "Activations that were left when it had ended."),
+    COLUMN(OrrMemoryTimeRow, "total-bytes", ORR_FIELD_REAL, total_bytes, ORR_UNIT_BYTES,
+           "What nvidia-smi shows: the allocator gives nothing back, so that it never falls."),
+};
+const OrrFieldTable orr_memory_time_table =
+    ORR_FIELD_TABLE("memory_time", "One row for each pass of each stage: bytes one GPU holds; written with spans.",
+                    OrrMemoryTimeRow, memory_time_fields);
 
 const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_collectives_result_table,
@@ -310,6 +338,7 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_link_use_table,
                                                &orr_link_time_table,
                                                &orr_memory_table,
+                                               &orr_memory_time_table,
                                                &orr_warning_table,
                                                &orr_job_row_table,
                                                &orr_fault_row_table,

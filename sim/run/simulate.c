@@ -146,6 +146,7 @@ OrrOutcome *orr_outcome_new(void) {
   outcome->collectives = g_array_new(FALSE, TRUE, sizeof(OrrCollectiveRow));
   outcome->links = g_array_new(FALSE, TRUE, sizeof(OrrLinkRow));
   outcome->link_times = g_array_new(FALSE, TRUE, sizeof(OrrLinkTimeRow));
+  outcome->memory_times = g_array_new(FALSE, TRUE, sizeof(OrrMemoryTimeRow));
   outcome->memory = g_array_new(FALSE, TRUE, sizeof(OrrMemoryRow));
   outcome->faults = g_array_new(FALSE, TRUE, sizeof(OrrFaultRow));
   outcome->storage = g_array_new(FALSE, TRUE, sizeof(OrrStorageRow));
@@ -192,10 +193,15 @@ OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gbool
 
 void orr_outcome_free(OrrOutcome *outcome) {
   if (!outcome) return;
-  GArray *const arrays[] = {outcome->nccl_tests, outcome->steps,       outcome->lanes, outcome->spans, outcome->times,
-                            outcome->operators,  outcome->collectives, outcome->links, outcome->link_times, outcome->memory,
-                            outcome->serving_requests, outcome->serving_steps, outcome->serving_replicas,
-                            outcome->serving_classes, outcome->faults, outcome->storage};
+  GArray *const arrays[] = {outcome->nccl_tests,      outcome->steps,
+                            outcome->lanes,           outcome->spans,
+                            outcome->times,           outcome->operators,
+                            outcome->collectives,     outcome->links,
+                            outcome->link_times,      outcome->memory,
+                            outcome->memory_times,    outcome->serving_requests,
+                            outcome->serving_steps,   outcome->serving_replicas,
+                            outcome->serving_classes, outcome->faults,
+                            outcome->storage};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

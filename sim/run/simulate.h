@@ -32,6 +32,7 @@ typedef struct {
   GArray *links;       /* OrrLinkRow */
   GArray *link_times;  /* OrrLinkTimeRow; empty without spans */
   GArray *memory;      /* OrrMemoryRow */
+  GArray *memory_times; /* OrrMemoryTimeRow; empty without spans */
   GArray *faults;      /* OrrFaultRow */
   GArray *storage;     /* OrrStorageRow */
   char *engine;        /* orr_engine_settings */

@@ -29,9 +29,14 @@ static guint thread_of(GPtrArray *streams, const char *stream) {
   return streams->len - 1;
 }
 
-static void add_number(GString *out, const char *key, double value) {
+static void add_first(GString *out, const char *key, double value) {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf(out, ",\"%s\":%s", key, g_ascii_formatd(text, sizeof text, "%.4f", value));
+  g_string_append_printf(out, "\"%s\":%s", key, g_ascii_formatd(text, sizeof text, "%.4f", value));
+}
+
+static void add_number(GString *out, const char *key, double value) {
+  g_string_append_c(out, ',');
+  add_first(out, key, value);
 }
 
 static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
@@ -47,6 +52,29 @@ static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
   g_string_append(out, "}},\n");
 }
 
+/* Counters of a lane's GPU, in GiB: one graph, its parts on top of each other. */
+static void add_counter(GString *out, gint64 lane, double at_s, double fixed, double activations, double working) {
+  const double gib = 1 << 30;
+  g_string_append_printf(out, "{\"ph\":\"C\",\"name\":\"memory, GiB\",\"pid\":%d", (int)lane);
+  add_number(out, "ts", at_s * 1e6);
+  g_string_append(out, ",\"args\":{");
+  add_first(out, "fixed", fixed / gib);
+  add_number(out, "activations", activations / gib);
+  add_number(out, "working", working / gib);
+  g_string_append(out, "}},\n");
+}
+
+/* On each stage's first lane. */
+static void add_memory(GString *out, const OrrOutcome *outcome) {
+  for (guint i = 0; i < outcome->memory_times->len; i++) {
+    const OrrMemoryTimeRow *row = &g_array_index(outcome->memory_times, OrrMemoryTimeRow, i);
+    guint lane = 0;
+    while (g_array_index(outcome->lanes, OrrLaneRow, lane).stage != row->stage) lane++;
+    add_counter(out, lane, row->begin_s, row->fixed_bytes, row->activations_bytes, row->working_bytes);
+    add_counter(out, lane, row->end_s, row->fixed_bytes, row->after_bytes, 0);
+  }
+}
+
 gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError **error) {
   g_autoptr(GString) out = g_string_new("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
   g_autoptr(GPtrArray) streams = g_ptr_array_new();
@@ -54,6 +82,7 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
     const OrrSpanRow *span = &g_array_index(outcome->spans, OrrSpanRow, i);
     add_span(out, span, thread_of(streams, span->stream));
   }
+  add_memory(out, outcome);
   for (guint i = 0; i < outcome->lanes->len; i++) {
     const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
     add_name(out, "process_name", lane->lane, 0, lane->name);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/run/link_time.h"
+#include "sim/run/memory_time.h"
 #include "sim/run/serving_rows.h"
 #include "workloads/training.h"
 
@@ -149,6 +150,9 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
         .gradients_bytes = stage->gradients,
         .optimizer_bytes = stage->optimizer,
         .activations_bytes = stage->activations,
+        .working_bytes = stage->working,
+        .buffers_bytes = stage->buffers,
+        .fragmentation_bytes = stage->fragmentation,
         .flat_copies_bytes = stage->flat_copies,
         .workspace_bytes = stage->workspace,
         .communicators_bytes = stage->communicators,
@@ -225,6 +229,7 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   orr_replayed_add_links(replayed, outcome);
   orr_replayed_add_link_times(replayed, outcome);
   add_memory(work, scenario, outcome);
+  orr_replayed_add_memory_times(replayed, outcome);
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);
   add_warnings(scenario, outcome);
@@ -276,6 +281,8 @@ char *orr_training_memory_parts(const OrrOutcome *outcome) {
                   {"gradients", peak->gradients_bytes},
                   {"optimizer", peak->optimizer_bytes},
                   {"activations", peak->activations_bytes},
+                  {"working set", peak->working_bytes},
+                  {"fragmentation", peak->fragmentation_bytes},
                   {"flat copies", peak->flat_copies_bytes},
                   {"communicators", peak->communicators_bytes},
                   {"context", peak->context_bytes + peak->workspace_bytes}};

@@ -97,6 +97,63 @@ static void test_llama(void) {
   assert_near(orr_transformer_layer_activation_bytes(&model, 0, &shard, ORR_MODULE_LAYER), 8192 * 2 * 4096);
 }
 
+/* torchtitan's selective op of Llama 3 8B, one token's elements: input 4096; q and v of QKV 4096 + 1024; context 4096
+ * with 4 bytes for each of 32 heads; w1 14336 and w2 4096. Over 8 tensor-parallel ranks with sequence parallelism:
+ * input and two reduce-scatters an eighth, w2's partial sums whole, the rest an eighth. Replayed: wk, wo and w3, no
+ * attention. */
+static void test_operators(void) {
+  OrrModel model = {.layers = 32,
+                    .hidden = 4096,
+                    .heads = 32,
+                    .kv_heads = 8,
+                    .head_dim = 128,
+                    .ffn = 14336,
+                    .vocab = 128256,
+                    .context = 8192,
+                    .activation = ORR_ACTIVATION_SWIGLU,
+                    .norm = ORR_NORM_RMSNORM,
+                    .position = ORR_POSITION_ROPE};
+  OrrShard shard = {.micro_batch = 1, .sequence = 8192, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
+  double parts = 4096 + 1024 + 4096 + 14336;
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &shard, ORR_MODULE_OPERATORS),
+              8192 * (2 * (4096 + parts + 4096) + 4.0 * 32));
+  g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_recompute(&model, 0, &shard, ORR_MODULE_OPERATORS, again);
+  double flops = 0;
+  for (guint i = 0; i < again->len; i++) flops += g_array_index(again, OrrOperator, i).flops;
+  assert_near(flops, 2.0 * 8192 * 4096 * (1024 + 4096 + 14336));
+  shard.tp = 8;
+  shard.sequence_parallel = TRUE;
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &shard, ORR_MODULE_OPERATORS),
+              8192 * (2 * (3 * 4096 / 8.0 + parts / 8 + 4096) + 4.0 * 32 / 8));
+}
+
+/* Kept gathered, the inputs of QKV and of fc1 are whole: 2 s b h (1 - 1/t) more each, and no gather in the backward. */
+static void test_keep_gathered(void) {
+  double s = 2048, b = 4, h = 6144, t = 8;
+  OrrModel model = gpt(48, 6144, 64);
+  OrrShard again = megatron(4, 8, TRUE), kept = again;
+  kept.keeps_gathered = TRUE;
+  assert_near(orr_transformer_layer_activation_bytes(&model, 0, &kept, 0) -
+                  orr_transformer_layer_activation_bytes(&model, 0, &again, 0),
+              2 * 2 * s * b * h * (1 - 1 / t));
+  g_autoptr(GArray) before = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  g_autoptr(GArray) after = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_backward(&model, 0, &again, before);
+  orr_transformer_layer_backward(&model, 0, &kept, after);
+  g_assert_cmpuint(before->len, ==, after->len + 2);
+}
+
+/* The most that a product of GPT's backward by data touches, elements a token: fc1's or fc2's, 4 h / t + h. And the
+ * residual stream's gradient, h / t. */
+static void test_gradients(void) {
+  double sbh = 2048.0 * 4 * 6144;
+  OrrModel model = gpt(48, 6144, 64);
+  OrrShard sp = megatron(4, 8, TRUE);
+  sp.attention = ORR_ATTENTION_FUSED;
+  assert_near(orr_transformer_layer_gradient_bytes(&model, 0, &sp), 2 * sbh * (4 / 8.0 + 1 + 1 / 8.0));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/transformer-memory/formulas", test_formulas);
@@ -104,5 +161,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer-memory/figure-7", test_figure_7);
   g_test_add_func("/transformer-memory/ends", test_ends);
   g_test_add_func("/transformer-memory/llama", test_llama);
+  g_test_add_func("/transformer-memory/operators", test_operators);
+  g_test_add_func("/transformer-memory/keep-gathered", test_keep_gathered);
+  g_test_add_func("/transformer-memory/gradients", test_gradients);
   return g_test_run();
 }

@@ -150,11 +150,24 @@ static void test_memory(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store =
       open_with(fixture, "CREATE TABLE memory (run_id, stage, weights_bytes, gradients_bytes, optimizer_bytes,"
-                         " activations_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes,"
+                         " activations_bytes, working_bytes, buffers_bytes, fragmentation_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes,"
                          " host_bytes, total_bytes, capacity_bytes);"
-                         "INSERT INTO memory VALUES (1, 0, 1<<30, 1<<30, 2<<30, 1<<30, 3<<30, 1<<29, 1<<30, 1<<29,"
+                         "INSERT INTO memory VALUES (1, 0, 1<<30, 1<<30, 2<<30, 1<<30, 1<<28, 1<<28, 1<<29, 2<<30, 1<<29, 1<<30, 1<<29,"
                          " 4<<30, 10<<30, 8<<30)");
-  assert_csv(store, "memory", "0,1.0,1.0,2.0,1.0,3.0,2.0,10.0,8.0,4.0,125.0\n");
+  assert_csv(store, "memory", "0,1.0,1.0,2.0,1.0,0.5,0.5,2.0,2.0,10.0,8.0,-2.0,4.0,125.0\n");
+}
+
+/* A pass is two points: what it holds while it runs, and what is left of it. */
+static void test_memory_time(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "CREATE TABLE memory_time (run_id, stage, what, chunk, micro_batch, begin_s, end_s, fixed_bytes,"
+                         " activations_bytes, working_bytes, after_bytes, total_bytes);"
+                         "INSERT INTO memory_time VALUES (1, 0, 'forward', 0, 3, 1.0, 2.0, 8<<30, 1<<30, 0, 1<<30,"
+                         " 9<<30), (1, 0, 'update', -1, -1, 4.0, 5.0, 8<<30, 0, 2<<30, 0, 12<<30)");
+  assert_csv(store, "memory-time",
+             "stage 0,1.0,9.0,9.0,1.0,forward,3\nstage 0,2.0,9.0,9.0,1.0,forward ended,3\n"
+             "stage 0,4.0,10.0,12.0,0.0,update,\nstage 0,5.0,8.0,12.0,0.0,update ended,\n");
 }
 
 /* 1e12 FLOPs in 10 ms are 100 TFLOP/s, 2e9 bytes in 10 ms 200 GB/s; 30 of the 40 ms of
@@ -281,6 +294,7 @@ int main(int argc, char **argv) {
   ADD("hot-links", test_hot_links);
   ADD("slowest-ranks", test_slowest_ranks);
   ADD("memory", test_memory);
+  ADD("memory-time", test_memory_time);
   ADD("operators", test_operators);
   ADD("runs", test_runs);
   ADD("summary", test_summary);

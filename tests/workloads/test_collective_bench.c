@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/yaml.h"
 #include "sim/run/kinds.h"
+#include "tests/workloads/scenario_fixture.h"
 #include "workloads/collective_bench.h"
 
 static const char scenario_text[] = "schema: scenario/1\n"
@@ -17,15 +17,7 @@ static const char scenario_text[] = "schema: scenario/1\n"
 /* @sets: "path=value;..." */
 static OrrScenario *scenario_with(OrrLibrary *library, const char *sets, char **ret_findings) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
-  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
-  for (char **part = parts; *part && **part; part++) {
-    g_autoptr(GError) error = NULL;
-    char *value = strchr(*part, '=');
-    *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
-    g_assert_no_error(error);
-  }
+  g_autoptr(OrrNode) tree = tree_of(scenario_text, sets, diags);
   OrrScenario *scenario = orr_scenario_read(library, tree, diags);
   *ret_findings = orr_diags_text(diags);
   return scenario;

@@ -42,7 +42,7 @@ static const char *const schedules[] = {
     "1f1b",     "gpipe", "{kind: interleaved-1f1b, chunks: 2}", "{kind: breadth-first, chunks: 2}", "zb-h1", "zb-v",
     "dualpipe", NULL};
 static const char *const contexts[] = {"p2p", "all-gather", "all-to-all", NULL};
-static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const recomputes[] = {"none", "selective", "full", "operators", NULL};
 static const char *const shardings[] = {"none", "none", "zero-1", "distributed-optimizer", "zero-2", "zero-3", "fsdp",
                                         "{kind: hsdp, group: 4}",
                                         "{kind: distributed-optimizer, overlap-param-gather: true}", NULL};

@@ -3,8 +3,7 @@
  */
 #include <math.h>
 
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/workloads/scenario_fixture.h"
 
 static const char *const scenario_text = "schema: scenario/1\n"
                                          "name: test\n"
@@ -24,19 +23,8 @@ typedef struct {
 
 static Answer simulate(const char *sets) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
-  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
-  for (char **part = parts; *part && **part; part++) {
-    char *value = strchr(*part, '=');
-    *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
-    g_assert_no_error(error);
-  }
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
-  orr_diags_check(diags, &error);
-  g_assert_no_error(error);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
   scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
   g_assert_no_error(error);

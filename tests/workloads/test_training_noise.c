@@ -7,8 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/workloads/scenario_fixture.h"
 
 #define SIGMA 0.05
 #define STEPS 400
@@ -34,23 +33,6 @@ typedef struct {
   gboolean refused;
 } Answer;
 
-static OrrScenario *read_scenario(OrrLibrary *library, const char *sets) {
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
-  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
-  for (char **part = parts; *part && **part; part++) {
-    char *value = strchr(*part, '=');
-    *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
-    g_assert_no_error(error);
-  }
-  OrrScenario *scenario = orr_scenario_read(library, tree, diags);
-  orr_diags_check(diags, &error);
-  g_assert_no_error(error);
-  return scenario;
-}
-
 static double squares_of(const OrrOutcome *outcome) {
   double squares = 0, optimizer_s = 0;
   for (guint i = 0; i < outcome->operators->len; i++) {
@@ -65,7 +47,7 @@ static double squares_of(const OrrOutcome *outcome) {
 
 static Answer simulate_here(const char *sets) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrScenario) scenario = read_scenario(library, sets);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
   if (!outcome) return (Answer){.refused = strstr(error->message, "workload.noise") != NULL};

@@ -3,8 +3,7 @@
  */
 #include <math.h>
 
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/workloads/scenario_fixture.h"
 
 #define MIB 1048576.0
 
@@ -20,19 +19,8 @@ static const char *const scenario_text =
 
 static void fill(const char *sets, OrrMemoryRow *ret_rows, guint n, OrrTrainingResult *ret_result) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
-  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
-  for (char **part = parts; *part && **part; part++) {
-    char *value = strchr(*part, '=');
-    *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
-    g_assert_no_error(error);
-  }
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
-  orr_diags_check(diags, &error);
-  g_assert_no_error(error);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
   scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
   g_assert_no_error(error);
@@ -73,7 +61,8 @@ static void test_sum(void) {
   for (guint i = 0; i < 4; i++) {
     const OrrMemoryRow *r = &rows[i];
     const double reserved = r->weights_bytes + r->gradients_bytes + r->optimizer_bytes + r->activations_bytes +
-                            r->flat_copies_bytes + r->workspace_bytes;
+                            r->working_bytes + r->buffers_bytes + r->fragmentation_bytes + r->flat_copies_bytes +
+                            r->workspace_bytes;
     g_assert_cmpfloat_with_epsilon(r->total_bytes, reserved + r->communicators_bytes + r->context_bytes, 1);
     most = MAX(most, r->total_bytes);
   }

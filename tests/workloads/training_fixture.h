@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/workloads/scenario_fixture.h"
 
 static const char *const scenario_text =
     "schema: scenario/1\n"
@@ -23,18 +22,7 @@ static const char *const scenario_text =
     "  batch: {global: 64, micro: 1}\n";
 
 /* "path=value;path=value" on top of the scenario above. */
-static inline OrrNode *tree_with(const char *sets, OrrDiags *diags) {
-  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
-  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
-  for (char **part = parts; *part && **part; part++) {
-    g_autoptr(GError) error = NULL;
-    char *value = strchr(*part, '=');
-    *value++ = '\0';
-    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
-    g_assert_no_error(error);
-  }
-  return g_steal_pointer(&tree);
-}
+static inline OrrNode *tree_with(const char *sets, OrrDiags *diags) { return tree_of(scenario_text, sets, diags); }
 
 typedef struct {
   OrrTrainingResult result;
@@ -46,12 +34,8 @@ typedef struct {
 
 static inline Answer simulate_here(const char *sets) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrNode) tree = tree_with(sets, diags);
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
-  orr_diags_check(diags, &error);
-  g_assert_no_error(error);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
   g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
   g_assert_no_error(error);
   Answer answer = {.result = outcome->result.training, .lanes = outcome->lanes->len};

@@ -12,25 +12,41 @@
  * reduce-scattered when its backward has ended.
  *
  * A rank sends (n-1)/n m (2 w + g) P bytes a step, m (w + g) P without resharding, and holds (w + g + optimizer) P / n
- * and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered weights stay until their backward.
+ * and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered weights stay until their backward. The
+ * rank's share of the weights is kept in fp32 alone: it is the optimizer's, cast as it is gathered
+ * (MixedPrecisionPolicy).
+ *
+ * Under a pipeline torchtitan keeps blocks whole (apply_fsdp: "do not reshard after forward to avoid per-microbatch
+ * all-gathers"), and torch.distributed.pipelining lets gradients gather, whole and in the format of the reduction,
+ * until the last micro-batch (stage.py: set_requires_gradient_sync): reshard-after-forward and reduce-each-micro-batch
+ * follow both unless they say otherwise.
  *
  *   optimizer: {sharding: {kind: fsdp, reshard-after-forward: true, prefetch: 1}}
  */
 #include "workloads/sharding/fully_sharded.h"
 
-void orr_fully_sharded_plan(const OrrFullyShardedParams *params, gint64 ranks, OrrShardingPlan *ret_plan) {
+const char *const orr_fully_sharded_words[] = {"auto", "true", "false", NULL};
+
+/* By itself not under a pipeline. */
+static gboolean settle(int word, const OrrShardingShape *shape) { return word == 0 ? shape->stages == 1 : word == 1; }
+
+void orr_fully_sharded_plan(const OrrFullyShardedParams *params, const OrrShardingShape *shape, gint64 ranks,
+                            OrrShardingPlan *ret_plan) {
+  const gboolean reduces = settle(params->reduce_each_micro_batch, shape);
   *ret_plan = (OrrShardingPlan){.ranks = ranks,
                                 .weights = TRUE,
-                                .gradients = params->reduce_each_micro_batch,
+                                .gradients = reduces,
                                 .optimizer = TRUE,
                                 .overlap = TRUE,
-                                .reduces_each_pass = params->reduce_each_micro_batch,
-                                .gathers_again = params->reshard_after_forward,
+                                .reduces_each_pass = reduces,
+                                .gathers_again = settle(params->reshard_after_forward, shape),
+                                .master_alone = TRUE,
+                                .gathers_narrow = params->narrow_gather,
                                 .ahead = params->prefetch};
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
-  orr_fully_sharded_plan(params, shape->ranks, ret_plan);
+  orr_fully_sharded_plan(params, shape, shape->ranks, ret_plan);
 }
 
 static const OrrField fields[] = {ORR_FULLY_SHARDED_FIELDS};

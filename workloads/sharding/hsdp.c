@@ -24,7 +24,7 @@ static char *refuse(const void *params, const OrrShardingShape *shape) {
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
-  orr_fully_sharded_plan(params, group_of(params, shape), ret_plan);
+  orr_fully_sharded_plan(params, shape, group_of(params, shape), ret_plan);
 }
 
 static const OrrField fields[] = {

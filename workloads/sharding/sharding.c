@@ -36,7 +36,7 @@ double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardin
   if (plan->ranks == 1) return 0;
   double units = 0, gradients = 0;
   if (plan->weights) units = 1 + (double)plan->ahead;
-  if (plan->gradients) gradients = unit_parameters * shape->gradient_bytes;
+  if (plan->gradients || plan->weights) gradients = unit_parameters * shape->gradient_bytes;
   if (plan->bucket_bytes > 0) gradients = fmin(gradients, plan->bucket_bytes);
   return units * unit_parameters * shape->weight_bytes + gradients;
 }

@@ -50,6 +50,8 @@ typedef struct {
   gint64 ahead;                            /* units whose weights are gathered ahead of the one that computes */
   double whole_below;                      /* parameters: smaller tensors stay whole everywhere (zero-3) */
   double gradients_again;                  /* copies of all gradients in buckets (ddp) */
+  gboolean master_alone;   /* the rank's share of weights is the optimizer's fp32 one, no other beside */
+  gboolean gathers_narrow; /* weights of linear layers travel, and are whole, in the products' format */
   double flat_bytes, update_bytes;         /* buckets that are kept; copies of a parameter's gradient at the update */
 } OrrShardingPlan;
 

@@ -108,6 +108,12 @@ static void test_hybrid(void) {
   g_assert_cmpfloat_with_epsilon(model_states_GB("hsdp", 32, 7.5e9), 15, 1e-12); /* 16 * 7.5 / 8 */
 }
 
+static int index_of(const char *const *words, const char *word) {
+  int i = 0;
+  while (!g_str_equal(words[i], word)) i++;
+  return i;
+}
+
 static OrrShardingPlan plan_with(const char *yaml_name, const char *field, const char *value,
                                  const OrrShardingShape *shape) {
   const OrrShardingKind *kind = kind_named(yaml_name);
@@ -118,6 +124,8 @@ static OrrShardingPlan plan_with(const char *yaml_name, const char *field, const
     if (strcmp(known->name, field) != 0) continue;
     if (known->kind == ORR_FIELD_BOOL)
       *(gboolean *)((char *)params + known->offset) = strcmp(value, "true") == 0;
+    else if (known->kind == ORR_FIELD_WORD)
+      *(int *)((char *)params + known->offset) = index_of(known->words, value);
     else
       *(gint64 *)((char *)params + known->offset) = g_ascii_strtoll(value, NULL, 10);
   }

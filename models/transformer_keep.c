@@ -1,0 +1,88 @@
+/*
+ * transformer_keep.c - recomputation operator by operator: PyTorch's selective activation checkpointing with the policy
+ * of torchtitan (torchtitan/models/parallelize: _save_list, "every second mm").
+ *
+ * A layer keeps its input and the results of
+ *
+ *   every second product, the first one included   wq [wk] wv [wo] w1 [w3] w2, those in brackets again
+ *   fused attention                                with its log-sum-exp
+ *   reduce-scatters                                under sequence parallelism
+ *
+ * and replays the others before its backward: half of the products, norms, activations, gathers. Batched products
+ * (aten.bmm, unfused attention) and grouped ones (experts) are not in the list: they run again. Queries, keys and
+ * values are three products there, gate and up two, whatever is one here.
+ *
+ * Llama without tensor parallelism, elements a token: input h, q, kv, context q, f, h.
+ */
+#include <string.h>
+
+#include "models/transformer_private.h"
+
+/* What one operator here is as torch.mm calls: widths of their results, at most three. */
+static guint products_of(const OrrTransformerView *view, const OrrOperator *op, gint64 widths[3]) {
+  widths[0] = op->n;
+  if (strcmp(op->name, "qkv") == 0) {
+    widths[0] = view->q;
+    widths[1] = widths[2] = view->kv;
+    return 3;
+  }
+  if (strcmp(op->name, "fc1") != 0 || !orr_activation_is_gated(view->activation)) return 1;
+  widths[0] = widths[1] = op->n / 2;
+  return 2;
+}
+
+static gboolean is_product(const OrrOperator *op) { return op->kind == ORR_OPERATOR_GEMM && op->batch == 1; }
+
+static gboolean is_scatter(const OrrOperator *op) {
+  return op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER && op->group == ORR_GROUP_TP;
+}
+
+/* Over ranks that share a sequence attention is one call to the policy, its exchange included. */
+static gboolean is_of_attention(const OrrOperator *op) {
+  return op->kind == ORR_OPERATOR_ATTENTION || (op->kind == ORR_OPERATOR_COMM && op->group == ORR_GROUP_CP) ||
+         strcmp(op->name, "attention-merge") == 0;
+}
+
+/* Width of what runs again of a product; @count goes on over the layer's products. */
+static gint64 width_again(const OrrTransformerView *view, const OrrOperator *op, guint *count) {
+  gint64 widths[3], again = 0;
+  const guint n = products_of(view, op, widths);
+  for (guint i = 0; i < n; i++)
+    if (++*count % 2 == 0) again += widths[i];
+  return again;
+}
+
+void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward, GArray *operators) {
+  guint count = 0;
+  for (guint i = 0; i < forward->len; i++) {
+    const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
+    if (is_scatter(op) || is_of_attention(op)) continue;
+    OrrOperator again = *op;
+    if (is_product(op)) {
+      const gint64 n = width_again(view, op, &count);
+      if (n == 0) continue;
+      again = orr_operator_gemm(op->name, op->pass, op->dtype, op->batch, op->m, n, op->k);
+    }
+    g_array_append_val(operators, again);
+  }
+}
+
+static double result_bytes(const OrrTransformerView *view, const OrrOperator *op, guint *count) {
+  if (is_product(op)) return view->element_bytes * op->m * (op->n - width_again(view, op, count));
+  return is_scatter(op) ? op->bytes / view->tp : 0;
+}
+
+double orr_transformer_kept_results(const OrrModel *model, guint kind, const OrrShard *shard) {
+  OrrTransformerView view = orr_transformer_view(model, kind, shard);
+  g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(model, kind, shard, forward);
+  gboolean attends = FALSE;
+  double bytes = 0;
+  guint count = 0;
+  for (guint i = 0; i < forward->len; i++) {
+    const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
+    attends = attends || op->kind == ORR_OPERATOR_ATTENTION;
+    bytes += result_bytes(&view, op, &count);
+  }
+  return bytes + (attends ? view.tokens * (view.context * view.element_bytes + 4.0 * view.heads) : 0);
+}

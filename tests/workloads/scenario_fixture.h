@@ -1,0 +1,36 @@
+/*
+ * scenario_fixture.h - a scenario from a text, changed by "path=value;path=value".
+ */
+#ifndef ORR_TEST_SCENARIO_FIXTURE_H
+#define ORR_TEST_SCENARIO_FIXTURE_H
+
+#include <string.h>
+
+#include "sim/base/yaml.h"
+#include "sim/run/simulate.h"
+
+static inline OrrNode *tree_of(const char *text, const char *sets, OrrDiags *diags) {
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part && **part; part++) {
+    g_autoptr(GError) error = NULL;
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    orr_fields_set(&orr_scenario_table, tree, *part, value, &error);
+    g_assert_no_error(error);
+  }
+  return g_steal_pointer(&tree);
+}
+
+/* Without a finding. */
+static inline OrrScenario *scenario_of(OrrLibrary *library, const char *text, const char *sets) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = tree_of(text, sets, diags);
+  OrrScenario *scenario = orr_scenario_read(library, tree, diags);
+  orr_diags_check(diags, &error);
+  g_assert_no_error(error);
+  return scenario;
+}
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * What a GPU of each stage holds from pass to pass, against what the schedules' closed forms and the layers' bytes say.
+ *
+ * GPT of 16 layers of hidden 1,024, sequence 2,048, one sequence a micro-batch, fp16, fused attention, no dropout, no
+ * tensor parallelism. Units are MiB: a tensor of s h in 16 bits is 4.
+ */
+#include <math.h>
+
+#include "models/transformer.h"
+#include "tests/workloads/scenario_fixture.h"
+#include "workloads/pipelines/pipeline.h"
+
+#define MIB 1048576.0
+
+static const char *const scenario_text =
+    "schema: scenario/1\n"
+    "name: test\n"
+    "cluster: {base: dgx-a100-superpod, nodes: 1}\n"
+    "model: {name: small, layers: 16, hidden: 1024, heads: 16, vocab: 51200, context: 2048}\n"
+    "workload:\n"
+    "  kind: training\n"
+    "  parallel: {tp: 1, pp: 4, dp: 2}\n"
+    "  batch: {global: 24, micro: 1}\n"
+    "  precision: fp16\n";
+
+static OrrOutcome *simulate(const char *sets) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
+  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
+  OrrOutcome *outcome = orr_simulate(library, scenario, TRUE, &error);
+  g_assert_no_error(error);
+  return outcome;
+}
+
+static const OrrMemoryRow *stage_of(const OrrOutcome *outcome, guint stage) {
+  return &g_array_index(outcome->memory, OrrMemoryRow, stage);
+}
+
+static const OrrMemoryTimeRow *time_at(const OrrOutcome *outcome, guint i) {
+  return &g_array_index(outcome->memory_times, OrrMemoryTimeRow, i);
+}
+
+/* Each stage's peak is the largest of its moments, which follow each other; what a stage keeps is gone after the step.
+ */
+static void check_timeline(const OrrOutcome *outcome, guint n_stages) {
+  for (guint stage = 0; stage < n_stages; stage++) {
+    double most = 0, kept = 0, end_s = 0, after = 1;
+    for (guint i = 0; i < outcome->memory_times->len; i++) {
+      const OrrMemoryTimeRow *row = time_at(outcome, i);
+      if (row->stage != stage) continue;
+      most = MAX(most, row->total_bytes);
+      kept = MAX(kept, row->activations_bytes);
+      g_assert_cmpfloat(row->begin_s, >=, end_s - 1e-12);
+      g_assert_cmpfloat(row->end_s, >=, row->begin_s);
+      end_s = row->end_s;
+      after = row->after_bytes;
+    }
+    g_assert_cmpfloat_with_epsilon(most, stage_of(outcome, stage)->total_bytes, 1);
+    g_assert_cmpfloat(kept, >=, stage_of(outcome, stage)->activations_bytes);
+    g_assert_cmpfloat(after, ==, 0);
+  }
+}
+
+/* Stage @stage keeps @chunks of a schedule's oracle, each of 16 / blocks layers; first and last stages have ends too.
+ */
+static void test_schedules(void) {
+  static const struct {
+    const char *pipeline;
+    guint layers; /* a chunk */
+  } cases[] = {{"1f1b", 4}, {"{kind: interleaved-1f1b, chunks: 2}", 2}, {"gpipe", 4}, {"zb-h1", 4}, {"zb-v", 2}};
+  OrrModel model = {.layers = 16,
+                    .hidden = 1024,
+                    .heads = 16,
+                    .kv_heads = 16,
+                    .head_dim = 64,
+                    .ffn = 4096,
+                    .vocab = 51200,
+                    .context = 2048,
+                    .tied_embeddings = TRUE,
+                    .bias = TRUE};
+  OrrShard shard = {.micro_batch = 1, .sequence = 2048, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_FP16};
+  /* 34 less masks of 1 + 1 sbh, and 4 bytes for each row of 16 heads: 32 sbh + 0.125 MiB = 64.125 */
+  const double layer = orr_transformer_layer_activation_bytes(&model, 0, &shard, 0);
+  g_assert_cmpfloat_with_epsilon(layer, 64.125 * MIB, 1);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *sets = g_strdup_printf("workload.pipeline=%s", cases[i].pipeline);
+    g_autoptr(OrrOutcome) outcome = simulate(sets);
+    g_auto(GStrv) words = g_strsplit_set(cases[i].pipeline, "{:, }", -1);
+    const char *name = words[0][0] ? words[0] : "interleaved-1f1b";
+    const OrrPipelineKind *kind = (const OrrPipelineKind *)orr_registry_find(&orr_pipeline_registry, name);
+    const OrrPipelineShape shape = {.stages = 4, .chunks = 4 / cases[i].layers, .micro_batches = 12, .group = 4};
+    for (guint stage = 0; stage < 4; stage++) {
+      const double chunks = (double)kind->peak(&shape, stage), found = stage_of(outcome, stage)->activations_bytes;
+      g_test_message("%s, stage %u: %g chunks, %g MiB", name, stage, chunks, found / MIB);
+      const gboolean at_end = stage == 3 || (stage == 0 && g_str_equal(name, "zb-v")); /* the head's logits */
+      if (!at_end) g_assert_cmpfloat_with_epsilon(found, chunks * cases[i].layers * layer, 1);
+      if (at_end) g_assert_cmpfloat(found, >=, chunks * cases[i].layers * layer);
+    }
+    check_timeline(outcome, 4);
+  }
+}
+
+/* 1F1B holds p - i micro-batches, each pass one more: 4 on the first stage, then one falls and one rises. */
+static void test_one_f_one_b(void) {
+  g_autoptr(OrrOutcome) outcome = simulate("");
+  static const double kept[] = {1, 2, 3, 4, 4, 4, 4}; /* while F0 F1 F2 F3 B0 F4 B1 run */
+  for (guint i = 0; i < G_N_ELEMENTS(kept); i++) {
+    const OrrMemoryTimeRow *row = time_at(outcome, i);
+    g_assert_cmpfloat_with_epsilon(row->activations_bytes, kept[i] * 4 * 64.125 * MIB, 1);
+    g_assert_cmpstr(row->what, ==, i == 4 || i == 6 ? "backward" : "forward");
+    g_assert_true((row->working_bytes > 0) == (i == 4 || i == 6));
+  }
+}
+
+/* Two boundary tensors of 4 MiB where there is a pipeline; 0.2 of what is held is gaps: a quarter of what is filled. */
+static void test_gaps(void) {
+  g_autoptr(OrrOutcome) outcome = simulate("workload.memory.fragmentation=0.2");
+  const OrrMemoryRow *row = stage_of(outcome, 1);
+  g_assert_cmpfloat_with_epsilon(row->buffers_bytes, 8 * MIB, 1);
+  g_assert_cmpfloat_with_epsilon(row->fragmentation_bytes,
+                                 (row->activations_bytes + row->working_bytes + row->buffers_bytes) / 4, 1);
+  g_autoptr(OrrOutcome) single = simulate("workload.parallel={tp: 1, pp: 1, dp: 8}");
+  g_assert_cmpfloat(stage_of(single, 0)->buffers_bytes, ==, 0);
+}
+
+/* Two steps are two times the moments, the second as the first. */
+static void test_steps(void) {
+  g_autoptr(OrrOutcome) one = simulate("");
+  g_autoptr(OrrOutcome) two = simulate("workload.steps=2");
+  g_assert_cmpuint(two->memory_times->len, ==, 2 * one->memory_times->len);
+  for (guint i = 0; i < one->memory_times->len; i++)
+    g_assert_cmpfloat(time_at(two, one->memory_times->len + i)->activations_bytes, ==,
+                      time_at(one, i)->activations_bytes);
+}
+
+/* The loss at the peak of one stage, bytes a logit: Megatron keeps 4 and makes 2; PyTorch's keeps 4 and makes 8, 12
+ * over tensor-parallel ranks; a fused one keeps 2 and makes 2. Logits: 2,048 x 51,200 = 100 MiB a byte. A small model,
+ * so that nothing else works more. */
+static void test_loss(void) {
+  static const struct {
+    const char *loss;
+    double kept, made;
+  } cases[] = {{"megatron", 4, 2}, {"torch", 4, 8}, {"fused", 2, 2}};
+  double kept[3];
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *sets =
+        g_strconcat("workload.parallel={tp: 1, pp: 1, dp: 8};model.layers=1;workload.loss=", cases[i].loss, NULL);
+    g_autoptr(OrrOutcome) outcome = simulate(sets);
+    kept[i] = stage_of(outcome, 0)->activations_bytes - cases[i].kept * 100 * MIB;
+    g_assert_cmpfloat_with_epsilon(stage_of(outcome, 0)->working_bytes, cases[i].made * 100 * MIB, 1);
+    g_assert_cmpfloat_with_epsilon(kept[i], kept[0], 1);
+  }
+}
+
+/* FSDP over 8 of P = 16 parameters' bytes: fp32 shares alone, 12 P / 8 beside gradients 4 P / 8. Under a pipeline
+ * blocks stay gathered and gradients whole, unless told otherwise. */
+static void test_fsdp(void) {
+  const char *const base = "workload.optimizer.sharding=fsdp;workload.parallel=";
+  g_autofree char *flat = g_strconcat(base, "{tp: 1, pp: 1, dp: 8}", NULL);
+  g_autofree char *piped = g_strconcat(base, "{tp: 1, pp: 4, dp: 2}", NULL);
+  g_autofree char *told = g_strconcat(piped,
+                                      ";workload.optimizer.sharding={kind: fsdp, reshard-after-forward: true, "
+                                      "reduce-each-micro-batch: true}",
+                                      NULL);
+  g_autoptr(OrrOutcome) one = simulate(flat);
+  g_autoptr(OrrOutcome) whole = simulate(piped);
+  g_autoptr(OrrOutcome) shared = simulate(told);
+  const OrrMemoryRow *alone = stage_of(one, 0), *a = stage_of(whole, 1), *b = stage_of(shared, 1);
+  g_assert_cmpfloat_with_epsilon(alone->optimizer_bytes, 3 * alone->gradients_bytes, 1);
+  g_assert_cmpfloat_with_epsilon(a->gradients_bytes, 2 * b->gradients_bytes, 1); /* over 2 ranks */
+  g_assert_cmpfloat(a->weights_bytes, >, b->weights_bytes);
+  g_assert_cmpfloat_with_epsilon(a->optimizer_bytes, b->optimizer_bytes, 1);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training-memory/schedules", test_schedules);
+  g_test_add_func("/training-memory/one-f-one-b", test_one_f_one_b);
+  g_test_add_func("/training-memory/gaps", test_gaps);
+  g_test_add_func("/training-memory/steps", test_steps);
+  g_test_add_func("/training-memory/loss", test_loss);
+  g_test_add_func("/training-memory/fsdp", test_fsdp);
+  return g_test_run();
+}
