@@ -113,9 +113,9 @@ static void test_chain_fills(void) {
 
 /* 32 ranks on 4 nodes, 8 rings: NVLink hops and NIC hops. Large: as fast as the NIC, within a few per cent. */
 static void test_mixed_hops(void) {
-  static const Case cases[] = {{"ring", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.05},
+  static const Case cases[] = {{"ring", ORR_ALL_REDUCE, 4, 32, 1, 1e9, ONE_LEAF, 1, 0.05},
                                {"ring", ORR_ALL_REDUCE, 4, 32, 1, 1e4, ONE_LEAF, 1, 0.1},
-                               {"pairwise", ORR_ALL_TO_ALL, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.15}};
+                               {"pairwise", ORR_ALL_TO_ALL, 4, 32, 1, 1e9, ONE_LEAF, 1, 0.15}};
   check_all(cases, G_N_ELEMENTS(cases));
 }
 
@@ -142,11 +142,77 @@ static void test_mixed_bounds(void) {
   for (guint i = 0; i < G_N_ELEMENTS(mixed_bytes); i++) forked(check_bounds, &mixed_bytes[i]);
 }
 
+/* Levels one after another, alike on all ranks. */
+static void test_hierarchical(void) {
+  static const Case cases[] = {
+      {"hierarchical", ORR_ALL_REDUCE, 8, 64, 1, 1e9, ONE_LEAF, 1, 0.02},
+      {"hierarchical", ORR_ALL_REDUCE, 8, 64, 1, 1e5, ONE_LEAF, 1, 0.02},
+      {"hierarchical", ORR_ALL_GATHER, 4, 32, 1, 1e8, ONE_LEAF, 1, 0.02},
+      {"hierarchical", ORR_REDUCE_SCATTER, 4, 32, 1, 1e8, ONE_LEAF, 1, 0.02},
+  };
+  check_all(cases, G_N_ELEMENTS(cases));
+}
+
+/* Pipelines of chunks, where those are many and a hop's latency is little beside them: 10 GB in 1,024 chunks. */
+static void test_trees(void) {
+  static const Case cases[] = {
+      {"tree", ORR_ALL_REDUCE, 2, 2, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 3, 3, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 8, 8, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e3, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 1, 8, 1, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_BROADCAST, 16, 16, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"tree", ORR_REDUCE, 16, 16, 8, 1e10, ONE_LEAF, 1, 0.02},
+      {"nvls", ORR_ALL_REDUCE, 1, 8, 1, 1e10, ONE_LEAF, 1, 0.02},
+      {"nvls-tree", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.02},
+      {"nvls-tree", ORR_ALL_REDUCE, 4, 32, 1, 1e4, ONE_LEAF, 1, 0.02},
+      {"nvls-tree", ORR_ALL_REDUCE, 8, 64, 1, 1e10, ONE_LEAF, 1, 0.02},
+  };
+  check_all(cases, G_N_ELEMENTS(cases));
+}
+
+/* A pipeline that is one chunk, B = 24 GB/s, hops of 2.5 us. Tree of 64, S/2 a tree: 12 levels, in 10 of which two
+ * children share the NIC above; one flow has 12 hops and 2 S / B. NVSwitch of 8, 240 GB/s and 1 us: all to their
+ * owners, S / B, then to all, S / B, which one flow has as 9/8 S / B, both ways of a link at once. */
+static void test_one_chunk(void) {
+  const double tree = 12 * 2.5e-6, half = 5e3 / NIC, part = 1e5 / SCALE_UP;
+  const Case cases[] = {
+      {"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e4, ONE_LEAF, (tree + 22 * half) / (tree + 4 * half), 0.002},
+      {"nvls", ORR_ALL_REDUCE, 1, 8, 1, 1e5, ONE_LEAF, (1e-6 + 2 * part) / (1e-6 + 9 * part / 8), 0.002}};
+  check_all(cases, G_N_ELEMENTS(cases));
+}
+
+/* Broadcast over 4 domains of 8, S = 100 MB: scatter 7/8 S and all-gather 7/8 S over NVLink, and between them a chain of
+ * 4 chunks, which takes 6/4 of S/8 over the NIC. The root's all-gather begins beside its scatter: 8/8 S for both. */
+static void test_hierarchical_chain(void) {
+  const double inside = 1e8 * 7 / 8 / SCALE_UP, own = 1e8 / SCALE_UP, rail = 1e8 / 8 / NIC;
+  const double flow = 2 * inside + rail;
+  const Case cases[] = {
+      {"hierarchical", ORR_BROADCAST, 4, 32, 1, 1e8, ONE_LEAF, (own + 1.5 * rail + inside) / flow, 0.01},
+      {"hierarchical", ORR_REDUCE, 4, 32, 1, 1e8, ONE_LEAF, (2 * inside + 1.5 * rail) / flow, 0.01}};
+  check_all(cases, G_N_ELEMENTS(cases));
+}
+
+/* In between: 100 MB are 96 chunks a tree, behind which 12 levels fill and drain, four chunks of an edge at a time; the
+ * root's chain through its node comes before the trees of a broadcast. One flow has neither. */
+static void test_tree_fills(void) {
+  static const Case cases[] = {{"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e8, ONE_LEAF, 1.2, 0.2},
+                               {"tree", ORR_BROADCAST, 4, 32, 1, 1e10, ONE_LEAF, 1.03, 0.03}};
+  check_all(cases, G_N_ELEMENTS(cases));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective-steps/equal", test_equal);
   g_test_add_func("/collective-steps/chain", test_chain_fills);
   g_test_add_func("/collective-steps/mixed", test_mixed_hops);
   g_test_add_func("/collective-steps/mixed-bounds", test_mixed_bounds);
+  g_test_add_func("/collective-steps/hierarchical", test_hierarchical);
+  g_test_add_func("/collective-steps/trees", test_trees);
+  g_test_add_func("/collective-steps/one-chunk", test_one_chunk);
+  g_test_add_func("/collective-steps/hierarchical-chain", test_hierarchical_chain);
+  g_test_add_func("/collective-steps/tree-fills", test_tree_fills);
   return g_test_run();
 }

@@ -160,6 +160,21 @@ double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, g
   return dearest_s;
 }
 
+double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, gint64 owner, gboolean spread) {
+  const gint64 other = gpus[0] == owner ? gpus[n - 1] : gpus[0];
+  const double hop_s = orr_collective_flow_edge(flow, other, owner, 0, 0);
+  for (guint i = 0; i < n; i++) {
+    const gint64 peer = gpus[i] == owner ? other : owner; /* a GPU's link out is that of any of its ways */
+    g_array_set_size(flow->route, 0);
+    orr_fabric_route(flow->fabric, gpus[i], peer, 0, flow->route);
+    orr_fabric_route(flow->fabric, peer, gpus[i], 0, flow->route);
+    const guint32 out = g_array_index(flow->route, guint32, 0), in = g_array_index(flow->route, guint32, 3);
+    if (!spread || gpus[i] == owner) orr_collective_flow_load(flow, out, flow->n_paths);
+    if (spread || gpus[i] == owner) orr_collective_flow_load(flow, in, flow->n_paths);
+  }
+  return spread ? 0 : hop_s;
+}
+
 double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride, guint64 channel,
                                  OrrChain chain) {
   double sum_s = 0, cheapest_s = INFINITY;

@@ -97,6 +97,10 @@ gboolean orr_collective_flow_spread(OrrCollectiveFlow *flow, guint n_domains);
  * switch that reduces and multicasts for them (NVLS). Returns what reaching it costs. */
 double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint32 weight);
 
+/* The same for the part of one owner: one unit of each member to @owner, or (@spread) of it to each. Returns what the
+ * trip costs, which both are half of: nothing where @spread. */
+double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, gint64 owner, gboolean spread);
+
 /* Appends the phase; one unit flow moves @bytes. Weights are divided by their common divisor, and bytes multiplied by
  * it. To @latency_s come the base, before the first phase, and the time by which the protocol falls short of the links'
  * bandwidth: a delay, since the links are not in use for it. The flow is empty afterwards. */
@@ -113,9 +117,16 @@ double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, 
 gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                                       const char *library, OrrCost *ret_cost);
 
-/* double_tree.c's trees over the domains, data both ways, one pair a rail: returns the dearest hop. Units of S/(2m). */
+/* double_tree.c. The trees over the domains, data both ways, one pair a rail: returns the dearest hop. Units of S/(2m).
+ * Node above @node in tree @t over @n nodes; @n for the root. Levels below the root. */
+enum { ORR_N_TREES = 2 };
 double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout);
+guint orr_double_tree_above(guint t, guint node, guint n);
 guint orr_double_tree_depth(guint n);
+
+/* double_tree_steps.c. All of an all-reduce, broadcast or reduce; @by_switch: NVSwitches sum and multicast in domains. */
+void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout, gboolean by_switch,
+                           OrrCollectiveSteps *steps);
 
 G_END_DECLS
 

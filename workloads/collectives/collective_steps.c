@@ -3,7 +3,7 @@
  */
 #include "workloads/collectives/collective_steps.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective_private.h"
@@ -11,8 +11,15 @@
 /* A send is an operation of a program with its events: about 250 bytes. */
 #define MOST_SENDS 12e6
 
+/* Of a pipeline where no profile says: NCCL's slice (512 KiB a channel), and so many that filling it is little. */
+#define SLICE_BYTES (512 * 1024.0)
+#define MOST_CHUNKS 1024.0
+
+/* In place of the second end: the NVSwitch. */
+enum { GATHER = -1, SPREAD = -2 };
+
 typedef struct {
-  gint64 src, dst;
+  gint64 src, dst; /* dst below 0: an NVSwitch */
   guint64 channel;
   double bytes; /* -1: the connection itself */
 } Key;
@@ -57,49 +64,107 @@ static void settle_route(const OrrCollectiveSteps *steps, OrrStepRoute *route, d
   if (bare > 0) route->bytes *= orr_collective_per_byte(fabric, route->uses, route->n_uses, costs) / bare;
 }
 
-static void add_route(OrrCollectiveSteps *steps, const Key *key) {
+/* @gpus, @n: the domain, where it goes through an NVSwitch. */
+static void add_route(OrrCollectiveSteps *steps, const Key *key, const gint64 *gpus, guint n) {
   g_autoptr(GArray) phases = g_array_new(FALSE, FALSE, sizeof(OrrCollectivePhase));
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, steps->context);
   orr_collective_flow_fill(&flow, key->bytes, key->bytes);
-  double hop_s = orr_collective_flow_edge(&flow, key->src, key->dst, key->channel, 1);
+  double hop_s = 0;
+  if (key->dst >= 0)
+    hop_s = orr_collective_flow_edge(&flow, key->src, key->dst, key->channel, 1);
+  else
+    hop_s = orr_collective_flow_owner(&flow, gpus, n, key->src, key->dst == SPREAD);
   orr_collective_flow_finish(&flow, hop_s, key->bytes, phases);
   OrrStepRoute *route = &g_array_index(phases, OrrStepRoute, 0);
   settle_route(steps, route, hop_s, &flow.costs);
   g_array_append_vals(steps->routes, route, 1);
 }
 
-guint32 orr_collective_steps_send(OrrCollectiveSteps *steps, gint64 src, gint64 dst, guint channel, double bytes,
-                                  const guint32 *needs, guint n_needs) {
-  const Key connection = {src, dst, channel, -1}, sized = {src, dst, channel, bytes};
+static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint64 *gpus, guint n, const guint32 *needs,
+                        guint n_needs) {
+  const Key connection = {sized->src, sized->dst, sized->channel, -1};
   OrrStepSend send = {.connection = number_of(steps, &connection, steps->n_connections),
-                      .route = number_of(steps, &sized, steps->routes->len),
+                      .route = number_of(steps, sized, steps->routes->len),
                       .first_need = steps->needs->len,
                       .n_needs = n_needs};
   steps->n_connections = MAX(steps->n_connections, send.connection + 1);
-  if (send.route == steps->routes->len) add_route(steps, &sized);
+  if (send.route == steps->routes->len) add_route(steps, sized, gpus, n);
   if (n_needs > 0) g_array_append_vals(steps->needs, needs, n_needs);
   g_array_append_val(steps->sends, send);
   return steps->sends->len - 1;
 }
 
-void orr_collective_steps_ring(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint channel, double bytes,
-                               guint rounds) {
-  g_autofree guint32 *last = g_new0(guint32, n), *now = g_new0(guint32, n);
+guint32 orr_collective_steps_send(OrrCollectiveSteps *steps, gint64 src, gint64 dst, guint channel, double bytes,
+                                  const guint32 *needs, guint n_needs) {
+  return add_send(steps, &(Key){src, dst, channel, bytes}, NULL, 0, needs, n_needs);
+}
+
+guint32 orr_collective_steps_switch(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint owner,
+                                    gboolean spread, double bytes, const guint32 *needs, guint n_needs) {
+  return add_send(steps, &(Key){gpus[owner], spread ? SPREAD : GATHER, owner, bytes}, gpus, n, needs, n_needs);
+}
+
+/* --- Rings and chains --- */
+
+guint32 *orr_collective_steps_nothing(guint n) {
+  guint32 *got = g_new(guint32, n + 1);
+  for (guint i = 0; i < n; i++) got[i] = ORR_NO_SEND;
+  return got;
+}
+
+void orr_collective_steps_ring(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride, guint channel,
+                               double bytes, guint rounds, guint32 *got) {
+  g_autofree guint32 *now = g_new0(guint32, n);
   for (guint round = 0; round < rounds; round++) {
     for (guint i = 0; i < n; i++)
-      now[i] = orr_collective_steps_send(steps, gpus[i], gpus[(i + 1) % n], channel, bytes, &last[(i + n - 1) % n],
-                                         round > 0 ? 1 : 0);
-    memcpy(last, now, n * sizeof *last);
+      now[(i + 1) % n] = orr_collective_steps_send(steps, gpus[i * stride], gpus[(i + 1) % n * stride], channel, bytes,
+                                                   &got[i * stride], got[i * stride] != ORR_NO_SEND);
+    for (guint i = 0; i < n; i++) got[i * stride] = now[i];
   }
+}
+
+void orr_collective_steps_chain(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride, guint channel,
+                                double bytes, gboolean to_first, guint32 *got) {
+  g_autofree guint32 *before = orr_collective_steps_nothing(n); /* the chunk before, by edge */
+  g_autofree guint32 *own = orr_collective_steps_nothing(n);
+  for (guint i = 0; i < n; i++) own[i] = got[i * stride];
+  for (guint chunk = 0; chunk < n; chunk++)
+    for (guint i = 0; i + 1 < n; i++) {
+      const guint from = to_first ? n - 1 - i : i, to = to_first ? from - 1 : from + 1;
+      guint32 needs[3];
+      guint n_needs = 0;
+      if (own[from] != ORR_NO_SEND) needs[n_needs++] = own[from];
+      if (chunk > 0) needs[n_needs++] = before[i];
+      if (i > 0) needs[n_needs++] = before[i - 1]; /* of this chunk by now */
+      before[i] =
+          orr_collective_steps_send(steps, gpus[from * stride], gpus[to * stride], channel, bytes / n, needs, n_needs);
+      got[to * stride] = before[i];
+    }
+}
+
+guint orr_collective_steps_chunks(const OrrCollectiveSteps *steps, double bytes, gboolean near, guint sends_each) {
+  const OrrNcclCosts *costs = steps->context->costs;
+  const double known = !costs ? 0 : near ? costs->scale_up_chunk_bytes : costs->scale_out_chunk_bytes;
+  const double most = MIN(MOST_CHUNKS, MOST_SENDS / MAX(sends_each, 1));
+  return (guint)CLAMP(ceil(bytes / (known > 0 ? known : SLICE_BYTES)), 1, MAX(most, 1));
+}
+
+/* "ring, tree": those that have a step form. */
+static char *with_steps(void) {
+  GString *names = g_string_new(NULL);
+  for (const OrrEntry *const *entry = orr_collective_registry.entries; *entry; entry++)
+    if (((const OrrCollectiveAlgorithm *)*entry)->steps)
+      g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", (*entry)->name);
+  return g_string_free(names, FALSE);
 }
 
 static gboolean check(const OrrCollectiveCall *call, const OrrCollectivePlan *plan, GError **error) {
   const double sends = (double)call->n * call->n * 2;
   if (!plan->algorithm->steps) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "collective algorithm '%s' has no step form (ring, pairwise, direct, torus-ring and bucket have)",
-                plan->algorithm->entry.name);
+    g_autofree char *known = with_steps();
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "collective algorithm '%s' has no step form (%s have)",
+                plan->algorithm->entry.name, known);
     return FALSE;
   }
   if (sends <= MOST_SENDS) return TRUE;

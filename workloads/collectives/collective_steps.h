@@ -7,8 +7,8 @@
  * way.
  *
  * It is there to check the one-flow form and to show what that cannot: pipelines that stall. Equal to it within 2 %
- * where hops are alike and nothing else is on the links (tests/workloads/test_collective_steps.c); faster where a ring
- * mixes fast and slow links, since what queues for the slow one hides the other hops' latency (docs/modelling.md); slower
+ * where hops are alike, pipelines long and nothing else is on the links (tests/workloads/test_collective_steps.c); faster
+ * where a ring mixes fast and slow links, since what queues for the slow one hides the other hops' latency (docs/modelling.md); slower
  * where flows share a link unevenly for a while.
  */
 #ifndef ORR_COLLECTIVE_STEPS_H
@@ -50,10 +50,26 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCollectiveSteps, orr_collective_steps_free)
 guint32 orr_collective_steps_send(OrrCollectiveSteps *steps, gint64 src, gint64 dst, guint channel, double bytes,
                                   const guint32 *needs, guint n_needs);
 
-/* @rounds rounds of a ring over gpus[0], gpus[stride], ..., @n of them: each passes on what it got in the round before.
- */
-void orr_collective_steps_ring(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint channel, double bytes,
-                               guint rounds);
+/* Through an NVSwitch, over a domain's @n members: each gives @bytes and the @owner-th has their sum, a hop later; or
+ * (@spread) all have what the @owner-th gives, which is of the same trip and costs no hop. */
+guint32 orr_collective_steps_switch(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint owner, gboolean spread,
+                                    double bytes, const guint32 *needs, guint n_needs);
+
+/* Of rings and chains over gpus[0], gpus[stride], ..., @n of them. @got: for each place in @gpus the send that has
+ * brought it what it begins with, ORR_NO_SEND where that is nothing; afterwards the one that it got last.
+ *
+ * Ring: @rounds rounds of @bytes, in each of which all pass on what they got in the round before. Chain: @bytes in @n
+ * chunks behind one another, from the first to the last or (@to_first) the other way. */
+enum { ORR_NO_SEND = G_MAXUINT32 };
+void orr_collective_steps_ring(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride, guint channel,
+                               double bytes, guint rounds, guint32 *got);
+void orr_collective_steps_chain(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride, guint channel,
+                                double bytes, gboolean to_first, guint32 *got);
+guint32 *orr_collective_steps_nothing(guint n); /* @got of @n places; free with g_free */
+
+/* In how many chunks a pipeline sends @bytes: by the profile's chunk, else by NCCL's slice; so few that all sends, of
+ * which each chunk makes @sends_each, are not too many. */
+guint orr_collective_steps_chunks(const OrrCollectiveSteps *steps, double bytes, gboolean near, guint sends_each);
 
 G_END_DECLS
 

@@ -34,8 +34,6 @@
  */
 #include "workloads/collectives/collective_private.h"
 
-enum { N_TREES = 2 };
-
 typedef struct {
   OrrCollectiveFlow flow;
   OrrCollectiveLayout layout;
@@ -50,8 +48,7 @@ static guint position_above(guint position, guint n) {
   return up < n ? up : position ^ bit;
 }
 
-/* Node above @node in tree @t over @n nodes; @n for the root. */
-static guint node_above(guint t, guint node, guint n) {
+guint orr_double_tree_above(guint t, guint node, guint n) {
   gboolean mirrored = t == 1 && n % 2 == 0;
   guint shift = t == 1 && n % 2 == 1 ? 1 : 0;
   guint position = mirrored ? n - 1 - node : (node + n - shift) % n;
@@ -86,9 +83,9 @@ static double add_domains(Trees *trees, guint high, guint low) {
 static double add_trees(Trees *trees, guint first) {
   guint n = trees->layout.n_domains - first;
   double dearest_s = 0;
-  for (guint t = 0; t < N_TREES; t++)
+  for (guint t = 0; t < ORR_N_TREES; t++)
     for (guint node = 0; node < n; node++) {
-      guint above = node_above(t, node, n);
+      guint above = orr_double_tree_above(t, node, n);
       if (above == n && first == 0)
         continue;
       double hop_s = add_domains(trees, above == n ? 0 : above + first, node + first);
@@ -103,7 +100,7 @@ static double add_chains(Trees *trees, guint domain) {
   const gint64 *gpus = trees->layout.gpus + domain * m;
   double dearest_s = 0;
   for (guint i = 0; m > 1 && i < m; i++) {
-    double hop_s = add_pair(trees, gpus[i], gpus[(i + 1) % m], 0, N_TREES * (m - 1));
+    double hop_s = add_pair(trees, gpus[i], gpus[(i + 1) % m], 0, ORR_N_TREES * (m - 1));
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
@@ -114,7 +111,7 @@ static double add_root_chain(Trees *trees) {
   guint m = trees->layout.per_domain;
   double dearest_s = 0;
   for (guint i = 0; i + 1 < m; i++) {
-    double hop_s = add_pair(trees, trees->layout.gpus[i], trees->layout.gpus[i + 1], 0, N_TREES * m);
+    double hop_s = add_pair(trees, trees->layout.gpus[i], trees->layout.gpus[i + 1], 0, ORR_N_TREES * m);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
@@ -162,10 +159,16 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_init(&trees.flow, context);
   orr_collective_flow_fill(&trees.flow, call->bytes, call->bytes / trees.layout.per_domain);
   double latency_s = call->op == ORR_ALL_REDUCE ? add_all_reduce(&trees) : add_rooted(&trees);
-  double unit_bytes = call->bytes / (N_TREES * trees.layout.per_domain);
+  double unit_bytes = call->bytes / (ORR_N_TREES * trees.layout.per_domain);
   orr_collective_flow_finish(&trees.flow, latency_s, unit_bytes, phases);
   orr_collective_flow_clear(&trees.flow);
   orr_collective_layout_clear(&trees.layout);
+}
+
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_double_tree_steps(call, &layout, FALSE, ret_steps);
 }
 
 /* With one member a domain. */
@@ -174,12 +177,13 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
   if (call->op != ORR_ALL_REDUCE)
     return (1 + depth_of(call->n - 1)) * alpha_s + transfer_s;
   double units = MIN(call->n, 4); /* of S/2, that the busiest rank sends */
-  return 2 * depth_of(call->n) * alpha_s + units / N_TREES * transfer_s;
+  return 2 * depth_of(call->n) * alpha_s + units / ORR_N_TREES * transfer_s;
 }
 
 const OrrCollectiveAlgorithm orr_double_tree = {
     .entry = {.name = "tree", .sentence = "Two binary trees over the nodes, half the data each: few steps."},
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

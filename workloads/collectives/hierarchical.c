@@ -123,6 +123,72 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_layout_clear(&levels.layout);
 }
 
+/* --- Step by step: a rank goes on to the next level when it has all of the one before --- */
+
+typedef struct {
+  const Levels *levels;
+  OrrCollectiveSteps *steps;
+  guint32 *got; /* by place in the layout */
+} StepLevels;
+
+static void step_inside(const StepLevels *at) {
+  const OrrCollectiveLayout *layout = &at->levels->layout;
+  const guint m = layout->per_domain;
+  for (guint d = 0; d < layout->n_domains; d++)
+    orr_collective_steps_ring(at->steps, layout->gpus + d * m, m, 1, 0, at->levels->call->bytes / m, m - 1,
+                              at->got + d * m);
+}
+
+static void step_across(const StepLevels *at, guint passes) {
+  const OrrCollectiveLayout *layout = &at->levels->layout;
+  const guint m = layout->per_domain, n = layout->n_domains;
+  for (guint rail = 0; rail < m; rail++)
+    orr_collective_steps_ring(at->steps, layout->gpus + rail, n, m, rail, at->levels->call->bytes / m / n,
+                              passes * (n - 1), at->got + rail);
+}
+
+static void step_rails(const StepLevels *at, gboolean to_first) {
+  const OrrCollectiveLayout *layout = &at->levels->layout;
+  for (guint rail = 0; rail < layout->per_domain; rail++)
+    orr_collective_steps_chain(at->steps, layout->gpus + rail, layout->n_domains, layout->per_domain, rail,
+                               at->levels->call->bytes / layout->per_domain, to_first, at->got + rail);
+}
+
+static void step_root(const StepLevels *at, gboolean scatter) {
+  const OrrCollectiveLayout *layout = &at->levels->layout;
+  for (guint i = 1; i < layout->per_domain; i++) {
+    const gint64 root = layout->gpus[0], other = layout->gpus[i];
+    const guint32 *need = scatter ? &at->got[0] : &at->got[i];
+    const guint32 sent =
+        orr_collective_steps_send(at->steps, scatter ? root : other, scatter ? other : root, 0,
+                                  at->levels->call->bytes / layout->per_domain, need, *need != ORR_NO_SEND);
+    if (scatter) at->got[i] = sent;
+  }
+}
+
+static void step_levels(const StepLevels *at) {
+  const OrrCollectiveOp op = at->levels->call->op;
+  if (op == ORR_BROADCAST) step_root(at, TRUE);
+  if (op == ORR_ALL_REDUCE || op == ORR_REDUCE_SCATTER || op == ORR_REDUCE) step_inside(at);
+  if (op == ORR_BROADCAST || op == ORR_REDUCE)
+    step_rails(at, op == ORR_REDUCE);
+  else
+    step_across(at, op == ORR_ALL_REDUCE ? 2 : 1);
+  if (op == ORR_ALL_REDUCE || op == ORR_ALL_GATHER || op == ORR_BROADCAST) step_inside(at);
+  if (op == ORR_REDUCE) step_root(at, FALSE);
+}
+
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  Levels levels = {.context = context, .call = call};
+  orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
+  g_autofree guint32 *got = orr_collective_steps_nothing(call->n);
+  if (levels.layout.n_domains == 1 || levels.layout.per_domain == 1)
+    orr_ring.steps(context, call, ret_steps);
+  else
+    step_levels(&(StepLevels){&levels, ret_steps, got});
+  orr_collective_layout_clear(&levels.layout);
+}
+
 /* Where all reach each other alike there is one level. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return orr_ring.oracle(call, alpha_s, bytes_per_s);
@@ -134,5 +200,6 @@ const OrrCollectiveAlgorithm orr_hierarchical = {
               .sentence = "Inside each scale-up domain, then across them on all rails, then inside."},
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

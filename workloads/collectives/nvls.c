@@ -32,6 +32,13 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, hop_s, call->bytes / call->n, phases);
 }
 
+/* Each owner's part in two halves, as of a tree of one node. */
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_double_tree_steps(call, &layout, TRUE, ret_steps);
+}
+
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return alpha_s + (call->n + 1.0) / call->n * call->bytes / bytes_per_s;
 }
@@ -42,5 +49,6 @@ const OrrCollectiveAlgorithm orr_nvls = {
     .least_ranks = 5,
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

@@ -40,6 +40,12 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, latency_s, call->bytes / (2 * m), phases);
 }
 
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  orr_double_tree_steps(call, &layout, TRUE, ret_steps);
+}
+
 /* With one member a domain: the trees alone. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   return orr_double_tree.oracle(call, alpha_s, bytes_per_s);
@@ -50,5 +56,6 @@ const OrrCollectiveAlgorithm orr_nvls_tree = {
     .chosen = ORR_CHOSEN_WITH_ROWS,
     .supports = supports,
     .plan = plan,
+    .steps = steps,
     .oracle = oracle,
 };

@@ -134,22 +134,6 @@ static void channel_order(const Rings *rings, guint k, gint64 *ret_gpus) {
     for (guint i = 0; i < m; i++) ret_gpus[n++] = member(rings, d, d % 2 == 0 ? k + i : k + m - 1 - i);
 }
 
-/* Broadcast and reduce: one chain from the root, or to it, in as many chunks as there are ranks, one behind the other. */
-static void step_chain(const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
-  const guint n = call->n;
-  const gboolean down = call->op == ORR_BROADCAST;
-  g_autofree guint32 *before = g_new0(guint32, n); /* the chunk before, by edge */
-  for (guint chunk = 0; chunk < n; chunk++)
-    for (guint i = 0; i + 1 < n; i++) {
-      const gint64 from = call->gpus[down ? i : n - 1 - i], to = call->gpus[down ? i + 1 : n - 2 - i];
-      guint32 needs[2];
-      guint n_needs = 0;
-      if (chunk > 0) needs[n_needs++] = before[i];
-      if (i > 0) needs[n_needs++] = before[i - 1]; /* of this chunk by now */
-      before[i] = orr_collective_steps_send(ret_steps, from, to, 0, call->bytes / n, needs, n_needs);
-    }
-}
-
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
@@ -159,12 +143,14 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
   const guint rounds = passes(call->op) * (n - 1);
   g_autofree gint64 *gpus = g_memdup2(call->gpus, n * sizeof *call->gpus);
   if (call->op == ORR_BROADCAST || call->op == ORR_REDUCE) {
-    step_chain(call, ret_steps);
+    g_autofree guint32 *got = orr_collective_steps_nothing(n);
+    orr_collective_steps_chain(ret_steps, gpus, n, 1, 0, call->bytes, call->op == ORR_REDUCE, got);
     return;
   }
   for (guint k = 0; k < channels; k++) {
+    g_autofree guint32 *got = orr_collective_steps_nothing(n);
     if (!single) channel_order(&rings, k, gpus);
-    orr_collective_steps_ring(ret_steps, gpus, n, k, call->bytes / n / channels, rounds);
+    orr_collective_steps_ring(ret_steps, gpus, n, 1, k, call->bytes / n / channels, rounds, got);
   }
 }
 

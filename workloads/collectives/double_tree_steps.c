@@ -1,0 +1,224 @@
+/*
+ * double_tree_steps.c - the double binary trees as every chunk of every edge: what double_tree.c and nvls_tree.c plan
+ * as one flow.
+ *
+ * Tree t of channel k has S/(2m), cut into chunks that follow one another: an edge sends chunk c when its chunk c - 1
+ * is over and all that goes into chunk c is there.
+ *
+ *   up      a domain's members give to its k-th (chain, or NVSwitch), children to their parent's
+ *   root    turns round: what came up goes down
+ *   down    from the parent, on to the children, and into the domain
+ *
+ * Broadcast goes down alone, from the root's domain, which stands outside; reduce up alone.
+ */
+#include "workloads/collectives/collective_private.h"
+
+enum { MOST_NEEDS = 8, UNDER_WAY = 4 };
+
+typedef struct {
+  guint32 sends[MOST_NEEDS];
+  guint n;
+} Needs;
+
+/* One tree of one channel. Domains first, ... are its nodes; node i is domain first + i. */
+typedef struct {
+  OrrCollectiveSteps *steps;
+  const OrrCollectiveLayout *layout;
+  guint tree, channel, first, n;
+  gboolean by_switch; /* the NVSwitch gathers and spreads in a domain; else a chain */
+  double bytes;       /* of a chunk */
+  guint *above;       /* of a node; n: the root */
+  guint *order;       /* nodes, those nearer to the root first */
+  guint32
+      *last; /* by edge: its send of the chunk before; edges of a domain are numbered 2m each, those of trees after */
+  Needs *risen, *came; /* by node: what brought the chunk up to it, and down; last: of the root that stands outside */
+} Tree;
+
+static void add_need(Needs *needs, guint32 send) {
+  g_assert(needs->n < MOST_NEEDS);
+  if (send != ORR_NO_SEND) needs->sends[needs->n++] = send;
+}
+
+static guint depth_below(const Tree *tree, guint node) {
+  guint depth = 0;
+  for (; tree->above[node] != tree->n; node = tree->above[node]) depth++;
+  return depth;
+}
+
+static void tree_init(Tree *tree) {
+  const guint m = tree->layout->per_domain, n_edges = tree->layout->n_domains * 2 * m + 2 * tree->n;
+  guint depth = 0, done = 0;
+  tree->above = g_new0(guint, tree->n + 1);
+  tree->order = g_new0(guint, tree->n + 1);
+  for (guint node = 0; node < tree->n; node++) tree->above[node] = orr_double_tree_above(tree->tree, node, tree->n);
+  for (; done < tree->n; depth++)
+    for (guint node = 0; node < tree->n; node++)
+      if (depth_below(tree, node) == depth) tree->order[done++] = node;
+  tree->last = g_new(guint32, n_edges * UNDER_WAY);
+  for (guint edge = 0; edge < n_edges * UNDER_WAY; edge++) tree->last[edge] = ORR_NO_SEND;
+  tree->risen = g_new0(Needs, tree->n + 1);
+  tree->came = g_new0(Needs, tree->n + 1);
+}
+
+static void tree_clear(Tree *tree) {
+  g_free(tree->above);
+  g_free(tree->order);
+  g_free(tree->last);
+  g_free(tree->risen);
+  g_free(tree->came);
+}
+
+static gint64 member(const Tree *tree, guint domain, guint i) {
+  const guint m = tree->layout->per_domain;
+  return tree->layout->gpus[domain * m + (tree->channel + i) % m];
+}
+
+static guint32 note(Tree *tree, guint edge, guint32 sent) {
+  guint32 *last = &tree->last[edge * UNDER_WAY];
+  for (guint i = UNDER_WAY - 1; i > 0; i--) last[i] = last[i - 1];
+  return last[0] = sent;
+}
+
+/* A chunk over an edge, after the one before it and what it needs. */
+static guint32 send(Tree *tree, guint edge, gint64 src, gint64 dst, Needs needs) {
+  add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
+  return note(tree, edge,
+              orr_collective_steps_send(tree->steps, src, dst, tree->channel, tree->bytes, needs.sends, needs.n));
+}
+
+/* Through the NVSwitch: from all members of a domain to its k-th, or back. */
+static guint32 send_by_switch(Tree *tree, guint edge, guint domain, gboolean spread, Needs needs) {
+  const guint m = tree->layout->per_domain;
+  add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
+  return note(tree, edge,
+              orr_collective_steps_switch(tree->steps, tree->layout->gpus + domain * m, m, tree->channel, spread,
+                                          tree->bytes, needs.sends, needs.n));
+}
+
+static guint inner_edge(const Tree *tree, guint domain, guint i, gboolean down) {
+  return (domain * tree->layout->per_domain + i) * 2 + (down ? 1 : 0);
+}
+
+static guint tree_edge(const Tree *tree, guint node, gboolean down) {
+  return tree->layout->n_domains * 2 * tree->layout->per_domain + 2 * node + (down ? 1 : 0);
+}
+
+/* All of a domain's chunk to its k-th member; ORR_NO_SEND where that is alone. */
+static guint32 gather(Tree *tree, guint domain) {
+  const guint m = tree->layout->per_domain;
+  guint32 got = ORR_NO_SEND;
+  if (m == 1) return ORR_NO_SEND;
+  if (tree->by_switch) return send_by_switch(tree, inner_edge(tree, domain, 0, FALSE), domain, FALSE, (Needs){{0}, 0});
+  for (guint i = m - 1; i > 0; i--) {
+    Needs needs = {{0}, 0};
+    add_need(&needs, got);
+    got = send(tree, inner_edge(tree, domain, i, FALSE), member(tree, domain, i), member(tree, domain, i - 1), needs);
+  }
+  return got;
+}
+
+static void spread(Tree *tree, guint domain, Needs needs) {
+  const guint m = tree->layout->per_domain;
+  if (m == 1) return;
+  if (tree->by_switch) {
+    send_by_switch(tree, inner_edge(tree, domain, 0, TRUE), domain, TRUE, needs);
+    return;
+  }
+  for (guint i = 1; i < m; i++) {
+    const guint32 passed =
+        send(tree, inner_edge(tree, domain, i, TRUE), member(tree, domain, i - 1), member(tree, domain, i), needs);
+    needs = (Needs){{passed}, 1};
+  }
+}
+
+/* The chain through the domain of the root, which stands outside. Returns what brings the chunk to the k-th member,
+ * which feeds the tree; ORR_NO_SEND: that is the root itself. */
+static guint32 root_down(Tree *tree) {
+  guint32 passed = ORR_NO_SEND, got = ORR_NO_SEND;
+  for (guint i = 0; i + 1 < tree->layout->per_domain; i++) {
+    Needs needs = {{0}, 0};
+    add_need(&needs, passed);
+    passed = send(tree, inner_edge(tree, 0, i, TRUE), tree->layout->gpus[i], tree->layout->gpus[i + 1], needs);
+    if (i + 1 == tree->channel) got = passed;
+  }
+  return got;
+}
+
+/* The same to the root; the k-th member waits for what has risen to it. */
+static void root_up(Tree *tree, const Needs *risen) {
+  guint32 passed = ORR_NO_SEND;
+  for (guint i = tree->layout->per_domain - 1; i > 0; i--) {
+    Needs needs = i == tree->channel ? *risen : (Needs){{0}, 0};
+    add_need(&needs, passed);
+    passed = send(tree, inner_edge(tree, 0, i, FALSE), tree->layout->gpus[i], tree->layout->gpus[i - 1], needs);
+  }
+}
+
+/* The parent's k-th member: of the root's domain where the tree's own root has none. */
+static gint64 parent(const Tree *tree, guint node) {
+  const guint above = tree->above[node];
+  return member(tree, above == tree->n ? 0 : above + tree->first, 0);
+}
+
+static void rise(Tree *tree) {
+  for (guint node = 0; node <= tree->n; node++) tree->risen[node].n = 0;
+  for (guint i = tree->n; i-- > 0;) {
+    const guint node = tree->order[i], domain = node + tree->first;
+    add_need(&tree->risen[node], gather(tree, domain));
+    if (tree->above[node] == tree->n && tree->first == 0) continue;
+    add_need(&tree->risen[tree->above[node]],
+             send(tree, tree_edge(tree, node, FALSE), member(tree, domain, 0), parent(tree, node), tree->risen[node]));
+  }
+}
+
+/* @from: what brings the chunk to the root of the tree, or to who feeds it from outside. */
+static void descend(Tree *tree, const Needs *from) {
+  for (guint i = 0; i < tree->n; i++) {
+    const guint node = tree->order[i], domain = node + tree->first;
+    const Needs *needs = tree->above[node] == tree->n ? from : &tree->came[tree->above[node]];
+    tree->came[node] = *needs;
+    if (tree->above[node] < tree->n || tree->first > 0) {
+      const guint32 got = send(tree, tree_edge(tree, node, TRUE), parent(tree, node), member(tree, domain, 0), *needs);
+      tree->came[node] = (Needs){{got}, 1};
+    }
+    spread(tree, domain, tree->came[node]);
+  }
+}
+
+static void step_chunk(Tree *tree, OrrCollectiveOp op) {
+  Needs from = {{0}, 0};
+  if (op != ORR_BROADCAST) rise(tree);
+  if (op == ORR_REDUCE) {
+    root_up(tree, &tree->risen[tree->n]);
+    return;
+  }
+  if (op == ORR_BROADCAST)
+    add_need(&from, root_down(tree));
+  else
+    from = tree->risen[tree->order[0]];
+  descend(tree, &from);
+}
+
+void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout, gboolean by_switch,
+                           OrrCollectiveSteps *steps) {
+  const guint first = call->op == ORR_ALL_REDUCE ? 0 : 1, m = layout->per_domain;
+  const double bytes = call->bytes / (ORR_N_TREES * m);
+  const guint n_chunks =
+      orr_collective_steps_chunks(steps, bytes, layout->n_domains == 1, 2 * ORR_N_TREES * m * call->n);
+  Tree *trees = g_new0(Tree, ORR_N_TREES * m);
+  for (guint i = 0; i < ORR_N_TREES * m; i++) {
+    trees[i] = (Tree){.steps = steps,
+                      .layout = layout,
+                      .tree = i % ORR_N_TREES,
+                      .channel = i / ORR_N_TREES,
+                      .first = first,
+                      .n = layout->n_domains - first,
+                      .by_switch = by_switch,
+                      .bytes = bytes / n_chunks};
+    tree_init(&trees[i]);
+  }
+  for (guint chunk = 0; chunk < n_chunks; chunk++)
+    for (guint i = 0; i < ORR_N_TREES * m; i++) step_chunk(&trees[i], call->op);
+  for (guint i = 0; i < ORR_N_TREES * m; i++) tree_clear(&trees[i]);
+  g_free(trees);
+}
