@@ -161,8 +161,8 @@ static double common_unit(const GPtrArray *plans) {
 }
 
 /* Rings over groups that lie differently in their nodes move different unit flows (one ring, or one a NIC; parts of one
- * where it is spread over routes): brought to one unit, of which all are multiples. */
-static void level_rings(GPtrArray *plans) {
+ * where it is spread over routes), and so do sends: brought to one unit, of which all are multiples. */
+static void level_units(GPtrArray *plans) {
   const double unit = common_unit(plans);
   for (guint i = 0; i < plans->len; i++) {
     OrrCollectivePhase *phase = first_phase(plans, i);
@@ -194,9 +194,11 @@ gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const O
   g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
   if (!plan_all(wires, calls, forced(wires, &calls->calls[0]), plans, error)) return FALSE;
   if (!are_alike(plans)) {
-    const OrrEntry *ring = orr_registry_find(&orr_collective_registry, "ring");
-    if (!plan_all(wires, calls, (const OrrCollectiveAlgorithm *)ring, plans, error)) return FALSE;
-    level_rings(plans);
+    const OrrCollectiveAlgorithm *ring =
+        (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, "ring");
+    const gboolean in_rings = ring->supports(&wires->context, &calls->calls[0]); /* a send is none */
+    if (in_rings && !plan_all(wires, calls, ring, plans, error)) return FALSE;
+    level_units(plans);
     g_ptr_array_sort(plans, slower_first);
   }
   fill_wire(wires, plans, ret_wire);

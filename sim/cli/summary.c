@@ -115,9 +115,18 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   if (text->len) add(out, "costs", "%s of the kernels' time", text->str);
 }
 
+/* ", 16 classes for 1,024 ranks": how much stood for how much. Newly allocated; "" where ranks have no classes. */
+static char *folding_text(const OrrOutcome *outcome) {
+  gint64 ranks = 0;
+  for (guint i = 0; i < outcome->lanes->len; i++) ranks += g_array_index(outcome->lanes, OrrLaneRow, i).multiplicity;
+  if (outcome->kind->result != &orr_training_result_table) return g_strdup("");
+  g_autofree char *classes = orr_show_count(outcome->lanes->len), *all = orr_show_count(ranks);
+  return g_strdup_printf(", %s %s for %s ranks", classes, outcome->lanes->len == 1 ? "class" : "classes", all);
+}
+
 static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events) {
-  g_autofree char *events = orr_show_count(n_events);
-  add(out, "replay", "%s, %s: %s events in %.2f s of wall time", outcome->engine, outcome->fidelity, events,
+  g_autofree char *events = orr_show_count(n_events), *folding = folding_text(outcome);
+  add(out, "replay", "%s, %s%s: %s events in %.2f s of wall time", outcome->engine, outcome->fidelity, folding, events,
       outcome->wall_time_s);
 }
 

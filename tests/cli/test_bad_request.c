@@ -35,6 +35,23 @@ static void test_settings(void) {
   assert_refused("run right.yaml --fidelity ful", 2, "did you mean 'full'?");
 }
 
+/* What a scenario asks of a machine that is not there. */
+static void test_machines(void) {
+  empty_folder();
+  put("twice.yaml",
+      "schema: scenario/1\nbase: two-jobs-one-uplink\njobs:\n  - {name: a, gpus: 3, placement: {kind: explicit, gpus: [3, "
+      "2-3]}, workload: {kind: collectives}}\n",
+      -1);
+  put("late.yaml",
+      "schema: scenario/1\nbase: gpt3-175b-1024-a100\nfaults:\n  - {at: 5000 s, fault: {kind: slow-gpu, gpu: 1}}\n", -1);
+  put("link.yaml",
+      "schema: scenario/1\nbase: gpt3-175b-1024-a100\nfaults:\n  - {at: 1 s, fault: {kind: link, name: leaf0-spine.up}}\n",
+      -1);
+  assert_refused("run twice.yaml", 2, "GPU 3");
+  assert_refused("run late.yaml --db none", 2, "begins at 5000 s, after the end at");
+  assert_refused("run link.yaml", 2, "did you mean 'leaf0-spines.up'?");
+}
+
 /* A device that lacks rows of its own stands in another's place, or the run is refused: as the scenario says. */
 static void test_on_missing(void) {
   empty_folder();
@@ -63,7 +80,7 @@ static void test_steps(void) {
   "run nccl-tests-dgx-h100-16 --db none --set workload.replay=steps --set workload.begin=1MiB --set "                  \
   "workload.end=1MiB "
   empty_folder();
-  assert_refused(STEPS "--set workload.algorithm=tree", 2, "collective algorithm 'tree' has no step form (ring, ");
+  assert_refused(STEPS "--set workload.algorithm=collnet", 2, "collective algorithm 'collnet' has no step form (");
   assert_refused(STEPS "--set workload.replay=step", 2, "did you mean 'steps'?");
   assert_refused(STEPS "--set workload.algorithm=ring --set cluster.max-nodes=2048 --set cluster.nodes=2048", 2,
                  "16384 ranks are about 5.37e+08 sends, and the most is 12 million");
@@ -260,6 +277,7 @@ static void add_tests(void) {
   g_test_add_func("/bad-request/steps", test_steps);
   g_test_add_func("/bad-request/on-missing", test_on_missing);
   g_test_add_func("/bad-request/settings", test_settings);
+  g_test_add_func("/bad-request/machines", test_machines);
   g_test_add_func("/bad-request/traces", test_traces);
   g_test_add_func("/bad-request/foreign-databases", test_foreign_databases);
   g_test_add_func("/bad-request/own-databases", test_own_databases);

@@ -27,8 +27,8 @@
 extern const OrrFabricKind orr_dragonfly;
 
 typedef struct {
-  gint64 hosts, routers, global, groups, radix;
-  double local_bytes_per_s, global_bytes_per_s, switch_latency_s;
+  OrrGroupsParams groups;
+  gint64 hosts, routers;
 } Params;
 
 enum { LOCAL, GLOBAL };
@@ -36,36 +36,15 @@ enum { LOCAL, GLOBAL };
 typedef struct {
   OrrSwitchGroups groups;
   const Params *params;
-  gint64 n_ports, n_groups;
-  double local_rate, global_rate, port_rate;
+  OrrGroupsSpec spec;
 } Plan;
 
-#define COUNT(member_, name_, fallback_, sentence_)                                                                    \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(Params, member_), .fallback = (fallback_), .min = 0,    \
-    .max = 65536, .sentence = (sentence_)                                                                              \
-  }
-#define RATE(member_, name_, sentence_)                                                                                \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_), .unit = ORR_UNIT_BYTES_PER_S,        \
-    .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                                          \
-  }
-
 static const OrrField fields[] = {
-    COUNT(hosts, "hosts-per-router", "16", "NIC ports of a router."),
-    COUNT(routers, "routers-per-group", "32", "Routers of a group, all joined to each other."),
-    COUNT(global, "global-per-router", "16", "Cables of a router to other groups."),
-    COUNT(groups, "groups", "0", "Groups; 0: as many as the NICs need."),
-    COUNT(radix, "radix", "64", "Ports of a router: 64 on Rosetta (Slingshot)."),
-    RATE(local_bytes_per_s, "local-bandwidth", "Nominal rate of a cable inside a group; 0: the NIC's."),
-    RATE(global_bytes_per_s, "global-bandwidth", "Nominal rate of a cable between groups; 0: the NIC's."),
-    {.name = "switch-latency",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, switch_latency_s),
-     .unit = ORR_UNIT_SECONDS,
-     .fallback = "350 ns",
-     .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Port to port through a router; 350 ns is Rosetta's median (De Sensi et al., SC20, section II)."},
+    ORR_GROUPS_COUNT(Params, hosts, "hosts-per-router", "16", "NIC ports of a router."),
+    ORR_GROUPS_COUNT(Params, routers, "routers-per-group", "32", "Routers of a group, all joined to each other."),
+    ORR_GROUPS_COUNT(Params, groups.global, "global-per-router", "16", "Cables of a router to other groups."),
+    ORR_GROUPS_FIELDS(Params, "local-bandwidth", "350 ns",
+                      "Port to port through a router; 350 ns is Rosetta's median (De Sensi et al., SC20, section II)."),
 };
 
 static const OrrFieldTable params_table =
@@ -73,43 +52,28 @@ static const OrrFieldTable params_table =
 
 /* --- Planning --- */
 
-static gboolean refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static gboolean refuse(GError **error, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  g_autofree char *text = g_strdup_vprintf(format, args);
-  va_end(args);
-  g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
-  return FALSE;
-}
-
 static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   const Params *params = plan->params;
-  const gint64 used = params->hosts * port_links + params->routers - 1 + params->global;
-  const gint64 most = params->routers * params->global + 1, needed = params->hosts * params->routers;
+  const gint64 used = params->hosts * port_links + params->routers - 1 + params->groups.global;
+  g_autofree char *text = NULL;
   if (params->hosts < 1 || params->routers < 1)
-    return refuse(error, "hosts-per-router and routers-per-group must be 1 or more");
-  if (used > params->radix)
-    return refuse(error,
-                  "a router with " I64 " NICs, " I64 " routers of its group and " I64 " global cables needs " I64
-                  " ports, but radix is " I64,
-                  params->hosts * port_links, params->routers - 1, params->global, used, params->radix);
-  if (plan->n_groups > most)
-    return refuse(error, I64 " groups, but " I64 " routers of " I64 " global cables reach at most " I64 " others",
-                  plan->n_groups, params->routers, params->global, most - 1);
-  if (plan->n_groups * needed < plan->n_ports)
-    return refuse(error, I64 " groups of " I64 " ports are too few for " I64 " ports", plan->n_groups, needed,
-                  plan->n_ports);
-  return TRUE;
+    text = g_strdup("hosts-per-router and routers-per-group must be 1 or more");
+  else if (used > params->groups.radix)
+    text = g_strdup_printf("a router with " I64 " NICs, " I64 " routers of its group and " I64
+                           " global cables needs " I64 " ports, but radix is " I64,
+                           params->hosts * port_links, params->routers - 1, params->groups.global, used,
+                           params->groups.radix);
+  if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
+  return !text && orr_switch_groups_check(&plan->spec, &params->groups, params->routers, "routers",
+                                          params->hosts * params->routers, error);
 }
 
 static void add_local(Plan *plan) {
   const guint a = (guint)plan->params->routers;
-  for (guint g = 0; g < plan->n_groups; g++)
+  for (guint g = 0; g < plan->spec.n_groups; g++)
     for (guint i = 0; i < a; i++)
       for (guint j = i + 1; j < a; j++)
-        orr_switch_graph_cable(&plan->groups.graph, g * a + i, g * a + j, 1, plan->local_rate, LOCAL);
+        orr_switch_graph_cable(&plan->groups.graph, g * a + i, g * a + j, 1, plan->spec.local_rate, LOCAL);
 }
 
 static void plan_free(gpointer data) {
@@ -121,27 +85,18 @@ static void plan_free(gpointer data) {
 static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
                          GError **error) {
   const Params *params = data;
-  const OrrNodeShape *node = &cluster->node;
-  const double nic = node->nic_bytes_per_s * node->nic_efficiency;
   Plan *plan = g_new0(Plan, 1);
-  *plan = (Plan){
-      .params = params,
-      .n_ports = n_ports,
-      .n_groups = params->groups,
-      .local_rate = params->local_bytes_per_s > 0 ? params->local_bytes_per_s * node->nic_efficiency : nic,
-      .global_rate = params->global_bytes_per_s > 0 ? params->global_bytes_per_s * node->nic_efficiency : nic,
-      .port_rate = port_bytes_per_s,
-  };
-  const gint64 a_group = MAX(params->hosts * params->routers, 1);
-  if (!plan->n_groups) plan->n_groups = (n_ports + a_group - 1) / a_group;
-  if (!check(plan, orr_node_shape_port_links(node), error)) {
+  plan->params = params;
+  plan->spec =
+      orr_switch_groups_spec(cluster, &params->groups, params->hosts * params->routers, n_ports, port_bytes_per_s);
+  if (!check(plan, orr_node_shape_port_links(&cluster->node), error)) {
     g_free(plan);
     return NULL;
   }
-  orr_switch_groups_init(&plan->groups, cluster, (guint)plan->n_groups, (guint)params->routers, "router");
-  plan->groups.graph.switch_latency_s = params->switch_latency_s;
+  orr_switch_groups_init(&plan->groups, cluster, (guint)plan->spec.n_groups, (guint)params->routers, "router");
+  plan->groups.graph.switch_latency_s = params->groups.switch_latency_s;
   add_local(plan);
-  orr_switch_groups_join(&plan->groups, 0, (guint)params->global, plan->global_rate, GLOBAL);
+  orr_switch_groups_join(&plan->groups, 0, (guint)params->groups.global, plan->spec.global_rate, GLOBAL);
   if (orr_switch_groups_close(&plan->groups, 1, error)) return plan;
   plan_free(plan);
   return NULL;
@@ -165,32 +120,32 @@ static guint detour(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GA
 
 static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
-  const gint64 a = plan->params->routers, routers = plan->n_groups * a;
+  const gint64 a = plan->params->routers, routers = plan->spec.n_groups * a;
   OrrFabricLevel local = {.name = g_strdup("local"),
                           .switches = routers,
                           .links = routers * (a - 1) / 2,
-                          .link_bytes_per_s = plan->local_rate,
+                          .link_bytes_per_s = plan->spec.local_rate,
                           .oversubscription = 1};
   OrrFabricLevel global = {.name = g_strdup("global"),
                            .switches = routers,
-                           .links = plan->n_groups * (plan->n_groups - 1) / 2 * plan->groups.between,
-                           .link_bytes_per_s = plan->global_rate};
-  const double out = (double)(plan->n_groups - 1) * plan->groups.between * plan->global_rate;
-  global.oversubscription = out > 0 ? (double)(a * plan->params->hosts) * plan->port_rate / out : 1;
+                           .links = plan->spec.n_groups * (plan->spec.n_groups - 1) / 2 * plan->groups.between,
+                           .link_bytes_per_s = plan->spec.global_rate};
+  const double out = (double)(plan->spec.n_groups - 1) * plan->groups.between * plan->spec.global_rate;
+  global.oversubscription = out > 0 ? (double)(a * plan->params->hosts) * plan->spec.port_rate / out : 1;
   g_array_append_val(ret_levels, local);
   g_array_append_val(ret_levels, global);
 }
 
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
-  const double hosts = (double)plan->n_ports * plan->port_rate / 2, a = (double)plan->params->routers;
-  return MIN(hosts, orr_switch_groups_bisection(&plan->groups, plan->global_rate, a * a / 4 * plan->local_rate));
+  const double hosts = (double)plan->spec.n_ports * plan->spec.port_rate / 2, a = (double)plan->params->routers;
+  return MIN(hosts, orr_switch_groups_bisection(&plan->groups, plan->spec.global_rate, a * a / 4 * plan->spec.local_rate));
 }
 
 static guint diameter(gconstpointer data) {
   const Plan *plan = data;
-  if (plan->params->routers == 1) return plan->n_groups > 1 ? 2 : 1;
-  return plan->n_groups > 1 ? 4 : 2;
+  if (plan->params->routers == 1) return plan->spec.n_groups > 1 ? 2 : 1;
+  return plan->spec.n_groups > 1 ? 4 : 2;
 }
 
 const OrrFabricKind orr_dragonfly = {

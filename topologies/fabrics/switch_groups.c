@@ -3,7 +3,38 @@
  */
 #include "topologies/fabrics/switch_groups.h"
 
+#include "sim/base/fault.h"
+
+#define I64 "%" G_GINT64_FORMAT
+
 enum { MOST_PATHS = 64 };
+
+OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params, gint64 group_ports,
+                                     gint64 n_ports, double port_bytes_per_s) {
+  const double nic = cluster->node.nic_bytes_per_s, efficiency = cluster->node.nic_efficiency;
+  const gint64 each = MAX(group_ports, 1);
+  return (OrrGroupsSpec){
+      .n_ports = n_ports,
+      .n_groups = params->groups > 0 ? params->groups : (n_ports + each - 1) / each,
+      .local_rate = (params->local_bytes_per_s > 0 ? params->local_bytes_per_s : nic) * efficiency,
+      .global_rate = (params->global_bytes_per_s > 0 ? params->global_bytes_per_s : nic) * efficiency,
+      .port_rate = port_bytes_per_s,
+  };
+}
+
+gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params, gint64 exits,
+                                 const char *switches, gint64 group_ports, GError **error) {
+  const gint64 most = exits * params->global + 1;
+  g_autofree char *text = NULL;
+  if (spec->n_groups > most)
+    text = g_strdup_printf(I64 " groups, but " I64 " %s of " I64 " global cables reach at most " I64 " others",
+                           spec->n_groups, exits, switches, params->global, most - 1);
+  else if (spec->n_groups * group_ports < spec->n_ports)
+    text = g_strdup_printf(I64 " groups of " I64 " ports are too few for " I64 " ports", spec->n_groups, group_ports,
+                           spec->n_ports);
+  if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
+  return !text;
+}
 
 void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups, guint size,
                             const char *switch_word) {

@@ -16,6 +16,55 @@
 
 G_BEGIN_DECLS
 
+/* The parameters that documents share; make it the member `groups` of an entry's own params. */
+typedef struct {
+  gint64 global; /* cables of a switch that leads out of its group */
+  gint64 groups; /* 0: as many as the ports need */
+  gint64 radix;
+  double local_bytes_per_s, global_bytes_per_s; /* nominal; 0: the NIC's */
+  double switch_latency_s;
+} OrrGroupsParams;
+
+#define ORR_GROUPS_COUNT(type_, member_, name_, fallback_, sentence_)                                                  \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_), .fallback = (fallback_), .min = 0,     \
+    .max = 65536, .sentence = (sentence_)                                                                              \
+  }
+#define ORR_GROUPS_RATE(type_, member_, name_, sentence_)                                                              \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_), .unit = ORR_UNIT_BYTES_PER_S,         \
+    .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                                          \
+  }
+
+/* But for the counts of hosts, switches and their global cables, whose names are each entry's. */
+#define ORR_GROUPS_FIELDS(type_, local_name_, latency_, latency_sentence_)                                             \
+  ORR_GROUPS_COUNT(type_, groups.groups, "groups", "0", "Groups; 0: as many as the NICs need."),                       \
+      ORR_GROUPS_COUNT(type_, groups.radix, "radix", "64",                                                             \
+                       "Ports of every switch: 64 on Quantum-2 (NDR) and Rosetta (Slingshot), 40 on Quantum (HDR)."),  \
+      ORR_GROUPS_RATE(type_, groups.local_bytes_per_s, local_name_,                                                    \
+                      "Nominal rate of a cable inside a group; 0: the NIC's."),                                        \
+      ORR_GROUPS_RATE(type_, groups.global_bytes_per_s, "global-bandwidth",                                            \
+                      "Nominal rate of a cable between groups; 0: the NIC's."),                                        \
+  {                                                                                                                    \
+    .name = "switch-latency", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, groups.switch_latency_s),              \
+    .unit = ORR_UNIT_SECONDS, .fallback = (latency_), .flags = ORR_FIELD_UNSIGNED, .sentence = (latency_sentence_)     \
+  }
+
+/* What follows from them. Rates are effective, bytes/s. */
+typedef struct {
+  gint64 n_ports, n_groups;
+  double local_rate, global_rate, port_rate;
+} OrrGroupsSpec;
+
+/* @group_ports: NIC ports of a full group. */
+OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params, gint64 group_ports,
+                                     gint64 n_ports, double port_bytes_per_s);
+
+/* FALSE with ORR_FAULT_DOCUMENT where @exits switches of a group cannot reach all others, or groups of @group_ports
+ * ports are too few; @switches is what they are called. */
+gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params, gint64 exits,
+                                 const char *switches, gint64 group_ports, GError **error);
+
 typedef struct {
   OrrSwitchGraph graph; /* first */
   guint n_groups, size; /* switches s * size and on are group s */
