@@ -18,6 +18,9 @@
  * Batched products (unfused attention) were not measured: their distance from the roofline is taken from the unbatched
  * product of the same FLOPs and output, (batch m, n, k), and the roofline counts the true bytes: how = modelled.
  *
+ * Weights that are stored narrower than they are multiplied (W4A16) were not measured either: the roofline reads them
+ * narrow, the distance from it is the plain product's.
+ *
  * Tensor cores load 16 bytes at a time: batched products with a row (n or k elements) that is no multiple of them run on
  * the CUDA cores, at the fp32 rate, in the libraries of 2021-22 (NVIDIA, Matrix Multiplication Background User's Guide,
  * "Tensor Core Requirements"; Anthony et al. 2024, arXiv 2401.14489, section VI-B: heads of 108 or 150 elements). Later
@@ -47,16 +50,18 @@ static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double bat
   return best;
 }
 
-static double gemm_bytes(OrrDtype dtype, double batch, double m, double n, double k) {
+static double gemm_bytes(OrrDtype dtype, double weight, double batch, double m, double n, double k) {
   double operand = orr_dtype_bytes(dtype), result = fmax(operand, 2); /* 8-bit and 4-bit products are written as 16 */
-  return batch * (operand * (m * k + n * k) + result * m * n);
+  return batch * (operand * m * k + (weight > 0 ? weight : operand) * n * k + result * m * n);
 }
 
-static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double batch, double m, double n, double k) {
+/* @weight: bytes of a weight as stored; 0: as @dtype. */
+static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double weight, double batch, double m,
+                              double n, double k) {
   double share = model->constants->gemm_wave_share;
   double compute_s = 2 * batch * m * n * k / (model->peak_flops[dtype] * model->constants->gemm_efficiency);
   if (share > 0) compute_s *= pow(wave_seconds(model, dtype, batch, m, n, k) / compute_s, share);
-  return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, batch, m, n, k));
+  return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, weight, batch, m, n, k));
 }
 
 /* --- building --- */
@@ -87,7 +92,7 @@ static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype, cons
     double m = g_array_index(m_axis, double, i), time_s = g_array_index(us, double, i) * 1e-6;
     if (!isnan(time_s))
       orr_grid_set(grid, (guint[]){i, i_n, i_k},
-                   log(time_s / gemm_roofline_s(model, dtype, 1, m, (double)row->n, (double)row->k)));
+                   log(time_s / gemm_roofline_s(model, dtype, 0, 1, m, (double)row->n, (double)row->k)));
   }
   return TRUE;
 }
@@ -146,7 +151,7 @@ static gboolean misses_tensor_cores(const OrrOperator *op) {
 static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) {
   const double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
   const double compute_s = 2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
-  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes((OrrDtype)op->dtype, batch, m, n, k)),
+  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes((OrrDtype)op->dtype, 0, batch, m, n, k)),
                    ORR_HOW_MODELLED};
 }
 
@@ -156,10 +161,11 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   if (misses_tensor_cores(op) && model->device->fp32_flops > 0) return cuda_core_gemm(model, op);
   gboolean borrowed;
   const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
-  double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, batch, m, n, k);
+  double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, op->weight_bytes, batch, m, n, k);
   if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
   double ratio = ratio_at(grid, batch * m, n, k, &trust);
   if (op->kernels == ORR_KERNELS_EAGER && batch <= 1) roofline_s /= model->constants->gemm_eager_rate;
-  return (OrrCost){roofline_s * exp(ratio), batch > 1 || borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
+  borrowed |= batch > 1 || op->weight_bytes > 0;
+  return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
 }

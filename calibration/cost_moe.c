@@ -106,14 +106,15 @@ static Load power_law_load(const Layer *layer, double tokens, double exponent) {
   return (Load){fmax(1, fullest + (local - 1) * others), fmax(1, active)};
 }
 
-static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double imbalance, const Layer *layer,
-                             double tokens) {
+/* @stored: bytes of a weight; 0: as @dtype. */
+static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, double imbalance,
+                             const Layer *layer, double tokens) {
   double local = (double)layer->experts / (double)layer->ep;
   Load load = imbalance > 0 ? power_law_load(layer, tokens, imbalance)
                             : balanced_load(local, tokens * (double)layer->topk / (double)layer->ep);
   double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
   double products = (double)layer->projections;
-  double weight = orr_dtype_bytes(dtype), activation = fmax(weight, 2);
+  double weight = stored > 0 ? stored : orr_dtype_bytes(dtype), activation = fmax(orr_dtype_bytes(dtype), 2);
   double bytes =
       weight * load.active * products * hidden * width + activation * load.pairs * (2 * hidden + products * width);
   double compute_s =
@@ -171,7 +172,7 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
     double time_s = g_array_index(us, double, i) * 1e-6, tokens = g_array_index(moe->tokens, double, i);
     if (isnan(time_s)) continue;
     curve.is_row[i] = TRUE;
-    curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, moe->imbalance, &curve.layer, tokens));
+    curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, 0, moe->imbalance, &curve.layer, tokens));
   }
   if (!fill_curve(moe, &curve)) {
     curve_clear(&curve);
@@ -336,11 +337,13 @@ OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   OrrDtype dtype = op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
   const OrrCostMoe *moe = find_table(model, dtype, op->imbalance);
   if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
-  double tokens = (double)op->m, roofline_s = moe_roofline_s(model, dtype, op->imbalance, &layer, tokens);
+  double tokens = (double)op->m;
+  double roofline_s = moe_roofline_s(model, dtype, op->weight_bytes, op->imbalance, &layer, tokens);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust = ORR_GRID_ROW;
   const Curve *own = find_curve(moe, &layer);
   double ratio = own ? curve_at(moe, own, tokens, &trust) : ratio_near(moe, &layer, tokens, &trust);
-  gboolean borrowed = moe->dtype != dtype || moe->imbalance != op->imbalance || op->pass != ORR_PASS_FORWARD;
+  gboolean borrowed = moe->dtype != dtype || moe->imbalance != op->imbalance || op->pass != ORR_PASS_FORWARD ||
+                      op->weight_bytes > 0;
   return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
 }

@@ -60,6 +60,7 @@ typedef struct {
   gboolean latent;    /* ATTENTION: values are the first part of the keys, stored once (MLA's absorbed form) */
   gint64 experts, topk, expert_tp, expert_ep;             /* MOE, with m, n, k */
   gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
+  double weight_bytes; /* GEMM, MOE: of a weight as stored, where narrower than it is multiplied; 0: as dtype */
   double imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
   double flops;
   double bytes;

@@ -14,7 +14,9 @@ static void put_memory(const OrrAbsorbedStep *step, GArray *operators, const cha
 }
 
 static void put_gemm(const OrrAbsorbedStep *step, GArray *operators, const char *name, gint64 n, gint64 k) {
-  put(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, step->weights, 1, step->sequences, n, k));
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, step->weights, 1, step->sequences, n, k);
+  op.weight_bytes = step->weight_bytes;
+  put(operators, op);
 }
 
 /* One product for each head; kept in 16 bits, as engines do. */
@@ -31,20 +33,38 @@ static void put_attention(const OrrModel *model, const OrrAbsorbedStep *step, gi
   put(operators, op);
 }
 
-void orr_absorbed_attention(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
+static gint64 heads_of(const OrrModel *model, const OrrAbsorbedStep *step) { return model->heads / MAX(1, step->tp); }
+
+void orr_absorbed_before(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
   const OrrMla *mla = &model->mla;
-  gint64 heads = model->heads / MAX(1, step->tp), q = heads * (mla->nope_dim + mla->rope_dim);
+  gint64 heads = heads_of(model, step), q = heads * (mla->nope_dim + mla->rope_dim);
   put_memory(step, operators, model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm", model->hidden, 4);
   if (mla->q_rank) put_gemm(step, operators, "q-down", mla->q_rank, model->hidden);
   put_gemm(step, operators, "kv-down", mla->kv_rank + mla->rope_dim, model->hidden);
   put_memory(step, operators, "latent-norm", mla->q_rank + mla->kv_rank, 2);
   put_gemm(step, operators, "q-up", q, mla->q_rank ? mla->q_rank : model->hidden);
   put_memory(step, operators, "rope", (heads + 1) * mla->rope_dim, 2);
-  put_heads(step, operators, "q-absorb", heads, mla->kv_rank, mla->nope_dim);
-  put_attention(model, step, heads, operators);
-  put_heads(step, operators, "v-absorb", heads, mla->value_dim, mla->kv_rank);
-  put_gemm(step, operators, "projection", model->hidden, heads * mla->value_dim);
+}
+
+void orr_absorbed_queries(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
+  put_heads(step, operators, "q-absorb", heads_of(model, step), model->mla.kv_rank, model->mla.nope_dim);
+}
+
+void orr_absorbed_values(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
+  put_heads(step, operators, "v-absorb", heads_of(model, step), model->mla.value_dim, model->mla.kv_rank);
+}
+
+void orr_absorbed_after(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
+  put_gemm(step, operators, "projection", model->hidden, heads_of(model, step) * model->mla.value_dim);
   if (step->tp > 1)
     put(operators, orr_operator_comm("tp-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE,
                                      (double)step->sequences * model->hidden * orr_dtype_bytes(step->activations)));
+}
+
+void orr_absorbed_attention(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
+  orr_absorbed_before(model, step, operators);
+  orr_absorbed_queries(model, step, operators);
+  put_attention(model, step, heads_of(model, step), operators);
+  orr_absorbed_values(model, step, operators);
+  orr_absorbed_after(model, step, operators);
 }

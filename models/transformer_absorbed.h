@@ -19,7 +19,15 @@ typedef struct {
   gint64 sequences; /* that decode, one token each */
   gint64 context;   /* tokens each has cached, its new one among them */
   OrrDtype weights, activations, kv;
+  double weight_bytes; /* of a weight as stored; 0: as `weights` */
 } OrrAbsorbedStep;
+
+/* Its parts, for engines whose steps hold prompts beside decodes: what all tokens of a step go through before and after
+ * the core, and what those alone that decode do. */
+void orr_absorbed_before(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);
+void orr_absorbed_after(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);
+void orr_absorbed_queries(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators); /* q-absorb */
+void orr_absorbed_values(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators);  /* v-absorb */
 
 /* The block from its norm to the all-reduce, in order of execution:
  *

@@ -41,6 +41,11 @@ static void put_encoder_ends(const OrrTransformerView *view, GArray *operators) 
                              0);
 }
 
+void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+  const OrrTransformerView view = orr_transformer_view(model, 0, shard);
+  put_encoder_ends(&view, operators);
+}
+
 /* Patches are data: their projection has a gradient by weight alone, which stands for both here. */
 static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *operators) {
   EncoderEnds ends = encoder_ends(view);

@@ -4,81 +4,17 @@
  *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce,
  *            norm, gate-up [T, 2 f / t], swiglu, down [T, h], all-reduce
  *            or norm, router [T, E], router-topk, experts of T tokens, shared experts as an MLP, all-reduce
+ *   latent   norm, q-down, kv-down, latent-norm, q-up, rope, projection, all-reduce (transformer_absorbed.h);
+ *            prompts: kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
+ *            decodes: q-absorb, v-absorb
+ *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c); decodes: conv-update,
+ *            state-update, which reads and writes the state
  *   ends     embedding, all-reduce; final norm; logits [S, V / t], gather, sampler
- *
- * Bytes a token and layer of the cache: 2 kv d / t elements.
  */
 #include "models/transformer_inference.h"
 
-#include <math.h>
-
-#define D "%" G_GINT64_FORMAT
-
-static gint64 local_kv_heads(const OrrModel *model, gint64 tp) { return MAX(model->kv_heads / tp, 1); }
-
-OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
-  const gboolean is_window = orr_model_kind(model, kind).mixer == ORR_MIXER_WINDOW;
-  return (OrrInferenceHeads){model->heads / shard->tp, local_kv_heads(model, shard->tp), model->head_dim,
-                             is_window ? model->window.size : 0};
-}
-
-static gint64 expert_width(const OrrModel *model) { return model->moe.ffn > 0 ? model->moe.ffn : model->ffn; }
-static gint64 expert_ranks(const OrrInferenceShard *shard) { return MAX(shard->ep, 1); }
-static gint64 expert_tp(const OrrInferenceShard *shard) { return shard->tp / expert_ranks(shard); }
-
-static void check_experts(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags) {
-  const gint64 ep = expert_ranks(shard);
-  if (ep > model->moe.experts)
-    orr_diags_error(diags, place, "ep (" D ") is above the " D " experts of model %s", ep, model->moe.experts,
-                    model->name);
-  else if (shard->tp % ep)
-    orr_diags_error(diags, place, "tp (" D ") cannot be divided by ep (" D ")", shard->tp, ep);
-  else if (model->moe.experts % ep)
-    orr_diags_error(diags, place, "model %s: experts (" D ") cannot be divided by ep (" D ")", model->name,
-                    model->moe.experts, ep);
-  else if (expert_width(model) % expert_tp(shard))
-    orr_diags_error(diags, place, "model %s: experts' ffn (" D ") cannot be divided by tp / ep (" D ")", model->name,
-                    expert_width(model), expert_tp(shard));
-}
-
-/* What this file does not know is told, never modelled as something else. */
-static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags) {
-  gboolean has_experts = FALSE, has_dense = FALSE;
-  if (model->mla.kv_rank > 0)
-    orr_diags_error(diags, place, "model %s has latent attention (mla), which serving does not know yet", model->name);
-  if (model->encoder.layers > 0)
-    orr_diags_error(diags, place, "model %s has an encoder, which serving does not know yet", model->name);
-  for (guint k = 0; k < orr_model_n_layer_kinds(model); k++) {
-    const OrrLayerKind kind = orr_model_kind(model, k);
-    if (kind.mixer == ORR_MIXER_MAMBA || kind.mixer == ORR_MIXER_LINEAR)
-      orr_diags_error(diags, place, "model %s has layers with a state, which serving does not know yet", model->name);
-    has_experts |= kind.feed == ORR_FEED_MOE;
-    has_dense |= kind.feed == ORR_FEED_DENSE;
-  }
-  if (has_experts && model->moe.latent > 0)
-    orr_diags_error(diags, place, "model %s has experts of a latent width, which serving does not know yet",
-                    model->name);
-  if (has_dense && model->ffn % shard->tp)
-    orr_diags_error(diags, place, "model %s: ffn (" D ") cannot be divided by tp (" D ")", model->name, model->ffn,
-                    shard->tp);
-  if (has_experts) check_experts(model, shard, place, diags);
-}
-
-void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags) {
-  const gint64 tp = shard->tp;
-  if (tp > model->heads)
-    orr_diags_error(diags, place, "tp (" D ") is above the " D " attention heads of model %s", tp, model->heads,
-                    model->name);
-  else if (model->heads % tp)
-    orr_diags_error(diags, place, "model %s: heads (" D ") cannot be divided by tp (" D ")", model->name, model->heads,
-                    tp);
-  else if (model->kv_heads % tp && tp % model->kv_heads)
-    orr_diags_error(diags, place, "model %s: of kv-heads (" D ") and tp (" D ") one must divide the other", model->name,
-                    model->kv_heads, tp);
-  check_kinds(model, shard, place, diags);
-}
-
-/* --- operators --- */
+#include "models/transformer_absorbed.h"
+#include "models/transformer_private.h"
 
 static void add(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }
 
@@ -93,6 +29,25 @@ static void add_memory(GArray *operators, const char *name, OrrDtype dtype, gint
 
 static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64 m, gint64 n, gint64 k) {
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, 1, m, n, k));
+}
+
+/* What products run in, and, in *@ret_stored, the bytes of a weight where it is stored narrower. */
+static OrrDtype products_of(const OrrInferenceShard *shard, gboolean of_experts, double *ret_stored) {
+  const OrrQuantized *quantized = shard->quantized;
+  *ret_stored = 0;
+  if (!quantized) return shard->weights;
+  if (quantized->products != ORR_N_DTYPES) return quantized->products;
+  if (of_experts || !quantized->experts_only) *ret_stored = quantized->weight_bytes;
+  return shard->activations;
+}
+
+/* A product by a layer's weights. */
+static void add_linear(const OrrInferenceShard *shard, GArray *operators, const char *name, gint64 m, gint64 n,
+                       gint64 k) {
+  double stored;
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, FALSE, &stored), 1, m, n, k);
+  op.weight_bytes = stored;
+  add(operators, op);
 }
 
 static void add_all_reduce(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
@@ -110,35 +65,129 @@ static const char *norm_name(const OrrModel *model) {
   return model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
 }
 
+static gint64 local_kv_heads(const OrrModel *model, gint64 tp) { return MAX(model->kv_heads / tp, 1); }
+static gboolean is_latent(const OrrModel *model) { return model->mla.kv_rank > 0; }
+
+gboolean orr_inference_attends(const OrrModel *model, guint kind) {
+  const int mixer = orr_model_kind(model, kind).mixer;
+  return mixer == ORR_MIXER_ATTENTION || mixer == ORR_MIXER_WINDOW;
+}
+
+OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+  const OrrMla *mla = &model->mla;
+  const gint64 heads = model->heads / shard->tp;
+  const gint64 window = orr_model_kind(model, kind).mixer == ORR_MIXER_WINDOW ? model->window.size : 0;
+  if (is_latent(model))
+    return (OrrInferenceHeads){heads, heads, mla->nope_dim + mla->rope_dim, mla->value_dim, window, FALSE};
+  return (OrrInferenceHeads){heads, local_kv_heads(model, shard->tp), model->head_dim, 0, window, FALSE};
+}
+
+OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+  const OrrMla *mla = &model->mla;
+  OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
+  if (!is_latent(model)) return heads;
+  return (OrrInferenceHeads){heads.heads, 1, mla->kv_rank + mla->rope_dim, mla->kv_rank, heads.window, TRUE};
+}
+
+static OrrAbsorbedStep absorbed(const OrrInferenceShard *shard, gint64 tokens) {
+  OrrAbsorbedStep step = {.tp = shard->tp, .sequences = tokens, .activations = shard->activations, .kv = shard->kv};
+  step.weights = products_of(shard, FALSE, &step.weight_bytes);
+  return step;
+}
+
+static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+  const OrrAbsorbedStep step = absorbed(shard, tokens);
+  orr_absorbed_before(model, &step, operators);
+  orr_absorbed_after(model, &step, operators);
+}
+
 static void add_attention(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
                           GArray *operators) {
   const OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
   const gint64 q = heads.heads * heads.head_dim, kv = heads.kv_heads * heads.head_dim;
   add_norm(model, shard, norm_name(model), tokens, operators);
-  add_gemm(operators, "qkv", shard->weights, tokens, q + 2 * kv, model->hidden);
+  add_linear(shard, operators, "qkv", tokens, q + 2 * kv, model->hidden);
   if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, q + kv, 2);
   if (model->position == ORR_POSITION_ROPE) add_memory(operators, "rope", shard->activations, tokens, q + kv, 2);
-  add_gemm(operators, "attention-out", shard->weights, tokens, model->hidden, q);
+  add_linear(shard, operators, "attention-out", tokens, model->hidden, q);
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
+}
+
+/* A rank's view of a layer with a state: widths after sharding, and a prompt of @tokens to scan. */
+static OrrTransformerView state_view(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                                     OrrShard *scanned, gint64 tokens) {
+  *scanned = (OrrShard){.micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
+  return orr_transformer_view(model, kind, scanned);
+}
+
+static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                      GArray *operators) {
+  OrrShard scanned;
+  const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
+  const OrrTransformerScan scan = orr_transformer_scan(&view);
+  add_norm(model, shard, norm_name(model), tokens, operators);
+  add_linear(shard, operators, "state-in", tokens, scan.in, model->hidden);
+  add_memory(operators, "gated-norm", shard->activations, tokens, scan.out, 3);
+  add_linear(shard, operators, "state-out", tokens, model->hidden, scan.out);
+  add_all_reduce(model, shard, tokens, operators);
+}
+
+void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                           gint64 keys, GArray *operators) {
+  const OrrMla *mla = &model->mla;
+  const int mixer = orr_model_kind(model, kind).mixer;
+  if (mixer == ORR_MIXER_MAMBA || mixer == ORR_MIXER_LINEAR) {
+    OrrShard scanned;
+    const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
+    const gint64 conv = orr_transformer_scan(&view).conv;
+    if (conv > 0) add_memory(operators, "state-conv", shard->activations, tokens, conv, 2);
+    orr_transformer_put_scan(&view, operators, ORR_PASS_FORWARD);
+  } else if (is_latent(model) && orr_inference_attends(model, kind)) {
+    add_linear(shard, operators, "kv-up", keys, model->heads / shard->tp * (mla->nope_dim + mla->value_dim),
+               mla->kv_rank);
+  }
+}
+
+/* The state in fp32 is read and written, and each of its elements takes part in three multiply-adds: decay, the new
+ * token's outer product, the product with the query. */
+static void add_state_update(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                             GArray *operators) {
+  OrrShard scanned;
+  const OrrTransformerView view = state_view(model, kind, shard, &scanned, 1);
+  const OrrTransformerScan scan = orr_transformer_scan(&view);
+  const double elements = (double)tokens * (double)(scan.heads * scan.key * scan.value);
+  if (scan.conv > 0) add_memory(operators, "conv-update", shard->activations, tokens, scan.conv, 2);
+  add(operators, orr_operator_memory("state-update", ORR_PASS_FORWARD, ORR_FP32, 8 * elements, 6 * elements));
+}
+
+void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                           GArray *operators) {
+  const int mixer = orr_model_kind(model, kind).mixer;
+  if (mixer == ORR_MIXER_MAMBA || mixer == ORR_MIXER_LINEAR) {
+    add_state_update(model, kind, shard, tokens, operators);
+  } else if (is_latent(model) && orr_inference_attends(model, kind)) {
+    const OrrAbsorbedStep step = absorbed(shard, tokens);
+    orr_absorbed_queries(model, &step, operators);
+    orr_absorbed_values(model, &step, operators);
+  }
 }
 
 /* An MLP of this rank's width, without norm and sum. */
 static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, gint64 ffn,
                     GArray *operators) {
   const gboolean gated = orr_activation_is_gated(model->activation);
-  add_gemm(operators, "mlp-up", shard->weights, tokens, gated ? 2 * ffn : ffn, model->hidden);
+  add_linear(shard, operators, "mlp-up", tokens, gated ? 2 * ffn : ffn, model->hidden);
   add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens, ffn, gated ? 3 : 2);
-  add_gemm(operators, "mlp-down", shard->weights, tokens, model->hidden, ffn);
+  add_linear(shard, operators, "mlp-down", tokens, model->hidden, ffn);
 }
 
-static void add_experts(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+/* What of a feed-forward of experts is not the routed ones. */
+static void add_around_experts(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                               GArray *operators) {
   const OrrMoe *moe = &model->moe;
   add_gemm(operators, "router", shard->activations, tokens, moe->experts, model->hidden);
   add_memory(operators, "router-topk", ORR_FP32, tokens, moe->experts, 3);
-  add(operators, orr_operator_moe("experts", ORR_PASS_FORWARD, shard->weights, tokens, model->hidden,
-                                  expert_width(model), moe->topk, moe->experts, expert_tp(shard), expert_ranks(shard),
-                                  orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance));
   if (moe->shared_ffn > 0) add_mlp(model, shard, tokens, MAX(moe->shared_ffn / shard->tp, 1), operators);
 }
 
@@ -146,7 +195,7 @@ static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShar
                      GArray *operators) {
   add_norm(model, shard, norm_name(model), tokens, operators);
   if (feed == ORR_FEED_MOE)
-    add_experts(model, shard, tokens, operators);
+    add_around_experts(model, shard, tokens, operators);
   else
     add_mlp(model, shard, tokens, model->ffn / shard->tp, operators);
   add_all_reduce(model, shard, tokens, operators);
@@ -156,8 +205,58 @@ static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShar
 void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
                          GArray *operators) {
   const OrrLayerKind parts = orr_model_kind(model, kind);
-  if (parts.mixer != ORR_MIXER_NONE) add_attention(model, kind, shard, tokens, operators);
+  if (parts.mixer == ORR_MIXER_MAMBA || parts.mixer == ORR_MIXER_LINEAR)
+    add_state(model, kind, shard, tokens, operators);
+  else if (parts.mixer != ORR_MIXER_NONE && is_latent(model))
+    add_latent(model, shard, tokens, operators);
+  else if (parts.mixer != ORR_MIXER_NONE)
+    add_attention(model, kind, shard, tokens, operators);
   if (parts.feed != ORR_FEED_NONE) add_feed(model, (OrrFeed)parts.feed, shard, tokens, operators);
+}
+
+/* Each rank sends its share of the tokens to their experts, in the experts' format, and has results back in 16 bits. */
+static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, const char *name, OrrDtype dtype,
+                         gint64 tokens, GArray *operators) {
+  const gint64 ranks = shard->tp * shard->dp, own = (tokens + ranks - 1) / ranks;
+  OrrOperator op = orr_operator_comm(name, ORR_PASS_FORWARD, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
+                                     (double)(own * model->hidden * model->moe.topk) * orr_dtype_bytes(dtype));
+  op.dtype = (guint8)dtype;
+  op.m = own;
+  op.k = model->hidden;
+  op.topk = model->moe.topk;
+  op.experts = model->moe.experts;
+  add(operators, op);
+}
+
+void orr_inference_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                           GArray *operators) {
+  const OrrMoe *moe = &model->moe;
+  if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return;
+  const gint64 ranks = shard->tp * MAX(shard->dp, 1), ep = MAX(shard->ep, 1);
+  double stored;
+  const OrrDtype products = products_of(shard, TRUE, &stored);
+  OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, products, tokens, model->hidden,
+                                    moe->ffn > 0 ? moe->ffn : model->ffn, moe->topk, moe->experts, ranks / ep, ep,
+                                    orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance);
+  op.weight_bytes = stored;
+  const gboolean is_narrow = orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations);
+  if (shard->dp > 1)
+    add_exchange(model, shard, "dispatch", is_narrow ? ORR_FP8 : shard->activations, tokens, operators);
+  add(operators, op);
+  if (shard->dp > 1) add_exchange(model, shard, "combine", shard->activations, tokens, operators);
+}
+
+/* As it is trained, forward. */
+void orr_inference_encoder(const OrrModel *model, const OrrInferenceShard *shard, gint64 images, GArray *operators) {
+  if (model->encoder.layers == 0 || images <= 0) return;
+  OrrModel seen = *model;
+  seen.encoder.images = images;
+  const OrrShard whole = {
+      .micro_batch = 1, .sequence = 1, .tp = shard->tp, .attention = ORR_ATTENTION_FUSED, .dtype = shard->activations};
+  const guint kind = (guint)orr_model_encoder_kind(model);
+  for (gint64 layer = 0; layer < model->encoder.layers; layer++)
+    orr_transformer_layer_forward(&seen, kind, &whole, operators);
+  orr_transformer_encoder_ends(&seen, &whole, operators);
 }
 
 void orr_inference_embedding(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
@@ -176,39 +275,4 @@ void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, g
     add(operators, orr_operator_comm("logits-gather", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_GATHER,
                                      (double)(sequences * model->vocab) * orr_dtype_bytes(shard->activations)));
   add_memory(operators, "sampler", ORR_FP32, sequences, model->vocab, 2);
-}
-
-/* --- memory --- */
-
-double orr_inference_kv_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers) {
-  double sum = 0;
-  for (gint64 layer = first; layer < first + n_layers; layer++) {
-    const guint kind = orr_model_layer_kind(model, layer);
-    const OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
-    if (orr_model_kind(model, kind).mixer == ORR_MIXER_NONE) continue;
-    sum += 2.0 * (double)(heads.kv_heads * heads.head_dim) * orr_dtype_bytes(shard->kv);
-  }
-  return sum;
-}
-
-/* fp4 comes with a scale of one byte for each 16 weights (NVFP4); fp8's scales are not worth counting. */
-static double weight_size(OrrDtype dtype) { return orr_dtype_bytes(dtype) + (dtype == ORR_FP4 ? 1.0 / 16 : 0); }
-
-double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers,
-                                  gboolean has_embedding, gboolean has_head) {
-  double parameters = 0, ends = 0;
-  const double table = (double)model->vocab * (double)model->hidden;
-  for (gint64 layer = first; layer < first + n_layers; layer++)
-    parameters += orr_model_layer_parameters(model, orr_model_layer_kind(model, layer));
-  if (has_embedding) ends += table;
-  if (has_head && !(has_embedding && model->tied_embeddings)) ends += table;
-  return (parameters * weight_size(shard->weights) + ends * orr_dtype_bytes(shard->activations)) / (double)shard->tp;
-}
-
-double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
-                                      gint64 sequences) {
-  const double inner = 2 * (double)model->ffn / (double)shard->tp;
-  const double qkv = (double)((model->heads + 2 * model->kv_heads) * model->head_dim) / (double)shard->tp;
-  const double layer = (double)tokens * (2 * (double)model->hidden + fmax(inner, qkv));
-  return layer * orr_dtype_bytes(shard->activations) + 4.0 * (double)sequences * (double)model->vocab;
 }

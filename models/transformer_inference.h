@@ -9,7 +9,11 @@
  *
  * Experts live on the tensor-parallel group: all its ranks have all tokens, each does its share of the experts (ep of
  * them whole, tp / ep splitting each), and the all-reduce after the feed-forward sums, as vLLM does without data
- * parallelism. Latent attention, state spaces, linear attention and encoders are refused.
+ * parallelism. Under attention data parallelism (dp > 1) they live on all tp dp ranks: each rank's tokens go to their
+ * experts and back (dispatch, combine: all-to-alls of the group ep), and the experts work on those of all ranks.
+ *
+ * What depends on whose tokens they are is apart: latent attention expands keys and values of prompts, and absorbs
+ * those of decodes; layers with a state scan prompts, and update the state of decodes.
  *
  * Each MEMORY operator carries its tokens in `m` and its width in `n`, so that a profile's token-kernels can answer.
  */
@@ -18,31 +22,51 @@
 
 #include "models/model.h"
 #include "models/operator.h"
+#include "models/quantization.h"
 
 G_BEGIN_DECLS
 
 typedef struct {
   gint64 tp;
-  gint64 ep;        /* ranks of the tensor-parallel group that share out whole experts; the rest split each; 0 as 1 */
-  double imbalance; /* see OrrOperator */
-  OrrDtype weights; /* of the layers' products: bf16, fp8, fp4 ... */
-  OrrDtype activations; /* between kernels, and of the embedding and the head: bf16 or fp16 */
-  OrrDtype kv;          /* of the cache */
+  gint64 dp;                     /* ranks of attention data parallelism, of tp each; 0 as 1 */
+  gint64 ep;                     /* of tp * dp ranks, those that share out whole experts; the rest split each; 0 as 1 */
+  double imbalance;              /* see OrrOperator */
+  OrrDtype weights;              /* of the layers' products: bf16, fp8, fp4 ... */
+  OrrDtype activations;          /* between kernels, and of the embedding and the head: bf16 or fp16 */
+  OrrDtype kv;                   /* of the cache */
+  const OrrQuantized *quantized; /* instead of `weights`; NULL: those */
 } OrrInferenceShard;
 
 /* The attention core of one rank. */
 typedef struct {
   gint64 heads, kv_heads, head_dim;
-  gint64 window; /* keys that a token sees at most; 0: all */
+  gint64 value_dim; /* 0: head_dim */
+  gint64 window;    /* keys that a token sees at most; 0: all */
+  gboolean latent;  /* see OrrOperator */
 } OrrInferenceHeads;
 
 /* Whether @model can be split so; findings at @place. */
 void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags);
 
-/* A layer of @kind without its attention core, over @tokens tokens. Appends OrrOperator. */
+/* A layer of @kind over @tokens tokens of this rank, without its attention core and routed experts. Appends
+ * OrrOperator. */
 void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
                          GArray *operators);
-OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard);
+/* The routed experts, over @tokens of all dp ranks together, with dispatch and combine. Nothing where there are none.
+ */
+void orr_inference_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                           GArray *operators);
+/* What @tokens tokens of prompts need beside that, whose attention sees @keys tokens, and @tokens that decode. */
+void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                           gint64 keys, GArray *operators);
+void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                           GArray *operators);
+OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard); /* prompts' */
+OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard);
+gboolean orr_inference_attends(const OrrModel *model, guint kind); /* whether it has a core, and a cache */
+
+/* @images of a prompt through the encoder and its projector; nothing where there is none. */
+void orr_inference_encoder(const OrrModel *model, const OrrInferenceShard *shard, gint64 images, GArray *operators);
 
 /* What comes before the first layer, over tokens. */
 void orr_inference_embedding(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators);
@@ -50,9 +74,11 @@ void orr_inference_embedding(const OrrModel *model, const OrrInferenceShard *sha
 void orr_inference_final_norm(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators);
 void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, gint64 sequences, GArray *operators);
 
-/* Bytes that one rank holds: of the cache for a token, in all layers of @kind together with the others (one token of a
- * sequence takes this much in layers [first, first + n)); of the weights. */
+/* Bytes that one rank holds of layers [first, first + n): of the cache for a token; of that, in layers with a window;
+ * of the state of a sequence; and of the weights. */
 double orr_inference_kv_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers);
+double orr_inference_window_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers);
+double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers);
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers,
                                   gboolean has_embedding, gboolean has_head);
 /* The most that a step of @tokens tokens and @sequences sequences holds between kernels: the widest of a layer's

@@ -123,6 +123,9 @@ void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *o
 void orr_transformer_put_attention(const OrrTransformerView *view, GArray *operators);
 void orr_transformer_put_attention_backward(const OrrTransformerView *view, GArray *operators);
 
+/* transformer_ends.c: what of an encoder is not its layers */
+void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, GArray *operators);
+
 /* transformer_context.c: the core over ranks that share the sequence */
 void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators);
 void orr_transformer_put_context_backward(const OrrTransformerView *view, GArray *operators);
@@ -133,6 +136,16 @@ void orr_transformer_put_latent_backward(const OrrTransformerView *view, GArray 
 void orr_transformer_put_latent_up(const OrrTransformerView *view, GArray *operators); /* norms and up-projections */
 
 /* transformer_state.c */
+
+/* What the scan of a mixer with a state needs to know, on this rank. */
+typedef struct {
+  gint64 heads, groups; /* groups share their scores */
+  gint64 key, value;    /* of a head's state: N and P, or K and V */
+  gint64 chunk;
+  gint64 in, conv, out; /* widths of the first projection, of what is convolved, of what goes out */
+  gboolean delta;
+} OrrTransformerScan;
+OrrTransformerScan orr_transformer_scan(const OrrTransformerView *view);
 void orr_transformer_put_mamba(const OrrTransformerView *view, GArray *operators);
 void orr_transformer_put_mamba_backward(const OrrTransformerView *view, GArray *operators);
 void orr_transformer_put_linear_attention(const OrrTransformerView *view, GArray *operators);

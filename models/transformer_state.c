@@ -30,27 +30,18 @@
 
 static gint64 share(const OrrTransformerView *view, gint64 of) { return MAX(of > 0 ? 1 : 0, of / view->tp); }
 
-/* What the scan needs to know, for either mixer. */
-typedef struct {
-  gint64 heads, groups; /* groups share their scores */
-  gint64 key, value;    /* N and P, or K and V */
-  gint64 chunk;
-  gint64 in, conv, out; /* widths of the first projection, of what is convolved, of what goes out */
-  gboolean delta;
-} Scan;
-
-static Scan scan_of(const OrrTransformerView *view) {
+OrrTransformerScan orr_transformer_scan(const OrrTransformerView *view) {
   const OrrMamba *mamba = &view->model->mamba;
   const OrrLinear *linear = &view->model->linear;
   if (view->kind.mixer == ORR_MIXER_MAMBA) {
     gint64 heads = share(view, mamba->heads), groups = share(view, mamba->groups);
     gint64 out = heads * mamba->head_dim, conv = out + 2 * groups * mamba->state;
-    return (Scan){heads, groups, mamba->state, mamba->head_dim, mamba->chunk, out + conv + heads, conv, out, FALSE};
+    return (OrrTransformerScan){heads, groups, mamba->state, mamba->head_dim, mamba->chunk, out + conv + heads, conv, out, FALSE};
   }
   gboolean delta = linear->kind == ORR_LINEAR_GATED_DELTA;
   gint64 heads = share(view, linear->value_heads), keys = share(view, linear->key_heads) * linear->key_dim;
   gint64 out = heads * linear->value_dim, conv = 2 * keys + out;
-  return (Scan){heads,
+  return (OrrTransformerScan){heads,
                 heads,
                 linear->key_dim,
                 linear->value_dim,
@@ -68,7 +59,7 @@ static void put_products(const OrrTransformerView *view, GArray *operators, cons
 }
 
 void orr_transformer_put_scan(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  Scan scan = scan_of(view);
+  OrrTransformerScan scan = orr_transformer_scan(view);
   gint64 c = MAX(1, MIN(scan.chunk, view->sequence)), chunks = (view->sequence + c - 1) / c;
   gint64 pieces = view->sequences * chunks, batch = pieces * scan.heads;
   put_products(view, operators, "scan-scores", pass, pieces * scan.groups, c, c, scan.key);
@@ -92,7 +83,7 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrP
 
 static void put_forward(const OrrTransformerView *view, GArray *operators, const char *in, const char *conv,
                         const char *out) {
-  Scan scan = scan_of(view);
+  OrrTransformerScan scan = orr_transformer_scan(view);
   orr_transformer_put_linear(view, operators, in, scan.in, view->hidden, ORR_SPLIT_COLUMN);
   put_exchange(view, operators, ORR_PASS_FORWARD, scan.in);
   if (scan.conv)
@@ -105,7 +96,7 @@ static void put_forward(const OrrTransformerView *view, GArray *operators, const
 
 static void put_backward(const OrrTransformerView *view, GArray *operators, const char *in, const char *conv,
                          const char *out) {
-  Scan scan = scan_of(view);
+  OrrTransformerScan scan = orr_transformer_scan(view);
   orr_transformer_put_linear_backward(view, operators, out, view->hidden, scan.out, ORR_SPLIT_ROW);
   orr_transformer_put_memory(view, operators, "gated-norm", ORR_PASS_DGRAD, (double)view->tokens * scan.out, 5, 0);
   put_exchange(view, operators, ORR_PASS_DGRAD, scan.out);

@@ -52,6 +52,7 @@ typedef struct {
 typedef struct {
   gint64 tp, pp, dp_attention, ep;
   double imbalance;
+  char *all_to_all;
 } OrrServingParallel;
 
 typedef struct {
@@ -98,11 +99,13 @@ typedef struct {
   OrrChoice router; /* of orr_router_registry */
   OrrAdmission admission;
   OrrDisaggregation disaggregation;
-  int precision, activations, kv_dtype; /* OrrDtype; kv_dtype ORR_N_DTYPES: as the activations */
+  int quantization;                     /* OrrQuantization; none: by precision */
+  int precision, activations, kv_dtype; /* OrrDtype */
   OrrChoice load;                       /* of orr_arrival_registry */
   gint64 requests;
   OrrLengths input, output;
   gint64 shared_prefix; /* tokens that all prompts begin with */
+  gint64 images;        /* of a prompt */
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
   OrrServingMetricsParams metrics;
@@ -156,6 +159,8 @@ typedef struct {
   OrrFleet *fleet; /* from begin on */
   gint64 n_blocks, longest;                                                /* of one core; tokens of a request */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
+  double state_bytes;                                                      /* of a sequence, in layers that have one */
+  OrrKvLayout kv_layout;
   gint64 gpus_a_replica;
   /* what the run leaves */
   GArray *requests; /* OrrServedRequest, in order of their end */
@@ -168,6 +173,7 @@ typedef struct {
   double handover_s, handover_bytes;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
+  char *missing; /* what the profile holds no rows of; NULL: nothing */
   gint64 calls; /* of the engine */
 } OrrServingWork;
 

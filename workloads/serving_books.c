@@ -2,6 +2,8 @@
  * serving_books.c - what a step of a replica takes, and what replicas write down for the fleet: sampled steps and gaps
  * between tokens.
  */
+#include <math.h>
+
 #include "workloads/serving_private.h"
 
 /* Every stride-th step is kept; where there are twice too many, every other one is left: rows stay evenly spaced. */
@@ -39,6 +41,19 @@ OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, const OrrStepShape *shape
   time.comm_s += draft.comm_s;
   time.attention_s += draft.attention_s;
   return time;
+}
+
+/* Where steps are graphs, all ranks pad to the fullest one's size (vLLM, coordinate_batch_across_dp). */
+void orr_fleet_share_experts(const OrrFleet *fleet, OrrCore *cores, guint n_cores) {
+  double sum = 0, most = 0;
+  for (guint i = 0; i < n_cores; i++) {
+    sum += cores[i].shape.tokens;
+    most = fmax(most, cores[i].shape.tokens);
+  }
+  const OrrEngineParams *engine = &fleet->work->params.engine;
+  if (engine->graph_padding && most <= (double)engine->graph_largest)
+    sum = (double)n_cores * (double)orr_serving_cost_padded(fleet->cost, (gint64)most);
+  for (guint i = 0; i < n_cores; i++) cores[i].shape.group_tokens = sum;
 }
 
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences) {

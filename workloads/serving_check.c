@@ -17,6 +17,8 @@
 
 OrrInferenceShard orr_serving_shard(const OrrServing *params) {
   return (OrrInferenceShard){.tp = params->parallel.tp,
+                             .dp = params->parallel.dp_attention,
+                             .quantized = orr_quantized((OrrQuantization)params->quantization),
                              .ep = params->parallel.ep,
                              .imbalance = params->parallel.imbalance,
                              .weights = (OrrDtype)params->precision,
@@ -29,6 +31,10 @@ gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster)
   return params->replicas > 0 ? params->replicas : MAX(orr_cluster_n_gpus(cluster) / gpus, 1);
 }
 
+gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model) {
+  return model->encoder.layers > 0 ? params->images * (gint64)orr_encoder_decoder_tokens(model) : 0;
+}
+
 static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
   return params->engine.max_model_len > 0 ? params->engine.max_model_len : model->context;
 }
@@ -36,8 +42,9 @@ static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
 /* --- memory --- */
 
 typedef struct {
-  double weights, activations, budget, kv_per_token;
-  gint64 blocks;
+  double weights, activations, budget, kv_per_token, state;
+  OrrKvLayout layout;
+  gint64 blocks, room; /* of the cache; tokens of one request that it holds */
 } Memory;
 
 /* What guesses tokens lies on the last stage, beside the largest at worst. */
@@ -57,18 +64,24 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model, const O
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gint64 pp = params->parallel.pp, stage = (model->layers + pp - 1) / pp;
   Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
+  double windowed = 0;
   for (gint64 first = 0; first < model->layers; first += stage) {
     const gint64 n = MIN(stage, model->layers - first);
     const gboolean is_last = first + n >= model->layers;
     memory.weights = fmax(memory.weights, orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
     memory.kv_per_token = fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
+    memory.state = fmax(memory.state, orr_inference_state_bytes(model, &shard, first, n));
+    windowed = fmax(windowed, orr_inference_window_bytes(model, &shard, first, n));
   }
   add_drafter(params, model, &shard, &memory);
   memory.activations =
       orr_inference_activation_bytes(model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
   const double left = memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
+  if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
+    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size, memory.state / block};
   memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks : (gint64)fmax(0, floor(left / block));
+  memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
   return memory;
 }
 
@@ -91,15 +104,16 @@ static void check_memory(const OrrServing *params, const OrrModel *model, const 
 /* --- lengths --- */
 
 /* Distributions without an end are held to what there is room for; what is asked for by number is not. */
-static void check_room(const OrrServing *params, gint64 room, const char *of_what, OrrPlace place, OrrDiags *diags) {
+static void check_room(const OrrServing *params, const OrrModel *model, gint64 room, const char *of_what,
+                       OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   const gint64 prompt = orr_lengths_largest(&params->input), output = orr_lengths_largest(&params->output);
   if (load && !load->is_trace && prompt < G_MAXINT32 && output < G_MAXINT32 &&
-      prompt + params->shared_prefix + output > room)
+      prompt + params->shared_prefix + orr_serving_image_tokens(params, model) + output > room)
     orr_diags_error(diags, place,
                     "a request of up to " D " + " D " tokens is longer than the %s of " D " tokens: give input.most or "
                     "output.most",
-                    prompt + params->shared_prefix, output, of_what, room);
+                    prompt + params->shared_prefix + orr_serving_image_tokens(params, model), output, of_what, room);
 }
 
 static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
@@ -107,12 +121,20 @@ static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPl
   if (!load || load->is_trace) return;
   orr_lengths_check(&params->input, "input", place, diags);
   orr_lengths_check(&params->output, "output", place, diags);
-  check_room(params, longest_request(params, model), "context", place, diags);
+  check_room(params, model, longest_request(params, model), "context", place, diags);
 }
 
 static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (load && load->check) load->check(params->load.params, place, diags);
+}
+
+static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {
+  if (g_str_equal(name, "auto") || g_str_equal(name, "nccl") || orr_registry_find(&orr_collective_registry, name))
+    return;
+  g_autofree const char **names = orr_registry_names(&orr_collective_registry);
+  g_autofree char *known = g_strjoinv(", ", (char **)names);
+  orr_diags_error(diags, place, "unknown %s '%s' (allowed: auto, nccl, %s)", what, name, known);
 }
 
 static void check_engine(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
@@ -124,12 +146,47 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
   if (scheduler && !scheduler->without_chunks && engine->max_num_batched_tokens < engine->max_num_seqs)
     orr_diags_error(diags, place, "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
                     engine->max_num_batched_tokens, engine->max_num_seqs);
-  if (g_str_equal(engine->all_reduce, "auto") || g_str_equal(engine->all_reduce, "nccl") ||
-      orr_registry_find(&orr_collective_registry, engine->all_reduce))
-    return;
-  g_autofree const char **names = orr_registry_names(&orr_collective_registry);
-  g_autofree char *known = g_strjoinv(", ", (char **)names);
-  orr_diags_error(diags, place, "unknown engine.all-reduce '%s' (allowed: auto, nccl, %s)", engine->all_reduce, known);
+  check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
+  check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
+}
+
+/* Products in a format that the device does not compute in would run as something else. */
+static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place, OrrDiags *diags) {
+  const OrrQuantized *quantized = orr_quantized((OrrQuantization)params->quantization);
+  const OrrDtype products = quantized && quantized->products != ORR_N_DTYPES ? quantized->products
+                            : quantized                                      ? (OrrDtype)params->activations
+                                                                             : (OrrDtype)params->precision;
+  if (quantized && params->precision != ORR_BF16)
+    orr_diags_error(diags, place, "quantization (%s) and precision (%s) exclude each other: the one says both",
+                    orr_quantization_words[params->quantization], orr_dtype_names[params->precision]);
+  else if (orr_device_peak_flops(device, products) <= 0)
+    orr_diags_error(diags, place,
+                    "%s %s: device %s does not multiply %s; weights alone may be narrow: quantization awq, gptq, "
+                    "mxfp4 or fp8-weights",
+                    quantized ? "quantization" : "precision",
+                    quantized ? orr_quantization_words[params->quantization] : orr_dtype_names[params->precision],
+                    device->name, orr_dtype_names[products]);
+}
+
+/* Layers with a state, and images. */
+static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  const gboolean has_state = orr_inference_state_bytes(model, &shard, 0, model->layers) > 0;
+  if (has_state && params->engine.prefix_caching != ORR_PREFIX_NONE)
+    orr_diags_error(diags, place,
+                    "engine.prefix-caching: model %s has layers that keep a state, of which there is one a sequence, "
+                    "not one a block: use none",
+                    model->name);
+  if (has_state && params->disaggregation.prefill > 0)
+    orr_diags_error(diags, place, "disaggregation of model %s, which has layers that keep a state, is not known yet",
+                    model->name);
+  if (has_state && orr_speculation_of(&params->engine.speculation).tokens > 0)
+    orr_diags_error(diags, place,
+                    "engine.speculation: model %s has layers that keep a state, which cannot forget wrong guesses: use "
+                    "none",
+                    model->name);
+  if (params->images > 0 && model->encoder.layers == 0)
+    orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder", params->images, model->name);
 }
 
 /* What drafts must be able to run as the model does. */
@@ -194,13 +251,14 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
   check_speculation(params, model, place, diags);
+  check_formats(params, &cluster->device, place, diags);
+  check_parts(params, model, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
   if (orr_diags_n_errors(diags) == before) check_memory(params, model, cluster, place, diags);
   if (orr_diags_n_errors(diags) == before)
-    check_room(params, memory_of(params, model, cluster).blocks * params->engine.block_size, "key-value cache", place,
-               diags);
+    check_room(params, model, memory_of(params, model, cluster).room, "key-value cache", place, diags);
 }
 
 /* --- compilation --- */
@@ -222,7 +280,9 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->kv_bytes_per_token = memory.kv_per_token;
   work->budget_bytes = memory.budget;
   work->work.contends = params->disaggregation.prefill > 0;
-  work->longest = MIN(longest_request(params, world->model), memory.blocks * params->engine.block_size);
+  work->state_bytes = memory.state;
+  work->kv_layout = memory.layout;
+  work->longest = MIN(longest_request(params, world->model), memory.room);
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
@@ -245,5 +305,6 @@ void orr_serving_work_free(OrrWork *base) {
   g_array_unref(work->steps);
   g_array_unref(work->gaps);
   g_free(work->replicas);
+  g_free(work->missing);
   g_free(work);
 }

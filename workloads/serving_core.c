@@ -160,7 +160,10 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);
-  if (request->scheduled_s < 0) request->hit = (gint32)hit;
+  if (request->scheduled_s < 0) {
+    request->hit = (gint32)hit;
+    core->shape.images += request->images;
+  }
   core->hit_tokens += hit;
   core->looked_up_tokens += resumes ? 0 : left + hit;
   if (resumes) core->swapped_tokens += request->computed;

@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/collectives/collective.h"
+#include "workloads/grouped_experts.h"
+#include "workloads/serving_collectives.h"
 
 enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24, MOST_QUERIES = 1 + ORR_MOST_DRAFTED };
-
-/* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink (custom_all_reduce.py), and
- * the end of the measured rows. */
-#define CUSTOM_MOST_BYTES (8.0 * 1024 * 1024)
 
 /* What depends on a number of tokens (or sequences) alone. */
 typedef struct {
@@ -32,19 +29,23 @@ typedef struct {
   guint kind;
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
-  gboolean has_core;         /* it attends */
-  const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
+  gboolean has_core;                    /* it attends */
+  const OrrCostBatch *batch;            /* measured whole steps; NULL: prefill and decode apart */
   GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries of a decode: Ladder* by decodes; NULL elements */
-  GArray *pieces;            /* Piece by tokens */
+  OrrInferenceHeads decode_heads;
+  GArray *pieces;  /* Piece by tokens */
+  GArray *experts; /* Piece by tokens of all ranks */
+  GArray *prompts; /* Piece by tokens of prompts, or blocks of keys that they see */
+  GArray *decodes; /* Piece by tokens that decode */
 } Kind;
 
 struct OrrServingCost {
   OrrServingCostParams params;
   Kind *kinds;
   guint n_kinds;
-  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, sequences */
+  GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
+  GArray *encoder;                       /* Piece by images */
   GArray *operators;                     /* scratch */
-  gint64 *gpus;                          /* of a tensor-parallel group */
   double trust[N_HOWS];
 };
 
@@ -66,7 +67,8 @@ static void init_kind(OrrServingCost *cost, guint k) {
     kind->n_of_largest_stage =
         MAX(kind->n_of_largest_stage, layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
   kind->heads = orr_inference_heads(model, k, &params->shard);
-  kind->has_core = orr_model_kind(model, k).mixer != ORR_MIXER_NONE;
+  kind->decode_heads = orr_inference_decode_heads(model, k, &params->shard);
+  kind->has_core = orr_inference_attends(model, k);
   const OrrBatchAttention of = {.dtype = params->shard.activations,
                                 .kv_dtype = params->shard.kv,
                                 .heads = kind->heads.heads,
@@ -74,11 +76,12 @@ static void init_kind(OrrServingCost *cost, guint k) {
                                 .head_dim = kind->heads.head_dim};
   kind->batch = orr_cost_batch_find(params->world->cost, &of);
   for (guint q = 0; q <= MOST_QUERIES; q++) kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
-  kind->pieces = g_array_new(FALSE, TRUE, sizeof(Piece));
+  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->prompts, &kind->decodes};
+  for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
 
-/* Collectives that cannot run are told before the first step. */
-static gboolean try_collective(const OrrServingCost *cost, GError **error);
+/* Where gaps of the profile are refused, they are before the first step. */
+static gboolean check_missing(OrrServingCost *cost, GError **error);
 
 OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError **error) {
   OrrServingCost *cost = g_new0(OrrServingCost, 1);
@@ -89,10 +92,9 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->embedding = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->final_norm = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->head = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  cost->gpus = g_new(gint64, params->shard.tp);
-  for (gint64 i = 0; i < params->shard.tp; i++) cost->gpus[i] = params->first_gpu + i;
-  if (try_collective(cost, error)) return cost;
+  if (orr_serving_try_collectives(params, error) && check_missing(cost, error)) return cost;
   orr_serving_cost_free(cost);
   return NULL;
 }
@@ -101,59 +103,34 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   if (!cost) return;
   for (guint k = 0; k < cost->n_kinds; k++) {
     for (guint q = 0; q <= MOST_QUERIES; q++) g_ptr_array_unref(cost->kinds[k].ladders[q]);
-    g_array_unref(cost->kinds[k].pieces);
+    GArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts, cost->kinds[k].prompts,
+                              cost->kinds[k].decodes};
+    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_array_unref(pieces[i]);
   }
   g_free(cost->kinds);
   g_array_unref(cost->embedding);
   g_array_unref(cost->final_norm);
   g_array_unref(cost->head);
+  g_array_unref(cost->encoder);
   g_array_unref(cost->operators);
-  g_free(cost->gpus);
   g_free(cost);
 }
 
 const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
 
-/* --- collectives --- */
-
-static const OrrCollectiveAlgorithm *choose(const OrrServingCost *cost, const OrrCollectiveContext *context,
-                                            const OrrCollectiveCall *call) {
-  const char *name = cost->params.all_reduce;
-  if (call->op != ORR_ALL_REDUCE || g_str_equal(name, "nccl")) return NULL;
-  const gboolean is_auto = g_str_equal(name, "auto");
-  const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
-      &orr_collective_registry, is_auto ? "custom-vllm" : name);
-  if (!algorithm || !algorithm->library) return algorithm;
-  return call->bytes <= CUSTOM_MOST_BYTES && algorithm->supports(context, call) ? algorithm : NULL;
-}
-
-static OrrCollectivePlan *plan(const OrrServingCost *cost, OrrCollectiveOp op, double bytes, GError **error) {
-  const OrrCollectiveContext context = {.fabric = cost->params.world->fabric, .cost = cost->params.world->cost};
-  const OrrCollectiveCall call = {.op = op, .bytes = bytes, .gpus = cost->gpus, .n = (guint)cost->params.shard.tp};
-  return orr_collective_plan(&context, &call, choose(cost, &context, &call), error);
-}
-
-static OrrCost collective_cost(const OrrServingCost *cost, const OrrOperator *op) {
-  const OrrCollectiveOp kind = op->comm == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE;
-  g_autoptr(OrrCollectivePlan) planned = plan(cost, kind, op->bytes, NULL);
-  return planned ? (OrrCost){planned->predicted_s, planned->how} : (OrrCost){0, ORR_HOW_MODELLED};
-}
-
-static gboolean try_collective(const OrrServingCost *cost, GError **error) {
-  if (cost->params.shard.tp < 2) return TRUE;
-  g_autoptr(OrrCollectivePlan) planned = plan(cost, ORR_ALL_REDUCE, 1 << 20, error);
-  return planned != NULL;
-}
-
 /* --- pieces --- */
 
+/* Experts in fp8 run as one grouped product where that is faster, as engines choose DeepGEMM's. */
 static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
-  if (op->kind == ORR_OPERATOR_COMM) return collective_cost(cost, op);
+  if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collective(&cost->params, op);
   if (op->kind == ORR_OPERATOR_MEMORY && orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
     return answer;
-  return orr_cost_operator(model, op);
+  answer = orr_cost_operator(model, op);
+  if (op->kind != ORR_OPERATOR_MOE || op->dtype != ORR_FP8) return answer;
+  const OrrCost grouped = orr_grouped_experts(model, op, cost->params.shard.activations, orr_cost_operator);
+  return grouped.time_s < answer.time_s ? grouped : answer;
 }
 
 static void sum_operators(OrrServingCost *cost, Piece *piece) {
@@ -190,6 +167,46 @@ static const Piece *layer_piece(OrrServingCost *cost, Kind *kind, gint64 tokens)
   return piece;
 }
 
+typedef void (*PartOperators)(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 size,
+                              GArray *operators);
+
+static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *pieces, PartOperators decompose,
+                               gint64 size) {
+  gboolean known;
+  Piece *piece = piece_at(pieces, size, &known);
+  if (known) return piece;
+  if (size > 0) decompose(cost->params.world->model, kind->kind, &cost->params.shard, size, cost->operators);
+  sum_operators(cost, piece);
+  return piece;
+}
+
+/* Keys in whole tiles of products: what is remembered for prompts goes by these, or, with a state, by tokens. */
+enum { KEYS_A_TILE = 64 };
+
+static void prompts_by_keys(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tiles,
+                            GArray *operators) {
+  orr_inference_prompts(model, kind, shard, tiles * KEYS_A_TILE, tiles * KEYS_A_TILE, operators);
+}
+
+static void prompts_by_tokens(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                              GArray *operators) {
+  orr_inference_prompts(model, kind, shard, tokens, tokens, operators);
+}
+
+/* Keys that all chunks see, in whole sequences: their own tokens and what was computed before. */
+static double chunk_keys(const OrrStepShape *shape) {
+  const double own = shape->chunk / shape->n_chunks;
+  return shape->chunk + shape->n_chunks * fmax(0, shape->chunk_key_sum / shape->chunk - own / 2);
+}
+
+static const Piece *prompt_piece(OrrServingCost *cost, const Kind *kind, const OrrStepShape *shape) {
+  if (shape->chunk <= 0) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, 0);
+  if (!kind->has_core) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, (gint64)shape->chunk);
+  if (!kind->decode_heads.latent) return part_piece(cost, kind, kind->prompts, prompts_by_keys, 1);
+  const gint64 tiles = (gint64)ceil(chunk_keys(shape) / KEYS_A_TILE);
+  return part_piece(cost, kind, kind->prompts, prompts_by_keys, tiles);
+}
+
 typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size, GArray *operators);
 
 static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators decompose, gint64 size) {
@@ -203,14 +220,17 @@ static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators
 
 /* --- the attention core --- */
 
-static OrrOperator core_operator(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries,
-                                 gint64 keys) {
-  return orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations, batch, queries, keys,
-                                kind->heads.heads, kind->heads.kv_heads, kind->heads.head_dim, TRUE);
+static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceHeads *heads, gint64 batch,
+                                 gint64 queries, gint64 keys) {
+  OrrOperator op = orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations, batch, queries,
+                                          keys, heads->heads, heads->kv_heads, heads->head_dim, TRUE);
+  op.latent = heads->latent;
+  if (heads->value_dim > 0) orr_operator_set_value_dim(&op, heads->value_dim);
+  return op;
 }
 
 static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries, gint64 keys) {
-  const OrrOperator op = core_operator(cost, kind, batch, queries, keys);
+  const OrrOperator op = core_operator(cost, &kind->heads, batch, queries, keys);
   return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
 }
 
@@ -243,7 +263,7 @@ static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
 
 /* Queries beyond one are more heads over the same keys: no row was measured with them. */
 static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes, guint queries, gint64 keys) {
-  OrrOperator op = core_operator(cost, kind, decodes, 1, keys);
+  OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
   if (queries == 1) return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   op.heads *= queries;
   const OrrCost answer = orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
@@ -343,23 +363,83 @@ static void add_ends(OrrServingCost *cost, gint64 padded, guint logits, OrrStepT
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
   const gint64 padded = orr_serving_cost_padded(cost, (gint64)shape->tokens);
+  const gint64 group = cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
   guint kernels = 0;
   for (guint k = 0; k < cost->n_kinds; k++) {
     Kind *kind = &cost->kinds[k];
-    const Piece *piece = layer_piece(cost, kind, padded);
+    if (kind->n == 0) continue; /* an encoder's */
+    const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
+    const Piece *const pieces[] = {
+        layer_piece(cost, kind, padded),
+        part_piece(cost, kind, kind->experts, orr_inference_experts, group),
+        prompt_piece(cost, kind, shape),
+        part_piece(cost, kind, kind->decodes, orr_inference_decodes, decoded),
+    };
     const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
-    time.gpu_s += n * (piece->total_s + core_s);
-    time.comm_s += n * piece->comm_s;
+    double layer_s = core_s;
+    for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
+      layer_s += pieces[i]->total_s;
+      time.comm_s += n * pieces[i]->comm_s;
+      kernels += (guint)kind->n * pieces[i]->kernels;
+      add_trust(cost, pieces[i], n);
+    }
+    time.gpu_s += n * layer_s;
     time.attention_s += n * core_s;
-    time.stage_s += (double)kind->n_of_largest_stage * (piece->total_s + core_s);
-    kernels += (guint)kind->n * piece->kernels;
-    add_trust(cost, piece, n);
+    time.stage_s += (double)kind->n_of_largest_stage * layer_s;
   }
   add_ends(cost, padded, shape->logits, &time, &kernels);
+  if (shape->images > 0) {
+    const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
+    time.gpu_s += encoded->total_s;
+    time.stage_s += encoded->total_s;
+    add_trust(cost, encoded, 1);
+  }
   if (cost->params.is_eager && padded > cost->params.graph_largest) {
     const double launches_s = kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }
   return time;
+}
+
+/* --- what the profile does not hold --- */
+
+static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
+  char *what = orr_cost_missing(cost->params.world->cost, op);
+  if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
+    g_ptr_array_add(missing, what);
+  else
+    g_free(what);
+}
+
+static void note_core(const OrrServingCost *cost, const Kind *kind, GPtrArray *missing) {
+  if (!kind->has_core || kind->batch) return;
+  OrrOperator decode = core_operator(cost, &kind->decode_heads, 1, 1, 1024);
+  const OrrOperator prompt = core_operator(cost, &kind->heads, 1, 1024, 1024);
+  decode.dtype = (guint8)cost->params.shard.kv; /* tables go by what keys are kept in */
+  note_missing(cost, &decode, missing);
+  note_missing(cost, &prompt, missing);
+}
+
+char *orr_serving_cost_missing(OrrServingCost *cost) {
+  const OrrModel *model = cost->params.world->model;
+  g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    if (cost->kinds[k].n == 0) continue;
+    orr_inference_layer(model, k, &cost->params.shard, 1, operators);
+    orr_inference_experts(model, k, &cost->params.shard, 1, operators);
+    note_core(cost, &cost->kinds[k], missing);
+  }
+  for (guint i = 0; i < operators->len; i++) note_missing(cost, &g_array_index(operators, OrrOperator, i), missing);
+  if (missing->len == 0) return NULL;
+  g_ptr_array_add(missing, NULL);
+  return g_strjoinv(", ", (char **)missing->pdata);
+}
+
+static gboolean check_missing(OrrServingCost *cost, GError **error) {
+  g_autofree char *missing = orr_cost_refuses_gaps(cost->params.world->cost) ? orr_serving_cost_missing(cost) : NULL;
+  if (!missing) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the device's profile holds no %s (on-missing: error)", missing);
+  return FALSE;
 }

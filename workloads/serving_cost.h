@@ -32,6 +32,8 @@ typedef struct {
   double key_sum; /* over decodes, the new tokens included */
   double keys_least, keys_most;
   guint sequences;
+  double group_tokens; /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
+  guint images;        /* to be encoded for prompts that begin */
   guint logits; /* tokens whose logits are needed: a sequence's last, and guesses */
 } OrrStepShape;
 
@@ -48,6 +50,7 @@ typedef struct {
   gint64 pp;
   gint64 first_gpu;
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
+  const char *all_to_all; /* the same, of the experts' tokens */
   gint64 graph_largest;   /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
   gboolean is_eager;      /* larger steps are launched kernel by kernel and are no shorter than that takes */
   gboolean pads;          /* to the graph's sizes */
@@ -62,6 +65,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
 gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens); /* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
+
+/* What of the engine's kernels the profile does not hold, ", " between them; NULL: nothing. Newly allocated. */
+char *orr_serving_cost_missing(OrrServingCost *cost);
 
 /* Seconds by how they are known, over all steps asked so far: where the answer's trust lies. */
 const double *orr_serving_cost_trust(const OrrServingCost *cost); /* of ORR_HOW_OUTSIDE + 1 */

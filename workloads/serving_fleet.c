@@ -54,7 +54,8 @@ static void fill_lengths(Fleet *fleet, OrrRequest *request) {
   const OrrServing *params = &fleet->fleet.work->params;
   const gint64 longest = fleet->fleet.work->longest;
   if (request->prompt == 0) {
-    const gint64 prompt = orr_lengths_draw(&params->input, &fleet->lengths) + params->shared_prefix;
+    const gint64 prompt = orr_lengths_draw(&params->input, &fleet->lengths) + params->shared_prefix +
+                          orr_serving_image_tokens(params, fleet->fleet.work->world->model);
     request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
     if (params->shared_prefix > 0) {
       request->shared = 1;
@@ -70,7 +71,7 @@ static void fill_lengths(Fleet *fleet, OrrRequest *request) {
 static gboolean is_too_long(Fleet *fleet, const OrrRequest *request) {
   const OrrServingWork *work = fleet->fleet.work;
   if ((gint64)request->prompt + request->output <= work->longest) return FALSE;
-  const gint64 cache = work->n_blocks * work->params.engine.block_size;
+  const gint64 cache = orr_kv_layout_room(&work->kv_layout, work->params.engine.block_size, work->n_blocks);
   if (!fleet->fleet.error)
     g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "request %u of %d + %d tokens is longer than %s of %" G_GINT64_FORMAT " tokens", fleet->n_requests + 1,
@@ -87,6 +88,7 @@ static void complete(Fleet *fleet, OrrRequest *request) {
   fill_lengths(fleet, request);
   if (is_too_long(fleet, request)) return;
   request->id = fleet->n_requests++;
+  request->images = (guint32)fleet->fleet.work->params.images;
   request->group = request->client = (guint16)draw_group(fleet);
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
   request->key = classes ? (double)((const OrrRequestClass *)classes->pdata[request->group])->priority : 0;
@@ -252,6 +254,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
                                      .shard = orr_serving_shard(params),
                                      .pp = params->parallel.pp,
                                      .all_reduce = params->engine.all_reduce,
+                                     .all_to_all = params->parallel.all_to_all,
                                      .graph_largest = params->engine.graph_largest,
                                      .is_eager = params->engine.eager,
                                      .pads = params->engine.graph_padding};
@@ -288,6 +291,7 @@ static gboolean close_books(Fleet *fleet, GError **error) {
   for (gint64 i = 0; i < work->params.replicas; i++)
     if (!orr_replica_close(fleet->fleet.replicas[i], error)) return FALSE;
   work->end_s = fleet->area_since_s - fleet->fleet.start_s;
+  work->missing = orr_serving_cost_missing(fleet->fleet.cost);
   work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
   const double *drafted = orr_drafter_trust(fleet->fleet.drafter);
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)

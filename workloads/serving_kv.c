@@ -6,6 +6,8 @@
  */
 #include "workloads/serving_kv.h"
 
+#include <math.h>
+
 #include "sim/base/random.h"
 
 #define NOBODY G_MAXUINT32
@@ -22,6 +24,7 @@ typedef struct {
 struct OrrKv {
   gint64 n, block_size, n_free, n_held, n_evicted;
   OrrPrefixCaching caching;
+  OrrKvLayout layout;
   Block *blocks; /* NULL: only counted */
   guint32 oldest, newest;
   guint32 *buckets;
@@ -101,7 +104,42 @@ gint64 orr_kv_n_blocks(const OrrKv *kv) { return kv->n; }
 gint64 orr_kv_n_free(const OrrKv *kv) { return kv->n_free; }
 gint64 orr_kv_block_size(const OrrKv *kv) { return kv->block_size; }
 gint64 orr_kv_n_evicted(const OrrKv *kv) { return kv->n_evicted; }
-gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens) { return (tokens + kv->block_size - 1) / kv->block_size; }
+gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens) {
+  return orr_kv_layout_blocks(&kv->layout, kv->block_size, tokens);
+}
+gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) {
+  return orr_kv_layout_room(&kv->layout, kv->block_size, blocks);
+}
+
+/* --- what tokens take --- */
+
+static gboolean is_plain(const OrrKvLayout *layout) { return layout->window_share <= 0 && layout->state_blocks <= 0; }
+
+gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
+  if (tokens <= 0) return 0;
+  if (is_plain(layout)) return (tokens + block_size - 1) / block_size;
+  const double share = layout->window_share;
+  const double kept = (1 - share) * (double)tokens + share * (double)MIN(tokens, layout->window + block_size);
+  return (gint64)ceil(layout->state_blocks + kept / (double)block_size);
+}
+
+gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks) {
+  if (is_plain(layout)) return MIN(blocks * block_size, (gint64)G_MAXINT32);
+  gint64 low = 0, high = G_MAXINT32; /* blocks of low <= blocks; of high more, or no limit */
+  if (orr_kv_layout_blocks(layout, block_size, high) <= blocks) return high;
+  while (high - low > 1) {
+    const gint64 middle = low + (high - low) / 2;
+    if (orr_kv_layout_blocks(layout, block_size, middle) <= blocks)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
+  if (!kv->blocks) kv->layout = *layout;
+}
 
 /* --- names --- */
 

@@ -7,6 +7,13 @@
  * is needed, least recently used first and the tail of a prompt before its head, so that no block outlives the ones
  * before it.
  *
+ * Layers with a window keep the last tokens of it alone, layers with a state a state whatever the length: a sequence of t
+ * tokens takes
+ *
+ *   ceil(state + ((1 - w) t + w min(t, window + size)) / size)    blocks, w: the windowed layers' share of a block's bytes
+ *
+ * as vLLM's hybrid cache does in the sum of its groups. What can be used again is kept whole.
+ *
  * Invariant: free + held = n, where held counts a shared block once; orr_kv_check says whether it is so.
  */
 #ifndef ORR_SERVING_KV_H
@@ -19,16 +26,30 @@ G_BEGIN_DECLS
 typedef enum { ORR_PREFIX_NONE, ORR_PREFIX_BLOCK_HASH, ORR_PREFIX_RADIX } OrrPrefixCaching;
 extern const char *const orr_prefix_words[]; /* "none", "block-hash", "radix", NULL */
 
+/* What a sequence takes beside a block for each block_size tokens; all zero: nothing. */
+typedef struct {
+  double window_share; /* of a block's bytes, in layers with a window */
+  gint64 window;       /* tokens */
+  double state_blocks; /* of a sequence, whatever its length */
+} OrrKvLayout;
+
+gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens);
+/* The most tokens that @blocks hold; at most G_MAXINT32. */
+gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 blocks);
+
 typedef struct OrrKv OrrKv;
 
 OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching);
 void orr_kv_free(OrrKv *kv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrKv, orr_kv_free)
 
+void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout); /* before any use; without a prefix cache */
+
 gint64 orr_kv_n_blocks(const OrrKv *kv);
 gint64 orr_kv_n_free(const OrrKv *kv); /* reusable ones included */
 gint64 orr_kv_block_size(const OrrKv *kv);
 gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens); /* how many @tokens take */
+gint64 orr_kv_room(const OrrKv *kv, gint64 blocks);      /* how many tokens @blocks hold */
 
 /* Tokens of the prompt that are in the cache: whole blocks, and never the whole prompt, whose last token must be
  * computed for its logits. Touches nothing. */

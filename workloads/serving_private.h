@@ -16,6 +16,7 @@ OrrWork *orr_serving_compile(const void *params, const OrrWorld *world, GError *
 void orr_serving_work_free(OrrWork *work);
 gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster);
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
+gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model); /* of a prompt */
 
 /* serving_fleet.c */
 gboolean orr_serving_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
@@ -54,6 +55,8 @@ void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
 OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, const OrrStepShape *shape); /* guessing included */
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences);              /* of a step */
+/* Tells planned cores that step together how many tokens their experts have in all. */
+void orr_fleet_share_experts(const OrrFleet *fleet, OrrCore *cores, guint n_cores);
 double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core);
 
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);

@@ -48,12 +48,14 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
                           .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
   replica->cores = g_new0(OrrCore, replica->n_cores);
   const guint n_clients = work->params.classes ? work->params.classes->len : 1;
-  for (guint i = 0; i < replica->n_cores; i++)
+  for (guint i = 0; i < replica->n_cores; i++) {
+    OrrKv *kv = orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching);
+    orr_kv_lay_out(kv, &work->kv_layout);
+    if (fleet->sees_blocks) orr_kv_observe(kv, tell_of_block, replica);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
-                  n_clients, orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching));
-  for (guint i = 0; i < replica->n_cores; i++) replica->cores[i].drafter = fleet->drafter;
-  for (guint i = 0; fleet->sees_blocks && i < replica->n_cores; i++)
-    orr_kv_observe(replica->cores[i].kv, tell_of_block, replica);
+                  n_clients, kv);
+    replica->cores[i].drafter = fleet->drafter;
+  }
   return replica;
 }
 
@@ -120,11 +122,9 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
 
 void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape) {
   OrrFleet *fleet = replica->fleet;
-  guint running = 0, waiting = 0;
-  for (guint i = 0; i < replica->n_cores; i++) {
-    running += replica->cores[i].running->len;
-    waiting += replica->cores[i].n_waiting;
-  }
+  const gint64 waiting = orr_replica_n_waiting(replica);
+  guint running = 0;
+  for (guint i = 0; i < replica->n_cores; i++) running += replica->cores[i].running->len;
   replica->books->steps++;
   replica->books->used_block_s += (double)replica->used_blocks * (end_s - begin_s);
   replica->books->running_s += (double)running * (end_s - begin_s);
@@ -178,13 +178,12 @@ static guint run_length(const OrrReplica *replica) {
 /* Blocks that each step of a run takes beyond those of the batch itself; shortens the run to what there is room for. */
 static guint plan_blocks(OrrReplica *replica, guint steps) {
   const OrrCore *core = &replica->cores[0];
-  const gint64 size = orr_kv_block_size(core->kv);
   g_array_set_size(replica->new_blocks, steps);
   for (guint k = 0; k < steps; k++) g_array_index(replica->new_blocks, gint64, k) = 0;
   for (guint i = 0; i < core->batch->len; i++) {
     const OrrRequest *request = core->batch->pdata[i];
-    const gint64 room = (gint64)request->blocks * size; /* step k computes token computed + k + 1 */
-    for (gint64 k = room - request->computed; k < (gint64)steps; k += size)
+    gint64 blocks = request->blocks; /* step k computes token computed + k + 1 */
+    for (gint64 k; (k = orr_kv_room(core->kv, blocks) - request->computed) < (gint64)steps; blocks++)
       g_array_index(replica->new_blocks, gint64, MAX(k, 0))++;
   }
   gint64 left = orr_kv_n_free(core->kv);
@@ -302,6 +301,7 @@ static void begin_step(OrrReplica *replica, double now_s) {
   } else {
     Step longest = {now_s};
     gint64 tokens = 0;
+    orr_fleet_share_experts(replica->fleet, replica->cores, replica->n_cores);
     for (guint i = 0; i < replica->n_cores; i++) {
       OrrCore *core = &replica->cores[i];
       if (core->batch->len == 0) continue;

@@ -25,6 +25,7 @@ typedef struct {
   guint16 group;         /* class of the load */
   guint16 client;        /* whom fairness and affinity go by */
   gint32 prompt, output; /* tokens; output >= 1 */
+  guint32 images;        /* that its prompt begins with */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */

@@ -29,7 +29,9 @@ static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcom
   g_autofree char *tokens = orr_show_count(result->kv_blocks * params->engine.block_size);
   g_autofree char *weights = orr_quantity_format(result->weights_bytes, ORR_UNIT_BYTES);
   add(out, "model", "%s in %s, %s of weights a GPU, key-value cache of %s tokens", scenario->model.name,
-      orr_dtype_names[params->precision], weights, tokens);
+      params->quantization == ORR_QUANTIZATION_NONE ? orr_dtype_names[params->precision]
+                                                    : orr_quantization_words[params->quantization],
+      weights, tokens);
   add(out, "machine",
       "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT, gpus,
       scenario->cluster.device.name, scenario->cluster.name, result->replicas, result->replicas == 1 ? "" : "s",

@@ -290,6 +290,8 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
                     g_strdup_printf("the queue diverges: %.3g requests/s came, %.3g were served; latencies grow with "
                                     "the length of the run",
                                     result->offered_rps, result->requests_per_s));
+  if (work->missing)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("the device's profile holds no %s: modelled", work->missing));
   if (sum > 0 && work->trust_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
     g_ptr_array_add(outcome->warnings, g_strdup_printf("%.0f %% of the steps' time is outside the measured range",
                                                        100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));

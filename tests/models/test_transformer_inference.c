@@ -63,6 +63,7 @@ static void test_experts(void) {
   shard.ep = 4;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_inference_layer(&model, 0, &shard, 64, operators);
+  orr_inference_experts(&model, 0, &shard, 64, operators);
   guint n = 0;
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
@@ -74,6 +75,94 @@ static void test_experts(void) {
     g_assert_cmpint(op->m, ==, 64);
   }
   g_assert_cmpuint(n, ==, 1);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Bytes of the cache a token in 16 bits, as published: "Insights into DeepSeek-V3" (arXiv 2505.09343), table 1:
+ * DeepSeek-V3 70.272 KB, Qwen2.5-72B 327.680 KB, Llama 3.1 405B 516.096 KB. Eight ranks share key-value heads, and each has
+ * the latent whole. */
+static void test_cache_bytes(void) {
+  static const struct {
+    const char *name;
+    double bytes, of_eight;
+  } all[] = {{"deepseek-v3", 70272, 70272}, {"qwen2.5-72b", 327680, 40960}, {"llama-3.1-405b", 516096, 64512}};
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
+    OrrModel model;
+    read_model(all[i].name, &model);
+    OrrInferenceShard one = shard_of(1, ORR_BF16), eight = shard_of(8, ORR_BF16);
+    g_assert_cmpfloat(orr_inference_kv_bytes(&model, &one, 0, model.layers), ==, all[i].bytes);
+    g_assert_cmpfloat(orr_inference_kv_bytes(&model, &eight, 0, model.layers), ==, all[i].of_eight);
+    orr_fields_clear(&orr_model_table, &model);
+  }
+}
+
+static double flops_of(const GArray *operators, OrrOperatorKind kind) {
+  double sum = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == kind) sum += op->flops;
+  }
+  return sum;
+}
+
+/* A latent layer of DeepSeek-V3 (dense): 8 tokens that decode take the products of the absorbed block and the MLP; 100
+ * of a prompt that see 300 expand the latent of 300. */
+static void test_latent(void) {
+  OrrModel model;
+  read_model("deepseek-v3", &model);
+  OrrInferenceShard shard = shard_of(4, ORR_BF16);
+  g_autoptr(GArray) decode = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_autoptr(GArray) prompt = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  orr_inference_layer(&model, 0, &shard, 8, decode);
+  orr_inference_decodes(&model, 0, &shard, 8, decode);
+  orr_inference_prompts(&model, 0, &shard, 100, 300, prompt);
+  const double down = 7168.0 * (1536 + 576), split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
+  g_assert_cmpfloat(flops_of(decode, ORR_OPERATOR_GEMM), ==, 2 * 8 * (down + (split + 3 * 7168.0 * 18432) / 4));
+  g_assert_cmpfloat(flops_of(prompt, ORR_OPERATOR_GEMM), ==, 2 * 300 * 512.0 * 128 * 256 / 4);
+  const OrrInferenceHeads heads = orr_inference_decode_heads(&model, 0, &shard);
+  g_assert_cmpint(heads.heads, ==, 32);
+  g_assert_cmpint(heads.kv_heads, ==, 1);
+  g_assert_cmpint(heads.head_dim, ==, 576);
+  g_assert_cmpint(heads.value_dim, ==, 512);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Nemotron-H, Mamba-2: a sequence's state in a layer is 128 heads * 64 * 128 in fp32 and 3 (8192 + 2 * 8 * 128) of the
+ * convolution in 16 bits; a token that decodes reads and writes the former. */
+static void test_state(void) {
+  OrrModel model;
+  read_model("nemotron-h-8b", &model);
+  OrrInferenceShard shard = shard_of(2, ORR_BF16);
+  const double state = 128.0 * 64 * 128, conv = 3 * (8192 + 2048.0);
+  g_assert_cmpfloat(orr_inference_state_bytes(&model, &shard, 0, 1), ==, (4 * state + 2 * conv) / 2);
+  g_assert_cmpfloat(orr_inference_kv_bytes(&model, &shard, 0, 1), ==, 0);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  orr_inference_decodes(&model, 0, &shard, 10, operators);
+  const OrrOperator *update = &g_array_index(operators, OrrOperator, operators->len - 1);
+  g_assert_cmpstr(update->name, ==, "state-update");
+  g_assert_cmpfloat(update->bytes, ==, 10 * 8 * state / 2);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Two ranks of attention data parallelism, two of tp: 400 tokens in all are 100 of each rank, sent to 8 experts in fp8 and
+ * back in 16 bits; the experts see 400. */
+static void test_exchange(void) {
+  OrrModel model;
+  read_model("deepseek-v3", &model);
+  OrrInferenceShard shard = shard_of(2, ORR_FP8);
+  shard.dp = 2;
+  shard.ep = 4;
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  orr_inference_experts(&model, 1, &shard, 400, operators);
+  g_assert_cmpuint(operators->len, ==, 3);
+  const OrrOperator *dispatch = &g_array_index(operators, OrrOperator, 0);
+  const OrrOperator *experts = dispatch + 1, *combine = dispatch + 2;
+  g_assert_cmpint(dispatch->m, ==, 100);
+  g_assert_cmpfloat(dispatch->bytes, ==, 100.0 * 7168 * 8);
+  g_assert_cmpfloat(combine->bytes, ==, 2 * 100.0 * 7168 * 8);
+  g_assert_cmpint(experts->m, ==, 400);
+  g_assert_cmpint(experts->expert_ep, ==, 4);
+  g_assert_cmpint(experts->expert_tp, ==, 1);
   orr_fields_clear(&orr_model_table, &model);
 }
 
@@ -92,16 +181,19 @@ static void assert_refused(const char *name, gint64 tp, gint64 ep, const char *w
 static void test_refused(void) {
   assert_refused("llama-3.1-8b", 64, 1, "above the 32 attention heads");
   assert_refused("llama-3.1-8b", 3, 1, "heads (32) cannot be divided by tp (3)");
-  assert_refused("deepseek-v3", 8, 1, "latent attention");
-  assert_refused("nemotron-h-8b", 1, 1, "layers with a state");
+  assert_refused("nemotron-h-8b", 256, 1, "mamba's heads (128) cannot be divided by tp (256)");
   assert_refused("mixtral-8x7b", 8, 16, "ep (16) is above the 8 experts");
-  assert_refused("mixtral-8x7b", 4, 8, "tp (4) cannot be divided by ep (8)");
+  assert_refused("mixtral-8x7b", 4, 8, "tp * dp-attention (4) cannot be divided by ep (8)");
 }
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/models/transformer-inference/dense", test_dense);
   g_test_add_func("/models/transformer-inference/experts", test_experts);
+  g_test_add_func("/models/transformer-inference/cache-bytes", test_cache_bytes);
+  g_test_add_func("/models/transformer-inference/latent", test_latent);
+  g_test_add_func("/models/transformer-inference/state", test_state);
+  g_test_add_func("/models/transformer-inference/exchange", test_exchange);
   g_test_add_func("/models/transformer-inference/refused", test_refused);
   return g_test_run();
 }

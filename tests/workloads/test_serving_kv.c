@@ -108,6 +108,22 @@ static void test_random(void) {
   g_assert_true(orr_kv_check(kv));
 }
 
+/* Half of a block's bytes in layers with a window of 32 tokens, blocks of 16, a state of 2.5 blocks: of t tokens
+ * ceil(2.5 + (t / 2 + min(t, 48) / 2) / 16); room is its inverse. */
+static void test_layout(void) {
+  const OrrKvLayout layout = {.window_share = 0.5, .window = 32, .state_blocks = 2.5}, plain = {0};
+  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 0), ==, 0);
+  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1), ==, 3);    /* 2.56 */
+  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 48), ==, 6);   /* 5.5 */
+  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1008), ==, 36); /* 2.5 + 31.5 + 1.5 = 35.5 */
+  for (gint64 blocks = 3; blocks < 200; blocks++) {
+    const gint64 room = orr_kv_layout_room(&layout, 16, blocks);
+    g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, room), <=, blocks);
+    g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, room + 1), >, blocks);
+    g_assert_cmpint(orr_kv_layout_room(&plain, 16, blocks), ==, 16 * blocks);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-kv/counts", test_counts);
@@ -115,5 +131,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-kv/eviction", test_eviction);
   g_test_add_func("/workloads/serving-kv/spans", test_spans);
   g_test_add_func("/workloads/serving-kv/random", test_random);
+  g_test_add_func("/workloads/serving-kv/layout", test_layout);
   return g_test_run();
 }

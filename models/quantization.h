@@ -1,0 +1,44 @@
+/*
+ * quantization.h - how a served model's weights are stored and multiplied, by the words that engines have for it.
+ *
+ * A word sets the format that linear layers multiply in (their weights' and their input's: W8A8, W4A4) or, where
+ * weights alone are narrow (W4A16, W8A16), leaves products in 16 bits: the kernel reads narrow weights and widens them
+ * on the way to the tensor cores (Marlin, Frantar et al. 2024, arXiv 2408.11743), so that what it saves is reading.
+ * Embedding, head, router, norms and attention stay in 16 bits, as vLLM leaves them. Casts of activations are taken to
+ * be fused with the norm or activation before them (vLLM's fuse_norm_quant, fuse_act_quant).
+ */
+#ifndef ORR_QUANTIZATION_H
+#define ORR_QUANTIZATION_H
+
+#include "sim/base/dtype.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  ORR_QUANTIZATION_NONE,
+  ORR_QUANTIZATION_AWQ,
+  ORR_QUANTIZATION_FP8,
+  ORR_QUANTIZATION_FP8_BLOCK,
+  ORR_QUANTIZATION_FP8_WEIGHTS,
+  ORR_QUANTIZATION_GPTQ,
+  ORR_QUANTIZATION_INT8,
+  ORR_QUANTIZATION_MXFP4,
+  ORR_QUANTIZATION_NVFP4,
+  ORR_N_QUANTIZATIONS
+} OrrQuantization;
+
+extern const char *const orr_quantization_words[]; /* "none", "awq", "fp8", ..., NULL, by OrrQuantization */
+
+typedef struct {
+  const char *sentence; /* what it is and where it is from */
+  OrrDtype products;    /* of linear layers; ORR_N_DTYPES: the activations' */
+  double weight_bytes;  /* of a weight as stored, its scales counted in */
+  gboolean experts_only;
+} OrrQuantized;
+
+/* NULL for none. */
+const OrrQuantized *orr_quantized(OrrQuantization quantization);
+
+G_END_DECLS
+
+#endif

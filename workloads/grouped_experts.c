@@ -1,0 +1,43 @@
+/*
+ * grouped_experts.c - see grouped_experts.h.
+ */
+#include "workloads/grouped_experts.h"
+
+typedef struct {
+  const OrrCostModel *model;
+  const OrrOperator *op;
+  OrrGroupedAsk ask;
+  OrrCost sum;
+} Grouped;
+
+static void add(Grouped *grouped, OrrOperator op) {
+  op.kernels = grouped->op->kernels;
+  const OrrCost cost = grouped->ask(grouped->model, &op);
+  grouped->sum.time_s += cost.time_s;
+  grouped->sum.how = MAX(grouped->sum.how, cost.how);
+}
+
+static void add_product(Grouped *grouped, double batch, double m, double n, double k) {
+  const OrrOperator *op = grouped->op;
+  add(grouped, orr_operator_gemm("experts", op->pass, op->dtype, (gint64)(batch + 0.5), MAX(1, (gint64)(m + 0.5)),
+                                 (gint64)n, MAX(1, (gint64)(k + 0.5))));
+}
+
+OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage, OrrGroupedAsk ask) {
+  Grouped grouped = {model, op, ask, {0, ORR_HOW_MEASURED}};
+  double pairs = 0, active = 0;
+  orr_cost_moe_load(op, &pairs, &active);
+  const double rows = pairs / active, h = (double)op->k, f = (double)op->n / (double)op->expert_tp;
+  const double gates = op->projections == 2 ? 1 : 2, e = orr_dtype_bytes(storage);
+  if (op->pass == ORR_PASS_WGRAD) {
+    add_product(&grouped, active, gates * f, h, rows);
+    add_product(&grouped, active, f, h, rows);
+    return grouped.sum;
+  }
+  const gboolean forward = op->pass == ORR_PASS_FORWARD;
+  add_product(&grouped, active, rows, forward ? gates * f : h, forward ? h : gates * f);
+  add_product(&grouped, active, rows, forward ? h : f, forward ? f : h);
+  const double touched = (forward ? gates + 1 : 2 * gates + 1) * pairs * f;
+  add(&grouped, orr_operator_memory("activation", op->pass, storage, touched * e, 0));
+  return grouped.sum;
+}
