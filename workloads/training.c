@@ -224,6 +224,9 @@ static const OrrField training_fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e8},
+    PART("packing", packing, orr_packing_table, "Documents that share a sequence and do not see each other.", "{}"),
+    FLAG(OrrTraining, "evaluation", evaluation,
+         "Forwards alone: no backward, gradients, optimizer, and nothing kept for them.", "false"),
     WORD(OrrTraining, "precision", precision, orr_precision_words,
          "The recipe: the format of weights and activations, and of linear layers' products where they are narrower; "
          "master weights and Adam's moments are fp32.",

@@ -23,6 +23,7 @@
 #include "topologies/placement.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/pipelines/pipeline.h"
+#include "workloads/serving_lengths.h"
 #include "workloads/sharding/sharding.h"
 #include "workloads/workload.h"
 
@@ -90,6 +91,12 @@ typedef struct {
   int gradients;       /* dtype of the reduction: words "fp32", "same" (as the weights) */
 } OrrDataParallel;
 
+/* Documents that share a sequence (training_packing.c). */
+typedef struct {
+  OrrLengths documents;
+  gboolean cut;
+} OrrPacking;
+
 /* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
 typedef struct {
   double rank, kernel;
@@ -119,6 +126,8 @@ typedef struct {
   OrrExpertDispatch experts;
   OrrBatch batch;
   gint64 sequence; /* tokens; 0: the model's context */
+  OrrPacking packing;
+  gboolean evaluation; /* forwards alone */
   int precision;   /* OrrPrecision */
   int attention;   /* OrrAttention */
   int loss;        /* OrrLoss */
@@ -208,6 +217,7 @@ typedef struct {
   double model_flops;                       /* a step, whole job (OrrModel's formula) */
   double hardware_flops;                    /* with recomputation */
   double peak_flops;                        /* of one GPU */
+  double padding;                           /* share of the tokens that is no document's */
   double layer_forward_s, layer_backward_s; /* one layer: compute, tensor-parallel collectives and recomputation */
   gint64 costs_outside;                     /* operator kinds whose cost lies outside the measured range */
   GArray *operators;                        /* of OrrCostedOperator */

@@ -136,6 +136,19 @@ static void check_storage(const Check *check) {
                   "checkpoints and data need a file system, and the cluster has none: set cluster.storage");
 }
 
+static void check_evaluation(const Check *check) {
+  const OrrTraining *params = check->params;
+  if (!params->evaluation) return;
+  if (params->offload.optimizer > 0 || params->offload.activations > 0)
+    orr_diags_error(check->diags, check->place,
+                    "evaluation keeps neither an optimizer nor activations: leave out offload (optimizer %g, "
+                    "activations " D ")",
+                    params->offload.optimizer, params->offload.activations);
+  if (params->checkpoint.every > 0)
+    orr_diags_error(check->diags, check->place, "evaluation changes nothing: leave out checkpoint.every (" D ")",
+                    params->checkpoint.every);
+}
+
 void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                         OrrDiags *diags) {
   const Check check = {params, model, cluster, place, diags};
@@ -151,4 +164,6 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_sharding(&check);
   check_collectives(&check);
   check_storage(&check);
+  orr_training_check_packing(params, model, place, diags);
+  check_evaluation(&check);
 }

@@ -43,7 +43,7 @@ static double operators_again_flops(const OrrJob *job) {
   return flops * ranks;
 }
 
-static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
+static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPackedLoads *packed) {
   const OrrModel *model = job->world->model;
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
   work->model_flops = orr_model_flops(model, batch, sequence);
@@ -53,6 +53,18 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job) {
     work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
     work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
   }
+  if (packed) { /* the core's pairs are fewer, in all of its passes */
+    const double matrix = 3 * orr_model_matrix_flops(model, batch, sequence);
+    const double core = orr_model_flops(model, batch, sequence) - matrix;
+    work->model_flops -= core * (1 - packed->pairs);
+    work->hardware_flops -= core * (1 - packed->pairs);
+    work->padding = packed->padding;
+  }
+  if (job->params->evaluation) /* a forward, a third of a step */
+    work->model_flops = work->hardware_flops =
+        orr_model_flops(model, batch, sequence) / 3 -
+        (packed ? (1 - packed->pairs) : 0) *
+            (orr_model_flops(model, batch, sequence) / 3 - orr_model_matrix_flops(model, batch, sequence));
   work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }
 
@@ -92,7 +104,9 @@ static gint64 replayed_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
   const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
-  if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise)) return all;
+  if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise) ||
+      orr_packing_is_on(&job->params->packing))
+    return all;
   const gint64 least = MAX(2 * job->pp + 6, 6 * period) << MIN(attempt - 1, 20);
   return least < all ? all - (all - least) / period * period : all;
 }
@@ -109,7 +123,15 @@ static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {
 /* Stragglers are all different: no replica stands for another. */
 static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GError **error) {
   *ret_fidelity = job->world->fidelity;
-  if (!orr_noise_is_on(&job->params->noise) || job->dp == 1) return TRUE;
+  const gboolean packs = orr_packing_is_on(&job->params->packing);
+  if ((!packs && !orr_noise_is_on(&job->params->noise)) || job->dp == 1) return TRUE;
+  if (packs && job->world->fidelity == ORR_FIDELITY_FOLDED) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.packing gives each of the %" G_GINT64_FORMAT
+                " replicas other documents, so that none stands for another: take fidelity auto or full, not folded",
+                job->dp);
+    return FALSE;
+  }
   if (job->world->fidelity == ORR_FIDELITY_FOLDED) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
@@ -182,7 +204,7 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   const gboolean compiled = check_missing(job, costs.operators, error) && compile(job, &costs, training, error);
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
-  note_flops(training, job);
+  note_flops(training, job, costs.packed);
   if (compiled) {
     orr_training_memory(job, training->memory, training->moments);
     /* as long as the schedule, which may be too long */

@@ -81,7 +81,8 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
       segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
       continue;
     }
-    const OrrCost cost = orr_training_operator_cost(job, op);
+    OrrCost cost = orr_training_operator_cost(job, op);
+    if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed) cost.time_s *= costs->packed->mean;
     segment->seconds[time_of(op)] += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
     run->kernels++;
@@ -186,6 +187,7 @@ static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
   *costs = (OrrTrainingCosts){.operators = g_array_new(FALSE, TRUE, sizeof(OrrCostedOperator)),
                               .n_parts = job->layout.parts->len};
+  costs->packed = orr_packed_loads_new(job);
   costs->parts = g_new0(OrrPartCosts, costs->n_parts);
   for (guint part = 0; part < costs->n_parts; part++) cost_part(costs, job, part);
 }
@@ -195,6 +197,7 @@ void orr_training_costs_clear(OrrTrainingCosts *costs) {
     for (int kind = 0; kind < ORR_N_RUNS; kind++) g_array_unref(costs->parts[part].runs[kind].segments);
   g_clear_pointer(&costs->parts, g_free);
   g_clear_pointer(&costs->operators, g_array_unref);
+  g_clear_pointer(&costs->packed, orr_packed_loads_free);
 }
 
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {

@@ -39,6 +39,8 @@ void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const
                    double late_s, gint32 tag) {
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  late_s += orr_packed_late(e->job, e->costs->packed, e->step, e->plan->fold.first[lane->class], tag,
+                            seconds[ORR_TIME_ATTENTION]);
   orr_program_work(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), MAX(sum + late_s, 0),
                    work_label(e, name, seconds), tag);
 }

@@ -68,6 +68,7 @@ typedef struct {
   guint32 *gathers[ORR_N_SHARES];  /* by stage */
   guint32 *embeddings; /* by class */
   guint32 norm;
+  gint64 step;
   guint32 checkpoint, loaded; /* barriers */
   GArray **team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
   guint *team_at;      /* by lane: in how many of them it has been */

@@ -144,10 +144,25 @@ gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part) {
   return count;
 }
 
+void orr_job_steps(const OrrJob *job, gint64 stage, GArray *steps) {
+  const guint from = steps->len;
+  guint to = from;
+  job->schedule->steps(&job->shape, stage, steps);
+  if (!job->params->evaluation) return;
+  for (guint i = from; i < steps->len; i++) {
+    OrrPipelineStep step = g_array_index(steps, OrrPipelineStep, i);
+    if (!orr_step_begins(&step)) continue;
+    step.kind = ORR_STEP_FORWARD;
+    g_array_index(steps, OrrPipelineStep, to++) = step;
+  }
+  g_array_set_size(steps, to);
+}
+
 gint64 orr_job_passes(const OrrJob *job) { return job->shape.micro_batches / orr_pipeline_n_chains(job->schedule); }
 
 gboolean orr_job_gathers(const OrrJob *job) {
-  return job->sharding.ranks > 1 && (job->sharding.weights || job->sharding.gather_beside_forward);
+  return job->sharding.ranks > 1 &&
+         (job->sharding.weights || (job->sharding.gather_beside_forward && !job->params->evaluation));
 }
 
 gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrUnitKind unit) {

@@ -80,6 +80,20 @@ static double working_bytes(const OrrJob *job, const GArray *units) {
   return most;
 }
 
+/* While a block's forward runs that keeps nothing: what its largest product reads and writes, or the logits. */
+static double forward_bytes(const OrrJob *job, const GArray *units) {
+  const OrrModel *model = job->world->model;
+  double most = 0;
+  for (guint i = 0; i < units->len; i++) {
+    const OrrPart *part = orr_job_part(job, g_array_index(units, guint, i));
+    if (part->unit == ORR_UNIT_LAYER)
+      most = MAX(most, orr_transformer_layer_gradient_bytes(model, part->kind, &job->shard));
+    if (part->unit == ORR_UNIT_HEAD || part->unit == ORR_UNIT_MTP)
+      most = MAX(most, orr_transformer_head_activation_bytes(model, &job->shard));
+  }
+  return most;
+}
+
 static const char *const step_names[] = {
     [ORR_STEP_FORWARD] = "forward",
     [ORR_STEP_BACKWARD] = "backward",
@@ -95,13 +109,14 @@ typedef struct {
 
 /* Returns the most that is alive at once; @moments: NULL, or where to. */
 static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks, GArray *moments) {
+  const gboolean keeps = !job->params->evaluation;
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
-  job->schedule->steps(&job->shape, stage, steps);
+  orr_job_steps(job, stage, steps);
   double alive = 0, peak = 0;
   for (guint i = 0; i < steps->len; i++) {
     const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
     const gint64 back = step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk;
-    const gboolean works = step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_WEIGHT;
+    const gboolean works = !keeps || (step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_WEIGHT);
     if (orr_step_begins(step)) alive += chunks->kept[step->chunk];
     OrrMemoryMoment moment = {stage, step_names[step->kind], step->chunk, step->micro_batch, .activations = alive};
     if (works) moment.working = chunks->working[back];
@@ -117,8 +132,9 @@ static void add_moments(const OrrJob *job, gint64 stage, GArray *moments) {
   g_autofree double *kept = g_new(double, job->shape.chunks);
   g_autofree double *working = g_new(double, job->shape.chunks);
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
-    kept[chunk] = block_bytes(job, orr_job_units(job, stage, chunk), FALSE);
-    working[chunk] = working_bytes(job, orr_job_units(job, stage, chunk));
+    const GArray *units = orr_job_units(job, stage, chunk);
+    kept[chunk] = job->params->evaluation ? 0 : block_bytes(job, units, FALSE);
+    working[chunk] = job->params->evaluation ? forward_bytes(job, units) : working_bytes(job, units);
   }
   run_schedule(job, stage, &(Chunks){kept, working}, moments);
   const OrrMemoryMoment update = {.stage = stage, .what = "update", .chunk = -1, .micro_batch = -1};
@@ -231,6 +247,7 @@ static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray
       .buffers = buffers_bytes(job, stage, stashed),
       .host = optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
   };
+  if (job->params->evaluation) row.gradients = row.optimizer = 0;
   fill_peak(moments, from, &row);
   orr_training_overhead(job, optimized, row.gradients, &row);
   row.fragmentation = orr_training_fragmentation(job->params, row.activations + row.working + row.buffers);

@@ -74,8 +74,10 @@ static gboolean plan_transfers(OrrTrainingPlan *plan, const OrrJob *job, GError 
       const gint64 next = (stage + 1) % job->pp;
       if (next == 0 && !wraps) continue;
       OrrWire *wire = &plan->transfers[(class * job->pp + stage) * 2];
-      if (!plan_pairs(plan, job, "pp-forward", count, ORR_SEND_RECV, class, stage, next, bytes, wire, error) ||
-          !plan_pairs(plan, job, "pp-backward", count, ORR_SEND_RECV, class, next, stage, bytes, wire + 1, error))
+      if (!plan_pairs(plan, job, "pp-forward", count, ORR_SEND_RECV, class, stage, next, bytes, wire, error))
+        return FALSE;
+      if (job->params->evaluation) continue;
+      if (!plan_pairs(plan, job, "pp-backward", count, ORR_SEND_RECV, class, next, stage, bytes, wire + 1, error))
         return FALSE;
     }
   return !gathers(job) || plan_gather(plan, job, boundary, count, error);
@@ -83,7 +85,7 @@ static gboolean plan_transfers(OrrTrainingPlan *plan, const OrrJob *job, GError 
 
 static gboolean plan_embedding(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
   const OrrModel *model = job->world->model;
-  if (!model->tied_embeddings || orr_job_holds(job, 0, ORR_UNIT_HEAD)) return TRUE;
+  if (job->params->evaluation || !model->tied_embeddings || orr_job_holds(job, 0, ORR_UNIT_HEAD)) return TRUE;
   const double bytes = (double)model->vocab * model->hidden / job->tp * job->gradient_bytes_each;
   for (guint class = 0; class < plan->fold.n; class ++)
     if (!plan_pairs(plan, job, "embedding-gradients", 1, ORR_ALL_REDUCE, class, 0, job->pp - 1, bytes,
@@ -94,6 +96,7 @@ static gboolean plan_embedding(OrrTrainingPlan *plan, const OrrJob *job, GError 
 
 /* A scalar over the ranks of the first replica: what clipping and the inf check wait for. */
 static gboolean plan_norm(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
+  if (job->params->evaluation) return TRUE;
   const gint64 n = orr_job_replica_ranks(job);
   OrrCalls calls;
   orr_calls_init(&calls, ORR_ALL_REDUCE, 4, 1, n * job->pp);

@@ -18,6 +18,7 @@
  *   training_storage.c  checkpoints and data: bytes, wires and ops
  *   training_emit.c     a run of units, a transfer, a reduction -> ops
  *   training_noise.c    what stragglers add to pieces of work
+ *   training_packing.c  what attention costs of packed documents
  *   training_program.c  schedule -> streams of ops
  *   training_compile.c  puts them together
  */
@@ -97,6 +98,8 @@ gint64 orr_job_n_blocks(const OrrJob *job);
 const GArray *orr_job_units(const OrrJob *job, gint64 stage, gint64 chunk); /* of guint: parts, in forward order */
 const OrrPart *orr_job_part(const OrrJob *job, guint part);
 gint64 orr_job_count(const OrrJob *job, gint64 stage, guint part); /* units of that part on the stage */
+/* The steps of @stage's schedule that run: of an evaluation, its forwards. */
+void orr_job_steps(const OrrJob *job, gint64 stage, GArray *steps /* of OrrPipelineStep */);
 gint64 orr_job_passes(const OrrJob *job);                          /* micro-batches through a unit, a step */
 gboolean orr_job_holds(const OrrJob *job, gint64 stage, OrrUnitKind unit);
 
@@ -134,11 +137,31 @@ typedef struct {
   OrrRun runs[ORR_N_RUNS];
 } OrrPartCosts;
 
+/* training_packing.c */
+
+/* What attention takes of packed documents. */
+typedef struct {
+  double mean;    /* of the time that one document a sequence takes */
+  double *ratio;  /* to the mean, of a micro-batch: by (step * dp + replica) * micro-batches + micro-batch */
+  double pairs;   /* of queries and keys, of the s^2 of one document a sequence, before the causal half */
+  double padding; /* tokens, of all */
+} OrrPackedLoads;
+
+extern const OrrFieldTable orr_packing_table;
+gboolean orr_packing_is_on(const OrrPacking *packing);
+OrrPackedLoads *orr_packed_loads_new(const OrrJob *job); /* NULL: not packed */
+void orr_packed_loads_free(OrrPackedLoads *loads);
+/* What a piece of @micro_batch (-1: none) takes longer than in the mean, of which @attention_s is attention. */
+double orr_packed_late(const OrrJob *job, const OrrPackedLoads *loads, gint64 step, gint64 replica, gint32 micro_batch,
+                       double attention_s);
+void orr_training_check_packing(const OrrTraining *params, const OrrModel *model, OrrPlace place, OrrDiags *diags);
+
 typedef struct {
   OrrPartCosts *parts; /* by part of the layout */
   guint n_parts;
   GArray *operators; /* of OrrCostedOperator */
   gint64 outside;
+  OrrPackedLoads *packed; /* NULL: one document a sequence */
 } OrrTrainingCosts;
 
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job);

@@ -233,7 +233,7 @@ static void note_moment(const OrrEmitter *e, const OrrLaneAt *lane) {
 
 static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards) {
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
-  e->job->schedule->steps(&e->job->shape, lane->stage, steps);
+  orr_job_steps(e->job, lane->stage, steps);
   for (guint i = 0; i < steps->len; i++) {
     emit_schedule_step(e, lane, &g_array_index(steps, OrrPipelineStep, i), shards);
     note_moment(e, lane);
@@ -288,6 +288,10 @@ static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
 /* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer, parameters. */
 static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 step) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+  if (e->job->params->evaluation) {
+    orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
+    return;
+  }
   emit_gradients(e, lane, shards);
   orr_emit_gradients_there(e, lane);
   const OrrWire *embedding = &e->plan->embedding[lane->class];
@@ -368,6 +372,7 @@ static gsize n_transfers(const OrrEmitter *e) {
 static void emit_step(OrrEmitter *e, gint64 step) {
   const OrrFold *fold = &e->plan->fold;
   const gint64 pp = e->job->pp;
+  e->step = step;
   forget(e->transfers, n_transfers(e));
   for (int share = 0; share < ORR_N_SHARES; share++) {
     for (gint64 stage = 0; stage < pp; stage++) {

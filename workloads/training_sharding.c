@@ -118,7 +118,9 @@ static gboolean plan_buckets(OrrTrainingPlan *plan, const OrrJob *job, OrrShare 
 }
 
 static gint64 gathers_of(const OrrJob *job, gint64 stage, guint part) {
-  const gint64 passes = job->sharding.weights ? orr_job_passes(job) * (job->sharding.gathers_again ? 2 : 1) : 1;
+  const gint64 passes = job->sharding.weights
+                            ? orr_job_passes(job) * (job->sharding.gathers_again && !job->params->evaluation ? 2 : 1)
+                            : 1;
   return orr_job_count(job, stage, part) * passes;
 }
 
@@ -147,8 +149,8 @@ gboolean orr_training_plan_share(OrrTrainingPlan *plan, const OrrJob *job, OrrSh
   for (gint64 stage = 0; stage < job->pp; stage++) {
     const gboolean is_alone = orr_share_replicas(job, share) == 1;
     if (stage_parameters(job, share, stage) == 0 || (is_alone && !(job->params->offload.optimizer > 0))) continue;
-    if (!plan_buckets(plan, job, share, stage, error)) return FALSE;
-    if (orr_share_ranks(job, share) == 1) continue;
+    if (!job->params->evaluation && !plan_buckets(plan, job, share, stage, error)) return FALSE;
+    if (orr_share_ranks(job, share) == 1 || (job->params->evaluation && !job->sharding.weights)) continue;
     if (!(orr_job_gathers(job) ? plan_weights : plan_parameters)(plan, job, share, stage, error)) return FALSE;
   }
   return TRUE;

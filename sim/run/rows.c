@@ -38,6 +38,8 @@ static const OrrField training_result_fields[] = {
     COLUMN(OrrTrainingResult, "fits", ORR_FIELD_BOOL, fits, ORR_UNIT_NONE, "Whether both fit."),
     COLUMN(OrrTrainingResult, "bubble-fraction", ORR_FIELD_REAL, bubble_fraction, ORR_UNIT_FRACTION,
            "Share of the step that GPUs idle for the pipeline, mean over GPUs."),
+    COLUMN(OrrTrainingResult, "padding-fraction", ORR_FIELD_REAL, padding_fraction, ORR_UNIT_FRACTION,
+           "Tokens of packed sequences that are no document's, of all."),
     COLUMN(OrrTrainingResult, "exposed-comm-fraction", ORR_FIELD_REAL, exposed_comm_fraction, ORR_UNIT_FRACTION,
            "Share of the step that communication holds compute up, mean over GPUs."),
     COLUMN(OrrTrainingResult, "n-gpus", ORR_FIELD_INT, n_gpus, ORR_UNIT_NONE, "GPUs of the job."),

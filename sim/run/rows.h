@@ -15,7 +15,7 @@ typedef struct {
   double memory_peak_bytes, allocator_peak_bytes, headroom_bytes;
   double host_memory_peak_bytes, host_headroom_bytes;
   gboolean fits;
-  double bubble_fraction, exposed_comm_fraction;
+  double bubble_fraction, exposed_comm_fraction, padding_fraction;
   gint64 n_gpus, tp, pp, dp, cp, micro_batches;
   double layer_forward_s, layer_backward_s;
   gint64 events;

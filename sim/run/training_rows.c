@@ -200,6 +200,7 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   r->micro_batches = work->shape.micro_batches;
   r->layer_forward_s = work->layer_forward_s;
   r->layer_backward_s = work->layer_backward_s;
+  r->padding_fraction = work->padding;
   r->costs_outside = work->costs_outside;
   fill_rates(r, work);
 }

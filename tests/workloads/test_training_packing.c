@@ -1,0 +1,123 @@
+/*
+ * Packed documents: what they save, what their lengths cost, and what they must not change.
+ */
+#include <math.h>
+
+#include "tests/workloads/scenario_fixture.h"
+
+static const char *const scenario_text =
+    "schema: scenario/1\n"
+    "name: test\n"
+    "cluster: {base: dgx-h100-superpod, nodes: 1}\n"
+    "model: {name: small, layers: 8, hidden: 2048, heads: 16, vocab: 32000, context: 8192}\n"
+    "workload:\n"
+    "  kind: training\n"
+    "  parallel: {tp: 1, pp: 1, dp: 8}\n"
+    "  batch: {global: 64, micro: 1}\n";
+
+typedef struct {
+  OrrTrainingResult result;
+  double attention_s, bubble_s;
+  guint lanes;
+} Answer;
+
+static Answer simulate(const char *sets) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
+  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
+  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
+  g_assert_no_error(error);
+  return (Answer){outcome->result.training, outcome->time_by_kind[ORR_TIME_ATTENTION],
+                  outcome->time_by_kind[ORR_TIME_BUBBLE] + outcome->time_by_kind[ORR_TIME_DP_COMM],
+                  outcome->lanes->len};
+}
+
+static Answer packed(const char *documents) {
+  g_autofree char *sets = g_strconcat("workload.packing=", documents, NULL);
+  return simulate(sets);
+}
+
+static void assert_near(double a, double b) { g_assert_cmpfloat_with_epsilon(a, b, 1e-9 * MAX(fabs(a), fabs(b))); }
+
+/* A document as long as the sequence is no packing. */
+static void test_whole_sequence(void) {
+  const Answer plain = simulate(""), one = packed("{documents: {tokens: 8192}}");
+  assert_near(one.result.iteration_time_s, plain.result.iteration_time_s);
+  assert_near(one.result.mfu, plain.result.mfu);
+  g_assert_cmpfloat(one.result.padding_fraction, ==, 0);
+  g_assert_cmpuint(one.lanes, ==, 8); /* every replica is its own */
+}
+
+/* Four documents of a quarter: 4 (s/4)^2 = s^2 / 4 pairs. Forward FLOPs of a token, a layer: 24 h^2 + 4 s h, and 2 h V
+ * of the head: 8 (24 2048^2 + 4 * 8192 * 2048) + 2 * 2048 * 32000 = 1.4732e9, of which attention is 0.5369e9. */
+static void test_quarters(void) {
+  const Answer plain = simulate(""), quarters = packed("{documents: {tokens: 2048}}");
+  const double token = 8 * (24 * 2048.0 * 2048 + 4 * 8192.0 * 2048) + 2 * 2048.0 * 32000, core = 8 * 4 * 8192.0 * 2048;
+  const double flops = quarters.result.model_tflops_per_gpu * quarters.result.iteration_time_s;
+  assert_near(flops / (plain.result.model_tflops_per_gpu * plain.result.iteration_time_s), 1 - 0.75 * core / token);
+  g_assert_cmpfloat(quarters.attention_s, <, 0.5 * plain.attention_s);
+  g_assert_cmpfloat(quarters.attention_s, >, 0.2 * plain.attention_s);
+  g_assert_cmpfloat(quarters.result.iteration_time_s, <, plain.result.iteration_time_s);
+}
+
+/* Documents of 5,000 tokens: one fits into 8,192, and 3,192 are padding; cut, none are. */
+static void test_padding(void) {
+  g_assert_cmpfloat_with_epsilon(packed("{documents: {tokens: 5000}}").result.padding_fraction, 3192 / 8192.0, 1e-12);
+  g_assert_cmpfloat(packed("{documents: {tokens: 5000}, cut: true}").result.padding_fraction, ==, 0);
+  /* longer ones are cut to the sequence */
+  g_assert_cmpfloat(packed("{documents: {tokens: 20000}}").result.padding_fraction, ==, 0);
+}
+
+/* Lengths that differ: the same for the same seed, others for another; and replicas that wait for the slowest, which
+ * equal documents do not make them do. */
+static void test_lengths(void) {
+  const char *const documents =
+      "workload.packing={documents: {kind: lognormal, tokens: 1500, sigma: 1.2}, cut: true};seed=";
+  g_autofree char *first = g_strconcat(documents, "1", NULL);
+  g_autofree char *second = g_strconcat(documents, "2", NULL);
+  const Answer a = simulate(first), again = simulate(first), b = simulate(second);
+  g_assert_cmpfloat(a.result.iteration_time_s, ==, again.result.iteration_time_s);
+  g_assert_cmpfloat(a.result.iteration_time_s, !=, b.result.iteration_time_s);
+  g_assert_cmpfloat(a.bubble_s, >, packed("{documents: {tokens: 2048}}").bubble_s);
+}
+
+/* In two steps a replica sees other documents in the second. */
+static void test_steps(void) {
+  const Answer two =
+      simulate("workload.steps=2;workload.packing={documents: {kind: lognormal, tokens: 1500, sigma: 1}}");
+  g_assert_cmpfloat(two.result.step_p99_s, >, two.result.step_p50_s);
+}
+
+static void assert_refused(const char *sets, const char *says) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = tree_of(scenario_text, sets, diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autofree char *findings = orr_diags_text(diags);
+  if (!*findings) {
+    g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
+    g_assert_null(outcome);
+  }
+  const char *found = error ? error->message : findings;
+  if (!strstr(found, says)) g_error("'%s' says '%s', not '%s'", sets, found, says);
+}
+
+static void test_refusals(void) {
+  assert_refused("workload.packing.documents.tokens=1000;workload.attention=unfused", "knows no block-diagonal mask");
+  assert_refused("workload.packing.documents.tokens=1000;fidelity=folded", "gives each of the 8 replicas");
+  assert_refused("workload.packing.documents.kind=lognormal", "packing.documents");
+  assert_refused("workload.packing.documents.tokens=1000;model.window.size=1024", "windows of 1024");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training-packing/whole-sequence", test_whole_sequence);
+  g_test_add_func("/training-packing/quarters", test_quarters);
+  g_test_add_func("/training-packing/padding", test_padding);
+  g_test_add_func("/training-packing/lengths", test_lengths);
+  g_test_add_func("/training-packing/steps", test_steps);
+  g_test_add_func("/training-packing/refusals", test_refusals);
+  return g_test_run();
+}
