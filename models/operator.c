@@ -4,7 +4,7 @@
 #include "models/operator.h"
 
 const char *const orr_kernels_words[] = {"modern", "eager", NULL};
-const char *const orr_group_words[] = {"tp", "cp", "ep", "etp", NULL};
+const char *const orr_group_words[] = {"tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL};
 
 OrrOperator orr_operator_gemm(const char *name, OrrPass pass, OrrDtype dtype, gint64 batch, gint64 m, gint64 n,
                               gint64 k) {

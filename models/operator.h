@@ -39,9 +39,18 @@ extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
 typedef enum { ORR_COMM_ALL_REDUCE, ORR_COMM_ALL_GATHER, ORR_COMM_REDUCE_SCATTER, ORR_COMM_ALL_TO_ALL,
                ORR_COMM_SEND_RECV } OrrOperatorComm;
 
-/* Who meets in a COMM: the ranks that share the layer's tensors, the sequence, the experts, or one expert's tensors. */
-typedef enum { ORR_GROUP_TP, ORR_GROUP_CP, ORR_GROUP_EP, ORR_GROUP_ETP, ORR_N_GROUPS } OrrOperatorGroup;
-extern const char *const orr_group_words[]; /* "tp", "cp", "ep", "etp", NULL */
+/* Who meets in a COMM: the ranks that share the layer's tensors, the sequence, the experts, or one expert's tensors; of
+ * hierarchical context parallelism those that exchange heads, and their equals that form a ring. */
+typedef enum {
+  ORR_GROUP_TP,
+  ORR_GROUP_CP,
+  ORR_GROUP_EP,
+  ORR_GROUP_ETP,
+  ORR_GROUP_CP_INNER,
+  ORR_GROUP_CP_OUTER,
+  ORR_N_GROUPS
+} OrrOperatorGroup;
+extern const char *const orr_group_words[]; /* "tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL */
 
 typedef struct {
   const char *name; /* static: "qkv", "attention-scores", "layer-norm" ... */

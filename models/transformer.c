@@ -25,7 +25,7 @@
 
 const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", NULL};
 const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
-const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", NULL};
+const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", "hierarchical", NULL};
 const char *const orr_module_words[] = {"core-attn", "layernorm", "mla-up-proj",    "mlp",
                                         "moe",       "moe-act",   "shared-experts", NULL};
 

@@ -24,9 +24,15 @@ extern const char *const orr_attention_words[]; /* "unfused", "fused", "flash-2"
 /* How ranks share a sequence (context parallelism): keys and values go round a ring, step by step beside the attention
  * of those that have come, each rank holding an early and a late piece so that all have equal work (Megatron's p2p;
  * Liu et al. 2023, arXiv 2310.01889; zig-zag); all are gathered (Llama 3); or heads are shared instead of the sequence
- * while attention runs (DeepSpeed Ulysses, arXiv 2309.14509). */
-typedef enum { ORR_CONTEXT_P2P, ORR_CONTEXT_ALL_GATHER, ORR_CONTEXT_ALL_TO_ALL } OrrContext;
-extern const char *const orr_context_words[]; /* "p2p", "all-gather", "all-to-all", NULL */
+ * while attention runs (DeepSpeed Ulysses, arXiv 2309.14509). Hierarchical: heads are shared by the `cp_inner` ranks next
+ * to each other, and rings go across (Megatron's a2a+p2p; USP, arXiv 2405.07719). */
+typedef enum {
+  ORR_CONTEXT_P2P,
+  ORR_CONTEXT_ALL_GATHER,
+  ORR_CONTEXT_ALL_TO_ALL,
+  ORR_CONTEXT_HIERARCHICAL
+} OrrContext;
+extern const char *const orr_context_words[]; /* "p2p", "all-gather", "all-to-all", "hierarchical", NULL */
 
 /* How the loss is computed from the logits: by Megatron's vocabulary-parallel cross entropy, which works in place on
  * one fp32 copy of them; by PyTorch's on logits in fp32, out of place; or by one kernel that reads the logits as they
@@ -40,6 +46,7 @@ typedef struct {
   gint64 sequence;    /* tokens a sequence, over all context-parallel ranks */
   gint64 tp;
   gint64 cp;  /* ranks that share each sequence; 0 as 1 */
+  gint64 cp_inner; /* of hierarchical context parallelism, ranks that share heads; 0 as 1 */
   gint64 ep;  /* ranks that share the experts; 0 as 1 */
   gint64 etp; /* ranks that share each expert; 0 as 1 */
   gboolean sequence_parallel;

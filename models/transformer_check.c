@@ -59,6 +59,20 @@ static void check_sequence(const Check *check) {
                     model->encoder.images, orr_encoder_decoder_tokens(model) * model->encoder.images, shard->sequence);
 }
 
+static void check_hierarchy(const Check *check, gint64 cp, gint64 tp) {
+  gint64 inner = MAX(1, check->shard->cp_inner);
+  if (check->shard->context != ORR_CONTEXT_HIERARCHICAL) return;
+  if (inner == 1 || inner >= cp || cp % inner != 0) {
+    orr_diags_error(check->diags, check->place,
+                    "context: hierarchical wants a context-inner that divides cp = %" G_GINT64_FORMAT
+                    " and is neither 1 nor all of it, found %" G_GINT64_FORMAT,
+                    cp, inner);
+    return;
+  }
+  check_divides(check, check->model->heads, "attention heads (hierarchical context parallelism)", "tp * context-inner",
+                tp * inner);
+}
+
 /* Heads are what all-to-all exchanges. */
 static void check_context(const Check *check) {
   const OrrShard *shard = check->shard;
@@ -68,6 +82,7 @@ static void check_context(const Check *check) {
     orr_diags_error(check->diags, check->place, "cp = %" G_GINT64_FORMAT " wants fused attention", cp);
   if (shard->context == ORR_CONTEXT_ALL_TO_ALL)
     check_divides(check, check->model->heads, "attention heads (all-to-all context parallelism)", "tp * cp", tp * cp);
+  check_hierarchy(check, cp, tp);
   if (check->model->window.size > 0)
     orr_diags_error(check->diags, check->place,
                     "cp = %" G_GINT64_FORMAT " and windows of %" G_GINT64_FORMAT

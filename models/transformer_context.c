@@ -44,14 +44,18 @@ static double own_bytes(const OrrTransformerView *view) {
   return view->element_bytes * view->tokens * (view->kv + view->value);
 }
 
-static void put_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorComm comm, double bytes,
-                     guint8 beside) {
-  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_CP, comm, bytes);
+static void put_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group, OrrOperatorComm comm,
+                     double bytes, guint8 beside) {
+  OrrOperator op = orr_operator_comm(name, pass, group, comm, bytes);
   op.beside = beside;
   g_array_append_val(operators, op);
 }
 
 /* --- p2p --- */
+
+static const char *ring_name(OrrOperatorGroup group) {
+  return group == ORR_GROUP_CP ? "cp-send-recv" : "cp-outer-send-recv";
+}
 
 static gint64 first_keys(const OrrTransformerView *view) { return MAX(1, view->sequence / 2); }
 
@@ -64,10 +68,10 @@ static void put_ring_step(const OrrTransformerView *view, GArray *operators, Orr
 
 /* Merging reads each step's result and log-sum-exp and writes the whole once; later steps hold half of the queries half
  * of the time. */
-static void put_ring(const OrrTransformerView *view, GArray *operators) {
+static void put_ring(const OrrTransformerView *view, GArray *operators, OrrOperatorGroup group) {
   for (gint64 step = 0; step < view->cp; step++) {
     if (step + 1 < view->cp)
-      put_comm(operators, "cp-send-recv", ORR_PASS_FORWARD, ORR_COMM_SEND_RECV, own_bytes(view), 1);
+      put_comm(operators, ring_name(group), ORR_PASS_FORWARD, group, ORR_COMM_SEND_RECV, own_bytes(view), 1);
     put_ring_step(view, operators, ORR_PASS_FORWARD, step);
   }
   orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD, (double)view->tokens * view->context,
@@ -75,13 +79,13 @@ static void put_ring(const OrrTransformerView *view, GArray *operators) {
 }
 
 /* Step i works on the keys that i hops brought; their gradient follows them, and needs a hop more to be home. */
-static void put_ring_backward(const OrrTransformerView *view, GArray *operators) {
+static void put_ring_backward(const OrrTransformerView *view, GArray *operators, OrrOperatorGroup group) {
   for (gint64 step = 0; step < view->cp; step++) {
     double bytes = (step + 1 < view->cp ? own_bytes(view) : 0) + (step > 0 ? own_bytes(view) : 0);
-    put_comm(operators, "cp-send-recv", ORR_PASS_DGRAD, ORR_COMM_SEND_RECV, bytes, 1);
+    put_comm(operators, ring_name(group), ORR_PASS_DGRAD, group, ORR_COMM_SEND_RECV, bytes, 1);
     put_ring_step(view, operators, ORR_PASS_DGRAD, step);
   }
-  put_comm(operators, "cp-send-recv", ORR_PASS_DGRAD, ORR_COMM_SEND_RECV, own_bytes(view), 0);
+  put_comm(operators, ring_name(group), ORR_PASS_DGRAD, group, ORR_COMM_SEND_RECV, own_bytes(view), 0);
   orr_transformer_put_memory(view, operators, "attention-grad-merge", ORR_PASS_DGRAD,
                              (double)view->tokens * (view->q + view->kv + view->value), 3 * (view->cp - 1), 0);
 }
@@ -96,47 +100,96 @@ static void put_pieces(const OrrTransformerView *view, GArray *operators, OrrPas
 
 static void put_gathered(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   double whole = own_bytes(view) * view->cp;
-  put_comm(operators, "cp-all-gather", pass, ORR_COMM_ALL_GATHER, whole, 0);
+  put_comm(operators, "cp-all-gather", pass, ORR_GROUP_CP, ORR_COMM_ALL_GATHER, whole, 0);
   put_pieces(view, operators, pass);
-  if (pass != ORR_PASS_FORWARD) put_comm(operators, "cp-reduce-scatter", pass, ORR_COMM_REDUCE_SCATTER, whole, 0);
+  if (pass != ORR_PASS_FORWARD)
+    put_comm(operators, "cp-reduce-scatter", pass, ORR_GROUP_CP, ORR_COMM_REDUCE_SCATTER, whole, 0);
 }
 
 /* --- all-to-all --- */
 
-/* Of queries, keys and values, as they are sent. */
-static double exchanged_bytes(const OrrTransformerView *view) {
-  double copies = (double)MAX(1, view->cp / MAX(1, view->kv_heads));
+/* Of queries, keys and values, as they are sent among @ranks. */
+static double exchanged_bytes(const OrrTransformerView *view, gint64 ranks) {
+  double copies = (double)MAX(1, ranks / MAX(1, view->kv_heads));
   return view->element_bytes * view->tokens * (view->q + copies * (view->kv + view->value));
 }
 
-static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
-  double result = view->element_bytes * view->tokens * view->context, inputs = exchanged_bytes(view);
-  gboolean forward = pass == ORR_PASS_FORWARD;
+static double result_bytes(const OrrTransformerView *view) {
+  return view->element_bytes * view->tokens * view->context;
+}
+
+/* After the exchange: all tokens of @ranks, and 1 / @ranks of the heads. */
+static OrrTransformerView exchanged(const OrrTransformerView *view, gint64 ranks) {
   OrrTransformerView shared = *view;
-  shared.sequence = view->sequence * view->cp;
-  shared.heads = MAX(1, view->heads / view->cp);
-  shared.kv_heads = MAX(1, view->kv_heads / view->cp);
-  put_comm(operators, "cp-all-to-all", pass, ORR_COMM_ALL_TO_ALL, forward ? inputs : result, 0);
+  shared.sequence *= ranks;
+  shared.tokens *= ranks;
+  shared.heads = MAX(1, view->heads / ranks);
+  shared.kv_heads = MAX(1, view->kv_heads / ranks);
+  shared.q = view->q / ranks;
+  shared.context = view->context / ranks;
+  shared.kv = view->kv / MAX(1, view->kv_heads) * shared.kv_heads;
+  shared.value = view->value / MAX(1, view->kv_heads) * shared.kv_heads;
+  shared.cp = view->cp / ranks;
+  return shared;
+}
+
+static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  double result = result_bytes(view), inputs = exchanged_bytes(view, view->cp);
+  gboolean forward = pass == ORR_PASS_FORWARD;
+  OrrTransformerView shared = exchanged(view, view->cp);
+  put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL, forward ? inputs : result, 0);
   put_attention(&shared, operators, pass, shared.sequence, shared.sequence, TRUE);
-  put_comm(operators, "cp-all-to-all", pass, ORR_COMM_ALL_TO_ALL, forward ? result : inputs, 0);
+  put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL, forward ? result : inputs, 0);
+}
+
+/* --- hierarchical --- */
+
+static void put_hierarchical(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
+  static const char *const name = "cp-inner-all-to-all";
+  gint64 inner = MAX(1, view->shard->cp_inner);
+  double result = result_bytes(view), inputs = exchanged_bytes(view, inner);
+  gboolean forward = pass == ORR_PASS_FORWARD;
+  OrrTransformerView shared = exchanged(view, inner);
+  put_comm(operators, name, pass, ORR_GROUP_CP_INNER, ORR_COMM_ALL_TO_ALL, forward ? inputs : result, 0);
+  if (forward)
+    put_ring(&shared, operators, ORR_GROUP_CP_OUTER);
+  else
+    put_ring_backward(&shared, operators, ORR_GROUP_CP_OUTER);
+  put_comm(operators, name, pass, ORR_GROUP_CP_INNER, ORR_COMM_ALL_TO_ALL, forward ? result : inputs, 0);
 }
 
 /* --- any --- */
 
 void orr_transformer_put_context(const OrrTransformerView *view, GArray *operators) {
-  if (view->shard->context == ORR_CONTEXT_P2P)
-    put_ring(view, operators);
-  else if (view->shard->context == ORR_CONTEXT_ALL_GATHER)
+  switch (view->shard->context) {
+  case ORR_CONTEXT_P2P:
+    put_ring(view, operators, ORR_GROUP_CP);
+    break;
+  case ORR_CONTEXT_ALL_GATHER:
     put_gathered(view, operators, ORR_PASS_FORWARD);
-  else
+    break;
+  case ORR_CONTEXT_ALL_TO_ALL:
     put_exchange(view, operators, ORR_PASS_FORWARD);
+    break;
+  case ORR_CONTEXT_HIERARCHICAL:
+    put_hierarchical(view, operators, ORR_PASS_FORWARD);
+    break;
+  }
 }
 
 void orr_transformer_put_context_backward(const OrrTransformerView *view, GArray *operators) {
-  if (view->shard->context == ORR_CONTEXT_P2P)
-    put_ring_backward(view, operators);
-  else if (view->shard->context == ORR_CONTEXT_ALL_GATHER)
+  switch (view->shard->context) {
+  case ORR_CONTEXT_P2P:
+    put_ring_backward(view, operators, ORR_GROUP_CP);
+    break;
+  case ORR_CONTEXT_ALL_GATHER:
     put_gathered(view, operators, ORR_PASS_DGRAD);
-  else
+    break;
+  case ORR_CONTEXT_ALL_TO_ALL:
     put_exchange(view, operators, ORR_PASS_DGRAD);
+    break;
+  case ORR_CONTEXT_HIERARCHICAL:
+    put_hierarchical(view, operators, ORR_PASS_DGRAD);
+    break;
+  }
 }

@@ -25,6 +25,7 @@
 #include "workloads/pipelines/pipeline.h"
 #include "workloads/serving_lengths.h"
 #include "workloads/sharding/sharding.h"
+#include "workloads/tp_overlaps/tp_overlap.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS
@@ -33,9 +34,11 @@ typedef struct {
   gint64 tp, pp, dp, cp, ep; /* dp 0: as many replicas as fit the GPUs */
   gint64 etp;                /* 0: as tp where the model has experts, else 1 */
   int context;               /* OrrContext */
+  gint64 context_inner;      /* of hierarchical */
   gboolean sequence_parallel;
   gboolean keep_gathered;       /* OrrShard.keeps_gathered */
   gboolean async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
+  OrrChoice tp_comm_overlap;    /* of orr_tp_overlap_registry */
   char *order;                  /* placement: see topologies/placement.h */
 } OrrParallel;
 

@@ -94,6 +94,11 @@ static void check_sharding(const Check *check) {
   if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
 }
 
+static void check_overlap(const Check *check) {
+  g_autofree char *refusal = orr_training_refuse_overlap(check->params, check->cluster);
+  if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
+}
+
 static void check_order(const Check *check) {
   g_autoptr(GError) error = NULL;
   OrrPlacement placement;
@@ -162,6 +167,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   orr_transformer_check(model, &shard, place, diags);
   check_schedule(&check);
   check_sharding(&check);
+  check_overlap(&check);
   check_collectives(&check);
   check_storage(&check);
   orr_training_check_packing(params, model, place, diags);

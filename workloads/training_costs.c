@@ -108,6 +108,7 @@ static void list_forward(const OrrJob *job, const OrrPart *part, GArray *operato
     break;
   case ORR_UNIT_LAYER:
     orr_transformer_layer_forward(model, part->kind, &job->shard, operators);
+    orr_training_overlap(job, operators);
     break;
   case ORR_UNIT_MTP:
     orr_transformer_mtp_forward(model, &job->shard, operators);
@@ -126,6 +127,7 @@ static void list_backward(const OrrJob *job, const OrrPart *part, GArray *operat
     break;
   case ORR_UNIT_LAYER:
     orr_transformer_layer_backward(model, part->kind, &job->shard, operators);
+    orr_training_overlap(job, operators);
     break;
   case ORR_UNIT_MTP:
     orr_transformer_mtp_backward(model, &job->shard, operators);
@@ -142,6 +144,7 @@ static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, const Orr
   if (part->unit != ORR_UNIT_LAYER) return;
   g_autoptr(GArray) operators = operators_new();
   orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules, operators);
+  orr_training_overlap(job, operators);
   if (operators->len > 0) append_operators(costs, job, phase_of(job, part, "recompute"), times, operators, run);
 }
 

@@ -58,7 +58,12 @@ static double segment_seconds(const OrrSegment *segment) {
 }
 
 static OrrTimeKind time_of_group(int group) {
-  return group == ORR_GROUP_CP ? ORR_TIME_CP_COMM : group == ORR_GROUP_EP ? ORR_TIME_EP_COMM : ORR_TIME_TP_COMM;
+  static const OrrTimeKind times[ORR_N_GROUPS] = {
+      [ORR_GROUP_TP] = ORR_TIME_TP_COMM,        [ORR_GROUP_CP] = ORR_TIME_CP_COMM,
+      [ORR_GROUP_EP] = ORR_TIME_EP_COMM,        [ORR_GROUP_ETP] = ORR_TIME_TP_COMM,
+      [ORR_GROUP_CP_INNER] = ORR_TIME_CP_COMM,  [ORR_GROUP_CP_OUTER] = ORR_TIME_CP_COMM,
+  };
+  return times[group];
 }
 
 /* What a collective beside work costs: the work's slow-down while it runs, and what of it outlasts the work. */

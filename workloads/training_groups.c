@@ -6,6 +6,7 @@
  *                     stride      size
  *   tensor            1           tp
  *   context           tp          cp
+ *     inner, outer    tp, tp ci   ci, cp / ci                  ci: context-inner
  *   one expert        1           etp
  *   experts           etp         ep
  *   dense gradients   tp          cp dp
@@ -27,6 +28,10 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
     return (OrrComb){job->etp, job->ep};
   case ORR_GROUP_ETP:
     return (OrrComb){1, job->etp};
+  case ORR_GROUP_CP_INNER:
+    return (OrrComb){job->tp, job->shard.cp_inner};
+  case ORR_GROUP_CP_OUTER:
+    return (OrrComb){job->tp * job->shard.cp_inner, job->shard.cp_inner > 1 ? job->cp / job->shard.cp_inner : 1};
   case ORR_N_GROUPS:
     break;
   }

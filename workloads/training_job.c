@@ -21,6 +21,9 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .sequence = params->sequence ? params->sequence : model->context,
       .tp = params->parallel.tp,
       .cp = params->parallel.cp,
+      .cp_inner = params->parallel.cp > 1 && params->parallel.context == ORR_CONTEXT_HIERARCHICAL
+                      ? params->parallel.context_inner
+                      : 1,
       .ep = params->parallel.ep,
       .etp = expert_tp(params, model),
       .context = params->parallel.context,

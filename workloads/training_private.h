@@ -6,6 +6,7 @@
  *   training_layout.c   the model's layers -> blocks of units
  *   training_costs.c    operators -> runs: seconds between collectives, by kind of time
  *   training_grouped.c  of those, what experts cost when training
+ *   training_overlap.c  of those, tensor-parallel collectives in pieces
  *   training_groups.c   ranks -> the groups that meet in collectives
  *   training_wires.c    collectives -> phases over program links
  *   training_fold.c     replicas -> classes that are replayed once
@@ -171,6 +172,11 @@ void orr_training_costs_clear(OrrTrainingCosts *costs);
 OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *op);
 /* Tokens of the fullest rank over those of a balanced one, where @comm is an exchange between experts; else 1. */
 double orr_training_fullest(const OrrJob *job, const OrrOperator *comm);
+
+/* training_overlap.c: @operators of a layer, with what parallel.tp-comm-overlap takes of them in pieces. */
+void orr_training_overlap(const OrrJob *job, GArray *operators);
+/* NULL, or the rule that it breaks; newly allocated. */
+char *orr_training_refuse_overlap(const OrrTraining *params, const OrrCluster *cluster);
 
 /* What @work_s lasts beside a collective of @comm_s: slowed down while that runs. */
 double orr_training_beside_seconds(const OrrJob *job, double work_s, double comm_s);

@@ -21,6 +21,7 @@
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
 #include "workloads/sharding/sharding.h"
+#include "workloads/tp_overlaps/tp_overlap.h"
 #include "workloads/speculation/speculation.h"
 
 const OrrShelf orr_shelves[] = {
@@ -45,6 +46,8 @@ const OrrShelf orr_shelves[] = {
     {"shardings", "sharding", "ways of data parallelism", NULL, &orr_sharding_registry},
     {"speculators", "speculator", "who guesses tokens ahead", NULL, &orr_speculation_registry},
     {"sweep-names", "sweep-name", "what a sweep's expressions may name, beside its axes and results", NULL, NULL},
+    {"tp-comm-overlaps", "tp-comm-overlap", "tensor-parallel communication in pieces beside its products", NULL,
+     &orr_tp_overlap_registry},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
     {"views", "view", "questions to a results database", NULL, NULL},
     {"workloads", "workload", "what can run on a cluster", "workload", &orr_workload_registry},

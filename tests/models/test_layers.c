@@ -283,9 +283,10 @@ static void test_context_shares_work(void) {
   OrrModel model = zoo("qwen3-8b");
   OrrShard one = plain(65536);
   for (gint64 cp = 2; cp <= 8; cp *= 2)
-    for (int context = ORR_CONTEXT_P2P; context <= ORR_CONTEXT_ALL_TO_ALL; context++) {
+    for (int context = ORR_CONTEXT_P2P; context <= ORR_CONTEXT_HIERARCHICAL; context++) {
       OrrShard shard = plain(65536);
       shard.cp = cp;
+      shard.cp_inner = cp / 2;
       shard.context = (OrrContext)context;
       g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
       g_autoptr(GArray) part = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
@@ -318,6 +319,29 @@ static void test_context_collectives(void) {
   op = &g_array_index(operators, OrrOperator, 4);
   g_assert_cmpstr(op->name, ==, "cp-all-gather");
   g_assert_cmpfloat(op->bytes, ==, 2 * 8388608);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
+/* Four ranks of 1,024 tokens, two and two. Inside a pair queries (32 heads), keys and values (8 each) of 128 in bf16 are
+ * exchanged, 1024 (4096 + 2 1024) 2 bytes; then a rank has 2,048 tokens of 4 key heads, which go round a ring of two:
+ * 2048 2 512 2 bytes, as many as a rank's own before. The result goes back, 1024 4096 2. */
+static void test_context_hierarchical(void) {
+  OrrModel model = zoo("qwen3-8b");
+  OrrShard shard = plain(4096);
+  shard.cp = 4;
+  shard.cp_inner = 2;
+  shard.context = ORR_CONTEXT_HIERARCHICAL;
+  assert_names(orr_transformer_layer_forward, &model, 0, &shard,
+               "rms-norm qkv qk-norm rope cp-inner-all-to-all cp-outer-send-recv attention attention attention-merge "
+               "cp-inner-all-to-all projection residual-add rms-norm fc1 swiglu fc2 residual-add");
+  g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+  orr_transformer_layer_forward(&model, 0, &shard, operators);
+  const OrrOperator *ops = (const OrrOperator *)(const void *)operators->data;
+  g_assert_cmpfloat(ops[4].bytes, ==, 1024.0 * (4096 + 2 * 1024) * 2);
+  g_assert_cmpfloat(ops[5].bytes, ==, 2048.0 * 2 * 512 * 2);
+  g_assert_cmpint(ops[6].heads, ==, 16);
+  g_assert_cmpint(ops[6].q_length, ==, 2048);
+  g_assert_cmpfloat(ops[9].bytes, ==, 1024.0 * 4096 * 2);
   orr_fields_clear(&orr_model_table, &model);
 }
 
@@ -400,6 +424,17 @@ static void test_refused(void) {
   shard.cp = 64;
   shard.context = ORR_CONTEXT_ALL_TO_ALL;
   assert_refused("qwen3-8b", &shard, "32 attention heads (all-to-all context parallelism) cannot be split");
+  shard.context = ORR_CONTEXT_HIERARCHICAL;
+  shard.cp = 8;
+  shard.cp_inner = 3;
+  assert_refused("qwen3-8b", &shard, "context-inner that divides cp = 8 and is neither 1 nor all of it, found 3");
+  shard.cp_inner = 8;
+  assert_refused("qwen3-8b", &shard, "found 8");
+  shard.cp_inner = 4;
+  shard.tp = 16;
+  assert_refused("qwen3-8b", &shard, "32 attention heads (hierarchical context parallelism) cannot be split over tp *");
+  shard.tp = 1;
+  shard.context = ORR_CONTEXT_ALL_TO_ALL;
   shard.cp = 2;
   assert_refused("gemma-3-27b", &shard, "cp = 2 and windows of 1024 tokens");
   shard.attention = ORR_ATTENTION_UNFUSED;
@@ -426,6 +461,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/layers/order-of-others", test_order_of_others);
   g_test_add_func("/layers/context-shares-work", test_context_shares_work);
   g_test_add_func("/layers/context-collectives", test_context_collectives);
+  g_test_add_func("/layers/context-hierarchical", test_context_hierarchical);
   g_test_add_func("/layers/mtp", test_mtp);
   g_test_add_func("/layers/absorbed", test_absorbed);
   g_test_add_func("/layers/refused", test_refused);

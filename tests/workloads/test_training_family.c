@@ -41,11 +41,12 @@ static const char *word(OrrRandom *random, const char *const *words) {
 static const char *const schedules[] = {
     "1f1b",     "gpipe", "{kind: interleaved-1f1b, chunks: 2}", "{kind: breadth-first, chunks: 2}", "zb-h1", "zb-v",
     "dualpipe", NULL};
-static const char *const contexts[] = {"p2p", "all-gather", "all-to-all", NULL};
+static const char *const contexts[] = {"p2p", "all-gather", "all-to-all", "hierarchical, context-inner: 2", NULL};
 static const char *const recomputes[] = {"none", "selective", "full", "operators", NULL};
 static const char *const shardings[] = {"none", "none", "zero-1", "distributed-optimizer", "zero-2", "zero-3", "fsdp",
                                         "{kind: hsdp, group: 4}",
                                         "{kind: distributed-optimizer, overlap-param-gather: true}", NULL};
+static const char *const overlaps[] = {"none", "userbuffers", "async-tp", NULL};
 static const char *const offloads[] = {"{}", "{}", "{optimizer: 1}", "{optimizer: 0.5, activations: 1}",
                                        "{optimizer: 1, overlap: false}", "{activations: 2}", NULL};
 static const char *const bools[] = {"false", "true", NULL};
@@ -65,12 +66,14 @@ static char *job_text(OrrRandom *random, const char *order) {
       "schema: scenario/1\nname: job\nmodel: %s\n"
       "cluster: {base: dgx-h100-superpod, nodes: %d, max-nodes: 0, node: {gpus: %d}, fabric: %s}\n"
       "workload:\n  kind: training\n"
-      "  parallel: {tp: %d, cp: %d, pp: %d, ep: %d, etp: %d, sequence-parallel: %s, context: %s, order: %s}\n"
+      "  parallel: {tp: %d, cp: %d, pp: %d, ep: %d, etp: %d, sequence-parallel: %s, context: %s, order: %s, "
+      "tp-comm-overlap: %s}\n"
       "  pipeline: %s\n  batch: {global: %d, micro: 1}\n  recompute: %s\n  data-parallel: {overlap: %s}\n"
       "  pipeline-comm: {overlap-p2p: %s}\n  experts: {shared-expert-overlap: %s}\n"
       "  optimizer: {sharding: %s}\n  offload: %s\n",
       moe ? experts : dense, (int)nodes, (int)gpus, word(random, fabrics), (int)tp, (int)cp, (int)pp, (int)ep, (int)etp,
-      sequence_parallel, word(random, contexts), order, pp > 1 ? word(random, schedules) : "1f1b",
+      sequence_parallel, word(random, contexts), order,
+      g_str_equal(sequence_parallel, "true") ? word(random, overlaps) : "none", pp > 1 ? word(random, schedules) : "1f1b",
       (int)(MAX(dp, 1) * micro_batches), word(random, recomputes), word(random, bools), word(random, bools),
       word(random, bools), word(random, shardings), word(random, offloads));
 }
