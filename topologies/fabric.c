@@ -269,7 +269,7 @@ guint orr_fabric_n_orbits(const OrrFabric *fabric) {
 
 guint orr_fabric_orbit(const OrrFabric *fabric, guint32 link) {
   if (link < fabric->host_base) return link % 2;
-  if (link < fabric->nic_base) return G_MAXUINT;
+  if (link < fabric->nic_base || link >= fabric->storage_base) return G_MAXUINT;
   if (link < fabric->net_base) return 2 + (guint)(link - fabric->nic_base) % 2;
   return OWN_ORBITS + fabric->kind->orbit(fabric->plan, link - fabric->net_base);
 }

@@ -16,9 +16,10 @@ typedef struct {
 } Machine;
 
 static void machine_init(Machine *m, const char *routing) {
-  g_autofree char *text = g_strdup_printf("base: dgx-a100-superpod\nnodes: 8\nmax-nodes: 8\nrouting: %s\n"
-                                          "fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}\n",
-                                          routing);
+  const char *fabric =
+      strstr(routing, "fabric:") ? "" : "fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}";
+  g_autofree char *text =
+      g_strdup_printf("base: dgx-a100-superpod\nnodes: 8\nmax-nodes: 8\nrouting: %s\n%s\n", routing, fabric);
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
@@ -75,6 +76,44 @@ static void names(void) {
     g_assert_cmpuint(parts->len, ==, cases[i].n);
     g_assert_cmpfloat_with_epsilon(total_share(parts), cases[i].share, 1e-12);
     machine_clear(&m);
+  }
+}
+
+/* The same cable by name where it is a link (ecmp) and where it is a share of a trunk (ideal): as much
+ * bandwidth either way. Eight nodes on 4 leaves: 16 links up each; rails of 2 leaves a rail; two planes. */
+static void trunk_names(void) {
+  static const char *const cases[][3] = {
+      {"{kind: clos, down: 16x4}", "leaf2-spine0_5", "leaf0"},
+      {"{kind: clos, down: 16x4, planes: 2}", "plane1:leaf2-spine0_3", "plane1:spine0_0"},
+      {"{kind: clos, down: 8x2x4, oversubscription: 1x2}", "spine1_3-core0_3", "spine1_3"},
+      {"{kind: rail-only, radix: 8, nodes-per-leaf: 4}", "rail3:leaf1-spine0", "rail3:leaf1"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *ideal = g_strdup_printf("ideal\nfabric: %s", cases[i][0]);
+    g_autofree char *ecmp = g_strdup_printf("ecmp\nfabric: %s", cases[i][0]);
+    Machine trunks, cables;
+    machine_init(&trunks, ideal);
+    machine_init(&cables, ecmp);
+    for (guint is_switch = 0; is_switch < 2; is_switch++) {
+      GArray *(*find)(const OrrFabric *, const char *, GError **) =
+          is_switch ? orr_fabric_find_switch : orr_fabric_find_links;
+      g_autoptr(GError) error = NULL;
+      g_autoptr(GArray) shares = find(trunks.fabric, cases[i][1 + is_switch], &error);
+      g_assert_no_error(error);
+      g_autoptr(GArray) whole = find(cables.fabric, cases[i][1 + is_switch], &error);
+      g_assert_no_error(error);
+      double by_share = 0, by_link = 0;
+      for (guint k = 0; k < shares->len; k++) {
+        const OrrFabricPart *part = &g_array_index(shares, OrrFabricPart, k);
+        by_share += part->share * orr_fabric_link_bandwidth(trunks.fabric, part->link);
+      }
+      for (guint k = 0; k < whole->len; k++)
+        by_link += orr_fabric_link_bandwidth(cables.fabric, g_array_index(whole, OrrFabricPart, k).link);
+      g_test_message("%s: %u parts, %g B/s", cases[i][1 + is_switch], shares->len, by_link);
+      g_assert_cmpfloat_with_epsilon(by_share, by_link, 1e-9 * by_link);
+    }
+    machine_clear(&trunks);
+    machine_clear(&cables);
   }
 }
 
@@ -178,6 +217,7 @@ static void tables(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/machine-fault/names", names);
+  g_test_add_func("/machine-fault/trunk-names", trunk_names);
   g_test_add_func("/machine-fault/unknown-names", unknown_names);
   g_test_add_data_func("/machine-fault/avoiding/ecmp", "ecmp", avoiding);
   g_test_add_data_func("/machine-fault/avoiding/static", "static", avoiding);

@@ -57,7 +57,7 @@ static void test_ecmp_moves_flows(void) {
     g_autofree char *fabric = g_strdup_printf("{kind: clos, down: 16x3}\nrouting: %s", ecmp ? "ecmp" : "ideal");
     machine_init_on(&machine, 6, 8, fabric, 1);
     g_autoptr(OrrCollectiveLoad) load = load_on(&machine, ORR_ALL_TO_ALL, 48, NULL);
-    const OrrLoadRow *up = row(load, "l-l.up");
+    const OrrLoadRow *up = row(load, ecmp ? "leaf-spine.up" : "leaf-spines.up");
     sums[ecmp] = up->busy_mean_s * (double)up->used * (ecmp ? 1 : 16);
     g_assert_cmpfloat(up->busy_most_s, >=, up->busy_mean_s * (1 - 1e-12));
   }

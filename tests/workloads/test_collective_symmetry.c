@@ -30,7 +30,9 @@ static double *bytes_of(const Machine *machine, const OrrCollectivePlan *plan) {
 
 static void check(const Case *c) {
   g_auto(Machine) machine;
-  machine_init_on(&machine, c->nodes, c->domain, c->fabric, 1);
+  g_autofree char *stored = g_strdup_printf(
+      "%s\nstorage: {servers: 3, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s}", c->fabric);
+  machine_init_on(&machine, c->nodes, c->domain, stored, 1); /* other links than the network's are in no orbit */
   const guint32 n_links = (guint32)orr_fabric_n_links(machine.fabric);
   g_assert_cmpuint(orr_fabric_n_orbits(machine.fabric), >, 4);
   g_autofree guint32 *connections = g_new0(guint32, n_links);
@@ -53,6 +55,15 @@ static void test_equal(void) {
       {"{kind: hyperx, shape: 4x4, hosts-per-switch: 8}", 16, 8},
       {"{kind: hyperx, shape: 2x3x2, hosts-per-switch: 8}", 12, 1},
       {"{kind: hyperx, shape: 3x4, hosts-per-switch: 16}", 24, 8},
+      {"{kind: fat-tree, radix: 64, nodes-per-leaf: 2}", 8, 8},
+      {"{kind: fat-tree, levels: 3, radix: 64, nodes-per-leaf: 2, leaves-per-pod: 3, oversubscription: 4}", 12, 8},
+      {"{kind: fat-tree, radix: 64, nodes-per-leaf: 3}", 12, 4},
+      {"{kind: rail-optimized, radix: 64, nodes-per-group: 4}", 12, 8},
+      {"{kind: rail-optimized, levels: 3, radix: 64, nodes-per-group: 2, groups-per-pod: 2}", 16, 8},
+      {"{kind: rail-only, radix: 64}", 16, 8},
+      {"{kind: rail-only, radix: 8, nodes-per-leaf: 4}", 16, 8},
+      {"{kind: clos, down: 16x2x3, oversubscription: 1x7}", 12, 8},
+      {"{kind: clos, down: 8x4x2x2, planes: 2}", 16, 8},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) check(&cases[i]);
 }
@@ -66,11 +77,20 @@ static void test_pod(void) {
   assert_close(plan->predicted_s - latency_of(plan), 1e9 * 16 / 8 / 0.96e9, 1e-9);
 }
 
-/* Nothing is told from symmetry where there is none: part of the machine, one route a flow, links to avoid, a fat-tree,
- * more nodes built than used. */
+/* 16,384 GPUs of 2,048 nodes, leaves of 32 nodes at 4:1: what the 256 GPUs below one send to the other 16,128, S/n each,
+ * over 64 NICs' worth of links up. 33 million pairs of domains and rails, were they counted. */
+static void test_large_clos(void) {
+  g_auto(Machine) machine;
+  machine_init_on(&machine, 2048, 8, "{kind: fat-tree, radix: 65536, nodes-per-leaf: 32, oversubscription: 4}", 1);
+  g_autoptr(OrrCollectivePlan) plan = all_to_all(&machine, 16384, NULL);
+  assert_close(plan->predicted_s - latency_of(plan), 256. * 16128 * 1e9 / 16384 / (64 * NIC), 1e-9);
+}
+
+/* Nothing is told from symmetry where there is none: part of the machine, one route a flow, links to avoid, a leaf
+ * that is not full, more nodes built than used. */
 static void test_none(void) {
   g_auto(Machine) fat_tree, torus, part;
-  machine_init(&fat_tree, 4, 8, 4, 1);
+  machine_init(&fat_tree, 5, 8, 4, 1);
   g_assert_cmpuint(orr_fabric_n_orbits(fat_tree.fabric), ==, 0);
   machine_init_on(&torus, 8, 1, "{kind: torus, shape: 4x4x4}", 1);
   torus.cluster.routing = ORR_ROUTING_ECMP;
@@ -91,6 +111,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/collective-symmetry/equal", test_equal);
   g_test_add_func("/collective-symmetry/pod", test_pod);
+  g_test_add_func("/collective-symmetry/large-clos", test_large_clos);
   g_test_add_func("/collective-symmetry/none", test_none);
   return g_test_run();
 }

@@ -29,6 +29,7 @@ OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params
       .link_bytes_per_s = nominal * cluster->node.nic_efficiency,
       .port_links = orr_node_shape_port_links(&cluster->node),
       .stride = 1,
+      .domain = cluster->node.scale_up_domain,
       .ideal = cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE,
       .by_destination = cluster->routing == ORR_ROUTING_STATIC,
   };
@@ -341,4 +342,20 @@ guint orr_clos_diameter(gconstpointer plan) {
   const OrrClos *clos = plan;
   if (clos->spec.leaves == 1) return 1;
   return clos->pods > 1 ? 5 : 3;
+}
+
+/* --- Symmetry --- */
+
+/* Without rails a leaf holds whole domains; with them each leaf a rail, and domains lie across all. */
+guint orr_clos_n_orbits(gconstpointer plan) {
+  const OrrClos *clos = plan;
+  const OrrClosSpec *spec = &clos->spec;
+  const gboolean full = spec->leaves * spec->leaf_ports == spec->n_ports &&
+                        (spec->params.levels == 2 || clos->pods * clos->leaves_per_pod == spec->leaves);
+  return spec->ideal && full && (spec->leaf_ports % spec->domain == 0 || spec->by_rail) ? 4 : 0;
+}
+
+guint orr_clos_orbit(gconstpointer plan, gint64 id) {
+  const Link link = take_apart(plan, id);
+  return (link.core ? 2 : 0) + (link.down ? 1 : 0);
 }

@@ -88,6 +88,8 @@ typedef struct {
   gint64 leaf_ports;     /* fabric ports of a full leaf */
   gint64 stride;         /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
   gint64 leaves_per_pod; /* three levels; 0: as many as the radix allows */
+  gint64 domain;         /* GPUs of a scale-up domain */
+  gboolean by_rail;      /* ports of a leaf are of one rail */
   gboolean ideal;
   gboolean by_destination; /* static routing: a route's hash is the port that it goes to */
 } OrrClosSpec;
@@ -127,6 +129,10 @@ void orr_clos_levels(gconstpointer plan, GArray *levels);
 double orr_clos_bisection(gconstpointer plan);
 
 guint orr_clos_diameter(gconstpointer plan); /* 1, 3 or 5 switches */
+
+/* Trunks up and down of all leaves, and of all pods, where each of those is full: their order may be changed. */
+guint orr_clos_n_orbits(gconstpointer plan);
+guint orr_clos_orbit(gconstpointer plan, gint64 link);
 
 G_END_DECLS
 

@@ -19,6 +19,8 @@
  * each plane has 1/planes of a port's rate, and a flow takes one plane under ecmp and static, all of them else; where
  * they are separate, port p is on plane p mod planes.
  *
+ * Names: leaf3, spine0_2 (the third switch of the first pod), core1_0, top0_7; plane1:leaf3 where there are several.
+ *
  *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from one) / 2
  *
  * Llama 3's 24,576 GPUs: 16 a rack, 192 racks a pod at full bisection, 8 pods at 1:7 (Llama 3 herd of models,
@@ -60,7 +62,7 @@ typedef struct {
   Level level[MOST_LEVELS + 1]; /* from 1 */
   guint n_levels;
   gint64 n_ports, n_links; /* of a plane */
-  gint64 planes;
+  gint64 planes, domain; /* domain: GPUs that share one */
   double port_rate;
   gboolean trunks, by_destination;
   gboolean by_port; /* port p is on plane p mod planes; else each is on all of them */
@@ -189,6 +191,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->params = params;
   plan->n_ports = n_ports;
   plan->planes = params->planes;
+  plan->domain = node->scale_up_domain;
   plan->by_port = node->ports == ORR_PORTS_SEPARATE && params->planes > 1;
   if (!split_ports(plan, node, port_bytes_per_s, error)) return NULL;
   plan->trunks = cluster->routing != ORR_ROUTING_ECMP && cluster->routing != ORR_ROUTING_STATIC;
@@ -244,10 +247,14 @@ static Link take_apart(const Plan *plan, gint64 id) {
   return link;
 }
 
-static void append(const Plan *plan, Link link, GArray *links) {
+static guint32 put_together(const Plan *plan, Link link) {
   gint64 n = per_subtree(plan, link.l), half = plan->level[link.l].subtrees * n;
   gint64 id = plan->level[link.l].base + (link.down ? half : 0) + link.subtree * n + (plan->trunks ? 0 : link.index);
-  guint32 number = (guint32)(id + link.plane * plan->n_links);
+  return (guint32)(id + link.plane * plan->n_links);
+}
+
+static void append(const Plan *plan, Link link, GArray *links) {
+  const guint32 number = put_together(plan, link);
   g_array_append_val(links, number);
 }
 
@@ -258,20 +265,50 @@ static double link_bandwidth(gconstpointer data, gint64 id) {
   return plan->trunks ? level->link_rate * (double)(level->switches * level->up * planes) : level->link_rate;
 }
 
+/* "leaf3", "spine0_2": the third switch of the first pod; a trunk begins at all of a subtree's, "spines0". */
+static char *switch_name(const Plan *plan, guint l, gint64 subtree, gint64 index) {
+  static const char *const names[MOST_LEVELS + 1] = {NULL, "leaf", "spine", "core", "top"};
+  if (l == 1) return g_strdup_printf("leaf" I64, subtree);
+  if (plan->trunks) return g_strdup_printf("%ss" I64, names[l], subtree);
+  return g_strdup_printf("%s" I64 "_" I64, names[l], subtree, index);
+}
+
 static char *link_name(gconstpointer data, gint64 id) {
+  static const char *const trunk_ends[MOST_LEVELS + 1] = {NULL, NULL, "spines", "cores", "tops"};
   const Plan *plan = data;
   const Link link = take_apart(plan, id);
   const Level *level = &plan->level[link.l];
   const char *direction = link.down ? "down" : "up";
   const gboolean several = plan->planes > 1 && (plan->by_port || !plan->trunks);
   g_autofree char *plane = several ? g_strdup_printf("plane" I64 ":", link.plane) : g_strdup("");
-  if (plan->trunks) return g_strdup_printf("%sl%u_" I64 "-l%u.%s", plane, link.l, link.subtree, link.l + 1, direction);
   gint64 here = link.index / level->up, port = link.index % level->up;
   gint64 above = here * (level->up / level->cables) + port / level->cables;
   gint64 up_tree = link.subtree * level->ports / (level + 1)->ports;
-  g_autofree char *copy = level->cables > 1 ? g_strdup_printf("#" I64, port % level->cables) : g_strdup("");
-  return g_strdup_printf("%sl%u_" I64 "_" I64 "-l%u_" I64 "_" I64 "%s.%s", plane, link.l, link.subtree, here,
-                         link.l + 1, up_tree, above, copy, direction);
+  g_autofree char *low = switch_name(plan, link.l, link.subtree, here);
+  g_autofree char *high = plan->trunks ? g_strdup(trunk_ends[link.l + 1]) : switch_name(plan, link.l + 1, up_tree, above);
+  const gboolean numbered = level->cables > 1 && !plan->trunks;
+  g_autofree char *copy = numbered ? g_strdup_printf("#" I64, port % level->cables) : g_strdup("");
+  return g_strdup_printf("%s%s-%s%s.%s", plane, low, high, copy, direction);
+}
+
+/* The cables that trunks are made of have the names and numbers that they have under ecmp. */
+static void trunks(gconstpointer data, const char *name, gboolean is_switch, GArray *parts) {
+  const Plan *plan = data;
+  Plan cables = *plan;
+  if (!plan->trunks) return;
+  cables.trunks = FALSE;
+  cables.n_links = 0;
+  number_links(&cables);
+  for (gint64 id = 0; id < n_links(&cables); id++) {
+    g_autofree char *known = link_name(&cables, id);
+    if (!orr_fabric_name_matches(known, name, is_switch)) continue;
+    Link link = take_apart(&cables, id);
+    const Level *level = &plan->level[link.l];
+    if (!plan->by_port) link.plane = 0;
+    const OrrFabricPart part = {put_together(plan, link),
+                                1.0 / (double)(level->switches * level->up * (plan->by_port ? 1 : plan->planes))};
+    g_array_append_val(parts, part);
+  }
 }
 
 /* --- Routes --- */
@@ -345,6 +382,20 @@ static guint diameter(gconstpointer data) {
   return 2 * l - 1;
 }
 
+/* Where all subtrees are full, those of a level may change places: its trunks are one orbit a direction. */
+static guint n_orbits(gconstpointer data) {
+  const Plan *plan = data;
+  gboolean full = plan->trunks && !plan->by_port && plan->level[1].ports % plan->domain == 0;
+  for (guint l = 1; l <= plan->n_levels; l++)
+    full = full && plan->level[l].subtrees * plan->level[l].ports == plan->n_ports;
+  return full ? 2 * plan->n_levels : 0;
+}
+
+static guint orbit(gconstpointer data, gint64 id) {
+  const Link link = take_apart(data, id);
+  return 2 * (link.l - 1) + (link.down ? 1 : 0);
+}
+
 const OrrFabricKind orr_clos_tree = {
     .entry = {.name = "clos",
               .sentence = "Folded Clos of one to four levels with any oversubscription at each, in one or more planes.",
@@ -355,8 +406,11 @@ const OrrFabricKind orr_clos_tree = {
     .route = route,
     .link_bandwidth = link_bandwidth,
     .link_name = link_name,
+    .trunks = trunks,
     .switch_latency = switch_latency,
     .levels = levels,
     .bisection = bisection,
     .diameter = diameter,
+    .n_orbits = n_orbits,
+    .orbit = orbit,
 };

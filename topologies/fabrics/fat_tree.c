@@ -102,4 +102,6 @@ const OrrFabricKind orr_fat_tree = {
     .levels = orr_clos_levels,
     .bisection = orr_clos_bisection,
     .diameter = orr_clos_diameter,
+    .n_orbits = orr_clos_n_orbits,
+    .orbit = orr_clos_orbit,
 };

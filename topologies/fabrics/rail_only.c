@@ -14,6 +14,8 @@
  *
  *   fabric: {kind: rail-only, radix: 64, levels: 2}
  */
+#include <string.h>
+
 #include "topologies/fabrics/clos.h"
 
 extern const OrrFabricKind orr_rail_only;
@@ -55,6 +57,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   g_autofree Plan *plan = g_new0(Plan, 1);
   plan->rails = orr_node_shape_n_ports(&cluster->node);
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports / plan->rails, port_bytes_per_s);
+  spec.by_rail = TRUE;
   spec.leaf_ports = ports_of_leaf(params, &spec);
   spec.leaves = (spec.n_ports + spec.leaf_ports - 1) / spec.leaf_ports;
   if (spec.leaves == 1) spec.params.radix *= 2; /* clos.h plans links up, which nothing is there to meet */
@@ -94,6 +97,19 @@ static char *link_name(gconstpointer data, gint64 link) {
   return g_strdup_printf("rail%" G_GINT64_FORMAT ":%s", link / n, name);
 }
 
+/* Names are the rails' own, each with its rail before it. */
+static void trunks(gconstpointer data, const char *name, gboolean is_switch, GArray *parts) {
+  const Plan *plan = data;
+  const gint64 n = orr_clos_n_links(&plan->clos);
+  for (gint64 rail = 0; rail < plan->rails; rail++) {
+    g_autofree char *prefix = g_strdup_printf("rail%" G_GINT64_FORMAT ":", rail);
+    const guint first = parts->len;
+    if (!g_str_has_prefix(name, prefix)) continue;
+    orr_clos_trunks(&plan->clos, name + strlen(prefix), is_switch, parts);
+    for (guint i = first; i < parts->len; i++) g_array_index(parts, OrrFabricPart, i).link += (guint32)(rail * n);
+  }
+}
+
 static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   const guint first = ret_levels->len;
@@ -112,6 +128,12 @@ static double bisection(gconstpointer data) {
   return (double)plan->rails * orr_clos_bisection(&plan->clos);
 }
 
+/* Rails may change places, too. */
+static guint orbit(gconstpointer data, gint64 link) {
+  const Plan *plan = data;
+  return orr_clos_orbit(&plan->clos, link % orr_clos_n_links(&plan->clos));
+}
+
 const OrrFabricKind orr_rail_only = {
     .entry = {.name = "rail-only",
               .sentence = "A network for each rail and none between rails: NVLink carries what changes rails (PXN).",
@@ -123,8 +145,11 @@ const OrrFabricKind orr_rail_only = {
     .reaches = reaches,
     .link_bandwidth = link_bandwidth,
     .link_name = link_name,
+    .trunks = trunks,
     .switch_latency = orr_clos_switch_latency,
     .levels = levels,
     .bisection = bisection,
     .diameter = orr_clos_diameter,
+    .n_orbits = orr_clos_n_orbits,
+    .orbit = orbit,
 };

@@ -72,6 +72,7 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   spec.leaf_ports = plan->nodes_per_group;
   spec.leaves = groups * plan->rails;
   spec.stride = plan->rails;
+  spec.by_rail = TRUE;
   spec.leaves_per_pod = params->groups_per_pod;
   return orr_clos_init(&plan->clos, &spec, error) ? g_steal_pointer(&plan) : NULL;
 }
@@ -102,4 +103,6 @@ const OrrFabricKind orr_rail_optimized = {
     .levels = orr_clos_levels,
     .bisection = orr_clos_bisection,
     .diameter = orr_clos_diameter,
+    .n_orbits = orr_clos_n_orbits,
+    .orbit = orr_clos_orbit,
 };
