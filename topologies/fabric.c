@@ -22,7 +22,7 @@
 /* To add a kind: one file in fabrics/ with one const OrrFabricKind, a line in each list here (alphabetical), its file
  * in the build, its test in tests/topologies/fabrics/. */
 extern const OrrFabricKind orr_clos_tree, orr_custom, orr_dragonfly, orr_dragonfly_plus, orr_fat_tree, orr_hyperx,
-    orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus;
+    orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus, orr_two_tier_dpu;
 
 static const OrrEntry *const entries[] = {
     &orr_clos_tree.entry,
@@ -35,13 +35,14 @@ static const OrrEntry *const entries[] = {
     &orr_rail_only.entry,
     &orr_rail_optimized.entry,
     &orr_torus.entry,
+    &orr_two_tier_dpu.entry,
     NULL,
 };
 
 const OrrRegistry orr_fabric_registry = {.family = "fabric", .entries = entries};
 
 /* Of a cluster that no document was read into. */
-static const OrrTransport plain = {4096, 26, 0, 2, 1, 1, TRUE};
+static const OrrTransport plain = {4096, 26, 0, 2, 1, 1, TRUE, 0, 0};
 
 const OrrTransport *orr_fabric_transport(const OrrFabric *fabric) {
   const OrrTransport *transport = fabric->cluster->transport.params;

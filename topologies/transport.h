@@ -9,6 +9,8 @@
  *   incast      a NIC that receives from `incast-senders` or more at once in a phase has incast-efficiency of its rate
  *   adaptive    under routing adaptive, links between switches have adaptive-efficiency of theirs
  *   in-network  whether switches reduce (SHARP): without it `collnet` is not to be had
+ *   host work   posting and polling of a step, the profile's network-step (NCCL's proxy thread): what of it is offloaded
+ *               to a DPU takes dpu-work there,  step = (1 - offloaded) network-step + offloaded dpu-work
  *
  * To add one: a file in transports/ with one const OrrEntry whose params are OrrTransport, a line in transport.c's
  * array, its file in meson.build.
@@ -27,10 +29,12 @@ typedef struct {
   double incast_efficiency;
   double adaptive_efficiency;
   gboolean in_network_reduction;
+  double offloaded;  /* share of a step's host work that a DPU does */
+  double dpu_work_s; /* what all of it takes there */
 } OrrTransport;
 
 /* An entry's table: the same fields, other defaults, which are texts. */
-#define ORR_TRANSPORT_FIELDS(header_, rate_, senders_, incast_, adaptive_, reduction_)                                 \
+#define ORR_TRANSPORT_FIELDS(header_, rate_, senders_, incast_, adaptive_, reduction_, offloaded_, dpu_work_)          \
   {.name = "mtu",                                                                                                      \
    .kind = ORR_FIELD_REAL,                                                                                             \
    .offset = offsetof(OrrTransport, mtu_bytes),                                                                        \
@@ -75,9 +79,23 @@ typedef struct {
        .min = 0.01,                                                                                                    \
        .max = 1,                                                                                                       \
        .sentence = "Share of links between switches that adaptive routing reaches."},                                  \
+      {.name = "in-network-reduction",                                                                                 \
+       .kind = ORR_FIELD_BOOL,                                                                                         \
+       .offset = offsetof(OrrTransport, in_network_reduction),                                                         \
+       .fallback = (reduction_),                                                                                       \
+       .sentence = "Whether switches reduce (SHARP), as the algorithm collnet needs."},                                \
+      {.name = "offloaded",                                                                                            \
+       .kind = ORR_FIELD_REAL,                                                                                         \
+       .offset = offsetof(OrrTransport, offloaded),                                                                    \
+       .unit = ORR_UNIT_FRACTION,                                                                                      \
+       .fallback = (offloaded_),                                                                                       \
+       .min = 0,                                                                                                       \
+       .max = 1,                                                                                                       \
+       .sentence = "Share of what the host does for a step (the profile's network-step) that a DPU does instead."},    \
   {                                                                                                                    \
-    .name = "in-network-reduction", .kind = ORR_FIELD_BOOL, .offset = offsetof(OrrTransport, in_network_reduction),    \
-    .fallback = (reduction_), .sentence = "Whether switches reduce (SHARP), as the algorithm collnet needs."           \
+    .name = "dpu-work", .kind = ORR_FIELD_REAL, .offset = offsetof(OrrTransport, dpu_work_s),                          \
+    .unit = ORR_UNIT_SECONDS, .fallback = (dpu_work_), .flags = ORR_FIELD_UNSIGNED,                                    \
+    .sentence = "What all of that takes a DPU."                                                                        \
   }
 
 extern const OrrRegistry orr_transport_registry;

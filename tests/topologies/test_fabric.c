@@ -35,6 +35,7 @@ static const Shape shapes[] = {
     {"rail-optimized", "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
     {"torus", "{kind: torus, shape: 4x4x3}", "1"},
     {"torus", "{kind: torus, shape: 6x8}", "1"},
+    {"two-tier-dpu", "{kind: two-tier-dpu, radix: 24, nodes-per-leaf: 3, oversubscription: 2}", "4"},
 };
 
 enum { N_NODES = 12, N_GPUS = 48 };

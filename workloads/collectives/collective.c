@@ -113,7 +113,9 @@ static void keep_better(OrrCollectivePlan **best, OrrCollectivePlan *plan) {
 }
 
 /* What depends on where the group lies: see OrrNcclCosts. */
-static void settle_costs(OrrNcclCosts *costs, gboolean is_near, OrrCollectiveOp op) {
+static void settle_costs(OrrNcclCosts *costs, const OrrFabric *fabric, gboolean is_near, OrrCollectiveOp op) {
+  const OrrTransport *transport = orr_fabric_transport(fabric);
+  costs->network_step_s += transport->offloaded * (transport->dpu_work_s - costs->network_step_s);
   if (!is_near)
     costs->scale_up_step_s = MAX(costs->scale_up_step_s, costs->network_step_s);
   if (is_near || op != ORR_ALL_REDUCE)
@@ -127,7 +129,7 @@ static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context, const 
   OrrCollectiveContext inner = *context;
   inner.costs = costs;
   if (costs)
-    settle_costs(costs, in_one_domain(context->fabric, call), call->op);
+    settle_costs(costs, context->fabric, in_one_domain(context->fabric, call), call->op);
   plan->protocol = protocol;
   algorithm->plan(&inner, call, plan->phases);
   plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
@@ -141,7 +143,7 @@ const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
   if (plan->protocol == ORR_PROTOCOL_AUTO ||
       !orr_cost_nccl(context->cost, plan->algorithm->entry.name, plan->protocol, ret_costs))
     *ret_costs = orr_cost_collective_constants(context->cost);
-  settle_costs(ret_costs, in_one_domain(context->fabric, call), call->op);
+  settle_costs(ret_costs, context->fabric, in_one_domain(context->fabric, call), call->op);
   return ret_costs;
 }
 

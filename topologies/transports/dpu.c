@@ -1,0 +1,26 @@
+/*
+ * dpu.c - dpu: InfiniBand whose connections are worked by a DPU (BlueField) in place of the host.
+ *
+ *   offloaded   all: the DPU's cores post, poll and forward, as MVAPICH2-DPU's and UCC's collectives have it
+ *   dpu-work    1 us, as long as a host takes (NCCL's tuning, network-step): on their own, offloaded collectives are
+ *               "comparable to well-optimized host-based implementations" (Karamati et al., "Optimizing application
+ *               performance with BlueField", ISC 2024, abstract, DOI 10.23919/isc.2024.10528935). Weak: no time of a
+ * step is published. What they gain applications there, 14 to 49 %, is the host's cores, which run nothing here the
+ * rest    as infiniband
+ *
+ *   transport: {kind: dpu, dpu-work: 0.3 us}
+ */
+#include "topologies/transport.h"
+
+extern const OrrEntry orr_dpu;
+
+static const OrrField fields[] = {ORR_TRANSPORT_FIELDS("26 B", "215e6", "4", "1", "0.96", "true", "1", "1 us")};
+
+static const OrrFieldTable params_table =
+    ORR_FIELD_TABLE("dpu", "Parameters of the transport dpu.", OrrTransport, fields);
+
+const OrrEntry orr_dpu = {
+    .name = "dpu",
+    .sentence = "InfiniBand on DPUs, which do the host's work for a message.",
+    .params = &params_table,
+};
