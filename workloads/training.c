@@ -306,6 +306,7 @@ static const OrrField training_fields[] = {
      .fallback = "0 B",
      .flags = ORR_FIELD_UNSIGNED,
      .sentence = "What one sequence (or image) is on the cluster's storage, read a step ahead; 0: not modelled."},
+    PART("loader", loader, orr_loader_table, "Data that hosts prepare beside training.", "{}"),
     PART("noise", noise, orr_noise_table,
          "Stragglers: kernels and GPUs that do not all take the same time, seeded by the scenario's seed.", "{}"),
 };

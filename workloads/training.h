@@ -100,6 +100,12 @@ typedef struct {
   gboolean cut;
 } OrrPacking;
 
+/* Of one replica's data (training_loader.c). */
+typedef struct {
+  double sample_s;
+  gint64 workers, prefetch;
+} OrrLoader;
+
 /* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
 typedef struct {
   double rank, kernel;
@@ -149,6 +155,7 @@ typedef struct {
   OrrNoise noise;
   OrrOverhead memory;
   OrrCheckpoint checkpoint;
+  OrrLoader loader;
   double data_bytes; /* of a sequence, read from the file system; 0: not modelled */
 } OrrTraining;
 

@@ -105,7 +105,7 @@ static gint64 replayed_micro_batches(const OrrJob *job) {
   const guint attempt = job->world->shorten;
   const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
   if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise) ||
-      orr_packing_is_on(&job->params->packing))
+      orr_packing_is_on(&job->params->packing) || orr_loader_is_on(&job->params->loader))
     return all;
   const gint64 least = MAX(2 * job->pp + 6, 6 * period) << MIN(attempt - 1, 20);
   return least < all ? all - (all - least) / period * period : all;

@@ -7,8 +7,8 @@
 
 static const char *const stream_names[] = {"compute",     "send-next",   "send-prev", "recv-prev",   "recv-next",
                                            "dp",          "tp",          "gather",    "send-next-2", "send-prev-2",
-                                           "recv-prev-2", "recv-next-2", "ep",
-                                           "storage",     "data",        "to-host",   "from-host",   "host"};
+                                           "recv-prev-2", "recv-next-2", "ep",        "storage",     "data",
+                                           "to-host",     "from-host",   "host",      "loader"};
 G_STATIC_ASSERT(G_N_ELEMENTS(stream_names) == ORR_N_STREAMS);
 
 guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream) {

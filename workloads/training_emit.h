@@ -36,6 +36,7 @@ typedef enum {
   ORR_STREAM_TO_HOST, /* from here on quiet: beside compute without slowing it */
   ORR_STREAM_FROM_HOST,
   ORR_STREAM_HOST,
+  ORR_STREAM_LOADER,
   ORR_N_STREAMS
 } OrrTrainingStream;
 
@@ -69,6 +70,8 @@ typedef struct {
   guint32 *embeddings; /* by class */
   guint32 norm;
   gint64 step;
+  GArray **ready;             /* by lane: of guint32, events of the micro-batches that the loader has prepared */
+  gint64 *taken;              /* by lane: of them, and of those that were there before, how many compute has taken */
   guint32 checkpoint, loaded; /* barriers */
   GArray **team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
   guint *team_at;      /* by lane: in how many of them it has been */
@@ -165,6 +168,9 @@ typedef struct {
 } OrrStash;
 void orr_emit_stash_room(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, const OrrStash *stash);
 void orr_emit_stashed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, const OrrStash *stash);
+
+/* training_loader.c: a micro-batch enters the model. */
+void orr_emit_loaded(OrrEmitter *e, const OrrLaneAt *lane, gint32 micro_batch);
 
 /* training_storage.c: before the first step, before each, after each. */
 void orr_emit_load(OrrEmitter *e, const OrrLaneAt *lane);

@@ -13,6 +13,7 @@
  *   training_plan.c     every communication of the job, planned
  *   training_layers.c   of those, the collectives inside layers
  *   training_sharding.c of those, what replicas say to each other; as ops
+ *   training_loader.c   data that hosts prepare, as ops
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_overhead.c of those, what libraries take for themselves
  *   training_offload.c  what lies in the hosts' memory: rules, bytes, ways; as ops in training_offload_emit.c
@@ -369,6 +370,10 @@ gboolean orr_training_plan_layers(OrrTrainingPlan *plan, const OrrJob *job, cons
 void orr_training_clear_layers(OrrTrainingPlan *plan);
 const OrrWire *orr_training_group_wire(const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment);
 const char *orr_training_comm_name(int group, int comm); /* "tp-all-reduce" */
+
+/* training_loader.c */
+extern const OrrFieldTable orr_loader_table;
+gboolean orr_loader_is_on(const OrrLoader *loader);
 
 /* training_noise.c */
 extern const OrrFieldTable orr_noise_table;

@@ -168,6 +168,7 @@ static void send(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, gboolea
 
 static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
   const gboolean backward = kind != ORR_RUN_FORWARD, meets = kind != ORR_RUN_WEIGHT;
+  if (!backward && pass->place.block == 0) orr_emit_loaded(e, lane, pass->micro_batch);
   if (meets) receive(e, lane, pass, backward);
   emit_pass(e, lane, pass, kind, shards);
   if (meets) send(e, lane, pass, backward);
@@ -193,6 +194,7 @@ static void emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forw
 
 static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward, const Pass *backward,
                       OrrEmitShards *shards) {
+  if (forward->place.block == 0) orr_emit_loaded(e, lane, forward->micro_batch);
   receive(e, lane, forward, FALSE);
   receive(e, lane, backward, TRUE);
   if (e->plan->by_turns) {
@@ -432,6 +434,11 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   g_autofree guint *team_at = g_new0(guint, job->pp * n);
   e.team_comms = (GArray **)team_comms->pdata;
   e.team_at = team_at;
+  g_autoptr(GPtrArray) ready = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+  for (guint l = 0; l < job->pp * n; l++) g_ptr_array_add(ready, g_array_new(FALSE, FALSE, sizeof(guint32)));
+  g_autofree gint64 *taken = g_new0(gint64, job->pp * n);
+  e.ready = (GArray **)ready->pdata;
+  e.taken = taken;
   add_lanes(&e);
   e.loaded = ORR_NO_COMM;
   for (gint64 step = 0; step < job->params->steps; step++) emit_step(&e, step);

@@ -171,6 +171,30 @@ static void test_published_flops(void) {
   }
 }
 
+/* Kaplan et al. 2020 (arXiv 2001.08361): a forward is 2 FLOPs a token for each parameter that it multiplies by,
+ * attention's products with each other left out. Those are the active ones but for the look-up of the input table
+ * (tied, it is the output layer too) and learned positions; norms, biases and convolutions are within 2 %. Of every
+ * model of the zoo that reads tokens alone. */
+static void test_all_flops_follow_parameters(void) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_auto(GStrv) names = orr_library_names(library, "model");
+  guint n = 0;
+  for (guint i = 0; names[i]; i++) {
+    OrrModel model;
+    read_zoo_model(library, names[i], &model);
+    const double table = model.tied_embeddings ? 0 : (double)model.vocab * model.hidden;
+    const double positions = model.position == ORR_POSITION_LEARNED ? (double)model.context * model.hidden : 0;
+    model.mtp_layers = 0;
+    const double multiplied = orr_model_active_parameters(&model) - table - positions;
+    const double flops = orr_model_matrix_flops(&model, 1, 1024) / 1024;
+    g_test_message("%s: %.4g of %.4g", names[i], flops, 2 * multiplied);
+    if (model.encoder.layers == 0) g_assert_cmpfloat_with_epsilon(flops / (2 * multiplied), 1, 0.02);
+    n += model.encoder.layers == 0;
+    orr_fields_clear(&orr_model_table, &model);
+  }
+  g_assert_cmpuint(n, >=, 100);
+}
+
 static void test_base_gives_dimensions(void) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   OrrModel megatron, gpt3;
@@ -192,6 +216,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/zoo/mpt-exact", test_mpt_is_exact);
   g_test_add_func("/zoo/kv-bytes", test_kv_bytes);
   g_test_add_func("/zoo/published-flops", test_published_flops);
+  g_test_add_func("/zoo/all-flops", test_all_flops_follow_parameters);
   g_test_add_func("/zoo/base", test_base_gives_dimensions);
   return g_test_run();
 }
