@@ -48,6 +48,28 @@ static const OrrField host_fields[] = {
 static const OrrFieldTable host_table =
     ORR_FIELD_TABLE("serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
 
+#define AMOUNT(type_, name_, member_, fallback_, unit_, sentence_)                                                     \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
+    .unit = (unit_), .flags = ORR_FIELD_UNSIGNED                                                                       \
+  }
+
+static const OrrField tiers_fields[] = {
+    AMOUNT(OrrCacheTiers, "host", host_bytes, "0 B", ORR_UNIT_BYTES,
+           "Host memory of a replica for blocks; read over each GPU's host link."),
+    AMOUNT(OrrCacheTiers, "ssd", ssd_bytes, "0 B", ORR_UNIT_BYTES, "SSD of a replica for blocks."),
+    AMOUNT(OrrCacheTiers, "ssd-bandwidth", ssd_bytes_per_s, "6 GB/s", ORR_UNIT_BYTES_PER_S,
+           "What all ranks of a core read together; one PCIe 4 drive by its datasheet."),
+    SECONDS(OrrCacheTiers, "ssd-latency", ssd_latency_s, "100 us", "Before an SSD's first byte, once a step."),
+    AMOUNT(OrrCacheTiers, "remote", remote_bytes, "0 B", ORR_UNIT_BYTES,
+           "A store on the network that all replicas share."),
+    AMOUNT(OrrCacheTiers, "remote-bandwidth", remote_bytes_per_s, "0 B/s", ORR_UNIT_BYTES_PER_S,
+           "What a rank reads from it; 0: its share of the NICs."),
+    SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us", "Before its first byte, once a step."),
+};
+static const OrrFieldTable tiers_table =
+    ORR_FIELD_TABLE("cache-tiers", "Where blocks are kept below HBM.", OrrCacheTiers, tiers_fields);
+
 static const OrrField engine_fields[] = {
     {.name = "scheduler",
      .kind = ORR_FIELD_CHOICE,
@@ -91,6 +113,8 @@ static const OrrField engine_fields[] = {
      .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), or an algorithm of "
                  "`orrery list collectives`.",
      .fallback = "auto"},
+    PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
+         "Where blocks are kept below HBM, to be found again; with prefix-caching."),
     {.name = "speculation",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrEngineParams, speculation),

@@ -32,6 +32,13 @@ typedef struct {
   double token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
 } OrrServingHost;
 
+/* Below HBM; see serving_tiers.h. */
+typedef struct {
+  double host_bytes, ssd_bytes; /* of a replica */
+  double remote_bytes;          /* of all */
+  double ssd_bytes_per_s, ssd_latency_s, remote_bytes_per_s, remote_latency_s;
+} OrrCacheTiers;
+
 typedef struct {
   OrrChoice scheduler; /* of orr_scheduler_registry */
   gint64 max_num_seqs, max_num_batched_tokens, max_model_len;
@@ -46,6 +53,7 @@ typedef struct {
   gboolean graph_padding, eager;
   char *all_reduce;
   OrrChoice speculation; /* of orr_speculation_registry */
+  OrrCacheTiers tiers;
   OrrServingHost host;
 } OrrEngineParams;
 
@@ -142,6 +150,7 @@ typedef struct {
 
 typedef struct {
   gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens, most_running;
+  gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens */
   gint64 checks, drafted, accepted;            /* decodes of requests; guesses checked in them; those that were right */
   double busy_s, host_s, comm_s;               /* GPUs computing; waiting for the host; of busy_s, collectives */
   double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */

@@ -61,10 +61,38 @@ double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences) {
   return host->step_s + host->sequence_s * sequences + orr_drafter_host_s(fleet->drafter, sequences);
 }
 
+gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, double bytes) {
+  const OrrServingParallel *parallel = &fleet->work->params.parallel;
+  const double block = fleet->work->kv_bytes_per_token * (double)fleet->work->params.engine.block_size;
+  return block > 0 ? (gint64)floor(bytes / (block * (double)(parallel->tp * parallel->pp))) : 0;
+}
+
+/* Of one rank's bytes; the ranks of a core read beside each other, and share what is not each one's own. */
+static double load_seconds(const OrrFleet *fleet, OrrTier tier, double rank_bytes, double host_link_bytes_per_s) {
+  const OrrServing *params = &fleet->work->params;
+  const OrrCacheTiers *tiers = &params->engine.tiers;
+  const OrrNodeShape *node = &fleet->work->world->cluster->node;
+  const double nics = node->nic_bytes_per_s * node->nics_per_gpu * node->nic_efficiency;
+  const double nic = tiers->remote_bytes_per_s > 0 ? tiers->remote_bytes_per_s : nics;
+  switch (tier) {
+  case ORR_TIER_HOST:
+    return rank_bytes / host_link_bytes_per_s;
+  case ORR_TIER_SSD:
+    return tiers->ssd_latency_s +
+           rank_bytes * (double)(params->parallel.tp * params->parallel.pp) / tiers->ssd_bytes_per_s;
+  default:
+    return tiers->remote_latency_s + rank_bytes / nic;
+  }
+}
+
 double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core) {
-  if (core->swapped_tokens == 0) return 0;
   const OrrCluster *cluster = fleet->work->world->cluster;
   const double link = cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
                                                               : cluster->device.host_link_bytes_per_s;
-  return (double)core->swapped_tokens * fleet->work->kv_bytes_per_token / link;
+  double sum_s = core->swapped_tokens > 0 ? (double)core->swapped_tokens * fleet->work->kv_bytes_per_token / link : 0;
+  for (int tier = 0; tier < ORR_N_TIERS; tier++)
+    if (core->loaded_tokens[tier] > 0)
+      sum_s +=
+          load_seconds(fleet, (OrrTier)tier, (double)core->loaded_tokens[tier] * fleet->work->kv_bytes_per_token, link);
+  return sum_s;
 }

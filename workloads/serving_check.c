@@ -185,6 +185,13 @@ static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlac
                     "engine.speculation: model %s has layers that keep a state, which cannot forget wrong guesses: use "
                     "none",
                     model->name);
+  const OrrCacheTiers *tiers = &params->engine.tiers;
+  if (params->engine.prefix_caching == ORR_PREFIX_NONE && tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching to block-hash or "
+                    "radix");
+  if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
+    orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
   if (params->images > 0 && model->encoder.layers == 0)
     orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder", params->images, model->name);
 }

@@ -144,10 +144,21 @@ gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
   return TRUE;
 }
 
+/* Up to @end from the tiers below HBM, so many tokens @from each. */
+static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *from) {
+  orr_kv_load(core->kv, request, end);
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) {
+    core->loaded_tokens[tier] += from[tier];
+    core->tier_tokens[tier] += from[tier];
+  }
+}
+
 gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole, gint64 reserve_tokens) {
   const gboolean resumes = request->swapped;
+  gint64 from[ORR_N_TIERS];
   const gint64 hit = resumes ? 0 : orr_kv_lookup(core->kv, request);
-  const gint64 begin = resumes ? request->computed : hit;
+  const gint64 below = resumes ? 0 : orr_kv_lookup_below(core->kv, request, hit, from);
+  const gint64 begin = resumes ? request->computed : hit + below;
   const gint64 left = orr_request_wanted(request) - begin, tokens = MIN(left, most);
   const gint64 room = MAX(reserve_tokens, begin + tokens);
   const gint64 checked = core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
@@ -160,12 +171,13 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);
+  if (below > 0) load(core, request, begin, from);
   if (request->scheduled_s < 0) {
-    request->hit = (gint32)hit;
+    request->hit = (gint32)(hit + below);
     core->shape.images += request->images;
   }
-  core->hit_tokens += hit;
-  core->looked_up_tokens += resumes ? 0 : left + hit;
+  core->hit_tokens += hit + below;
+  core->looked_up_tokens += resumes ? 0 : left + hit + below;
   if (resumes) core->swapped_tokens += request->computed;
   request->swapped = FALSE;
   orr_kv_grow(core->kv, request, room);
@@ -260,6 +272,7 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
   core->budget = core->limits.max_batched_tokens;
   core->has_preempted = FALSE;
   core->swapped_tokens = core->padding = 0;
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) core->loaded_tokens[tier] = 0;
   if (core->running->len == 0 && core->n_waiting == 0) return FALSE;
   core->scheduler->plan(core, core->scheduler_params);
   for (guint i = 0; i < core->batch->len; i++) {

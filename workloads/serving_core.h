@@ -52,12 +52,14 @@ typedef struct {
   OrrStepShape shape;
   gint64 budget;         /* tokens left */
   gint64 swapped_tokens; /* moved between host and device by this batch */
+  gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
   gboolean has_preempted;
   gint64 padding;         /* sequences that a static batch computes for nothing */
   gint64 slots;           /* of a static batch */
   gint64 steps_waited;    /* TensorRT-LLM: that prompts have waited for others */
   double new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
   gint64 preemptions, hit_tokens, looked_up_tokens;
+  gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
   gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */
   guint n_expected, n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
 } OrrCore;

@@ -273,6 +273,8 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
   open_doors(&fleet->fleet);
+  fleet->fleet.remote =
+      orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
   for (guint i = 0; params->classes && i < params->classes->len; i++)
@@ -311,6 +313,7 @@ void orr_fleet_free(OrrFleet *base) {
   orr_pool_free(fleet->requests);
   orr_pool_free(fleet->comings);
   if (fleet->state) fleet->load->close(fleet->state);
+  orr_tier_store_free(base->remote);
   orr_drafter_free(base->drafter);
   orr_serving_cost_free(base->cost);
   g_clear_error(&base->error);

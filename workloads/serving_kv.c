@@ -29,7 +29,8 @@ struct OrrKv {
   guint32 oldest, newest;
   guint32 *buckets;
   guint32 mask;
-  OrrKvTell tell; /* NULL: nobody listens */
+  const OrrTiers *tiers; /* NULL: none */
+  OrrKvTell tell;        /* NULL: nobody listens */
   void *user;
 };
 
@@ -95,6 +96,10 @@ void orr_kv_free(OrrKv *kv) {
   g_free(kv);
 }
 
+void orr_kv_back(OrrKv *kv, const OrrTiers *tiers) {
+  if (kv->blocks) kv->tiers = tiers;
+}
+
 void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user) {
   kv->tell = tell;
   kv->user = user;
@@ -153,6 +158,7 @@ static void name(OrrKv *kv, guint32 i, guint64 key) {
   kv->blocks[i].key = key;
   kv->blocks[i].chain = kv->buckets[key & kv->mask];
   kv->buckets[key & kv->mask] = i;
+  if (kv->tiers) orr_tiers_touch(kv->tiers, key);
   if (kv->tell) kv->tell(key, TRUE, kv->user);
 }
 
@@ -172,6 +178,18 @@ gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
   gint64 n = 0;
   while (n < most && find(kv, orr_request_block_key(request, n, kv->block_size)) != NOBODY) n++;
   return n * kv->block_size;
+}
+
+gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit, gint64 ret_tokens[ORR_N_TIERS]) {
+  const gint64 most = (orr_request_wanted(request) - 1) / kv->block_size;
+  gint64 n = hit / kv->block_size;
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) ret_tokens[tier] = 0;
+  for (int tier; kv->tiers && n < most; n++) {
+    tier = orr_tiers_find(kv->tiers, orr_request_block_key(request, n, kv->block_size));
+    if (tier < 0) break;
+    ret_tokens[tier] += kv->block_size;
+  }
+  return kv->tiers ? n * kv->block_size - hit : 0;
 }
 
 /* Of the first @n blocks of a hit, how many nobody holds: sharing takes them out of the free ones. */
@@ -205,9 +223,11 @@ static void hold(OrrKv *kv, guint32 i) {
 
 void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
   for (gint64 i = 0; i < hit / kv->block_size; i++) {
-    const guint32 block = find(kv, orr_request_block_key(request, i, kv->block_size));
+    const guint64 key = orr_request_block_key(request, i, kv->block_size);
+    const guint32 block = find(kv, key);
     hold(kv, block);
     remember(request, block);
+    if (kv->tiers) orr_tiers_touch(kv->tiers, key);
   }
   request->computed = (gint32)hit;
 }
@@ -232,6 +252,13 @@ gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
     remember(request, block);
   }
   return TRUE;
+}
+
+void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end) {
+  const gint64 before = request->computed;
+  orr_kv_grow(kv, request, end);
+  request->computed = (gint32)end;
+  orr_kv_publish(kv, request, before);
 }
 
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {

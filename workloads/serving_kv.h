@@ -20,6 +20,7 @@
 #define ORR_SERVING_KV_H
 
 #include "workloads/serving_request.h"
+#include "workloads/serving_tiers.h"
 
 G_BEGIN_DECLS
 
@@ -54,11 +55,15 @@ gint64 orr_kv_room(const OrrKv *kv, gint64 blocks);      /* how many tokens @blo
 /* Tokens of the prompt that are in the cache: whole blocks, and never the whole prompt, whose last token must be
  * computed for its logits. Touches nothing. */
 gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request);
+/* Tokens of the prompt after those, in tiers below: @ret_tokens of each. 0 where there are none. Touches nothing. */
+gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit, gint64 ret_tokens[ORR_N_TIERS]);
 /* What @request would need beyond what it holds and shares for its first @tokens, of which @hit are shared. */
 gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, gint64 hit);
 
 /* Takes the first @hit tokens, as looked up, from the cache; sets computed and hit. */
 void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit);
+/* After that, the tokens up to @end from below: they are computed too, and named. There is room for them. */
+void orr_kv_load(OrrKv *kv, OrrRequest *request, gint64 end);
 /* Makes room for the first @tokens tokens; FALSE, and nothing done, where there is not enough. */
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens);
 /* Gives blocks back, the last ones first, that neither the first @tokens tokens nor @least blocks need. */
@@ -66,6 +71,9 @@ void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least);
 /* Names blocks that @request has filled since @computed_before. */
 void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before);
 void orr_kv_release(OrrKv *kv, OrrRequest *request);
+
+/* What is named, or found again, is kept in @tiers too, which outlive the cache; with a prefix cache alone. */
+void orr_kv_back(OrrKv *kv, const OrrTiers *tiers);
 
 /* @tell is called for each block that gets a name or loses it. */
 typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);

@@ -40,6 +40,7 @@ struct OrrFleet {
   OrrPool *flows;       /* transfers that have not ended (serving_wires.c) */
   OrrServingCost *cost; /* all replicas are alike */
   OrrDrafter *drafter;  /* NULL: nothing is guessed */
+  OrrTierStore *remote; /* NULL: there is none */
   OrrReplica **replicas;
   double next_arrival_s;                               /* of those known in advance; G_MAXDOUBLE: none */
   GError *error;                                       /* set: nothing more happens */
@@ -57,7 +58,11 @@ OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, const OrrStepShape *shape
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences);              /* of a step */
 /* Tells planned cores that step together how many tokens their experts have in all. */
 void orr_fleet_share_experts(const OrrFleet *fleet, OrrCore *cores, guint n_cores);
+/* Reading what a batch needs before it begins: of requests swapped, and of prompts that tiers below HBM have. */
 double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core);
+
+/* Blocks of a replica's cache that @bytes of a tier hold. */
+gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, double bytes);
 
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);

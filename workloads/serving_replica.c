@@ -47,11 +47,15 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
                           .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
                           .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
   replica->cores = g_new0(OrrCore, replica->n_cores);
+  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, engine->tiers.host_bytes));
+  replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, engine->tiers.ssd_bytes));
+  replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
   const guint n_clients = work->params.classes ? work->params.classes->len : 1;
   for (guint i = 0; i < replica->n_cores; i++) {
     OrrKv *kv = orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching);
     orr_kv_lay_out(kv, &work->kv_layout);
     if (fleet->sees_blocks) orr_kv_observe(kv, tell_of_block, replica);
+    orr_kv_back(kv, &replica->tiers);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, kv);
     replica->cores[i].drafter = fleet->drafter;
@@ -63,6 +67,8 @@ void orr_replica_free(OrrReplica *replica) {
   if (!replica) return;
   for (guint i = 0; i < replica->n_cores; i++) orr_core_clear(&replica->cores[i]);
   g_free(replica->cores);
+  orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]);
+  orr_tier_store_free(replica->tiers.stores[ORR_TIER_SSD]);
   orr_pool_free(replica->flights);
   g_queue_clear(&replica->expected);
   g_queue_clear(&replica->joined);
@@ -414,6 +420,7 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
     replica->books->preemptions += core->preemptions;
     replica->books->hit_tokens += core->hit_tokens;
     replica->books->looked_up_tokens += core->looked_up_tokens;
+    for (int tier = 0; tier < ORR_N_TIERS; tier++) replica->books->tier_tokens[tier] += core->tier_tokens[tier];
     replica->books->checks += core->checks;
     replica->books->drafted += core->drafted;
     replica->books->accepted += core->accepted;

@@ -30,6 +30,7 @@ struct OrrReplica {
   OrrPool *flights; /* of InFlight */
   guint n_in_flight;
   gint64 used_blocks;
+  OrrTiers tiers; /* below HBM; the remote one is the fleet's */
   gint64 n_requests;
   GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
 };

@@ -68,6 +68,14 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);
   add(out, "engines", "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
       result->running_mean, busy, kv, hits, result->preemptions);
+  const double below = result->prefix_host_rate + result->prefix_ssd_rate + result->prefix_remote_rate;
+  if (below > 0) {
+    g_autofree char *host = orr_show_percent(result->prefix_host_rate);
+    g_autofree char *ssd = orr_show_percent(result->prefix_ssd_rate);
+    g_autofree char *remote = orr_show_percent(result->prefix_remote_rate);
+    add(out, "tiers", "of the hits %s from host memory, %s from SSD, %s from the store on the network", host, ssd,
+        remote);
+  }
   const OrrChoice *speculation = &((const OrrServing *)scenario->workload.params)->engine.speculation;
   if (orr_speculation_of(speculation).tokens > 0) {
     g_autofree char *right = orr_show_percent(result->acceptance_rate);

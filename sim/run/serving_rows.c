@@ -213,7 +213,7 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
 
 static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   double most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0, asked = 0;
-  double checks = 0, drafted = 0, accepted = 0;
+  double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
   const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *books = &work->replicas[i];
@@ -226,6 +226,7 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
     hits += (double)books->hit_tokens;
     asked += (double)books->looked_up_tokens;
     result->preemptions += books->preemptions;
+    for (int tier = 0; tier < ORR_N_TIERS; tier++) below[tier] += (double)books->tier_tokens[tier];
     checks += (double)books->checks;
     drafted += (double)books->drafted;
     accepted += (double)books->accepted;
@@ -238,6 +239,8 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
   result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
   result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
+  double *const shares[] = {&result->prefix_host_rate, &result->prefix_ssd_rate, &result->prefix_remote_rate};
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) *shares[tier] = hits > 0 ? below[tier] / hits : 0;
   result->acceptance_rate = drafted > 0 ? accepted / drafted : 0;
   result->tokens_per_check = checks > 0 ? 1 + accepted / checks : 1;
 }
