@@ -20,6 +20,7 @@
 #ifndef ORR_TRANSFORMER_INFERENCE_H
 #define ORR_TRANSFORMER_INFERENCE_H
 
+#include "models/lora.h"
 #include "models/model.h"
 #include "models/operator.h"
 #include "models/quantization.h"
@@ -64,6 +65,13 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
 OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard); /* prompts' */
 OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard);
 gboolean orr_inference_attends(const OrrModel *model, guint kind); /* whether it has a core, and a cache */
+
+/* Low-rank adapters beside a layer, @adapters of them among @tokens tokens; and the bytes of one adapter on one rank
+ * (transformer_inference_lora.c). */
+void orr_inference_adapters(const OrrModel *model, guint kind, const OrrInferenceShard *shard, const OrrLora *lora,
+                            gint64 tokens, gint64 adapters, GArray *operators);
+double orr_inference_adapter_bytes(const OrrModel *model, const OrrInferenceShard *shard, const OrrLora *lora,
+                                   gint64 first, gint64 n_layers);
 
 /* @images of a prompt through the encoder and its projector; nothing where there is none. */
 void orr_inference_encoder(const OrrModel *model, const OrrInferenceShard *shard, gint64 images, GArray *operators);

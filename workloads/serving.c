@@ -70,6 +70,22 @@ static const OrrField tiers_fields[] = {
 static const OrrFieldTable tiers_table =
     ORR_FIELD_TABLE("cache-tiers", "Where blocks are kept below HBM.", OrrCacheTiers, tiers_fields);
 
+static const OrrField lora_fields[] = {
+    COUNT(OrrServingLora, "adapters", adapters, 0, "0", "Adapters, of which each request has one; 0: none."),
+    COUNT(OrrServingLora, "max-loras", slots, 1, "8",
+          "Adapters on the GPU at once; others come over the host link when a request asks for them."),
+    {.name = "skew",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrServingLora, skew),
+     .sentence = "Exponent of the power law that requests follow over adapters; 0: all are asked for alike.",
+     .fallback = "1",
+     .min = 0,
+     .max = 10},
+    PART(OrrServingLora, "shape", shape, orr_lora_table, "What an adapter is."),
+};
+static const OrrFieldTable lora_table =
+    ORR_FIELD_TABLE("serving-lora", "Low-rank adapters in serving.", OrrServingLora, lora_fields);
+
 static const OrrField engine_fields[] = {
     {.name = "scheduler",
      .kind = ORR_FIELD_CHOICE,
@@ -113,6 +129,7 @@ static const OrrField engine_fields[] = {
      .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), or an algorithm of "
                  "`orrery list collectives`.",
      .fallback = "auto"},
+    PART(OrrEngineParams, "lora", lora, lora_table, "Low-rank adapters: many in one batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
          "Where blocks are kept below HBM, to be found again; with prefix-caching."),
     {.name = "speculation",
@@ -251,6 +268,9 @@ static const OrrField fields[] = {
     PART(OrrServing, "input", input, orr_lengths_table, "Lengths of prompts, where the load does not bring them."),
     PART(OrrServing, "output", output, orr_lengths_table, "Lengths of outputs, where the load does not bring them."),
     COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0", "Tokens that all prompts begin with."),
+    COUNT(OrrServing, "samples", samples, 1, "1",
+          "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, and share its full "
+          "blocks where prefix-caching is on."),
     COUNT(OrrServing, "images", images, 0, "0",
           "Images of each prompt, at its begin: encoded in its first step; their tokens add to drawn lengths."),
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),

@@ -18,6 +18,7 @@
 #ifndef ORR_SERVING_H
 #define ORR_SERVING_H
 
+#include "models/lora.h"
 #include "workloads/arrivals/arrival.h"
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
@@ -31,6 +32,13 @@ typedef struct {
   gboolean async;            /* beside the GPU's work */
   double token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
 } OrrServingHost;
+
+/* Low-rank adapters, of which each request has one. */
+typedef struct {
+  gint64 adapters, slots; /* in all; on the GPU */
+  double skew;            /* of the power law that requests follow over them */
+  OrrLoraFields shape;
+} OrrServingLora;
 
 /* Below HBM; see serving_tiers.h. */
 typedef struct {
@@ -54,6 +62,7 @@ typedef struct {
   char *all_reduce;
   OrrChoice speculation; /* of orr_speculation_registry */
   OrrCacheTiers tiers;
+  OrrServingLora lora;
   OrrServingHost host;
 } OrrEngineParams;
 
@@ -114,6 +123,7 @@ typedef struct {
   OrrLengths input, output;
   gint64 shared_prefix; /* tokens that all prompts begin with */
   gint64 images;        /* of a prompt */
+  gint64 samples;       /* outputs of a prompt */
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
   OrrServingMetricsParams metrics;
@@ -151,6 +161,7 @@ typedef struct {
 typedef struct {
   gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens, most_running;
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens */
+  gint64 adapter_loads;
   gint64 checks, drafted, accepted;            /* decodes of requests; guesses checked in them; those that were right */
   double busy_s, host_s, comm_s;               /* GPUs computing; waiting for the host; of busy_s, collectives */
   double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
@@ -168,6 +179,7 @@ typedef struct {
   OrrFleet *fleet; /* from begin on */
   gint64 n_blocks, longest;                                                /* of one core; tokens of a request */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
+  double adapter_bytes;                                                    /* of one, on one GPU */
   double state_bytes;                                                      /* of a sequence, in layers that have one */
   OrrKvLayout kv_layout;
   gint64 gpus_a_replica;

@@ -94,5 +94,5 @@ double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core) {
     if (core->loaded_tokens[tier] > 0)
       sum_s +=
           load_seconds(fleet, (OrrTier)tier, (double)core->loaded_tokens[tier] * fleet->work->kv_bytes_per_token, link);
-  return sum_s;
+  return sum_s + (double)core->loaded_adapters * fleet->work->adapter_bytes / link;
 }

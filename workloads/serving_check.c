@@ -31,6 +31,11 @@ gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster)
   return params->replicas > 0 ? params->replicas : MAX(orr_cluster_n_gpus(cluster) / gpus, 1);
 }
 
+OrrLora orr_serving_lora(const OrrServing *params) {
+  const OrrServingLora *lora = &params->engine.lora;
+  return lora->adapters > 0 ? orr_lora_settle(&lora->shape, (OrrPlace){0}, NULL) : (OrrLora){0};
+}
+
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model) {
   return model->encoder.layers > 0 ? params->images * (gint64)orr_encoder_decoder_tokens(model) : 0;
 }
@@ -42,7 +47,7 @@ static gint64 longest_request(const OrrServing *params, const OrrModel *model) {
 /* --- memory --- */
 
 typedef struct {
-  double weights, activations, budget, kv_per_token, state;
+  double weights, activations, budget, kv_per_token, state, adapter;
   OrrKvLayout layout;
   gint64 blocks, room; /* of the cache; tokens of one request that it holds */
 } Memory;
@@ -64,6 +69,7 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model, const O
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gint64 pp = params->parallel.pp, stage = (model->layers + pp - 1) / pp;
   Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
+  const OrrLora lora = orr_serving_lora(params);
   double windowed = 0;
   for (gint64 first = 0; first < model->layers; first += stage) {
     const gint64 n = MIN(stage, model->layers - first);
@@ -71,9 +77,11 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model, const O
     memory.weights = fmax(memory.weights, orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
     memory.kv_per_token = fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
     memory.state = fmax(memory.state, orr_inference_state_bytes(model, &shard, first, n));
+    memory.adapter = fmax(memory.adapter, orr_inference_adapter_bytes(model, &shard, &lora, first, n));
     windowed = fmax(windowed, orr_inference_window_bytes(model, &shard, first, n));
   }
   add_drafter(params, model, &shard, &memory);
+  memory.weights += memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
   memory.activations =
       orr_inference_activation_bytes(model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
   const double left = memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
@@ -168,6 +176,30 @@ static void check_formats(const OrrServing *params, const OrrDevice *device, Orr
                     device->name, orr_dtype_names[products]);
 }
 
+static void check_lora(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrServingLora *lora = &params->engine.lora;
+  if (lora->adapters == 0) return;
+  const OrrLora settled = orr_lora_settle(&lora->shape, place, diags);
+  if (settled.rank == 0)
+    orr_diags_error(diags, place, "engine.lora: " D " adapters of rank 0: give shape.rank", lora->adapters);
+  if (settled.quantised)
+    orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");
+  if (model->mla.kv_rank > 0 || model->mamba.heads > 0 || model->linear.key_heads > 0)
+    orr_diags_error(diags, place,
+                    "engine.lora: adapters beside latent attention or layers with a state (model %s) are not known yet",
+                    model->name);
+  if (params->disaggregation.prefill > 0)
+    orr_diags_error(diags, place, "engine.lora and disaggregation together are not known yet");
+}
+
+static void check_samples(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  if (params->samples > params->engine.max_num_seqs)
+    orr_diags_error(diags, place, "samples (" D ") of a prompt are above engine.max-num-seqs (" D ")", params->samples,
+                    params->engine.max_num_seqs);
+  if (params->samples > 1 && params->disaggregation.prefill > 0)
+    orr_diags_error(diags, place, "samples (" D ") and disaggregation together are not known yet", params->samples);
+}
+
 /* Layers with a state, and images. */
 static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
@@ -260,6 +292,8 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_speculation(params, model, place, diags);
   check_formats(params, &cluster->device, place, diags);
   check_parts(params, model, place, diags);
+  check_lora(params, model, place, diags);
+  check_samples(params, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
@@ -288,6 +322,7 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->budget_bytes = memory.budget;
   work->work.contends = params->disaggregation.prefill > 0;
   work->state_bytes = memory.state;
+  work->adapter_bytes = memory.adapter;
   work->kv_layout = memory.layout;
   work->longest = MIN(longest_request(params, world->model), memory.room);
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));

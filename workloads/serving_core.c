@@ -66,6 +66,7 @@ void orr_core_clear(OrrCore *core) {
   g_ptr_array_unref(core->running);
   g_ptr_array_unref(core->batch);
   orr_kv_free(core->kv);
+  orr_adapters_free(core->adapters);
 }
 
 /* --- queues --- */
@@ -144,6 +145,12 @@ gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
   return TRUE;
 }
 
+static void hold_adapter(OrrCore *core, const OrrRequest *request) {
+  if (!core->adapters || !orr_adapters_hold(core->adapters, request->adapter)) return;
+  core->loaded_adapters++;
+  core->adapter_loads++;
+}
+
 /* Up to @end from the tiers below HBM, so many tokens @from each. */
 static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *from) {
   orr_kv_load(core->kv, request, end);
@@ -163,6 +170,7 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   const gint64 room = MAX(reserve_tokens, begin + tokens);
   const gint64 checked = core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
+  if (core->adapters && !orr_adapters_fit(core->adapters, request->adapter)) return FALSE;
   const gint64 needed = orr_kv_needed(core->kv, request, checked, hit);
   if (needed + (core->running->len > 0 ? core->limits.watermark_blocks : 0) > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
@@ -170,6 +178,7 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   core->waiting_tokens -= orr_request_wanted(request);
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
+  hold_adapter(core, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);
   if (below > 0) load(core, request, begin, from);
   if (request->scheduled_s < 0) {
@@ -193,6 +202,7 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
     request->scheduled = request->drafted = 0;
   }
   g_ptr_array_remove(core->running, request);
+  if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
   orr_kv_release(core->kv, request);
   if (core->limits.preemption == ORR_PREEMPT_SWAP) {
     request->swapped = TRUE;
@@ -266,12 +276,20 @@ static void settle_shape(OrrCore *core) {
   }
 }
 
+static guint different_adapters(const OrrCore *core) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
+  for (guint i = 0; i < core->batch->len; i++)
+    g_hash_table_add(seen, GUINT_TO_POINTER(((const OrrRequest *)core->batch->pdata[i])->adapter));
+  return g_hash_table_size(seen);
+}
+
 gboolean orr_core_plan(OrrCore *core, double now_s) {
   g_ptr_array_set_size(core->batch, 0);
   core->shape = (OrrStepShape){0};
   core->budget = core->limits.max_batched_tokens;
   core->has_preempted = FALSE;
   core->swapped_tokens = core->padding = 0;
+  core->loaded_adapters = 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++) core->loaded_tokens[tier] = 0;
   if (core->running->len == 0 && core->n_waiting == 0) return FALSE;
   core->scheduler->plan(core, core->scheduler_params);
@@ -280,6 +298,7 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
     if (request->scheduled_s < 0) request->scheduled_s = now_s;
   }
   settle_shape(core);
+  if (core->adapters) core->shape.adapters = different_adapters(core);
   return core->batch->len > 0;
 }
 
@@ -318,6 +337,7 @@ void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, O
     request->last_token_s = now_s;
     if (request->generated < request->output) continue;
     request->state = ORR_REQUEST_FINISHED;
+    if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
     if (request->is_twin)
       core->n_kept++; /* until its cache is elsewhere */
     else

@@ -16,6 +16,7 @@
 #ifndef ORR_SERVING_CORE_H
 #define ORR_SERVING_CORE_H
 
+#include "workloads/serving_adapters.h"
 #include "workloads/serving_draft.h"
 #include "workloads/serving_kv.h"
 
@@ -40,6 +41,7 @@ typedef struct {
   const OrrScheduler *scheduler;
   const void *scheduler_params;
   OrrKv *kv;
+  OrrAdapters *adapters;     /* NULL: none; owned */
   const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
   GPtrArray *running;  /* in order of admission */
   GPtrArray **waiting; /* heaps by (key, turn): one, or one a client where the scheduler is fair */
@@ -52,6 +54,7 @@ typedef struct {
   OrrStepShape shape;
   gint64 budget;         /* tokens left */
   gint64 swapped_tokens; /* moved between host and device by this batch */
+  gint64 loaded_adapters;            /* to the GPU, before this batch */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
   gboolean has_preempted;
   gint64 padding;         /* sequences that a static batch computes for nothing */
@@ -60,6 +63,7 @@ typedef struct {
   double new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
   gint64 preemptions, hit_tokens, looked_up_tokens;
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
+  gint64 adapter_loads;
   gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */
   guint n_expected, n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
 } OrrCore;

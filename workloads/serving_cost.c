@@ -360,6 +360,22 @@ static void add_ends(OrrServingCost *cost, gint64 padded, guint logits, OrrStepT
   time->stage_s += cost->params.pp > 1 ? last_s : last_s + ends[0]->total_s;
 }
 
+/* Not remembered: both numbers change from step to step. */
+static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, OrrStepTime *time, guint *kernels) {
+  for (guint k = 0; k < cost->n_kinds; k++) {
+    const Kind *kind = &cost->kinds[k];
+    Piece piece;
+    if (kind->n == 0) continue;
+    orr_inference_adapters(cost->params.world->model, k, &cost->params.shard, &cost->params.lora, padded, adapters,
+                           cost->operators);
+    sum_operators(cost, &piece);
+    time->gpu_s += (double)kind->n * piece.total_s;
+    time->stage_s += (double)kind->n_of_largest_stage * piece.total_s;
+    *kernels += (guint)kind->n * piece.kernels;
+    add_trust(cost, &piece, (double)kind->n);
+  }
+}
+
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
   const gint64 padded = orr_serving_cost_padded(cost, (gint64)shape->tokens);
@@ -388,6 +404,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.stage_s += (double)kind->n_of_largest_stage * layer_s;
   }
   add_ends(cost, padded, shape->logits, &time, &kernels);
+  if (shape->adapters > 0 && cost->params.lora.rank > 0) add_adapters(cost, padded, shape->adapters, &time, &kernels);
   if (shape->images > 0) {
     const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
     time.gpu_s += encoded->total_s;

@@ -33,6 +33,7 @@ typedef struct {
   double keys_least, keys_most;
   guint sequences;
   double group_tokens; /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
+  guint adapters;      /* different ones among its requests */
   guint images;        /* to be encoded for prompts that begin */
   guint logits; /* tokens whose logits are needed: a sequence's last, and guesses */
 } OrrStepShape;
@@ -51,6 +52,7 @@ typedef struct {
   gint64 first_gpu;
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
   const char *all_to_all; /* the same, of the experts' tokens */
+  OrrLora lora;           /* rank 0: no adapters */
   gint64 graph_largest;   /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
   gboolean is_eager;      /* larger steps are launched kernel by kernel and are no shorter than that takes */
   gboolean pads;          /* to the graph's sizes */

@@ -57,6 +57,7 @@ OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams 
   drafter->params = *target;
   drafter->params.world = &drafter->world;
   drafter->params.pp = 1; /* it runs on the last stage */
+  drafter->params.lora = (OrrLora){0};
   if (speculation.trace &&
       !(drafter->trace = read_trace(speculation.trace, target->world->folder, speculation.tokens, error)))
     return NULL;
@@ -76,7 +77,8 @@ void orr_drafter_free(OrrDrafter *drafter) {
 enum { OF_FOUND = 1, OF_ACCEPTED, OF_TRACE };
 
 static guint64 draw(const OrrDrafter *drafter, const OrrRequest *request, guint64 of, gint64 i) {
-  const guint64 place = orr_hash3((guint64)drafter->world.seed, request->id, (guint64)request->generated);
+  const guint64 place = orr_hash3((guint64)drafter->world.seed, request->id + ((guint64)request->sample << 32),
+                                  (guint64)request->generated);
   return orr_hash3(place, of, (guint64)i);
 }
 

@@ -15,7 +15,8 @@ typedef struct {
   gpointer state;
   OrrRequest *due; /* known in advance, on the calendar; NULL: none */
   OrrPool *requests, *comings;
-  OrrRandom lengths, groups;
+  OrrRandom lengths, groups, of_adapters;
+  GArray *adapters; /* of double: weights of the adapters up to each */
   guint32 n_requests;
   gint64 in_system;
   double area_since_s;
@@ -47,6 +48,32 @@ static guint draw_group(Fleet *fleet) {
     if (place < 0) return i;
   }
   return classes->len - 1;
+}
+
+/* Adapter i of n is asked for in proportion to i^-skew. */
+static void weigh_adapters(Fleet *fleet) {
+  const OrrServingLora *lora = &fleet->fleet.work->params.engine.lora;
+  double sum = 0;
+  fleet->adapters = g_array_new(FALSE, FALSE, sizeof(double));
+  for (gint64 i = 1; i <= lora->adapters; i++) {
+    sum += pow((double)i, -lora->skew);
+    g_array_append_val(fleet->adapters, sum);
+  }
+}
+
+static guint32 draw_adapter(Fleet *fleet) {
+  const guint n = fleet->adapters->len;
+  if (n == 0) return 0;
+  const double place = orr_random_unit(&fleet->of_adapters) * g_array_index(fleet->adapters, double, n - 1);
+  guint low = 0, high = n - 1; /* the first whose sum is above place */
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+    if (g_array_index(fleet->adapters, double, middle) > place)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low + 1;
 }
 
 /* What the load left open. Lengths without an end of their own are held to what there is room for. */
@@ -89,10 +116,38 @@ static void complete(Fleet *fleet, OrrRequest *request) {
   if (is_too_long(fleet, request)) return;
   request->id = fleet->n_requests++;
   request->images = (guint32)fleet->fleet.work->params.images;
+  request->samples_left = (gint32)fleet->fleet.work->params.samples;
+  request->adapter = draw_adapter(fleet);
   request->group = request->client = (guint16)draw_group(fleet);
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
   request->key = classes ? (double)((const OrrRequestClass *)classes->pdata[request->group])->priority : 0;
 }
+
+static OrrRequest *another(OrrFleet *base, OrrRequest *first, guint32 sample) {
+  OrrRequest *request = orr_pool_take(((Fleet *)base)->requests);
+  *request = (OrrRequest){.id = first->id,
+                          .group = first->group,
+                          .client = first->client,
+                          .prompt = first->prompt,
+                          .output = first->output,
+                          .stream = first->stream,
+                          .shared = first->shared,
+                          .shared_tokens = first->shared_tokens,
+                          .n_spans = first->n_spans,
+                          .span_tokens = first->span_tokens,
+                          .spans = first->spans,
+                          .arrival_s = first->arrival_s,
+                          .scheduled_s = first->scheduled_s,
+                          .first_token_s = -1,
+                          .last_token_s = -1,
+                          .replica = first->replica,
+                          .adapter = first->adapter,
+                          .sample = sample,
+                          .parent = first};
+  return request;
+}
+
+static void drop(OrrFleet *base, OrrRequest *request) { orr_pool_give(((Fleet *)base)->requests, request); }
 
 /* --- arrivals --- */
 
@@ -255,6 +310,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
                                      .pp = params->parallel.pp,
                                      .all_reduce = params->engine.all_reduce,
                                      .all_to_all = params->parallel.all_to_all,
+                                     .lora = orr_serving_lora(params),
                                      .graph_largest = params->engine.graph_largest,
                                      .is_eager = params->engine.eager,
                                      .pads = params->engine.graph_padding};
@@ -313,6 +369,7 @@ void orr_fleet_free(OrrFleet *base) {
   orr_pool_free(fleet->requests);
   orr_pool_free(fleet->comings);
   if (fleet->state) fleet->load->close(fleet->state);
+  g_array_unref(fleet->adapters);
   orr_tier_store_free(base->remote);
   orr_drafter_free(base->drafter);
   orr_serving_cost_free(base->cost);
@@ -329,13 +386,17 @@ gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **er
                              .links = place->links,
                              .start_s = place->start_s,
                              .ended = ended,
+                             .another = another,
+                             .drop = drop,
                              .step_stride = 1},
                    .requests = orr_pool_new(sizeof(OrrRequest), clear_request),
                    .comings = orr_pool_new(sizeof(Coming), NULL),
                    .lengths = orr_random_stream(seed, "lengths"),
                    .groups = orr_random_stream(seed, "classes"),
+                   .of_adapters = orr_random_stream(seed, "adapters"),
                    .area_since_s = place->start_s};
   work->fleet = &fleet->fleet;
+  weigh_adapters(fleet);
   if (!open_fleet(fleet, error)) return FALSE;
   fetch(fleet);
   if (fleet->due) orr_engine_at(fleet->fleet.engine, fmax(fleet->due->arrival_s, fleet->fleet.start_s), arrive, fleet);

@@ -34,7 +34,7 @@ struct OrrKv {
   void *user;
 };
 
-enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST };
+enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE };
 
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size) {
   const gint64 end = (block + 1) * block_size, last = end - 1;
@@ -47,6 +47,8 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
     key = orr_hash3(OF_STREAM, request->stream, (guint64)block);
   else
     key = orr_hash3(OF_REQUEST, request->id, (guint64)block);
+  if (request->adapter) key = orr_hash3(OF_ADAPTER, key, request->adapter);
+  if (request->sample && end > request->prompt) key = orr_hash3(OF_SAMPLE, key, request->sample);
   return key ? key : 1;
 }
 

@@ -16,6 +16,7 @@ OrrWork *orr_serving_compile(const void *params, const OrrWorld *world, GError *
 void orr_serving_work_free(OrrWork *work);
 gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster);
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
+OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model); /* of a prompt */
 
 /* serving_fleet.c */
@@ -45,6 +46,8 @@ struct OrrFleet {
   double next_arrival_s;                               /* of those known in advance; G_MAXDOUBLE: none */
   GError *error;                                       /* set: nothing more happens */
   void (*ended)(OrrFleet *fleet, OrrRequest *request); /* takes the request */
+  OrrRequest *(*another)(OrrFleet *fleet, OrrRequest *first, guint32 sample); /* output of @first's prompt */
+  void (*drop)(OrrFleet *fleet, OrrRequest *request);                         /* such a one, which has ended */
   OrrDoor *door, *decode_door; /* the second where prefill and decode are apart */
   OrrHandover *handover;       /* NULL: they are not */
   gboolean sees_blocks; /* the router hears of blocks step by step */

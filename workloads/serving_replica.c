@@ -59,6 +59,7 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, kv);
     replica->cores[i].drafter = fleet->drafter;
+    replica->cores[i].adapters = orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
   }
   return replica;
 }
@@ -148,20 +149,46 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, co
   orr_fleet_note_step(fleet, &row);
 }
 
+static OrrCore *least_loaded(OrrReplica *replica);
+
+/* The prompt is computed: its other outputs begin, as requests of their own whose prefix may be found again. */
+static void branch(OrrReplica *replica, OrrRequest *first) {
+  for (gint32 sample = 1; sample < first->samples_left; sample++) {
+    replica->n_requests++;
+    orr_core_add(least_loaded(replica), replica->fleet->another(replica->fleet, first, (guint32)sample));
+  }
+}
+
 void orr_replica_on_token(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   if (request->generated > 1)
     orr_fleet_note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
+  else if (!request->parent && request->samples_left > 1)
+    branch(replica, request);
+}
+
+/* An output has ended: the request has when all have, with the last one's end. */
+static void end_output(OrrReplica *replica, OrrRequest *request) {
+  OrrRequest *first = request->parent ? request->parent : request;
+  first->last_token_s = fmax(first->last_token_s, request->last_token_s);
+  if (request != first) {
+    first->preemptions += request->preemptions;
+    replica->fleet->drop(replica->fleet, request);
+  }
+  if (--first->samples_left > 0) return;
+  replica->books->requests++;
+  replica->fleet->ended(replica->fleet, first);
 }
 
 void orr_replica_on_finish(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   replica->n_requests--;
+  if (!request->is_twin) {
+    end_output(replica, request);
+    return;
+  }
   replica->books->requests++;
-  if (request->is_twin)
-    orr_handover_prefilled(request);
-  else
-    replica->fleet->ended(replica->fleet, request);
+  orr_handover_prefilled(request);
 }
 
 /* --- runs of alike steps --- */
@@ -421,6 +448,7 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
     replica->books->hit_tokens += core->hit_tokens;
     replica->books->looked_up_tokens += core->looked_up_tokens;
     for (int tier = 0; tier < ORR_N_TIERS; tier++) replica->books->tier_tokens[tier] += core->tier_tokens[tier];
+    replica->books->adapter_loads += core->adapter_loads;
     replica->books->checks += core->checks;
     replica->books->drafted += core->drafted;
     replica->books->accepted += core->accepted;

@@ -20,12 +20,16 @@ G_BEGIN_DECLS
 
 typedef enum { ORR_REQUEST_FUTURE, ORR_REQUEST_WAITING, ORR_REQUEST_RUNNING, ORR_REQUEST_FINISHED } OrrRequestState;
 
-typedef struct {
+typedef struct OrrRequest {
   guint32 id;            /* order of arrival */
   guint16 group;         /* class of the load */
   guint16 client;        /* whom fairness and affinity go by */
   gint32 prompt, output; /* tokens; output >= 1 */
   guint32 images;        /* that its prompt begins with */
+  guint32 adapter;       /* from 1; 0: none */
+  guint32 sample;        /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
+  struct OrrRequest *parent; /* of another output than the first; NULL: it is the first */
+  gint32 samples_left;   /* of the first: outputs that have not ended */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */

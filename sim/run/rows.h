@@ -46,6 +46,7 @@ typedef struct {
   double replica_imbalance, handover_mean_s, handover_bytes;
   double running_mean, gpu_busy, comm_fraction;
   double acceptance_rate, tokens_per_check;
+  gint64 adapter_loads;
   double prefix_host_rate, prefix_ssd_rate, prefix_remote_rate;
   double energy_j_per_output_token, cost_per_million_output_tokens;
   double duration_s, offered_rps;

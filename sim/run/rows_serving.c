@@ -61,6 +61,8 @@ static const OrrField result_fields[] = {
            "Share of the guessed tokens that were right; 0 without speculation."),
     RESULT("tokens-per-check", ORR_FIELD_REAL, tokens_per_check, ORR_UNIT_NONE,
            "Tokens that a step writes of a request that decodes, mean: 1 and the guesses that were right."),
+    RESULT("adapter-loads", ORR_FIELD_INT, adapter_loads, ORR_UNIT_NONE,
+           "Low-rank adapters that were brought to a GPU because a request asked for them."),
     RESULT("energy-j-per-output-token", ORR_FIELD_REAL, energy_j_per_output_token, ORR_UNIT_NONE,
            "Joules of all GPUs for each output token, by metrics.busy-power and idle-power."),
     RESULT("cost-per-million-output-tokens", ORR_FIELD_REAL, cost_per_million_output_tokens, ORR_UNIT_NONE,

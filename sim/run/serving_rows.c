@@ -138,7 +138,7 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
     counted->n++;
     counted->good += seen.good != FALSE;
     counted->input += (guint64)request->prompt;
-    counted->output += (guint64)request->output;
+    counted->output += (guint64)(request->output * work->params.samples);
     counted->first_s = fmin(counted->first_s, request->arrival_s);
     counted->last_s = fmax(counted->last_s, request->end_s);
   }
@@ -214,6 +214,7 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
 static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   double most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0, asked = 0;
   double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
+  gint64 loads = 0;
   const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *books = &work->replicas[i];
@@ -227,6 +228,7 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
     asked += (double)books->looked_up_tokens;
     result->preemptions += books->preemptions;
     for (int tier = 0; tier < ORR_N_TIERS; tier++) below[tier] += (double)books->tier_tokens[tier];
+    loads += books->adapter_loads;
     checks += (double)books->checks;
     drafted += (double)books->drafted;
     accepted += (double)books->accepted;
@@ -241,6 +243,7 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
   double *const shares[] = {&result->prefix_host_rate, &result->prefix_ssd_rate, &result->prefix_remote_rate};
   for (int tier = 0; tier < ORR_N_TIERS; tier++) *shares[tier] = hits > 0 ? below[tier] / hits : 0;
+  result->adapter_loads = loads;
   result->acceptance_rate = drafted > 0 ? accepted / drafted : 0;
   result->tokens_per_check = checks > 0 ? 1 + accepted / checks : 1;
 }
