@@ -98,8 +98,8 @@ static gboolean check_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
 }
 
 /* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline,
- * two periods each where a schedule goes by groups, and to see the middle repeat; twice as many at each further
- * attempt. */
+ * two periods each where a schedule goes by groups, and to see the middle repeat. A step that does not repeat itself by
+ * then seldom does later: it is replayed whole, and so is one that would be more than half as long. */
 static gint64 replayed_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
@@ -107,8 +107,8 @@ static gint64 replayed_micro_batches(const OrrJob *job) {
   if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise) ||
       orr_packing_is_on(&job->params->packing) || orr_loader_is_on(&job->params->loader))
     return all;
-  const gint64 least = MAX(2 * job->pp + 6, 6 * period) << MIN(attempt - 1, 20);
-  return least < all ? all - (all - least) / period * period : all;
+  const gint64 least = attempt == 1 ? MAX(2 * job->pp + 6, 6 * period) : all;
+  return 2 * least <= all ? all - (all - least) / period * period : all;
 }
 
 static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {

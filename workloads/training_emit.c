@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "sim/base/random.h"
 #include "workloads/training_emit.h"
 
 static const char *const stream_names[] = {"compute",     "send-next",   "send-prev", "recv-prev",   "recv-next",
@@ -134,27 +135,46 @@ void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint 
   for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += (double)times * once[kind];
 }
 
+static guint32 group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, guint32 *ret_label) {
+  const OrrWire *wire = orr_training_group_wire(e->plan, lane->lane, segment);
+  const char *name = orr_training_comm_name(segment->group, segment->comm);
+  *ret_label = orr_emit_comm_label(e, name, time_of_group(segment->group));
+  return orr_group_span(e->job, segment->group) == 1
+             ? orr_program_comm(e->program, 1, wire->phases, wire->n_phases)
+             : team_comm(e, lane, wire);
+}
+
 static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, OrrTrainingStream stream,
                             gint32 tag) {
-  const OrrWire *wire = orr_training_group_wire(e->plan, lane->lane, segment);
-  const gboolean alone = orr_group_span(e->job, segment->group) == 1;
-  const guint32 comm = alone ? orr_program_comm(e->program, 1, wire->phases, wire->n_phases) : team_comm(e, lane, wire);
-  const char *name = orr_training_comm_name(segment->group, segment->comm);
-  orr_program_join(e->program, orr_emit_stream(e, lane, stream), comm,
-                   orr_emit_comm_label(e, name, time_of_group(segment->group)), tag);
+  guint32 label;
+  const guint32 comm = group_comm(e, lane, segment, &label);
+  orr_program_join(e->program, orr_emit_stream(e, lane, stream), comm, label, tag);
+}
+
+static void emit_slowed_work(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, const char *name,
+                             gint32 tag) {
+  orr_noise_work(e->noise, lane->lane, segment_seconds(segment), segment->squares);
+  orr_emit_work(e, lane, name, segment->seconds, orr_noise_meet(e->noise, lane->lane), tag);
 }
 
 /* The collective on its own stream; compute goes on beside it, slowed by the executor, and then waits. */
 static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, const char *name, gint32 tag) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   const guint32 beside = orr_emit_stream(e, lane, ORR_STREAM_TP);
+  if (e->is_in_routine) {
+    guint32 label;
+    const guint32 comm = group_comm(e, lane, segment, &label);
+    orr_program_beside(e->program, compute, comm, label, tag);
+    emit_slowed_work(e, lane, &segment[1], name, tag);
+    orr_program_meet(e->program, compute);
+    return;
+  }
   const guint32 ready = orr_program_event(e->program), done = orr_program_event(e->program);
   orr_program_record(e->program, compute, ready);
   orr_program_wait(e->program, beside, ready);
   emit_group_comm(e, lane, segment, ORR_STREAM_TP, tag);
   orr_program_record(e->program, beside, done);
-  orr_noise_work(e->noise, lane->lane, segment_seconds(&segment[1]), segment[1].squares);
-  orr_emit_work(e, lane, name, segment[1].seconds, orr_noise_meet(e->noise, lane->lane), tag);
+  emit_slowed_work(e, lane, &segment[1], name, tag);
   orr_program_wait(e->program, compute, done);
 }
 
@@ -223,15 +243,47 @@ static void emit_segments(Piece *piece, const OrrRun *run) {
   add_host(piece, run);
 }
 
-void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
-                   double extra_pp_s, gint32 tag) {
-  double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
-  if (e->plan->all_alone) {
-    for (guint i = 0; i < n; i++)
-      orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, seconds);
-    orr_emit_work(e, lane, name, seconds, runs_late(e, lane->lane, runs, n), tag);
-    return;
-  }
+/* What a pass comes to: a call of a routine, or one piece of work. */
+typedef struct {
+  guint32 routine; /* G_MAXUINT32: work */
+  guint32 label;
+  double work_s;
+} KnownPass;
+
+static guint hash_key(gconstpointer data) {
+  const OrrPassKey *key = data;
+  return (guint)orr_hash3(orr_hash3(key->lane, key->kind, key->chunk), key->from, key->to);
+}
+
+static gboolean equal_keys(gconstpointer a, gconstpointer b) { return memcmp(a, b, sizeof(OrrPassKey)) == 0; }
+
+/* Equal passes are those in which nobody but the lane itself takes part, and which neither noise nor documents tell
+ * apart. */
+GHashTable *orr_emit_passes_new(const OrrEmitter *e) {
+  if (e->noise || e->plan->by_turns || orr_packing_is_on(&e->job->params->packing)) return NULL;
+  for (int group = 0; group < ORR_N_GROUPS; group++)
+    if (!e->plan->alone[group] && orr_group_span(e->job, group) > 1) return NULL;
+  return g_hash_table_new_full(hash_key, equal_keys, g_free, g_free);
+}
+
+gboolean orr_emit_again(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, gint32 tag) {
+  const KnownPass *known = e->passes ? g_hash_table_lookup(e->passes, key) : NULL;
+  if (!known) return FALSE;
+  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+  if (known->routine == G_MAXUINT32)
+    orr_program_work(e->program, compute, known->work_s, known->label, tag);
+  else
+    orr_program_call(e->program, compute, known->routine, known->label, tag);
+  return TRUE;
+}
+
+static void know(OrrEmitter *e, const OrrPassKey *key, KnownPass known) {
+  g_hash_table_insert(e->passes, g_memdup2(key, sizeof *key), g_memdup2(&known, sizeof known));
+}
+
+static void emit_pieces(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
+                        double extra_pp_s, gint32 tag) {
+  const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
   if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, 0, tag);
   for (guint i = 0; i < n; i++)
     for (gint64 k = 0; k < runs[i].count; k++) {
@@ -240,6 +292,39 @@ void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const
       emit_segments(&piece, runs[i].run);
       flush(&piece);
     }
+}
+
+static KnownPass routine_of(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
+                            double extra_pp_s) {
+  const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+  orr_program_begin_routine(e->program, compute, orr_emit_stream(e, lane, ORR_STREAM_TP));
+  e->is_in_routine = TRUE;
+  emit_pieces(e, lane, name, runs, n, extra_pp_s, -1);
+  e->is_in_routine = FALSE;
+  const guint32 routine = orr_program_end_routine(e->program, compute);
+  return (KnownPass){routine, orr_program_label(e->program, name, "call"), 0};
+}
+
+static KnownPass work_of(OrrEmitter *e, const char *name, const double seconds[ORR_N_TIMES]) {
+  double sum = 0;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  return (KnownPass){G_MAXUINT32, work_label(e, name, seconds), sum};
+}
+
+void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, const char *name, const OrrRuns *runs,
+                   guint n, double extra_pp_s, gint32 tag) {
+  double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
+  for (guint i = 0; i < n && e->plan->all_alone; i++)
+    orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, seconds);
+  if (e->passes) {
+    know(e, key,
+         e->plan->all_alone ? work_of(e, name, seconds) : routine_of(e, lane, name, runs, n, extra_pp_s));
+    orr_emit_again(e, lane, key, tag);
+  } else if (e->plan->all_alone) {
+    orr_emit_work(e, lane, name, seconds, runs_late(e, lane->lane, runs, n), tag);
+  } else {
+    emit_pieces(e, lane, name, runs, n, extra_pp_s, tag);
+  }
 }
 
 /* --- by turns --------------------------------------------------------------------------------------------------- */
@@ -336,7 +421,10 @@ static guint32 transfer_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrHand
 }
 
 static guint32 handover_label(OrrEmitter *e, const OrrHandover *handover) {
-  return orr_emit_comm_label(e, handover->backward ? "pp-backward" : "pp-forward", ORR_TIME_PP_COMM);
+  guint32 *label = &e->handover_labels[handover->backward];
+  if (*label == G_MAXUINT32)
+    *label = orr_emit_comm_label(e, handover->backward ? "pp-backward" : "pp-forward", ORR_TIME_PP_COMM);
+  return *label;
 }
 
 void orr_emit_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover) {

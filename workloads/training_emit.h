@@ -73,6 +73,9 @@ typedef struct {
   GArray **ready;             /* by lane: of guint32, events of the micro-batches that the loader has prepared */
   gint64 *taken;              /* by lane: of them, and of those that were there before, how many compute has taken */
   guint32 checkpoint, loaded; /* barriers */
+  GHashTable *passes;     /* OrrPassKey -> what it comes to; NULL: no two passes are equal */
+  guint32 handover_labels[2]; /* forward and backward; G_MAXUINT32: not yet */
+  gboolean is_in_routine;
   GArray **team_comms; /* by stage * teams + team: of guint32, what the team has met in so far, this step */
   guint *team_at;      /* by lane: in how many of them it has been */
 } OrrEmitter;
@@ -94,9 +97,18 @@ typedef struct {
   gint64 count;
 } OrrRuns;
 
-/* In order, as one piece of work where that is exact. @extra_pp_s: what a receiver adds first. */
-void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
-                   double extra_pp_s, gint32 tag);
+/* Which part of which pass: what a lane does again and again, whatever the micro-batch. */
+typedef struct {
+  guint32 lane, kind, chunk, from, to;
+} OrrPassKey;
+
+GHashTable *orr_emit_passes_new(const OrrEmitter *e);
+/* The same again, where it was emitted before for another micro-batch; else FALSE: orr_emit_runs does. */
+gboolean orr_emit_again(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, gint32 tag);
+/* In order, as one piece of work where that is exact, else as a routine where that can be. @extra_pp_s: what a receiver
+ * adds first. */
+void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, const char *name, const OrrRuns *runs,
+                   guint n, double extra_pp_s, gint32 tag);
 
 /* One of two micro-batches' passes that run side by side. */
 typedef struct {

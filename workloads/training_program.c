@@ -66,10 +66,12 @@ static void emit_units(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, O
   const gboolean backward = kind != ORR_RUN_FORWARD;
   const OrrHandover in = handover_of(pass, backward, TRUE);
   const gboolean receives = from == 0 && kind != ORR_RUN_WEIGHT && is_there(e, &in);
+  const OrrPassKey key = {lane->lane, kind, (guint32)pass->chunk, (guint32)from, (guint32)to};
+  if (orr_emit_again(e, lane, &key, pass->micro_batch)) return;
   g_autoptr(GArray) runs = runs_of(e, pass, kind, from, to);
   g_autofree char *name = name_of(e, pass, kind, from, to);
-  orr_emit_runs(e, lane, name, (const OrrRuns *)(gpointer)runs->data, runs->len, receives ? e->plan->gather_s : 0,
-                pass->micro_batch);
+  orr_emit_runs(e, lane, &key, name, (const OrrRuns *)(gpointer)runs->data, runs->len,
+                receives ? e->plan->gather_s : 0, pass->micro_batch);
 }
 
 /* Where the stage's gradients of @chunk begin among its buckets, when each pass reduces them. */
@@ -431,6 +433,9 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   g_autoptr(GPtrArray) team_comms = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   for (guint team = 0; team < job->pp * plan->fold.n_teams; team++)
     g_ptr_array_add(team_comms, g_array_new(FALSE, FALSE, sizeof(guint32)));
+  g_autoptr(GHashTable) passes = orr_emit_passes_new(&e);
+  e.passes = passes;
+  e.handover_labels[0] = e.handover_labels[1] = G_MAXUINT32;
   g_autofree guint *team_at = g_new0(guint, job->pp * n);
   e.team_comms = (GArray **)team_comms->pdata;
   e.team_at = team_at;

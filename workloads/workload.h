@@ -45,7 +45,7 @@ typedef struct {
   const char *folder; /* of the shipped library, where traces may lie; NULL: none */
   gboolean is_shared; /* other jobs use the same fabric, or its links may change: nobody has a switch's link to itself */
   const OrrMarks *marks; /* NULL: all of the machine is as built */
-  guint shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out); the attempt, from 1 */
+  guint shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out), at attempt 1 */
 } OrrWorld;
 
 /* Where time goes. The order is that of reports. */

@@ -21,6 +21,8 @@
  *
  * Dates are sums and maxima in program order, so both engines see the same numbers.
  */
+#include <string.h>
+
 #include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
@@ -46,13 +48,31 @@ static guint32 take_first(OrrStreamState *streams, OrrStreamList *list) {
 
 /* Spans */
 
+static gint32 tag_of(const OrrExecutor *executor, guint32 stream, const OrrOp *op) {
+  const OrrOp *call = orr_call_op(executor, stream);
+  return call ? call->tag : op->tag;
+}
+
 static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm, double begin_s,
                      double started_s, double end_s, guint32 beside) {
   if (orr_executor_is_lost(executor, stream, end_s)) return;
   executor->end_s = MAX(executor->end_s, end_s);
   OrrSpanBuffer *buffer = &executor->spans;
   if (buffer->sink == NULL) return;
-  OrrKeptSpan kept = {{stream, op->label, op->tag, comm, begin_s, started_s, end_s, beside}, buffer->n++};
+  OrrKeptSpan kept = {{stream, op->label, tag_of(executor, stream, op), comm, begin_s, started_s, end_s, beside, 0, 0, 0},
+                      buffer->n++};
+  g_array_append_val(buffer->kept, kept);
+}
+
+void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first, guint32 n_ops,
+                          double begin_s, double end_s) {
+  const OrrOp *call = orr_call_op(executor, stream);
+  OrrSpanBuffer *buffer = &executor->spans;
+  executor->end_s = MAX(executor->end_s, end_s);
+  if (buffer->sink == NULL) return;
+  const OrrSpan span = {stream, call->label, call->tag, G_MAXUINT32, begin_s, begin_s, end_s, G_MAXUINT32,
+                        routine, first, n_ops};
+  const OrrKeptSpan kept = {span, buffer->n++};
   g_array_append_val(buffer->kept, kept);
 }
 
@@ -64,8 +84,25 @@ static int compare_spans(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
+/* Each to its place among those before it; FALSE, with nothing lost, where they are far from sorted. */
+static gboolean settle_spans(OrrKeptSpan *spans, guint n) {
+  guint64 n_moves = 0;
+  for (guint i = 1; i < n && n_moves <= 8 * (guint64)n; i++) {
+    guint at = i;
+    while (at > 0 && compare_spans(&spans[at - 1], &spans[i]) > 0) at--;
+    if (at == i) continue;
+    const OrrKeptSpan span = spans[i];
+    memmove(&spans[at + 1], &spans[at], (i - at) * sizeof *spans);
+    spans[at] = span;
+    n_moves += i - at;
+  }
+  return n_moves <= 8 * (guint64)n;
+}
+
 void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
-  g_array_sort(buffer->kept, compare_spans);
+  /* Where no stream runs ahead, spans come nearly in order. */
+  if (!settle_spans((OrrKeptSpan *)(void *)buffer->kept->data, buffer->kept->len))
+    g_array_sort(buffer->kept, compare_spans);
   guint n = 0;
   for (; n < buffer->kept->len; n++) {
     const OrrSpan *span = &g_array_index(buffer->kept, OrrKeptSpan, n).span;
@@ -79,9 +116,10 @@ void orr_span_buffer_flush(OrrSpanBuffer *buffer, double before_s) {
 /* Comms */
 
 static void comm_goes_on(void *user);
+static void run_ready(OrrExecutor *executor);
 
-static void start_transfer(void *user) {
-  OrrCommState *comm = user;
+/* Of its phase's bytes, @share is left. */
+static void send_rest(OrrCommState *comm, double share) {
   OrrExecutor *executor = comm->executor;
   guint n_uses;
   if (orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine))) return;
@@ -89,23 +127,25 @@ static void start_transfer(void *user) {
   const OrrLinkUse *uses = orr_use_rows_get(&executor->uses, phase->path, &n_uses);
   comm->phase++;
   executor->n_transfers++;
-  comm->transfer = orr_engine_transfer(executor->engine, phase->bytes, uses, n_uses, comm_goes_on, comm);
+  orr_express_begin_flow(executor, uses, n_uses);
+  comm->transfer = orr_engine_transfer(executor->engine, share * phase->bytes, uses, n_uses, comm_goes_on, comm);
 }
+
+static void start_transfer(void *user) { send_rest(user, 1); }
 
 static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
   guint32 index = (guint32)(comm - executor->comms);
   for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
     OrrStreamState *state = &executor->streams[stream];
     if (executor->besides.works) orr_besides_end_flight(executor, stream);
-    add_span(executor, stream, &state->ops[state->next_op - 1], index, state->now_s, comm->started_s, end_s,
-             G_MAXUINT32);
+    add_span(executor, stream, orr_stream_op(state), index, state->now_s, comm->started_s, end_s, G_MAXUINT32);
     state->now_s = end_s;
     state->waiting = FALSE;
     orr_stream_list_append(executor->streams, &executor->ready, stream);
   }
+  comm->n_arrived = comm->phase = 0; /* a routine's is joined again at its next call */
+  comm->started_s = 0;
 }
-
-static void run_ready(OrrExecutor *executor);
 
 static void comm_is_over(void *user) {
   OrrCommState *comm = user;
@@ -137,19 +177,45 @@ static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
 
 static void begin_flights(OrrExecutor *executor, const OrrCommState *comm) {
   for (guint32 stream = comm->members.first; stream != ORR_NOBODY; stream = executor->streams[stream].next)
-    orr_besides_begin_flight(executor, stream,
-                             executor->streams[stream].ops[executor->streams[stream].next_op - 1].label);
+    orr_besides_begin_flight(executor, stream, orr_stream_op(&executor->streams[stream])->label);
+}
+
+/* TRUE when all are there. */
+static gboolean arrive(OrrExecutor *executor, guint32 stream, OrrCommState *comm) {
+  executor->streams[stream].waiting = TRUE;
+  orr_stream_list_append(executor->streams, &comm->members, stream);
+  comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
+  if (++comm->n_arrived < orr_program_comm_members(executor->program, (guint32)(comm - executor->comms))) return FALSE;
+  if (executor->besides.works) begin_flights(executor, comm);
+  orr_executor_choose_phases(executor, comm);
+  return TRUE;
 }
 
 static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
   OrrCommState *comm = &executor->comms[index];
-  executor->streams[stream].waiting = TRUE;
-  orr_stream_list_append(executor->streams, &comm->members, stream);
-  comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
-  if (++comm->n_arrived < orr_program_comm_members(executor->program, index)) return;
-  if (executor->besides.works) begin_flights(executor, comm);
-  orr_executor_choose_phases(executor, comm);
-  go_on_from(executor, comm, comm->started_s);
+  if (arrive(executor, stream, comm)) go_on_from(executor, comm, comm->started_s);
+}
+
+/* A comm of which @left_s is left, alone on its links: the phase that is under way goes on. */
+static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, double left_s) {
+  OrrCommState *comm = &executor->comms[index];
+  arrive(executor, stream, comm);
+  double end_s = orr_engine_now(executor->engine) + left_s; /* of the phase; from the last one back */
+  for (comm->phase = comm->n_phases; comm->phase-- > 0;) {
+    const OrrPhase *phase = &comm->phases[comm->phase];
+    const double bytes_s =
+        phase->path == ORR_NO_PATH ? 0 : phase->bytes * orr_program_seconds_a_byte(executor->program, phase->path);
+    if (left_s < bytes_s) {
+      send_rest(comm, left_s / bytes_s);
+      return;
+    }
+    left_s -= bytes_s;
+    end_s -= bytes_s;
+    if (left_s <= phase->latency_s || comm->phase == 0) break;
+    left_s -= phase->latency_s;
+    end_s -= phase->latency_s;
+  }
+  go_on_from(executor, comm, end_s - comm->phases[comm->phase].latency_s);
 }
 
 static void record_event(OrrExecutor *executor, double at_s, OrrEventState *event) {
@@ -173,7 +239,11 @@ static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp 
 /* Replays a stream until it has to wait or is done. */
 static void run_ahead(OrrExecutor *executor, guint32 stream) {
   OrrStreamState *state = &executor->streams[stream];
-  while (state->next_op < state->n_ops) {
+  while (state->next_op < state->n_ops || orr_call_end(executor, stream)) {
+    if (state->next_op == state->n_ops) break;
+    if (state->call > 0 && executor->express.routines &&
+        orr_express_begin(executor, stream, orr_call_op(executor, stream)->target))
+      return;
     const OrrOp *op = &state->ops[state->next_op++];
     switch ((OrrOpKind)op->kind) {
     case ORR_OP_WORK: {
@@ -202,8 +272,19 @@ static void run_ahead(OrrExecutor *executor, guint32 stream) {
       state->now_s = MAX(state->now_s, event->at_s);
       break;
     }
+    case ORR_OP_CALL:
+      orr_call_begin(executor, stream, op->target);
+      break;
+    case ORR_OP_BESIDE:
+      orr_call_send_helper(executor, stream, state->next_op - 1, state->now_s);
+      join_comm(executor, orr_call_helper(executor, stream), op->target);
+      break;
+    case ORR_OP_MEET:
+      if (!orr_call_meet(executor, stream)) return;
+      break;
     }
   }
+  orr_call_helped(executor, stream);
 }
 
 static void run_ready(OrrExecutor *executor) {
@@ -213,17 +294,38 @@ static void run_ready(OrrExecutor *executor) {
     orr_span_buffer_flush(&executor->spans, orr_engine_now(executor->engine));
 }
 
-void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s, guint32 beside) {
-  OrrStreamState *state = &executor->streams[stream];
-  add_span(executor, stream, &state->ops[state->next_op - 1], G_MAXUINT32, begin_s, begin_s, end_s, beside);
-  state->now_s = end_s;
+void orr_executor_go_on(OrrExecutor *executor, guint32 stream, double now_s) {
+  executor->streams[stream].now_s = now_s;
   orr_stream_list_append(executor->streams, &executor->ready, stream);
   run_ready(executor);
+}
+
+void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left_s) {
+  join_within(executor, stream, orr_stream_op(&executor->streams[stream])->target, left_s);
+}
+
+void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s, double end_s,
+                           guint32 beside) {
+  add_span(executor, stream, op, op->kind == ORR_OP_BESIDE ? op->target : G_MAXUINT32, begin_s, begin_s, end_s, beside);
+}
+
+void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s, guint32 beside) {
+  const OrrStreamState *state = &executor->streams[stream];
+  add_span(executor, stream, orr_stream_op(state), G_MAXUINT32, begin_s, begin_s, end_s, beside);
+  orr_executor_go_on(executor, stream, end_s);
+}
+
+static void note_end_of_flow(OrrExecutor *executor, const OrrCommState *comm) {
+  guint n_uses;
+  if (!executor->express.routines) return;
+  const OrrLinkUse *uses = orr_use_rows_get(&executor->uses, comm->phases[comm->phase - 1].path, &n_uses);
+  orr_express_end_flow(executor, uses, n_uses);
 }
 
 static void comm_goes_on(void *user) {
   OrrCommState *comm = user;
   comm->transfer = NULL;
+  note_end_of_flow(comm->executor, comm);
   /* The engine calls dates that differ by rounding one date, so its time may be a rounding before the start. */
   go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
   run_ready(comm->executor);
@@ -283,7 +385,7 @@ static void set_up_states(OrrExecutor *executor) {
   for (guint32 i = 0; i < program->n_events; i++) executor->events[i].waiters = empty;
   for (guint32 i = 0; i < program->streams->len; i++) {
     executor->streams[i].ops = orr_program_ops(program, i, &executor->streams[i].n_ops);
-    orr_stream_list_append(executor->streams, &executor->ready, i);
+    if (executor->streams[i].n_ops > 0) orr_stream_list_append(executor->streams, &executor->ready, i); /* a helper idles */
   }
 }
 
@@ -297,13 +399,14 @@ void orr_executor_free(OrrExecutor *executor) {
   orr_use_rows_clear(&executor->uses);
   orr_slowdowns_clear(&executor->slowdowns);
   orr_besides_clear(&executor->besides);
+  orr_express_clear(&executor->express, executor->program);
   orr_executor_clear_changes(executor);
   g_clear_pointer(&executor->spans.kept, g_array_unref);
   g_free(executor);
 }
 
-OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
-                                GError **error) {
+static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean is_brief, OrrSpanSink sink,
+                          void *user, GError **error) {
   if (!program->sealed) {
     g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the program is not sealed");
     return NULL;
@@ -314,11 +417,17 @@ OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, Or
   if (!add_links(executor, error)) return NULL;
   set_up_states(executor);
   orr_slowdowns_init(&executor->slowdowns, program);
+  if (is_brief && orr_express_is_possible(program)) orr_express_init(executor);
   orr_besides_init(executor);
   schedule_faults(executor);
   orr_executor_plan_changes(executor);
   run_ready(executor);
   return g_steal_pointer(&executor);
+}
+
+OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
+                                GError **error) {
+  return begin(program, engine, FALSE, sink, user, error);
 }
 
 OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link) { return executor->links[link]; }
@@ -347,4 +456,11 @@ gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanS
   g_autoptr(OrrExecutor) executor = orr_executor_begin(program, engine, sink, user, error);
   if (!executor) return FALSE;
   return orr_executor_end(executor, orr_engine_run(engine, error), link_bytes, ret_replay, error);
+}
+
+gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
+                                  OrrReplay *ret_replay, GError **error) {
+  g_autoptr(OrrExecutor) executor = begin(program, engine, TRUE, sink, user, error);
+  if (!executor) return FALSE;
+  return orr_executor_end(executor, orr_engine_run(engine, error), NULL, ret_replay, error);
 }

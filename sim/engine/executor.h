@@ -21,6 +21,8 @@ typedef struct {
   guint32 comm; /* G_MAXUINT32 for WORK */
   double begin_s, started_s, end_s;
   guint32 beside; /* WORK that was slowed: label of a comm that was under way; else G_MAXUINT32 */
+  guint32 routine, first, n_ops; /* n_ops > 0: not one op but so many of a routine, from `first` on, each alone on its
+                                  * links and one right after the other; the label is the call's */
 } OrrSpan;
 
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);
@@ -36,6 +38,11 @@ typedef struct {
  * (may be NULL): array of n_links doubles that is filled with what each kept link carried. */
 gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user, double *link_bytes, OrrReplay *ret_replay,
                           GError **error);
+
+/* The same to rounding, with fewer events: ops of routines that nobody meets are one event and one span. What links
+ * carried is not told. */
+gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user, OrrReplay *ret_replay,
+                                  GError **error);
 
 /* The same in parts, where others run on the engine at the same time, and over the same links: begin before
  * orr_engine_run, and end after it. */

@@ -17,7 +17,7 @@ static const OrrLane *lane_of(const OrrExecutor *executor, guint32 lane) {
   return &g_array_index(executor->program->lanes, OrrLane, lane);
 }
 
-static gboolean is_needed(const OrrProgram *program) {
+static gboolean any_is_slowed(const OrrProgram *program) {
   for (guint lane = 0; lane < program->lanes->len; lane++)
     if (g_array_index(program->lanes, OrrLane, lane).beside > 1) return TRUE;
   return FALSE;
@@ -37,7 +37,7 @@ static void list_streams(OrrBesides *besides, const OrrProgram *program) {
 void orr_besides_init(OrrExecutor *executor) {
   const OrrProgram *program = executor->program;
   executor->besides = (OrrBesides){0};
-  if (!is_needed(program)) return;
+  if (!any_is_slowed(program) && !executor->express.routines) return;
   OrrBesides *besides = &executor->besides;
   besides->works = g_new0(OrrWorkState, program->streams->len + 1);
   besides->n_flights = g_new0(guint32, program->lanes->len + 1);
@@ -111,16 +111,25 @@ static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
   orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)), work_ends, end);
 }
 
-void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s) {
+static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, double now_s) {
   OrrWorkState *work = &executor->besides.works[stream];
-  const double now_s = executor->streams[stream].now_s;
   work->working = TRUE;
-  work->begin_s = now_s;
-  work->left_s = duration_s;
+  work->begin_s = executor->streams[stream].now_s;
+  work->left_s = left_s;
   work->noted_s = now_s;
   work->slowed_by = ORR_NOBODY;
   work->beside = G_MAXUINT32;
   set_end(executor, stream, now_s);
+}
+
+void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s) {
+  begin_work(executor, stream, duration_s, executor->streams[stream].now_s);
+}
+
+void orr_besides_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside, guint32 label) {
+  begin_work(executor, stream, left_s, orr_engine_now(executor->engine));
+  executor->besides.works[stream].slowed_by = beside;
+  executor->besides.works[stream].beside = label;
 }
 
 static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
@@ -142,6 +151,7 @@ static void change_flight(OrrExecutor *executor, guint32 stream, guint32 label) 
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   const double now_s = orr_engine_now(executor->engine);
   const gboolean slows = lane_of(executor, lane)->beside > 1, begins = label != G_MAXUINT32;
+  if (slows && begins) orr_express_meet_lane(executor, lane);
   for (guint32 i = besides->first[lane]; slows && i < besides->first[lane + 1]; i++)
     if (besides->works[besides->streams[i]].working) note(executor, besides->streams[i], now_s);
   besides->flight_labels[stream] = label;

@@ -13,9 +13,11 @@ G_BEGIN_DECLS
 
 /* A stream waits for one thing at a time, so one link in it makes the list of who waits for a comm or an event. */
 typedef struct {
-  const OrrOp *ops;
+  const OrrOp *ops; /* the stream's, or in a call the routine's */
   guint32 n_ops;
   guint32 next_op;
+  guint32 call;  /* in a call: the place of its op among the stream's, and one more; else 0 */
+  guint32 helps; /* a helper at work: the stream that is in the call, and one more; else 0 */
   double now_s;     /* the stream's own time: the end of its last op; may run ahead of the engine's */
   guint32 next;     /* in the list it waits in, or in the ready queue */
   gboolean waiting; /* for what ops[next_op - 1] names */
@@ -106,6 +108,18 @@ typedef struct {
   guint index; /* epoch, or lane */
 } OrrDatedCall;
 
+typedef struct OrrExpressRoutine OrrExpressRoutine;
+typedef struct OrrExpressRun OrrExpressRun;
+
+/* Routines in one go (executor_express.c). */
+typedef struct {
+  OrrExpressRoutine *routines; /* NULL: op by op */
+  OrrExpressRun *runs;         /* by stream */
+  guint32 *n_flows;            /* by the engine's links: transfers in flight */
+  guint32 *on_link, *on_lane;  /* the stream whose run is there, and one more; 0: none */
+  GPtrArray *ends, *idle;      /* as in OrrBesides */
+} OrrExpress;
+
 struct OrrExecutor {
   const OrrProgram *program;
   OrrEngine *engine;
@@ -117,6 +131,7 @@ struct OrrExecutor {
   OrrUseRows uses;        /* the program's kept rows, in the engine's numbers */
   OrrSlowdowns slowdowns;
   OrrBesides besides;
+  OrrExpress express;
   OrrDatedCall *epochs; /* of the program */
   OrrDatedCall *losses;
   double *lost_s; /* by lane: when it is lost; NULL: none is */
@@ -125,6 +140,9 @@ struct OrrExecutor {
   double end_s;
   guint64 n_transfers;
 };
+
+/* The op that the stream is in; of a call: that of the routine. */
+static inline const OrrOp *orr_stream_op(const OrrStreamState *state) { return &state->ops[state->next_op - 1]; }
 
 void orr_stream_list_append(OrrStreamState *streams, OrrStreamList *list, guint32 stream);
 
@@ -162,11 +180,45 @@ double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream);
 void orr_besides_init(OrrExecutor *executor);
 void orr_besides_clear(OrrBesides *besides);
 void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double duration_s);
+/* The same for work that began before, and of which @left_s is left now; so far the comm on stream @beside has slowed it
+ * (ORR_NOBODY: none has). */
+void orr_besides_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside, guint32 label);
 void orr_besides_begin_flight(OrrExecutor *executor, guint32 stream, guint32 label);
 void orr_besides_end_flight(OrrExecutor *executor, guint32 stream);
 
 /* The op that @stream is at has ended: its span, and the stream goes on (executor.c). */
 void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s, guint32 beside);
+
+/* Calls (executor_call.c): @stream comes to its CALL, and to the end of the routine (FALSE: of its own ops). */
+void orr_call_begin(OrrExecutor *executor, guint32 stream, guint32 routine);
+gboolean orr_call_end(OrrExecutor *executor, guint32 stream);
+/* The CALL that @stream is in, or that it helps in; NULL: none. */
+const OrrOp *orr_call_op(const OrrExecutor *executor, guint32 stream);
+guint32 orr_call_helper(const OrrExecutor *executor, guint32 stream);
+/* The helper is at @op of @stream's routine, from @now_s on; join its comm then. */
+void orr_call_send_helper(OrrExecutor *executor, guint32 stream, guint32 op, double now_s);
+gboolean orr_call_meet(OrrExecutor *executor, guint32 stream);   /* FALSE: @stream waits for its helper */
+void orr_call_helped(OrrExecutor *executor, guint32 stream);     /* a stream has no more ops: if it helped, that is over */
+
+/* Calls of routines in one go. Where express is on, no stream runs ahead of the engine, as above. */
+gboolean orr_express_is_possible(const OrrProgram *program);
+void orr_express_init(OrrExecutor *executor); /* after the links are the engine's */
+void orr_express_clear(OrrExpress *express, const OrrProgram *program);
+/* From the op that @stream is at to the end of @routine, which it is in; FALSE: op by op. */
+gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routine);
+/* A transfer over @uses is about to begin, or has ended; a comm is about to begin on another stream of the lane. */
+void orr_express_begin_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n_uses);
+void orr_express_end_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n_uses);
+void orr_express_meet_lane(OrrExecutor *executor, guint32 lane);
+
+/* Back from express (executor.c): the span of @n_ops ops, or of one; the stream goes on after its op, at @now_s; it is in
+ * the comm of its op since its now_s, and so much of that is left. */
+void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first, guint32 n_ops,
+                          double begin_s, double end_s);
+void orr_executor_go_on(OrrExecutor *executor, guint32 stream, double now_s);
+void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s, double end_s,
+                           guint32 beside);
+void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left_s);
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what (executor_stuck.c). */
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error);

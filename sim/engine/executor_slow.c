@@ -52,7 +52,7 @@ double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, doubl
 
 double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream) {
   const OrrStreamState *state = &executor->streams[stream];
-  return g_array_index(executor->program->labels, OrrLabel, state->ops[state->next_op - 1].label).fixed_share;
+  return g_array_index(executor->program->labels, OrrLabel, orr_stream_op(state)->label).fixed_share;
 }
 
 double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s,

@@ -13,13 +13,17 @@
 #define MAX_LINES 16
 #define MAX_NAMES 4
 
+/* Among the stream's ops, that after the one it is in. */
+static guint32 place_of(const OrrStreamState *state) { return state->call > 0 ? state->call : state->next_op; }
+
 /* Appends "STREAM at its op N" for each op of that kind and target that is not replayed yet. */
 static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind kind, guint32 target) {
   guint n_found = 0;
   for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++) {
-    const OrrStreamState *state = &executor->streams[stream];
-    for (guint32 i = state->next_op; i < state->n_ops; i++) {
-      if (state->ops[i].kind != kind || state->ops[i].target != target) continue;
+    guint n_ops;
+    const OrrOp *ops = orr_program_ops(executor->program, stream, &n_ops);
+    for (guint32 i = place_of(&executor->streams[stream]); i < n_ops; i++) {
+      if (ops[i].kind != kind || ops[i].target != target) continue;
       if (n_found++ >= MAX_NAMES) continue;
       g_autofree char *name = orr_program_stream_title(executor->program, stream);
       g_string_append_printf(text, "%s%s at its op %u", n_found > 1 ? ", " : "", name, i);
@@ -30,9 +34,9 @@ static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind ki
 
 static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stream) {
   const OrrStreamState *state = &executor->streams[stream];
-  const OrrOp *op = &state->ops[state->next_op - 1];
+  const OrrOp *op = orr_stream_op(state);
   g_autofree char *name = orr_program_stream_title(executor->program, stream);
-  g_string_append_printf(text, "\n  %s, op %u: ", name, state->next_op - 1);
+  g_string_append_printf(text, "\n  %s, op %u: ", name, place_of(state) - 1);
   if (op->kind == ORR_OP_COMM &&
       executor->comms[op->target].n_arrived == orr_program_comm_members(executor->program, op->target)) {
     g_string_append_printf(text, "comm %u \"%s\", all %u there; its bytes are held", op->target,

@@ -34,7 +34,13 @@ static gboolean equal_labels(gconstpointer a, gconstpointer b) {
   return g_str_equal(x->name, y->name) && g_str_equal(x->category, y->category);
 }
 
-static void clear_stream(gpointer stream) { g_array_unref(((OrrStream *)stream)->ops); }
+static void clear_stream(gpointer data) {
+  OrrStream *stream = data;
+  g_array_unref(stream->ops);
+  g_clear_pointer(&stream->outer, g_array_unref);
+}
+
+static void clear_routine(gpointer routine) { g_array_unref(((OrrRoutine *)routine)->ops); }
 
 OrrProgram *orr_program_new(void) {
   OrrProgram *program = g_new0(OrrProgram, 1);
@@ -47,6 +53,8 @@ OrrProgram *orr_program_new(void) {
   program->label_index = g_hash_table_new_full(hash_label, equal_labels, g_free, NULL);
   program->comms = g_array_new(FALSE, FALSE, sizeof(OrrComm));
   program->phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
+  program->routines = g_array_new(FALSE, FALSE, sizeof(OrrRoutine));
+  g_array_set_clear_func(program->routines, clear_routine);
   program->faults = g_array_new(FALSE, FALSE, sizeof(OrrFault));
   program->slowdowns = g_array_new(FALSE, FALSE, sizeof(OrrSlowdown));
   program->losses = g_array_new(FALSE, FALSE, sizeof(OrrLoss));
@@ -60,10 +68,11 @@ void orr_program_free(OrrProgram *program) {
   if (program == NULL) return;
   GArray *arrays[] = {program->links, program->lanes,  program->streams, program->labels,
                       program->comms, program->phases, program->faults,  program->slowdowns,
-                      program->losses, program->epochs, program->reroutes};
+                      program->losses, program->epochs, program->reroutes, program->routines};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   orr_use_rows_clear(&program->paths);
   orr_use_rows_clear(&program->kept);
+  g_free(program->seconds_a_byte);
   g_hash_table_unref(program->label_index);
   g_string_chunk_free(program->names);
   g_free(program);
@@ -89,7 +98,7 @@ guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multipli
 
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) {
   OrrStream stream = {g_string_chunk_insert_const(program->names, name), lane, FALSE,
-                      g_array_new(FALSE, FALSE, sizeof(OrrOp))};
+                      g_array_new(FALSE, FALSE, sizeof(OrrOp)), NULL, 0};
   g_array_append_val(program->streams, stream);
   return program->streams->len - 1;
 }
@@ -141,6 +150,18 @@ void orr_program_record(OrrProgram *program, guint32 stream, guint32 event) {
 
 void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event) {
   append_op(program, stream, (OrrOp){.target = event, .tag = -1, .kind = ORR_OP_WAIT});
+}
+
+void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label, gint32 tag) {
+  append_op(program, stream, (OrrOp){.label = label, .target = comm, .tag = tag, .kind = ORR_OP_BESIDE});
+}
+
+void orr_program_meet(OrrProgram *program, guint32 stream) {
+  append_op(program, stream, (OrrOp){.tag = -1, .kind = ORR_OP_MEET});
+}
+
+void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label, gint32 tag) {
+  append_op(program, stream, (OrrOp){.label = label, .target = routine, .tag = tag, .kind = ORR_OP_CALL});
 }
 
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor) {
@@ -223,9 +244,18 @@ guint orr_program_n_kept_links(const OrrProgram *program) {
 }
 
 guint64 orr_program_n_ops(const OrrProgram *program) {
-  guint64 n = 0;
-  for (guint i = 0; i < program->streams->len; i++) n += STREAM(program, i)->ops->len;
-  return n;
+  guint64 sum = 0;
+  for (guint i = 0; i < program->streams->len; i++) {
+    guint n, n_called;
+    const OrrOp *ops = orr_program_ops(program, i, &n);
+    for (guint k = 0; k < n; k++) {
+      if (ops[k].kind == ORR_OP_CALL && orr_program_routine_ops(program, ops[k].target, &n_called))
+        sum += n_called;
+      else
+        sum++;
+    }
+  }
+  return sum;
 }
 
 const char *orr_program_lane_name(const OrrProgram *program, guint32 lane) {
@@ -285,19 +315,16 @@ const OrrLinkUse *orr_program_path_kept(const OrrProgram *program, guint32 path,
   return orr_use_rows_get(&program->kept, path, ret_n);
 }
 
+double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path) { return program->seconds_a_byte[path]; }
+
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm) {
   guint n_phases = 0;
   const OrrPhase *phases = orr_program_phases(program, comm, &n_phases);
   double seconds = 0;
   for (guint k = 0; k < n_phases; k++) {
     seconds += phases[k].latency_s;
-    if (phases[k].path == ORR_NO_PATH) continue;
-    guint n_uses = 0;
-    const OrrLinkUse *uses = orr_use_rows_get(&program->kept, phases[k].path, &n_uses);
-    double slowest = 0; /* seconds a byte */
-    for (guint u = 0; u < n_uses; u++)
-      slowest = MAX(slowest, uses[u].weight / g_array_index(program->links, OrrProgramLink, uses[u].link).bandwidth);
-    seconds += phases[k].bytes * slowest;
+    if (phases[k].path != ORR_NO_PATH)
+      seconds += phases[k].bytes * program->seconds_a_byte[phases[k].path];
   }
   return seconds;
 }

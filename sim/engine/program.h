@@ -9,6 +9,11 @@
  *             COMM     joins communication `comm`; the stream is held until the communication is over
  *             RECORD   marks event `event` as happened
  *             WAIT     holds the stream until event `event` has happened
+ *             CALL     does the ops of routine `target`, as if they stood here, with the call's tag
+ *   routine   ops that one stream does again and again (the layers of each micro-batch), written once: WORK, COMM, and
+ *             BESIDE   joins comm `target` on the routine's helper stream, and goes on
+ *             MEET     holds the stream until that is over; only WORK stands between the two
+ *             Its comms have one member, and nobody else joins them. The helper has no ops of its own.
  *   comm      one communication: starts when all its `n_members` COMM ops have been reached (as NCCL rendezvous), then
  *             takes its phases one after another: first latency_s as a delay, then `bytes` over the phase's path
  *   path      a set of links with weights, shared by many comms: what a transfer loads
@@ -30,12 +35,12 @@
 
 G_BEGIN_DECLS
 
-typedef enum { ORR_OP_WORK, ORR_OP_COMM, ORR_OP_RECORD, ORR_OP_WAIT } OrrOpKind;
+typedef enum { ORR_OP_WORK, ORR_OP_COMM, ORR_OP_RECORD, ORR_OP_WAIT, ORR_OP_CALL, ORR_OP_BESIDE, ORR_OP_MEET } OrrOpKind;
 
 typedef struct {
   double duration_s; /* WORK */
-  guint32 label;     /* WORK, COMM: index into the program's labels (what a span is called) */
-  guint32 target;    /* COMM: comm; RECORD, WAIT: event */
+  guint32 label;     /* WORK, COMM, BESIDE, CALL: index into the program's labels (what a span is called) */
+  guint32 target;    /* COMM, BESIDE: comm; RECORD, WAIT: event; CALL: routine */
   gint32 tag;        /* free for the workload: the micro-batch; -1 none. Goes to the span as it is */
   guint8 kind;       /* OrrOpKind */
 } OrrOp;
@@ -68,6 +73,14 @@ void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32
 void orr_program_record(OrrProgram *program, guint32 stream, guint32 event);
 void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event);
 
+/* What is put on @stream between the two becomes a routine instead; its number is returned. They do not nest. @helper is
+ * a stream of the same lane. */
+void orr_program_begin_routine(OrrProgram *program, guint32 stream, guint32 helper);
+guint32 orr_program_end_routine(OrrProgram *program, guint32 stream);
+void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label, gint32 tag); /* in routines alone */
+void orr_program_meet(OrrProgram *program, guint32 stream);                                            /* likewise */
+void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label, gint32 tag);
+
 /* A change of a link at a time: what faults are made of. @factor of its bandwidth; 0 is down. */
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor);
 void orr_program_keep_link(OrrProgram *program, guint32 link);
@@ -99,7 +112,8 @@ void orr_program_lose_lane(OrrProgram *program, double at_s, guint32 lane);
 void orr_program_epoch(OrrProgram *program, double at_s);
 void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases, guint n_phases);
 
-/* Checks that each comm has exactly n_members joins, each event one record, and folds links. Once, before replay. */
+/* Checks that each comm has exactly n_members joins (a routine's: one), each event one record, each routine one stream
+ * that calls it, and folds links. Once, before replay. */
 gboolean orr_program_seal(OrrProgram *program, GError **error);
 
 /* TRUE when no two comms that may be in flight together use the same link (each sealed link is used by the paths of one
@@ -114,12 +128,15 @@ guint orr_program_n_comms(const OrrProgram *program);
 guint orr_program_n_paths(const OrrProgram *program);
 guint orr_program_n_links(const OrrProgram *program);
 guint orr_program_n_kept_links(const OrrProgram *program); /* after seal */
-guint64 orr_program_n_ops(const OrrProgram *program);
+guint orr_program_n_routines(const OrrProgram *program);
+guint64 orr_program_n_ops(const OrrProgram *program); /* of all streams; a call counts as the ops it does */
 const char *orr_program_lane_name(const OrrProgram *program, guint32 lane);
 guint32 orr_program_multiplicity(const OrrProgram *program, guint32 lane);
 guint32 orr_program_stream_lane(const OrrProgram *program, guint32 stream);
 const char *orr_program_stream_name(const OrrProgram *program, guint32 stream);
 const OrrOp *orr_program_ops(const OrrProgram *program, guint32 stream, guint *ret_n);
+const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n);
+double *orr_program_routine_begins(const OrrProgram *program, guint32 routine); /* seconds from its begin to that of each op and to its end, comms alone on their links; newly allocated; after seal */
 const char *orr_program_label_name(const OrrProgram *program, guint32 label);
 const char *orr_program_label_category(const OrrProgram *program, guint32 label);
 const char *orr_program_link_name(const OrrProgram *program, guint32 link);
@@ -128,6 +145,7 @@ guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link); /*
 const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n);
 const OrrLinkUse *orr_program_path_uses(const OrrProgram *program, guint32 path, guint *ret_n); /* as given; valid until the next path */
 const OrrLinkUse *orr_program_path_kept(const OrrProgram *program, guint32 path, guint *ret_n); /* after seal: over the links that are kept */
+double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path); /* of a transfer that is alone on it; after seal */
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm); /* seconds with its links to itself; after seal */
 guint32 orr_program_comm_members(const OrrProgram *program, guint32 comm);
 

@@ -20,13 +20,26 @@ static void count_joins(const OrrProgram *program, guint32 *starts) {
     starts[comm + 1] = starts[comm] + orr_program_comm_members(program, comm);
 }
 
+static void add_joins(const OrrOp *ops, guint n, guint32 stream, guint32 helper, Members *members, guint32 *next) {
+  for (guint i = 0; i < n; i++) {
+    if (ops[i].kind == ORR_OP_COMM) members->streams[next[ops[i].target]++] = stream;
+    if (ops[i].kind == ORR_OP_BESIDE) members->streams[next[ops[i].target]++] = helper;
+  }
+}
+
 static void fill_members(const OrrProgram *program, Members *members) {
   g_autofree guint32 *next = g_memdup2(members->starts, (program->comms->len + 1) * sizeof(guint32));
+  g_autofree gboolean *seen = g_new0(gboolean, program->routines->len + 1);
   for (guint32 stream = 0; stream < program->streams->len; stream++) {
-    guint n;
+    guint n, n_called;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
-    for (guint i = 0; i < n; i++)
-      if (ops[i].kind == ORR_OP_COMM) members->streams[next[ops[i].target]++] = stream;
+    add_joins(ops, n, stream, 0, members, next);
+    for (guint i = 0; i < n; i++) {
+      if (ops[i].kind != ORR_OP_CALL || seen[ops[i].target]) continue;
+      seen[ops[i].target] = TRUE; /* one stream calls it, and its comms follow one another each time */
+      const OrrOp *called = orr_program_routine_ops(program, ops[i].target, &n_called);
+      add_joins(called, n_called, stream, orr_program_routine(program, ops[i].target)->helper, members, next);
+    }
   }
 }
 

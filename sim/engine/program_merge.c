@@ -62,17 +62,37 @@ static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
   }
 }
 
-static void merge_stream(OrrProgram *merged, const OrrStream *stream, const OrrProgramOffset *offset,
-                         guint32 first_event) {
-  const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
-  GArray *ops = g_array_index(merged->streams, OrrStream, to).ops;
-  if (stream->quiet) orr_program_quiet_stream(merged, to);
-  for (guint i = 0; i < stream->ops->len; i++) {
-    OrrOp op = g_array_index(stream->ops, OrrOp, i);
-    if (op.kind == ORR_OP_WORK || op.kind == ORR_OP_COMM) op.label += offset->first_label;
-    if (op.kind == ORR_OP_COMM) op.target += offset->first_comm;
-    if (op.kind == ORR_OP_RECORD || op.kind == ORR_OP_WAIT) op.target += first_event;
-    g_array_append_val(ops, op);
+/* What is added to the part's numbers: of streams, of labels, and by OrrOpKind of what an op names. */
+typedef struct {
+  guint32 stream, label;
+  guint32 targets[ORR_OP_MEET + 1];
+} Shift;
+
+static void merge_ops(GArray *merged, const GArray *ops, const Shift *shift) {
+  for (guint i = 0; i < ops->len; i++) {
+    OrrOp op = g_array_index(ops, OrrOp, i);
+    if (op.kind != ORR_OP_RECORD && op.kind != ORR_OP_WAIT && op.kind != ORR_OP_MEET) op.label += shift->label;
+    op.target += shift->targets[op.kind];
+    g_array_append_val(merged, op);
+  }
+}
+
+static void merge_routines(OrrProgram *merged, const OrrProgram *part, const Shift *shift) {
+  for (guint i = 0; i < part->routines->len; i++) {
+    const OrrRoutine *own = orr_program_routine(part, i);
+    const OrrRoutine routine = {g_array_new(FALSE, FALSE, sizeof(OrrOp)), own->stream + shift->stream,
+                                own->helper + shift->stream};
+    merge_ops(routine.ops, own->ops, shift);
+    g_array_append_val(merged->routines, routine);
+  }
+}
+
+static void merge_streams(OrrProgram *merged, const OrrProgram *part, guint32 first_lane, const Shift *shift) {
+  for (guint i = 0; i < part->streams->len; i++) {
+    const OrrStream *stream = &g_array_index(part->streams, OrrStream, i);
+    const guint32 to = orr_program_stream(merged, first_lane + stream->lane, stream->name);
+    if (stream->quiet) orr_program_quiet_stream(merged, to);
+    merge_ops(g_array_index(merged->streams, OrrStream, to).ops, stream->ops, shift);
   }
 }
 
@@ -107,8 +127,14 @@ static void merge_losses(OrrProgram *merged, const OrrProgram *part, guint32 fir
 }
 
 static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known, OrrProgramOffset *offset) {
-  const guint32 first_event = merged->n_events;
   *offset = (OrrProgramOffset){merged->lanes->len, merged->streams->len, merged->comms->len, merged->labels->len};
+  const Shift shift = {offset->first_stream,
+                       offset->first_label,
+                       {[ORR_OP_COMM] = offset->first_comm,
+                        [ORR_OP_BESIDE] = offset->first_comm,
+                        [ORR_OP_RECORD] = merged->n_events,
+                        [ORR_OP_WAIT] = merged->n_events,
+                        [ORR_OP_CALL] = merged->routines->len}};
   g_autofree guint32 *links = merge_links(merged, part, known);
   merge_comms(merged, part->program, merge_paths(merged, part->program, links));
   merge_labels(merged, part->program);
@@ -118,8 +144,8 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
   merge_losses(merged, part->program, offset->first_lane);
   merged->n_events += part->program->n_events;
   merged->n_lost += part->program->n_lost;
-  for (guint i = 0; i < part->program->streams->len; i++)
-    merge_stream(merged, &g_array_index(part->program->streams, OrrStream, i), offset, first_event);
+  merge_routines(merged, part->program, &shift);
+  merge_streams(merged, part->program, offset->first_lane, &shift);
 }
 
 /* The first stream of each lane of @part waits for its start. */

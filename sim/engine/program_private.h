@@ -28,9 +28,17 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 lane;
-  gboolean quiet; /* its comms slow no work */
-  GArray *ops;    /* OrrOp */
+  gboolean quiet;  /* its comms slow no work */
+  GArray *ops;     /* OrrOp */
+  GArray *outer;   /* the same, while `ops` is a routine that is being written; else NULL */
+  guint32 helper;  /* of that routine */
 } OrrStream;
+
+typedef struct {
+  GArray *ops;    /* OrrOp */
+  guint32 stream; /* that calls it */
+  guint32 helper; /* of its BESIDE ops */
+} OrrRoutine;
 
 typedef struct {
   const char *name;
@@ -86,18 +94,24 @@ struct OrrProgram {
   GHashTable *label_index;
   GArray *comms;  /* OrrComm */
   GArray *phases; /* OrrPhase */
+  GArray *routines; /* OrrRoutine */
   GArray *faults; /* OrrFault */
   GArray *slowdowns; /* OrrSlowdown */
   GArray *losses;    /* OrrLoss */
   GArray *epochs;    /* OrrEpoch */
   GArray *reroutes;  /* OrrReroute */
   OrrUseRows paths;
+  double *seconds_a_byte; /* by path, after seal: alone on its links */
   OrrUseRows kept; /* after seal: the same rows over kept links; links are numbered as in `links` */
   guint32 n_events;
   guint64 n_lost; /* calls that named a stream or link that does not exist; seal tells */
   gboolean sealed;
   gboolean uncontended;
 };
+
+static inline const OrrRoutine *orr_program_routine(const OrrProgram *program, guint32 routine) {
+  return &g_array_index(program->routines, OrrRoutine, routine);
+}
 
 static inline guint32 orr_use_rows_n(const OrrUseRows *rows) { return rows->starts->len - 1; }
 
@@ -116,6 +130,9 @@ void orr_program_fold(OrrProgram *program);
 
 /* What orr_program_uncontended says, from program->kept (program_contention.c). */
 gboolean orr_program_find_uncontended(const OrrProgram *program);
+
+/* That routines are what program.h says, and one stream calls each; adds their joins to @joins, by comm. */
+gboolean orr_program_check_routines(const OrrProgram *program, guint32 *joins, GError **error);
 
 /* "LANE/STREAM", newly allocated. */
 char *orr_program_stream_title(const OrrProgram *program, guint32 stream);

@@ -123,6 +123,11 @@ static gboolean check_op(const OrrProgram *program, const OrrOp *op) {
   case ORR_OP_RECORD:
   case ORR_OP_WAIT:
     return op->target < program->n_events;
+  case ORR_OP_CALL:
+    return op->target < program->routines->len && op->label < program->labels->len;
+  case ORR_OP_BESIDE:
+  case ORR_OP_MEET:
+    return FALSE; /* in routines alone */
   }
   return FALSE;
 }
@@ -148,10 +153,11 @@ static gboolean count_ops(const OrrProgram *program, guint32 *joins, guint32 *re
 }
 
 static gboolean check_ops(const OrrProgram *program, GError **error) {
-  guint32 n = MAX(MAX(program->comms->len, program->n_events), 1); /* one index serves both counts */
+  /* One index serves both counts. */
+  guint32 n = MAX(MAX(MAX(program->comms->len, program->n_events), program->routines->len), 1);
   g_autofree guint32 *joins = g_new0(guint32, n);
   g_autofree guint32 *records = g_new0(guint32, n);
-  if (!count_ops(program, joins, records, error)) return FALSE;
+  if (!orr_program_check_routines(program, joins, error) || !count_ops(program, joins, records, error)) return FALSE;
   for (guint32 comm = 0; comm < program->comms->len; comm++)
     if (joins[comm] != orr_program_comm_members(program, comm))
       return wrong(error, "comm %u has %u joins and %u members", comm, joins[comm],
@@ -159,6 +165,18 @@ static gboolean check_ops(const OrrProgram *program, GError **error) {
   for (guint32 event = 0; event < program->n_events; event++)
     if (records[event] != 1) return wrong(error, "event %u is recorded %u times, not once", event, records[event]);
   return TRUE;
+}
+
+/* A transfer alone on its path: the seconds a byte takes on the link that it loads most. */
+static void time_paths(OrrProgram *program) {
+  program->seconds_a_byte = g_new0(double, orr_use_rows_n(&program->kept) + 1);
+  for (guint32 path = 0; path < orr_use_rows_n(&program->kept); path++) {
+    guint n;
+    const OrrLinkUse *uses = orr_use_rows_get(&program->kept, path, &n);
+    double *slowest = &program->seconds_a_byte[path];
+    for (guint u = 0; u < n; u++)
+      *slowest = MAX(*slowest, uses[u].weight / orr_program_link_bandwidth(program, uses[u].link));
+  }
 }
 
 gboolean orr_program_seal(OrrProgram *program, GError **error) {
@@ -170,6 +188,7 @@ gboolean orr_program_seal(OrrProgram *program, GError **error) {
       !check_paths(program, error) || !check_phases(program, error) || !check_ops(program, error))
     return FALSE;
   orr_program_fold(program);
+  time_paths(program);
   program->uncontended = program->reroutes->len == 0 && orr_program_find_uncontended(program);
   program->sealed = TRUE;
   return TRUE;

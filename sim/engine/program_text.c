@@ -58,10 +58,30 @@ static void add_op(GString *text, const OrrProgram *program, const OrrOp *op) {
   case ORR_OP_WAIT:
     g_string_append_printf(text, "  wait %u\n", op->target);
     return;
+  case ORR_OP_MEET:
+    g_string_append(text, "  meet\n");
+    return;
+  case ORR_OP_BESIDE:
+    g_string_append_printf(text, "  beside comm %u", op->target);
+    break;
+  case ORR_OP_CALL:
+    g_string_append_printf(text, "  call %u", op->target);
+    break;
   }
   g_string_append_printf(text, " \"%s\"", orr_program_label_name(program, op->label));
   if (op->tag >= 0) g_string_append_printf(text, " #%d", op->tag);
   g_string_append_c(text, '\n');
+}
+
+static void add_routines(GString *text, const OrrProgram *program) {
+  for (guint32 routine = 0; routine < program->routines->len; routine++) {
+    guint n;
+    const OrrOp *ops = orr_program_routine_ops(program, routine, &n);
+    g_string_append_printf(text, "routine %u of stream %u, helper %u\n", routine,
+                           orr_program_routine(program, routine)->stream,
+                           orr_program_routine(program, routine)->helper);
+    for (guint i = 0; i < n; i++) add_op(text, program, &ops[i]);
+  }
 }
 
 static void add_streams(GString *text, const OrrProgram *program) {
@@ -80,6 +100,7 @@ char *orr_program_text(const OrrProgram *program) {
   add_links(text, program);
   add_paths(text, program);
   add_comms(text, program);
+  add_routines(text, program);
   add_streams(text, program);
   return g_string_free(text, FALSE);
 }

@@ -34,6 +34,7 @@ struct OrrLedger {
   guint n_lanes;
   guint32 *compute; /* each lane's first stream */
   GArray *step_ends;
+  GPtrArray *sums; /* by routine: see sums_of */
   double later_s; /* added to every span: what was repeated before it */
 };
 
@@ -51,6 +52,7 @@ OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   ledger->accounts = g_new0(Account, ledger->n_lanes);
   ledger->compute = g_new0(guint32, ledger->n_lanes);
   ledger->step_ends = g_array_new(FALSE, TRUE, sizeof(double));
+  ledger->sums = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < ledger->n_lanes; i++) ledger->accounts[i].flights = g_array_new(FALSE, FALSE, sizeof(Interval));
   find_compute_streams(ledger);
   return ledger;
@@ -63,6 +65,7 @@ void orr_ledger_free(OrrLedger *ledger) {
   g_free(ledger->compute);
   g_array_unref(ledger->labels);
   g_array_unref(ledger->step_ends);
+  g_ptr_array_unref(ledger->sums);
   g_free(ledger);
 }
 
@@ -164,6 +167,56 @@ static void cover(Label *label, const OrrSpan *span) {
   label->to_s = span->end_s;
 }
 
+/* Work between BESIDE and MEET. */
+static gboolean is_beside(const OrrOp *ops, guint op) {
+  while (op > 0 && ops[op].kind == ORR_OP_WORK) op--;
+  return ops[op].kind == ORR_OP_BESIDE;
+}
+
+/* What the first ops of a routine are made of, each alone on its links: seconds[ORR_N_TIMES] before each op and at the
+ * end. */
+static const double *sums_of(OrrLedger *ledger, guint32 routine) {
+  if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
+  if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
+  const GArray *parts = ledger->work->label_seconds;
+  guint n;
+  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
+  g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
+  double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
+  int comm = -1; /* what the time is that work does not explain: of the comm beside it, which slows it or outlasts it */
+  for (guint i = 0; i < n; i++) {
+    double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
+    memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);
+    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE) comm = label_of(ledger, ops[i].label)->kind;
+    for (int kind = 0; ops[i].kind == ORR_OP_WORK && kind < ORR_N_TIMES; kind++) {
+      const double part_s = g_array_index(parts, double, ops[i].label *ORR_N_TIMES + kind);
+      after[kind] += part_s;
+      rest_s -= part_s;
+    }
+    if (ops[i].kind != ORR_OP_WORK || is_beside(ops, i)) after[comm] += rest_s;
+  }
+  return sums;
+}
+
+/* Ops of a routine in one: of the compute stream, as nothing else calls them. */
+static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span) {
+  guint n;
+  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, span->routine, &n);
+  const double *before = sums_of(ledger, span->routine) + (gsize)span->first * ORR_N_TIMES;
+  const double *after = before + (gsize)span->n_ops * ORR_N_TIMES;
+  close_gap(account, span->begin_s);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += after[kind] - before[kind];
+  account->clock_s = span->end_s;
+  for (guint i = span->first; i < span->first + span->n_ops; i++) {
+    if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
+    Label *label = label_of(ledger, ops[i].label);
+    const double alone_s = orr_program_comm_alone(ledger->work->program, ops[i].target);
+    label->n++;
+    label->seconds += alone_s;
+    label->alone_s += alone_s;
+  }
+}
+
 void orr_ledger_span(const OrrSpan *raw, void *user) {
   OrrLedger *ledger = user;
   OrrSpan moved = *raw;
@@ -174,6 +227,10 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   if (ledger->spans) g_array_append_vals(ledger->spans, span, 1);
   const guint lane = orr_program_stream_lane(ledger->work->program, span->stream);
   Account *account = &ledger->accounts[lane];
+  if (span->n_ops > 0) {
+    add_routine(ledger, account, span);
+    return;
+  }
   Label *label = label_of(ledger, span->label);
   label->seconds += span->end_s - span->started_s;
   cover(label, span);

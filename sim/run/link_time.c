@@ -73,10 +73,10 @@ void orr_replayed_add_link_times(const OrrReplayed *replayed, OrrOutcome *outcom
   tally->end_s = replayed->replay.end_s;
   choose_links(tally, replayed);
   g_autofree gboolean *seen = g_new0(gboolean, orr_program_n_comms(tally->program) + 1);
-  for (guint i = 0; i < replayed->spans->len; i++) { /* every member of a communication has a span of it */
+  for (guint i = 0; i < replayed->spans->len; i++) { /* every member has a span of it */
     const OrrSpan *span = &g_array_index(replayed->spans, OrrSpan, i);
     if (span->comm == G_MAXUINT32 || seen[span->comm]) continue;
-    seen[span->comm] = TRUE;
+    seen[span->comm] = orr_program_comm_members(tally->program, span->comm) > 1;
     add_comm(tally, span);
   }
   add_rows(tally, outcome);

@@ -54,6 +54,8 @@ static gboolean replay_and_keep(const OrrScenario *scenario, const OrrWork *work
   g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
+  if (how->shorten > 0)
+    return orr_executor_run_briefly(work->program, engine, keep_span, spans, &replayed->replay, error);
   return orr_executor_run(work->program, engine, keep_span, spans, replayed->link_bytes, &replayed->replay, error);
 }
 

@@ -51,7 +51,7 @@ typedef struct {
    * process does not go on, and orr_simulate_in returns NULL without an error. NULL: go on. */
   gboolean (*before_simgrid)(void *user);
   void *user;
-  guint shorten;       /* of a brief run: replay a shorter step and repeat its steady state; the attempt, from 1 */
+  guint shorten;       /* of a brief run: replay fewer events for the same numbers: at attempt 1 of a shorter step, too */
   gboolean *too_short; /* set where that had no steady state: NULL is returned without an error; ask for attempt + 1 */
 } OrrSimulation;
 

@@ -196,7 +196,7 @@ static void note_bytes(Job *job, guint32 comm) {
   const OrrProgram *program = job->work->program;
   guint n_phases = 0, n_uses = 0;
   if (job->sent[comm]) return;
-  job->sent[comm] = TRUE;
+  job->sent[comm] = orr_program_comm_members(program, comm) > 1; /* one member may join it again and again */
   const OrrPhase *phases = orr_program_phases(program, comm, &n_phases);
   for (guint p = 0; p < n_phases; p++) {
     if (phases[p].path == ORR_NO_PATH) continue;
@@ -230,9 +230,13 @@ static void settle_loss(Job *job) {
   const OrrProgram *program = job->work->program;
   guint64 n_all = 0;
   for (guint32 stream = 0; job->loss && stream < job->n_streams; stream++) {
-    guint n = 0;
+    guint n = 0, n_called = 0;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
-    for (guint i = 0; i < n; i++) n_all += ops[i].kind == ORR_OP_WORK || ops[i].kind == ORR_OP_COMM;
+    for (guint i = 0; i < n; i++) {
+      n_all += ops[i].kind == ORR_OP_WORK || ops[i].kind == ORR_OP_COMM;
+      const OrrOp *called = orr_program_routine_ops(program, ops[i].target, &n_called);
+      for (guint k = 0; ops[i].kind == ORR_OP_CALL && k < n_called; k++) n_all += called[k].kind != ORR_OP_MEET;
+    }
   }
   if (job->loss && job->n_spans == n_all) job->loss = NULL;
   if (job->loss) job->end_s = fmax(job->loss->begin_s - job->spec->start_s, 0);

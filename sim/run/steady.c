@@ -65,7 +65,7 @@ static guint count_until(const Replay *r, guint stream, double at_s) {
 
 static gboolean are_twins(const Replay *r, const OrrSpan *a, const OrrSpan *b, double period_s) {
   const double tolerance = TOLERANCE * period_s;
-  return a->label == b->label && b->tag - a->tag == r->shift && fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
+  return a->label == b->label && a->n_ops == b->n_ops && a->first == b->first && b->tag - a->tag == r->shift && fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
          fabs(b->started_s - a->started_s - period_s) <= tolerance && fabs(b->end_s - a->end_s - period_s) <= tolerance;
 }
 

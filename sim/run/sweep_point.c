@@ -152,7 +152,8 @@ static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan, co
   return TRUE;
 }
 
-/* A step is lengthened until it has a steady state; in the end it is whole, and needs none. */
+/* A shorter step first, whose steady state stands for what it leaves out; a whole one, which needs none, where it has
+ * none. */
 static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
                      OrrValue *values, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
   guint shorten = plan->whole_steps ? 0 : 1;

@@ -244,7 +244,58 @@ static void no_such_lane(OrrProgram *program, guint32 stream) {
   orr_program_stream(program, 99, "lost");
 }
 
+
+/* A routine of @ops on @stream; called by the stream @caller. */
+static void add_routine(OrrProgram *program, guint32 stream, guint32 caller, const OrrOp *ops, guint n) {
+  orr_program_begin_routine(program, stream, stream + 1);
+  for (guint i = 0; i < n; i++) {
+    if (ops[i].kind == ORR_OP_COMM) orr_program_join(program, stream, ops[i].target, 0, -1);
+    if (ops[i].kind == ORR_OP_BESIDE) orr_program_beside(program, stream, ops[i].target, 0, -1);
+    if (ops[i].kind == ORR_OP_MEET) orr_program_meet(program, stream);
+    if (ops[i].kind == ORR_OP_WAIT) orr_program_wait(program, stream, ops[i].target);
+  }
+  orr_program_call(program, caller, orr_program_end_routine(program, stream), 0, -1);
+}
+static void waiting_routine(OrrProgram *program, guint32 stream) {
+  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_WAIT, .target = orr_program_event(program)}, 1);
+}
+static void joint_routine(OrrProgram *program, guint32 stream) {
+  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_COMM, .target = orr_program_comm(program, 2, NULL, 0)}, 1);
+}
+static void twice_joined(OrrProgram *program, guint32 stream) {
+  const OrrOp join = {.kind = ORR_OP_COMM, .target = orr_program_comm(program, 1, NULL, 0)};
+  add_routine(program, stream, stream, (const OrrOp[]){join, join}, 2);
+}
+static void other_caller(OrrProgram *program, guint32 stream) {
+  const guint32 other = orr_program_stream(program, 0, "other");
+  add_routine(program, stream, other, &(OrrOp){.kind = ORR_OP_COMM, .target = orr_program_comm(program, 1, NULL, 0)}, 1);
+}
+static void no_such_routine(OrrProgram *program, guint32 stream) { orr_program_call(program, stream, 99, 0, -1); }
+static void open_routine(OrrProgram *program, guint32 stream) { orr_program_begin_routine(program, stream, 99); }
+static void nothing_to_meet(OrrProgram *program, guint32 stream) {
+  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_MEET}, 1);
+}
+static void never_met(OrrProgram *program, guint32 stream) {
+  orr_program_stream(program, 0, "helper");
+  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_BESIDE, .target = orr_program_comm(program, 1, NULL, 0)}, 1);
+}
+static void busy_helper(OrrProgram *program, guint32 stream) {
+  const guint32 helper = orr_program_stream(program, 0, "helper");
+  const OrrOp ops[] = {{.kind = ORR_OP_BESIDE, .target = orr_program_comm(program, 1, NULL, 0)}, {.kind = ORR_OP_MEET}};
+  orr_program_work(program, helper, 1, 0, -1);
+  add_routine(program, stream, stream, ops, 2);
+}
+
 static const Refusal refusals[] = {
+    {"waiting-routine", "routine 0 has an op of kind", waiting_routine},
+    {"joint-routine", "has not one member", joint_routine},
+    {"twice-joined", "2 joins and 1 members", twice_joined},
+    {"other-caller", "is called by stream 1", other_caller},
+    {"no-such-routine", "target 99", no_such_routine},
+    {"open-routine", "was begun and not ended", open_routine},
+    {"nothing-to-meet", "meets a comm that it did not begin", nothing_to_meet},
+    {"never-met", "ends before a comm", never_met},
+    {"busy-helper", "is helped by stream 1", busy_helper},
     {"missing-member", "1 joins and 2 members", missing_member},
     {"unrecorded-event", "recorded 0 times", unrecorded_event},
     {"twice-recorded", "recorded 2 times", twice_recorded},
