@@ -11,26 +11,71 @@
 
 typedef struct {
   const char *view, *heading;
+  const char *kind; /* of the run that it is for: views of sweeps and validations show others' too; NULL: any */
   void (*append_picture)(GString *html, const OrrAnswer *answer);
   gboolean is_picture_only;
   OrrBinding bindings[2]; /* what the view takes */
   guint n_bindings;
 } Section;
 
+/* In the order of the page. */
 static const Section sections[] = {
-    {"summary", "The answer", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"nccl-tests", "The answer", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"validation", "Against measurements", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"validation-rows", "Row by row", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"warnings", "Warnings", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"breakdown", "Where the time goes", orr_report_append_bar, FALSE, {{NULL, NULL}}, 0},
-    {"timeline", "When it happens", orr_report_append_timeline, TRUE, {{"lanes", "16"}, {"parts", "600"}}, 2},
-    {"critical-path", "What the step waits for", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"memory", "Memory", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"collectives", "Communication", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"hot-links", "The busiest links", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"operators", "Kernels, and how their cost is known", NULL, FALSE, {{NULL, NULL}}, 0},
-    {"slowest-ranks", "The slowest ranks", NULL, FALSE, {{NULL, NULL}}, 0},
+    {.view = "summary", .heading = "The answer", .append_picture = orr_report_append_tiles},
+    {.view = "nccl-tests", .heading = "The answer"},
+    {.view = "best", .heading = "The best configurations", .kind = "sweep"},
+    {.view = "validation", .heading = "Against measurements", .kind = "validation"},
+    {.view = "measured-simulated",
+     .heading = "Measured and simulated",
+     .kind = "validation",
+     .append_picture = orr_report_append_measured,
+     .is_picture_only = TRUE},
+    {.view = "latencies", .heading = "Latencies"},
+    {.view = "serving-classes", .heading = "Classes of requests"},
+    {.view = "warnings", .heading = "Warnings"},
+    {.view = "front",
+     .heading = "What one objective costs in the other",
+     .kind = "sweep",
+     .append_picture = orr_report_append_front,
+     .is_picture_only = TRUE},
+    {.view = "sensitivity",
+     .heading = "What each axis does",
+     .kind = "sweep",
+     .append_picture = orr_report_append_effects},
+    {.view = "heat-map",
+     .heading = "Two axes",
+     .kind = "sweep",
+     .append_picture = orr_report_append_heat_map,
+     .is_picture_only = TRUE},
+    {.view = "point-breakdown",
+     .heading = "Where the time of the best points goes",
+     .kind = "sweep",
+     .append_picture = orr_report_append_stacks,
+     .is_picture_only = TRUE},
+    {.view = "failures", .heading = "What was not answered, and why", .kind = "sweep"},
+    {.view = "breakdown", .heading = "Where the time goes", .append_picture = orr_report_append_bar},
+    {.view = "timeline",
+     .heading = "When it happens",
+     .append_picture = orr_report_append_timeline,
+     .is_picture_only = TRUE,
+     .bindings = {{"lanes", "16"}, {"parts", "600"}},
+     .n_bindings = 2},
+    {.view = "critical-path", .heading = "What the step waits for"},
+    {.view = "serving-timeline",
+     .heading = "Load and cache over time",
+     .append_picture = orr_report_append_load,
+     .is_picture_only = TRUE},
+    {.view = "batch-sizes", .heading = "Batches", .append_picture = orr_report_append_batches},
+    {.view = "serving", .heading = "Replicas"},
+    {.view = "slowest-requests", .heading = "The slowest requests"},
+    {.view = "memory", .heading = "Memory"},
+    {.view = "collectives", .heading = "Communication"},
+    {.view = "hot-links", .heading = "The busiest links"},
+    {.view = "storage", .heading = "Checkpoints and data"},
+    {.view = "faults", .heading = "Faults"},
+    {.view = "provenance", .heading = "How costs are known", .append_picture = orr_report_append_provenance},
+    {.view = "operators", .heading = "Kernels"},
+    {.view = "slowest-ranks", .heading = "The slowest ranks"},
+    {.view = "validation-rows", .heading = "Row by row", .kind = "validation"},
 };
 
 static const char style[] =
@@ -42,7 +87,12 @@ static const char style[] =
     "th{cursor:pointer;background:#f4f6f8}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
     "svg{width:100%;font-size:10px}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:.82em}\n"
     ".legend span{margin-right:1.2em;font-size:.85em}.legend i{display:inline-block;width:.9em;height:.9em;"
-    "margin-right:.35em;vertical-align:-.1em}\n";
+    "margin-right:.35em;vertical-align:-.1em}\n"
+    "td.t{white-space:normal;min-width:22em}\n"
+    ".tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}.tiles div{flex:1 1 9em;background:#f4f6f8;padding:.7em "
+    "1em;"
+    "font-size:.82em;color:#5b6b7a}.tiles b{font-size:1.9em;color:#1c2733}\n"
+    ".axes path{stroke:#e3e7eb}.axes text{fill:#5b6b7a}.line{fill:none;stroke-width:1.6}\n";
 
 /* Sorts a table by the column whose head is clicked; numbers by data-value. */
 static const char script[] =
@@ -91,7 +141,7 @@ static void append_head(GString *html, const OrrView *view, const OrrAnswer *ans
 static void append_cell(GString *html, const char *cell, gboolean is_number) {
   char shown[G_ASCII_DTOSTR_BUF_SIZE];
   if (!is_number) {
-    g_string_append(html, "<td>");
+    g_string_append(html, cell && strlen(cell) > 40 ? "<td class=\"t\">" : "<td>");
     orr_report_append_text(html, cell);
   } else if (!cell) {
     g_string_append(html, "<td class=\"n\" data-value=\"\">");
@@ -116,7 +166,9 @@ static void append_table(GString *html, const OrrView *view, const OrrAnswer *an
   g_string_append(html, "</tbody></table>\n");
 }
 
-static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const Section *section, GError **error) {
+static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const char *kind, const Section *section,
+                               GError **error) {
+  if (section->kind && g_strcmp0(kind, section->kind) != 0) return TRUE;
   const OrrView *view = orr_view_find(section->view);
   g_autoptr(OrrAnswer) answer =
       orr_store_ask(store, section->view, run_id, section->bindings, section->n_bindings, error);
@@ -165,7 +217,26 @@ static void append_bottom(GString *html, const OrrAnswer *run) {
   g_string_append_printf(html, "</pre>\n<script>\n%s</script>\n</body></html>\n", script);
 }
 
+/* The first cell of an answer; 0 where there is none. */
+static gint64 ask_number(OrrStore *store, const char *sql, GError **error) {
+  g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
+  const char *cell = answer && answer->rows->len > 0 ? ((char **)answer->rows->pdata[0])[0] : NULL;
+  return cell ? g_ascii_strtoll(cell, NULL, 10) : 0;
+}
+
+/* Of a sweep the newest run is one of its points: who asks for the newest means the sweep. 0: leave it. */
+static gint64 newest_sweep(OrrStore *store, GError **error) {
+  if (!ask_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'sweep_point'", error)) return 0;
+  return ask_number(store, "SELECT sweep FROM sweep_point WHERE run_id = :run", error);
+}
+
 char *orr_report_html(OrrStore *store, gint64 run_id, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  if (run_id == 0) run_id = newest_sweep(store, &reason);
+  if (reason) {
+    g_propagate_error(error, g_steal_pointer(&reason));
+    return NULL;
+  }
   g_autoptr(OrrAnswer) run = orr_store_query(
       store,
       "SELECT r.scenario, (SELECT value FROM param WHERE run_id = r.id AND path = 'question') AS question,"
@@ -181,7 +252,7 @@ char *orr_report_html(OrrStore *store, gint64 run_id, GError **error) {
   g_autoptr(GString) html = g_string_new(NULL);
   append_top(html, run);
   for (guint i = 0; i < G_N_ELEMENTS(sections); i++)
-    if (!append_section(html, store, run_id, &sections[i], error)) return NULL;
+    if (!append_section(html, store, run_id, orr_report_cell(run, 0, "kind"), &sections[i], error)) return NULL;
   append_bottom(html, run);
   return g_string_free(g_steal_pointer(&html), FALSE);
 }

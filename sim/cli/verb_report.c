@@ -38,8 +38,12 @@ const OrrCommand orr_verb_report = {
     .verb = "report",
     .sentence = "Write a run as one self-contained HTML page.",
     .usage = "DB [RUN] [-o FILE]",
-    .more = "The newest run, or run RUN: question, answer, where the time goes, timeline, memory, communication, the\n"
-            "provenance of each cost, warnings and the resolved scenario. The page needs no network.",
+    .more =
+        "The newest run (of a sweep the sweep, not its last point), or run RUN. Of training: question, answer, where "
+        "the\n"
+        "time goes, timeline, memory, communication, how each cost is known, warnings and the resolved scenario; of\n"
+        "serving: latencies, load, batches and cache over time; of a sweep: the best, the front, what each axis does,\n"
+        "failures; of a validation: measured against simulated. The page needs no network.",
     .options = options,
     .run = run,
 };

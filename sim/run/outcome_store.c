@@ -50,9 +50,14 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
   if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS(sets); i++)
     if (!add_all(store, sets[i].table, sets[i].rows, error)) return FALSE;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
+    const OrrCostTrustRow row = {(char *)orr_how_words[how], outcome->trust[how]};
+    if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error)) return FALSE;
+  }
   if (outcome->job && !orr_store_add_row(store, &orr_job_row_table, outcome->job, error)) return FALSE;
   for (guint i = 0; i < outcome->warnings->len; i++)
-    if (!orr_store_add_row(store, &orr_warning_table, &(OrrWarningRow){outcome->warnings->pdata[i]}, error)) return FALSE;
+    if (!orr_store_add_row(store, &orr_warning_table, &(OrrWarningRow){outcome->warnings->pdata[i]}, error))
+      return FALSE;
   return TRUE;
 }
 

@@ -273,6 +273,16 @@ static const OrrField warning_fields[] = {
 const OrrFieldTable orr_warning_table =
     ORR_FIELD_TABLE("warning", "One row a warning of the run.", OrrWarningRow, warning_fields);
 
+static const OrrField cost_trust_fields[] = {
+    COLUMN(OrrCostTrustRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE,
+           "measured, interpolated, modelled, or outside the measured range."),
+    COLUMN(OrrCostTrustRow, "seconds", ORR_FIELD_REAL, seconds, ORR_UNIT_SECONDS,
+           "Time of steps whose cost is known so, over all replicas."),
+};
+const OrrFieldTable orr_cost_trust_table =
+    ORR_FIELD_TABLE("cost_trust", "How the time of a serving run's steps is known: one row a way.", OrrCostTrustRow,
+                    cost_trust_fields);
+
 static const OrrField memory_fields[] = {
     COLUMN(OrrMemoryRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
     COLUMN(OrrMemoryRow, "weights-bytes", ORR_FIELD_REAL, weights_bytes, ORR_UNIT_BYTES, "Weights."),
@@ -342,6 +352,7 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_memory_table,
                                                &orr_memory_time_table,
                                                &orr_warning_table,
+                                               &orr_cost_trust_table,
                                                &orr_job_row_table,
                                                &orr_fault_row_table,
                                                &orr_storage_row_table,

@@ -154,6 +154,11 @@ typedef struct {
 } OrrWarningRow;
 
 typedef struct {
+  char *how;
+  double seconds;
+} OrrCostTrustRow;
+
+typedef struct {
   gint64 stage;
   double weights_bytes, gradients_bytes, optimizer_bytes, activations_bytes;
   double working_bytes, buffers_bytes, fragmentation_bytes;
@@ -203,7 +208,7 @@ extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table, 
 extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
     orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table,
     orr_link_use_table, orr_link_time_table, orr_memory_table, orr_memory_time_table, orr_warning_table,
-    orr_job_row_table, orr_fault_row_table, orr_storage_row_table;
+    orr_cost_trust_table, orr_job_row_table, orr_fault_row_table, orr_storage_row_table;
 
 /* All of them, NULL-terminated: for documentation and for views over a new database. */
 extern const OrrFieldTable *const orr_row_tables[];

@@ -88,6 +88,10 @@ static gboolean add_excluded(OrrStore *store, const GArray *excluded, GError **e
   return TRUE;
 }
 
+static gboolean add_question(OrrStore *store, const char *question, GError **error) {
+  return !question || orr_store_add_param(store, "question", question, error);
+}
+
 gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint64 n_points, const GArray *excluded,
                                gint64 *sweep, GError **error) {
   const OrrRunFacts facts = {.id = *sweep,
@@ -103,7 +107,8 @@ gboolean orr_sweep_store_begin(OrrStore *store, const OrrSweepPlan *plan, guint6
   const SweepRow row = {(gint64)n_points, (gint64)plan->n_combinations, (char *)plan->section.sampler.entry->name,
                         objective, constraints};
   if (!orr_store_begin_run(store, &facts, sweep, error)) return FALSE;
-  if (!orr_store_add_row(store, &orr_sweep_table, &row, error) || !add_excluded(store, excluded, error)) {
+  if (!add_question(store, plan->base->question, error) || !orr_store_add_row(store, &orr_sweep_table, &row, error) ||
+      !add_excluded(store, excluded, error)) {
     orr_store_abandon_run(store);
     return FALSE;
   }

@@ -105,24 +105,36 @@ check "db merge is all or nothing, exit 1" '[ $? -eq 1 ] && grep -q "none.db: th
 "$orrery" db inf r.db > said 2>&1
 check "an unknown action names the nearest, exit 2" '[ $? -eq 2 ] && grep -q "did you mean .info" said'
 
-# --- report
-"$orrery" report r.db 1 -o page.html > said 2>&1
-check "report writes the page" '[ -s page.html ]'
-check "the page needs no network" '! grep -Eo "(src|href)=\"https?:[^\"]*" page.html'
+# --- report: of each kind of run, in a browser
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -z "$browser" ]; then
-  skip "the page in a browser" "chromium is not installed"
-else
+
+# page DB RUN VIEW...: no script fails, and every number in the tables of these views is the database's, to the last digit.
+page() {
+  db=$1 run=$2
+  shift 2
+  "$orrery" report "$db" "$run" -o page.html > said 2>&1
+  check "report of run $run of $db writes the page" '[ -s page.html ]'
+  check "it needs no network" '! grep -Eo "(src|href)=\"https?:[^\"]*" page.html'
+  if [ -z "$browser" ]; then
+    skip "the page in a browser" "chromium is not installed"
+    return
+  fi
   "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --enable-logging=stderr --v=0 \
     --dump-dom "file://$work/page.html" > dom.html 2> console
   grep -E "CONSOLE|Uncaught" console > said
   check "no console error" '[ -s dom.html ] && [ ! -s said ]'
-  # Every number of the table in the page is the database's, to the last digit.
-  for view in summary breakdown memory; do
-    "$orrery" query r.db "$view" --run 1 --csv | tail -n +2 | grep -Eo '(^|,)-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?' | tr -d , | sort > want
+  check "pictures have places that are numbers" 'grep -q "<svg" dom.html && ! grep -Eq "\"(M|L)?-?(nan|inf)" dom.html'
+  for view in "$@"; do
+    "$orrery" query "$db" "$view" --run "$run" --json | grep -Eo '": -?[0-9][-+.e0-9]*' | sed 's/^": //' | sort > want
     sed -n "/<table id=\"$view\"/,/<\/table>/p" dom.html | grep -Eo 'data-value="[^"]+"' | sed 's/.*="//; s/"//' | sort > found
     diff want found > said
     check "the figures of $view in the page are the database's" '[ -s want ] && [ ! -s said ]'
   done
-fi
+}
+page r.db 1 summary breakdown memory provenance
+page s.db 1 summary best sensitivity
+page serving.db 1 summary latencies batch-sizes serving provenance
+page v.db 1 validation validation-rows
+"$orrery" report s.db -o newest.html > said 2>&1
+check "the newest run of a sweep is the sweep" 'grep -q "Run 1, sweep" newest.html'
 echo "1..$n"

@@ -1,0 +1,25 @@
+-- Which latencies do requests see?
+-- reads: serving_result(ttft_mean_s, ttft_p50_s, ttft_p90_s, ttft_p95_s, ttft_p99_s, tpot_mean_s, tpot_p50_s, tpot_p90_s, tpot_p95_s, tpot_p99_s, itl_mean_s, itl_p50_s, itl_p90_s, itl_p95_s, itl_p99_s, e2e_mean_s, e2e_p50_s, e2e_p90_s, e2e_p95_s, e2e_p99_s, queue_mean_s, queue_p50_s, queue_p90_s, queue_p95_s, queue_p99_s)
+-- latency: ttft (to the first token), tpot (per output token after it), itl (between tokens), e2e, or queue (until a step computes any of it)
+-- mean_ms: mean, milliseconds
+-- p50_ms: median
+-- p90_ms: 90th percentile
+-- p95_ms: 95th percentile
+-- p99_ms: 99th percentile
+WITH result AS (SELECT * FROM serving_result WHERE run_id = :run),
+latency (position, name, mean_s, p50_s, p90_s, p95_s, p99_s) AS (
+  SELECT 1, 'ttft', ttft_mean_s, ttft_p50_s, ttft_p90_s, ttft_p95_s, ttft_p99_s FROM result UNION ALL
+  SELECT 2, 'tpot', tpot_mean_s, tpot_p50_s, tpot_p90_s, tpot_p95_s, tpot_p99_s FROM result UNION ALL
+  SELECT 3, 'itl', itl_mean_s, itl_p50_s, itl_p90_s, itl_p95_s, itl_p99_s FROM result UNION ALL
+  SELECT 4, 'e2e', e2e_mean_s, e2e_p50_s, e2e_p90_s, e2e_p95_s, e2e_p99_s FROM result UNION ALL
+  SELECT 5, 'queue', queue_mean_s, queue_p50_s, queue_p90_s, queue_p95_s, queue_p99_s FROM result
+)
+SELECT
+  name AS latency,
+  1000 * mean_s AS mean_ms,
+  1000 * p50_s AS p50_ms,
+  1000 * p90_s AS p90_ms,
+  1000 * p95_s AS p95_ms,
+  1000 * p99_s AS p99_ms
+FROM latency
+ORDER BY position;

@@ -1,0 +1,15 @@
+-- How is the time known that kernels, collectives and steps of engines take?
+-- reads: operator_cost(phase, kind, name, seconds_total, how); collective(predicted_s, count, how); cost_trust(how, seconds)
+-- what: kernels of the step, its collectives (one alone on the fabric), or steps of serving engines
+-- how: measured, interpolated between measured points, modelled, or outside the measured range
+-- entries: operators, or collectives, that are known so; none for steps
+-- seconds: what they take, all of them
+-- percent: the same as a share of all that is of the same sort
+WITH known (what, how, entries, seconds) AS (
+  SELECT 'kernels', how, count(*), sum(seconds_total) FROM operator_cost WHERE run_id = :run GROUP BY how UNION ALL
+  SELECT 'collectives', how, count(*), sum(predicted_s * count) FROM collective WHERE run_id = :run GROUP BY how UNION ALL
+  SELECT 'steps', how, NULL, seconds FROM cost_trust WHERE run_id = :run
+)
+SELECT what, how, entries, seconds, 100.0 * seconds / nullif(sum(seconds) OVER (PARTITION BY what), 0) AS percent
+FROM known
+ORDER BY what DESC, seconds DESC, how;
