@@ -1,11 +1,11 @@
 -- Where did the time go between two runs, by kind of time?
--- reads: time_kind(lane, category, seconds); lane(lane, multiplicity)
+-- reads: time_kind(lane, category, seconds); lane(lane, multiplicity); serving_result(queue_mean_s, ttft_mean_s, e2e_mean_s)
 -- takes: other (the run to compare with; when not given, the one before of the same kind)
--- category: the kind of time
--- other_s: seconds of the iteration in the other run, the mean over all ranks
--- this_s: seconds of the iteration in this run
+-- category: the kind of time; of serving queue (until a step computes any of a request), prefill (from then to its first token) and decode (the rest)
+-- other_s: seconds of the iteration in the other run, the mean over all ranks; of serving of a request, the mean over all
+-- this_s: the same in this run
 -- change_s: how many seconds more in this run
--- share_percent: the change as a share of the change of the whole iteration
+-- share_percent: the change as a share of the change of the whole
 WITH pair AS (
   SELECT
     :run AS this,
@@ -23,6 +23,11 @@ mean AS (
   JOIN time_kind k ON k.run_id = ranks.run_id
   JOIN lane l ON l.run_id = k.run_id AND l.lane = k.lane
   GROUP BY k.run_id, k.category
+  UNION ALL
+  SELECT s.run_id, part.category, CASE part.k WHEN 1 THEN queue_mean_s WHEN 2 THEN ttft_mean_s - queue_mean_s ELSE e2e_mean_s - ttft_mean_s END
+  FROM pair
+  JOIN serving_result s ON s.run_id IN (pair.this, pair.other)
+  CROSS JOIN (SELECT 1 AS k, 'queue' AS category UNION ALL SELECT 2, 'prefill' UNION ALL SELECT 3, 'decode') AS part
 ),
 side AS (
   SELECT
@@ -41,4 +46,5 @@ SELECT
   this_s - other_s AS change_s,
   100.0 * (this_s - other_s) / nullif((SELECT sum(this_s - other_s) FROM side), 0) AS share_percent
 FROM side
+WHERE other_s <> 0 OR this_s <> 0
 ORDER BY abs(this_s - other_s) DESC, category;

@@ -43,7 +43,7 @@ stride (k, stride) AS (
   SELECT stride.k + 1, stride * n FROM stride JOIN axis ON axis.k = stride.k
 ),
 setting AS MATERIALIZED (
-  SELECT level.path, level.value, axis.k, stride.stride * level.step AS part
+  SELECT level.path, level.value, axis.k, stride.stride * level.step AS part, row_number() OVER () AS id
   FROM level
   JOIN axis ON axis.path = level.path
   JOIN stride ON stride.k = axis.k
@@ -51,6 +51,7 @@ setting AS MATERIALIZED (
 point AS MATERIALIZED (
   SELECT
     p.run_id,
+    (SELECT sum(s.part) FROM param CROSS JOIN setting s ON s.path = param.path AND s.value = param.value WHERE param.run_id = p.run_id) AS code,
     iif(
       p.eligible,
       CASE k WHEN 1 THEN p.objective_1 WHEN 2 THEN p.objective_2 WHEN 3 THEN p.objective_3 ELSE p.objective_4 END,
@@ -61,39 +62,29 @@ point AS MATERIALIZED (
   JOIN last ON last.rung = p.rung
   CROSS JOIN wanted
 ),
-piece AS MATERIALIZED (
-  SELECT point.run_id, point.value, s.k, s.part
+piece AS (
+  SELECT point.run_id, point.code, point.value, s.k, s.part, s.id
   FROM point
   CROSS JOIN param ON param.run_id = point.run_id
   CROSS JOIN setting s ON s.path = param.path AND s.value = param.value
 ),
-code AS MATERIALIZED (SELECT run_id, sum(part) AS code FROM piece GROUP BY run_id),
 alike AS (
-  SELECT p.k, p.part, p.run_id, p.value, avg(p.value) OVER like_it AS mean, count(p.value) OVER like_it AS n
-  FROM piece p
-  CROSS JOIN code ON code.run_id = p.run_id
-  WINDOW like_it AS (PARTITION BY p.k, code.code - p.part)
+  SELECT id, run_id, value, avg(value) OVER like_it AS mean, count(value) OVER like_it AS n
+  FROM piece
+  WINDOW like_it AS (PARTITION BY (code - part) * 64 + k)
 ),
-summed AS MATERIALIZED (
+summed AS MATERIALIZED ( -- run_id is that of the row with the least: the one min of it says so to SQLite
   SELECT
-    k,
-    part,
+    id,
     count(*) AS points,
     count(value) AS answered,
     avg(value) AS mean,
     100.0 * avg(iif(n > 1, value / nullif(mean, 0) - 1, NULL)) AS effect_percent,
-    min(wanted.sign * value) AS least
+    min(wanted.sign * value) AS least,
+    iif(value IS NULL, NULL, run_id) AS best_run
   FROM alike
   CROSS JOIN (SELECT sign FROM wanted) AS wanted
-  GROUP BY k, part
-),
-best AS (
-  SELECT k, part, min(piece.run_id) AS run_id
-  FROM piece
-  JOIN summed USING (k, part)
-  CROSS JOIN (SELECT sign FROM wanted) AS wanted
-  WHERE wanted.sign * piece.value = summed.least
-  GROUP BY k, part
+  GROUP BY id
 )
 SELECT
   setting.path AS axis,
@@ -103,10 +94,9 @@ SELECT
   mean,
   effect_percent,
   wanted.sign * least AS best,
-  best.run_id AS best_run,
+  best_run,
   100.0 * least / nullif(min(least) OVER (), 0) AS of_best_percent
 FROM summed
-JOIN setting USING (k, part)
-LEFT JOIN best USING (k, part)
+JOIN setting USING (id)
 CROSS JOIN wanted
 ORDER BY axis, part;

@@ -90,6 +90,20 @@ static void test_time(Fixture *fixture, gconstpointer data) {
              "bubble,4.0,0.0,-4.0,400.0\ntp-comm,0.0,3.0,3.0,-300.0\ngemm,6.0,6.0,0.0,-0.0\n");
 }
 
+/* A request of run 1 waits 0.125 s, is prefilled in 0.5 and decoded in 1.5; of run 2 it is 0, 0.5 and 1: of -0.625 s
+ * the queue is a fifth. Kinds that neither has are left out. */
+static void test_serving_time(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "CREATE TABLE serving_result (run_id, queue_mean_s, ttft_mean_s, e2e_mean_s);"
+                         "INSERT INTO serving_result VALUES (1, 0.125, 0.625, 2.125), (2, 0.0, 0.5, 1.5);"
+                         "CREATE TABLE lane (run_id, lane, multiplicity); INSERT INTO lane VALUES (1, 0, 1), (2, 0, 1);"
+                         "CREATE TABLE time_kind (run_id, lane, category, seconds);"
+                         "INSERT INTO time_kind VALUES (1, 0, 'host', 0.0), (2, 0, 'host', 0.0)");
+  assert_csv(store, "compare-time", 2, "1",
+             "decode,1.5,1.0,-0.5,80.0\nqueue,0.125,0.0,-0.125,20.0\nprefill,0.5,0.5,0.0,-0.0\n");
+}
+
 /* 2 GPUs at 100, then 4 at 150: nobody betters either; 4 at 90 and 2 at 80 are bettered; what does not fit is out. */
 static void test_pareto(Fixture *fixture, gconstpointer data) {
   (void)data;
@@ -131,6 +145,7 @@ int main(int argc, char **argv) {
   g_test_add("/view-compare/results", Fixture, NULL, fixture_set_up, test_results, fixture_tear_down);
   g_test_add("/view-compare/serving", Fixture, NULL, fixture_set_up, test_serving, fixture_tear_down);
   g_test_add("/view-compare/time", Fixture, NULL, fixture_set_up, test_time, fixture_tear_down);
+  g_test_add("/view-compare/serving-time", Fixture, NULL, fixture_set_up, test_serving_time, fixture_tear_down);
   g_test_add("/view-compare/pareto", Fixture, NULL, fixture_set_up, test_pareto, fixture_tear_down);
   g_test_add("/view-compare/parameters", Fixture, NULL, fixture_set_up, test_parameters, fixture_tear_down);
   return g_test_run();
