@@ -61,6 +61,7 @@ typedef struct {
   const OrrPrecisionRecipe *recipe; /* what linear layers' products run in; NULL: dtype */
   double capacity;        /* tokens an expert takes, of its balanced share, padded up to that; 0: as many as come */
   double imbalance;       /* see OrrOperator */
+  double fullest;         /* pairs of the rank whose experts have most, in balanced shares; 0 as 1 */
   gboolean shared_expert_overlap; /* shared experts run beside the dispatch (Megatron's moe-shared-expert-overlap) */
   OrrLora lora;
 } OrrShard;

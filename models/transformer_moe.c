@@ -17,6 +17,7 @@
  *   [latent-up    GEMM  t x h over w]
  *   shared-add    3 t h, where there are shared experts
  *
+ * Where tokens spread unevenly (shard.fullest) the rank told is the fullest: its link, its products, what it keeps.
  * With a capacity factor C experts take C t k / E tokens each: dispatch and products are of C t k pairs, padded.
  * Without sequence parallelism all tp ranks have the same tokens: each does its own experts' share and an all-reduce
  * sums (as vLLM does; ep etp = tp). Measured MOE kernels contain the sort by expert and the activation, so neither is
@@ -35,11 +36,13 @@ OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view) {
   gboolean replicated = view->tp > 1 && !view->sequence_parallel;
   double tokens = replicated ? (double)view->tokens : view->own_tokens;
   double capacity = view->shard->capacity > 0 ? view->shard->capacity : 1, pairs = tokens * moe->topk * capacity;
+  double fullest = view->shard->fullest > 0 ? view->shard->fullest : 1;
   return (OrrTransformerRouting){
       .tokens = tokens,
       .pairs = pairs,
-      .local = replicated ? pairs / ep : pairs * etp,
-      .group = (replicated ? tokens : tokens * ep * etp) * capacity,
+      .exchanged = pairs * fullest,
+      .local = (replicated ? pairs / ep : pairs * etp) * fullest,
+      .group = (replicated ? tokens : tokens * ep * etp) * capacity * fullest,
       .ep = ep,
       .etp = etp,
       .width = moe->latent ? moe->latent : view->hidden,
@@ -56,7 +59,7 @@ static gint64 whole(double tokens) { return MAX(1, (gint64)(tokens + 0.5)); }
 static void put_exchange(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
                          double element_bytes) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL, element_bytes * r.pairs * r.width);
+  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL, element_bytes * r.exchanged * r.width);
   op.m = whole(r.tokens);
   op.k = r.width;
   op.topk = view->model->moe.topk;

@@ -162,6 +162,7 @@ void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *
 typedef struct {
   double tokens;   /* that this rank routes */
   double pairs;    /* of a token and an expert, before dispatch, capacity counted in */
+  double exchanged; /* of them, what the fullest rank's link carries each way */
   double local;    /* pairs that this rank's experts work on */
   double group;    /* tokens of the whole expert-parallel group */
   gint64 ep, etp;

@@ -21,7 +21,7 @@ static int find_axis(const char *name) {
 static gboolean refuse_order(const char *order, GError **error) {
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "'%s' is no order of ranks: it must name each of tp, cp, dp, pp once, the fastest first, joined by '-' "
-              "(e.g. tp-cp-dp-pp)",
+              "(e.g. tp-cp-dp-pp), and may name ep once, after tp (tp-cp-ep-dp-pp)",
               order);
   return FALSE;
 }
@@ -42,15 +42,20 @@ static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {
 
 gboolean orr_placement_init(OrrPlacement *placement, const char *order, const gint64 size[ORR_N_AXES], GError **error) {
   g_auto(GStrv) names = g_strsplit(order, "-", -1);
-  OrrPlacement made = {{0}, {0}};
+  OrrPlacement made = {{0}, {0}, FALSE};
+  const unsigned experts = 1u << ORR_N_AXES;
   unsigned seen = 0;
-  if (g_strv_length(names) != ORR_N_AXES) return refuse_order(order, error);
-  for (int i = 0; i < ORR_N_AXES; i++) {
+  int n = 0;
+  for (guint i = 0; names[i]; i++) {
     int axis = find_axis(names[i]);
-    if (axis < 0 || (seen & (1u << axis))) return refuse_order(order, error);
-    seen |= 1u << axis;
-    made.order[i] = axis;
+    gboolean is_ep = strcmp(names[i], "ep") == 0;
+    unsigned bit = is_ep ? experts : axis < 0 ? 0 : 1u << axis;
+    if (bit == 0 || (seen & bit) || (is_ep && !(seen & (1u << ORR_AXIS_TP)))) return refuse_order(order, error);
+    if (is_ep) made.ep_after_dp = (seen & (1u << ORR_AXIS_DP)) != 0;
+    seen |= bit;
+    if (!is_ep) made.order[n++] = axis;
   }
+  if (n != ORR_N_AXES) return refuse_order(order, error);
   if (!check_sizes(size, error)) return FALSE;
   memcpy(made.size, size, sizeof made.size);
   *placement = made;

@@ -2,7 +2,9 @@
  * placement.h - which GPU holds which rank of the parallel grid.
  *
  * A rank has coordinates (tp, cp, dp, pp). `order` lists the axes from the fastest-varying to the slowest, joined by
- * '-'; Megatron's default is "tp-cp-dp-pp": the ranks of a tensor-parallel group sit side by side. Rank r runs on GPU r.
+ * '-'. It may name ep too, Megatron's axis of experts, which is no axis of the grid: expert groups are cut from the ranks of
+ * tp, cp and dp anew. Before dp (the default) the ranks of an expert group are next to each other, after it they are as far
+ * apart as can be. Megatron's default is "tp-cp-dp-pp": the ranks of a tensor-parallel group sit side by side. Rank r runs on GPU r.
  */
 #ifndef ORR_PLACEMENT_H
 #define ORR_PLACEMENT_H
@@ -16,6 +18,7 @@ typedef enum { ORR_AXIS_TP, ORR_AXIS_CP, ORR_AXIS_DP, ORR_AXIS_PP, ORR_N_AXES } 
 typedef struct {
   gint64 size[ORR_N_AXES];
   int order[ORR_N_AXES]; /* fastest first */
+  gboolean ep_after_dp;  /* `order` names ep, and after dp: equal experts are next to each other, not all experts */
 } OrrPlacement;
 
 /* @order as above, each axis exactly once. FALSE with ORR_FAULT_DOCUMENT that lists the axes. @size indexed by OrrAxis. */

@@ -4,7 +4,7 @@
 
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
-static const char *const dispatch_words[] = {"flat", "deepep", NULL};
+static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
 
 /* Products of three sizes stay within 64 bits. */
@@ -66,7 +66,8 @@ static const OrrField parallel_fields[] = {
     {.name = "order",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrParallel, order),
-     .sentence = "Axes of the rank grid, fastest-varying first; rank r runs on GPU r.",
+     .sentence = "Axes of the rank grid, fastest-varying first; rank r runs on GPU r. ep may stand before dp (the default: ranks "
+                 "of different experts next to each other) or after it.",
      .fallback = "tp-cp-dp-pp"},
 };
 static const OrrFieldTable parallel_table =
@@ -167,15 +168,22 @@ static const OrrField expert_fields[] = {
     {.name = "imbalance",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrExpertDispatch, imbalance),
-     .sentence = "Exponent of the power law that tokens follow over experts; 0: each expert gets as many.",
+     .sentence = "Exponent of the power law that tokens follow over experts, as aiconfigurator measured kernels under it; 0: "
+                 "as load says.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE},
+    {.name = "load",
+     .kind = ORR_FIELD_CHOICE,
+     .offset = offsetof(OrrExpertDispatch, load),
+     .sentence = "How tokens spread over experts; which of them share a rank is drawn from the scenario's seed.",
+     .fallback = "balanced",
+     .registry = &orr_expert_load_registry},
     FLAG(OrrExpertDispatch, "shared-expert-overlap", shared_expert_overlap,
          "Run shared experts beside the dispatch (Megatron's moe-shared-expert-overlap).", "false"),
     WORD(OrrExpertDispatch, "dispatch", dispatch, dispatch_words,
-         "How tokens reach their experts: flat (NCCL's all-to-all, a copy for each expert), or deepep (a copy for each "
-         "node, and there for each rank).",
+         "How tokens reach their experts: flat (NCCL's all-to-all, a copy for each expert), hierarchical (the same in two "
+         "steps, inside nodes and across them), or deepep (a copy for each node, and there for each rank).",
          "flat"),
     {.name = "nodes",
      .kind = ORR_FIELD_INT,

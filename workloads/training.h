@@ -22,6 +22,7 @@
 #include "models/transformer.h"
 #include "topologies/placement.h"
 #include "workloads/collectives/collective.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/pipelines/pipeline.h"
 #include "workloads/serving_lengths.h"
 #include "workloads/sharding/sharding.h"
@@ -55,13 +56,14 @@ typedef struct {
 /* What is not the model's about routed experts. */
 typedef struct {
   double capacity;  /* of an expert, in balanced shares; 0: dropless */
-  double imbalance; /* exponent of the power law that tokens follow over experts; 0: balanced */
+  double imbalance; /* exponent of the power law that tokens follow over experts; 0: as load says */
+  OrrChoice load;   /* of orr_expert_load_registry */
   gboolean shared_expert_overlap;
   int dispatch; /* OrrDispatch */
   gint64 nodes; /* that a token's experts may lie on; 0: any */
 } OrrExpertDispatch;
 
-typedef enum { ORR_DISPATCH_FLAT, ORR_DISPATCH_DEEPEP } OrrDispatch;
+typedef enum { ORR_DISPATCH_FLAT, ORR_DISPATCH_DEEPEP, ORR_DISPATCH_HIERARCHICAL } OrrDispatch;
 
 /* How layers are cut into stages: one of the three ways, or evenly (training_layout.c). */
 typedef struct {

@@ -29,6 +29,19 @@ static void check_axes(const Check *check) {
                     p->tp, p->cp);
 }
 
+/* What the model's experts cannot get, and ways of saying it that exclude each other. */
+static void check_load(const Check *check) {
+  const OrrExpertDispatch *experts = &check->params->experts;
+  const OrrExpertLoadKind *kind = (const OrrExpertLoadKind *)experts->load.entry;
+  if (!kind || check->model->moe.experts == 0) return;
+  g_autofree char *refusal = kind->refuse ? kind->refuse(experts->load.params, check->model->moe.experts) : NULL;
+  if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
+  if (experts->imbalance > 0 && kind != &orr_expert_load_balanced)
+    orr_diags_error(check->diags, check->place,
+                    "experts.imbalance (%g) and experts.load (%s) both say how tokens spread: give one of them",
+                    experts->imbalance, kind->entry.name);
+}
+
 static void check_modules(const Check *check) {
   g_autoptr(GError) error = NULL;
   guint modules = 0;
@@ -161,6 +174,7 @@ void orr_training_check(const void *params, const OrrModel *model, const OrrClus
   check_precision(&check);
   orr_lora_settle(&check.params->lora, place, diags);
   check_axes(&check);
+  check_load(&check);
   check_modules(&check);
   check_gpus(&check);
   const OrrShard shard = orr_training_shard(params, model);

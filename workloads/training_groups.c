@@ -12,11 +12,15 @@
  *   dense gradients   tp          cp dp
  *   expert gradients  etp ep      tp cp dp / (etp ep)
  *
- * The last three lines are Megatron's parallel folding (megatron/core/parallel_state.py, the expert rank generator):
+ *     where order names ep after dp, these are etp times the replicas of an expert apart, and those of one expert etp
+ *
+ * The last three lines of the table are Megatron's parallel folding (megatron/core/parallel_state.py, the expert rank generator):
  * the same ranks are cut anew for experts, tensor-parallel ranks first. Where etp ep is more than a replica's tp cp
  * ranks, an expert group reaches over replicas, which then move in lock-step from all-to-all to all-to-all.
  */
 #include "workloads/training_private.h"
+
+static gint64 expert_replicas(const OrrJob *job) { return job->tp * job->cp * job->dp / (job->etp * job->ep); }
 
 OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
   switch (group) {
@@ -25,7 +29,7 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
   case ORR_GROUP_CP:
     return (OrrComb){job->tp, job->cp};
   case ORR_GROUP_EP:
-    return (OrrComb){job->etp, job->ep};
+    return (OrrComb){job->etp * (job->placement.ep_after_dp ? expert_replicas(job) : 1), job->ep};
   case ORR_GROUP_ETP:
     return (OrrComb){1, job->etp};
   case ORR_GROUP_CP_INNER:
@@ -39,8 +43,8 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
 }
 
 OrrComb orr_share_comb(const OrrJob *job, OrrShare share) {
-  const gint64 stride = share == ORR_SHARE_EXPERTS ? job->etp * job->ep : job->tp;
-  return (OrrComb){stride, job->tp * job->cp * job->dp / stride};
+  if (share == ORR_SHARE_DENSE) return (OrrComb){job->tp, job->cp * job->dp};
+  return (OrrComb){job->placement.ep_after_dp ? job->etp : job->etp * job->ep, expert_replicas(job)};
 }
 
 /* One copy of all parameters lies on sharding.ranks ranks a tensor-parallel one, in a row. */

@@ -60,6 +60,12 @@ static OrrShardingShape sharding_shape(const OrrTraining *params, const OrrClust
   };
 }
 
+static gboolean orders_ep_after_dp(const OrrTraining *params) {
+  const gint64 ones[ORR_N_AXES] = {1, 1, 1, 1};
+  OrrPlacement placement;
+  return orr_placement_init(&placement, params->parallel.order, ones, NULL) && placement.ep_after_dp;
+}
+
 /* A copy of the model on few ranks must hold all experts, and their groups must not reach over copies. */
 static char *refuse_experts(const OrrTraining *params, const OrrModel *model, const OrrShardingKind *kind,
                             const OrrShardingPlan *plan, const OrrShardingShape *shape) {
@@ -68,7 +74,12 @@ static char *refuse_experts(const OrrTraining *params, const OrrModel *model, co
     return g_strdup_printf("optimizer.sharding %s does not work with expert parallelism (ep is %" G_GINT64_FORMAT
                            "): %s",
                            kind->entry.name, ep, kind->refuses_expert_parallel);
-  if (plan->ranks == 1 || plan->ranks == shape->ranks || copy % (etp * ep) == 0) return NULL;
+  if (plan->ranks == 1 || plan->ranks == shape->ranks) return NULL;
+  if (orders_ep_after_dp(params))
+    return g_strdup_printf("optimizer.sharding %s keeps a copy on %" G_GINT64_FORMAT
+                           " ranks in a row, and parallel.order (%s) has ep after dp: experts would reach over copies",
+                           kind->entry.name, copy, params->parallel.order);
+  if (copy % (etp * ep) == 0) return NULL;
   return g_strdup_printf("optimizer.sharding %s: the %" G_GINT64_FORMAT " * %" G_GINT64_FORMAT
                          " ranks of one copy (group * tp) cannot be divided by etp * ep (%" G_GINT64_FORMAT
                          " * %" G_GINT64_FORMAT "): experts would reach over copies",
@@ -94,6 +105,13 @@ char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *mo
       kind->entry.name, params->pipeline.entry->name);
 }
 
+/* Padded to a capacity, all experts have as many. */
+static double fullest_of(const OrrTraining *params, const OrrWorld *world) {
+  const OrrMoe *moe = &world->model->moe;
+  if (params->experts.capacity > 0) return 1;
+  return orr_expert_load_fullest(&params->experts.load, moe->experts, moe->topk, params->parallel.ep, world->seed);
+}
+
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {
   const OrrParallel *p = &params->parallel;
   *job = (OrrJob){
@@ -114,6 +132,7 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
   const OrrShardingKind *sharding = (const OrrShardingKind *)params->optimizer.sharding.entry;
   const OrrShardingShape shape = sharding_shape(params, world->cluster, job->dp);
   sharding->plan(params->optimizer.sharding.params, &shape, &job->sharding);
+  job->shard.fullest = fullest_of(params, world);
   const gint64 sizes[ORR_N_AXES] = {
       [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = job->cp, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};
   return orr_placement_init(&job->placement, p->order, sizes, error) &&

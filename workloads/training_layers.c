@@ -54,14 +54,14 @@ static OrrExpertExchange exchange_of(const OrrJob *job, const OrrSegment *segmen
   const double split = (double)shard->cp * (shard->sequence_parallel ? (double)shard->tp : 1);
   const double tokens = (double)(shard->micro_batch * shard->sequence) / split;
   const gint64 width = moe->latent ? moe->latent : job->world->model->hidden;
-  const double each = segment->comm_bytes / (tokens * (double)(moe->topk * width));
+  const double each = segment->comm_bytes / (tokens * (double)(moe->topk * width)), plain = each / MAX(1, shard->fullest);
   return (OrrExpertExchange){.tokens = tokens,
                              .hidden = width,
                              .topk = moe->topk,
                              .experts = moe->experts,
                              .bytes_per_element = each,
                              .experts_dtype = shard->recipe->forward,
-                             .is_combine = each >= orr_dtype_bytes(shard->dtype),
+                             .is_combine = plain >= orr_dtype_bytes(shard->dtype),
                              .most_domains = job->params->experts.nodes};
 }
 

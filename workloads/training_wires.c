@@ -175,7 +175,7 @@ static void level_units(GPtrArray *plans) {
 /* What the job forces, where that supports the call; NULL: whatever is fastest. */
 static const OrrCollectiveAlgorithm *forced(const OrrWires *wires, const OrrCollectiveCall *call) {
   static const char *const dispatches[] = {
-      [ORR_DISPATCH_FLAT] = NULL, [ORR_DISPATCH_DEEPEP] = "deepep"};
+      [ORR_DISPATCH_FLAT] = NULL, [ORR_DISPATCH_DEEPEP] = "deepep", [ORR_DISPATCH_HIERARCHICAL] = "hierarchical"};
   const char *name = call->exchange ? dispatches[wires->job->params->experts.dispatch] : NULL;
   if (!name) name = wires->job->params->collectives;
   const OrrEntry *entry = orr_registry_find(&orr_collective_registry, name);

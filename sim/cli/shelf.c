@@ -17,6 +17,7 @@
 #include "topologies/machine_fault.h"
 #include "workloads/arrivals/arrival.h"
 #include "workloads/collectives/collective.h"
+#include "workloads/expert_loads/expert_load.h"
 #include "workloads/pipelines/pipeline.h"
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
@@ -28,6 +29,7 @@ const OrrShelf orr_shelves[] = {
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
+    {"expert-loads", "expert-load", "how tokens spread over experts", NULL, &orr_expert_load_registry},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
     {"transports", "transport", "what carries messages over it", NULL, &orr_transport_registry},
     {"faults", "fault", "what goes wrong with a machine", NULL, &orr_machine_fault_registry},

@@ -37,6 +37,19 @@ static void test_other_order(void) {
   g_assert_cmpint(orr_placement_gpu(&placement, at), ==, 4);
 }
 
+/* ep is no axis: before dp, or after it. */
+static void test_experts(void) {
+  const gint64 size[ORR_N_AXES] = {2, 2, 3, 2};
+  const gint64 at[ORR_N_AXES] = {1, 1, 2, 1};
+  OrrPlacement placement;
+  g_assert_true(orr_placement_init(&placement, "tp-cp-ep-dp-pp", size, NULL));
+  g_assert_false(placement.ep_after_dp);
+  g_assert_cmpint(orr_placement_gpu(&placement, at), ==, 23);
+  g_assert_true(orr_placement_init(&placement, "tp-cp-dp-pp-ep", size, NULL));
+  g_assert_true(placement.ep_after_dp);
+  g_assert_cmpint(orr_placement_gpu(&placement, at), ==, 23);
+}
+
 static void test_round_trip(void) {
   const char *const orders[] = {"tp-cp-dp-pp", "dp-tp-pp-cp", "pp-dp-cp-tp"};
   const gint64 size[ORR_N_AXES] = {4, 3, 5, 2};
@@ -54,7 +67,7 @@ static void test_round_trip(void) {
 
 static void assert_refused(const char *order, const gint64 size[ORR_N_AXES], const char *part) {
   g_autoptr(GError) error = NULL;
-  OrrPlacement placement = {{7, 7, 7, 7}, {0}};
+  OrrPlacement placement = {{7, 7, 7, 7}, {0}, FALSE};
   g_assert_false(orr_placement_init(&placement, order, size, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   g_assert_nonnull(g_strstr_len(error->message, -1, part));
@@ -67,6 +80,8 @@ static void test_refusals(void) {
   assert_refused("tp-cp-dp", good, "tp-cp-dp");
   assert_refused("tp-tp-dp-pp", good, "once");
   assert_refused("tp-cp-dp-ep", good, "tp, cp, dp, pp");
+  assert_refused("ep-tp-cp-dp-pp", good, "may name ep once, after tp");
+  assert_refused("tp-ep-cp-ep-dp-pp", good, "may name ep once, after tp");
   assert_refused("", good, "''");
   assert_refused("tp-cp-dp-pp", zero, "dp is 0");
   assert_refused("tp-cp-dp-pp", huge, "dp is 2");
@@ -77,6 +92,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/placement/megatron-order", test_megatron_order);
   g_test_add_func("/placement/groups", test_groups);
   g_test_add_func("/placement/other-order", test_other_order);
+  g_test_add_func("/placement/experts", test_experts);
   g_test_add_func("/placement/round-trip", test_round_trip);
   g_test_add_func("/placement/refusals", test_refusals);
   return g_test_run();

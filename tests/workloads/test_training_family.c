@@ -47,6 +47,8 @@ static const char *const shardings[] = {"none", "none", "zero-1", "distributed-o
                                         "{kind: hsdp, group: 4}",
                                         "{kind: distributed-optimizer, overlap-param-gather: true}", NULL};
 static const char *const overlaps[] = {"none", "userbuffers", "async-tp", NULL};
+static const char *const loads[] = {"balanced", "{kind: zipf, exponent: 0.5}", NULL};
+static const char *const dispatches[] = {"flat", "hierarchical", "deepep", NULL};
 static const char *const offloads[] = {"{}", "{}", "{optimizer: 1}", "{optimizer: 0.5, activations: 1}",
                                        "{optimizer: 1, overlap: false}", "{activations: 2}", NULL};
 static const char *const bools[] = {"false", "true", NULL};
@@ -69,13 +71,14 @@ static char *job_text(OrrRandom *random, const char *order) {
       "  parallel: {tp: %d, cp: %d, pp: %d, ep: %d, etp: %d, sequence-parallel: %s, context: %s, order: %s, "
       "tp-comm-overlap: %s}\n"
       "  pipeline: %s\n  batch: {global: %d, micro: 1}\n  recompute: %s\n  data-parallel: {overlap: %s}\n"
-      "  pipeline-comm: {overlap-p2p: %s}\n  experts: {shared-expert-overlap: %s}\n"
+      "  pipeline-comm: {overlap-p2p: %s}\n  experts: {shared-expert-overlap: %s, load: %s, dispatch: %s}\n"
       "  optimizer: {sharding: %s}\n  offload: %s\n",
       moe ? experts : dense, (int)nodes, (int)gpus, word(random, fabrics), (int)tp, (int)cp, (int)pp, (int)ep, (int)etp,
       sequence_parallel, word(random, contexts), order,
       g_str_equal(sequence_parallel, "true") ? word(random, overlaps) : "none", pp > 1 ? word(random, schedules) : "1f1b",
       (int)(MAX(dp, 1) * micro_batches), word(random, recomputes), word(random, bools), word(random, bools),
-      word(random, bools), word(random, shardings), word(random, offloads));
+      word(random, bools), moe ? word(random, loads) : "balanced", moe ? word(random, dispatches) : "flat",
+      word(random, shardings), word(random, offloads));
 }
 
 static Answer simulate_here(const char *text, const char *fidelity) {
@@ -131,7 +134,7 @@ static void test_folded_is_full(void) {
   OrrRandom random = orr_random_stream(4, "family");
   guint ran = 0, folded_more = 0;
   for (guint i = 0; i < N_JOBS; i++) {
-    g_autofree char *text = job_text(&random, "tp-cp-dp-pp");
+    g_autofree char *text = job_text(&random, i % 4 ? "tp-cp-dp-pp" : "tp-cp-dp-ep-pp");
     const Answer folded = simulate(text, "folded");
     if (!folded.read) continue;
     const Answer full = simulate(text, "full");
@@ -147,7 +150,7 @@ static void test_folded_is_full(void) {
 /* Where all ranks lie in one NVLink domain, every order of the axes is a permutation of equivalent GPUs: the same
  * times, by rank class and so by kind. */
 static void test_permuted_ranks(void) {
-  static const char *const orders[] = {"tp-cp-dp-pp", "cp-tp-pp-dp", "pp-dp-cp-tp"};
+  static const char *const orders[] = {"tp-cp-dp-pp", "cp-tp-pp-dp", "pp-dp-cp-tp", "tp-cp-dp-ep-pp"};
   static const char *const job =
       "schema: scenario/1\nname: job\nmodel: %s\ncluster: {base: gb200-nvl72, gpus: 32}\nworkload:\n  kind: training\n"
       "  parallel: {tp: 2, cp: 2, pp: 2, ep: %d, etp: %d, sequence-parallel: true, order: %s}\n  batch: {global: 32}\n";

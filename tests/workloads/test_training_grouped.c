@@ -69,6 +69,76 @@ static void test_imbalance(void) {
   g_assert_cmpfloat(uneven.step_s, >, even.step_s);
 }
 
+/* Zipf's law over 256 experts, four a rank: the fullest rank's part of everything. Equal counts are balanced exactly;
+ * padded to a capacity, experts have as many whatever they are wanted. */
+static void test_load(void) {
+  const char *load = "workload.experts.load=";
+  g_autofree char *zipf = g_strconcat(load, "{kind: zipf, exponent: 0.5}", NULL);
+  g_autofree char *padded = g_strconcat("workload.experts.capacity=1;", zipf, NULL);
+  g_autoptr(GString) counts = g_string_new(load);
+  g_string_append(counts, "{kind: histogram, counts: [7");
+  for (int e = 1; e < 256; e++) g_string_append(counts, ", 7");
+  g_string_append(counts, "]}");
+  const Answer even = simulate(""), uneven = simulate(zipf), same = simulate(counts->str);
+  const Answer full = simulate("workload.experts.capacity=1"), still = simulate(padded);
+  const double fullest = uneven.exchange_bytes / even.exchange_bytes;
+  g_test_message("the fullest rank has %g times its balanced share", fullest);
+  g_assert_cmpfloat(fullest, >, 1.5);
+  g_assert_cmpfloat(fullest, <, 8); /* 64 (0.0323 + 3 * 0.00389): the most wanted of 256 experts and three others */
+  g_assert_cmpfloat_with_epsilon(uneven.experts_s / even.experts_s, fullest, 0.15 * fullest);
+  g_assert_cmpfloat(uneven.step_s, >, even.step_s);
+  g_assert_cmpfloat_with_epsilon(same.step_s, even.step_s, 1e-9 * even.step_s);
+  g_assert_cmpfloat(still.step_s, ==, full.step_s);
+}
+
+/* Equal experts next to each other put the exchange on the network, different ones on the nodes' NVLink: with 8 experts'
+ * ranks. In one NVLink domain either order is the same. */
+static void test_order(void) {
+  const char *wide = "workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8, order: ";
+  g_autofree char *plain = g_strconcat(wide, "tp-cp-dp-pp}", NULL), *before = g_strconcat(wide, "tp-cp-ep-dp-pp}", NULL);
+  g_autofree char *after = g_strconcat(wide, "tp-cp-dp-ep-pp}", NULL);
+  const Answer a = simulate(plain), b = simulate(before), c = simulate(after);
+  g_assert_cmpfloat(a.step_s, ==, b.step_s);
+  g_assert_cmpfloat(c.exchange_s, >, 3 * b.exchange_s);
+  g_assert_cmpfloat(c.exchange_bytes, ==, b.exchange_bytes);
+}
+
+/* Eight nodes of eight: flat is 63 rounds of 1/64 that run into each other, 7/8 of all over each NIC; in two steps 7/8
+ * inside, then 7/8 over each NIC. Longer by no more than what NVLink takes, 3.67e11 over 4.8e10 bytes/s of a NIC. */
+static void test_two_steps(void) {
+  const Answer flat = simulate(""), two = simulate("workload.experts.dispatch=hierarchical");
+  g_assert_cmpfloat(two.exchange_s, >, 0.9 * flat.exchange_s);
+  g_assert_cmpfloat(two.exchange_s, <, (1 + 1.5 * 4.8 / 36.7) * flat.exchange_s);
+}
+
+static void refuse(const char *sets, const char *says) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
+  g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
+  for (char **part = parts; *part; part++) {
+    char *value = strchr(*part, '=');
+    *value++ = '\0';
+    g_assert_true(orr_fields_set(&orr_scenario_table, tree, *part, value, NULL));
+  }
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  g_autofree char *text = orr_diags_text(diags);
+  if (scenario || !strstr(text, says)) g_error("'%s' says: %s", sets, text);
+}
+
+static void test_refusals(void) {
+  refuse("workload.experts.load={kind: histogram, counts: [1, 2]}", "histogram has 2 counts, and the model has 256");
+  refuse("workload.experts.load=zipf;workload.experts.imbalance=1.2", "imbalance (1.2) and experts.load (zipf) both");
+  refuse("workload.experts.load={kind: zipf, exponent: -1}", "'exponent' must be");
+  refuse("workload.experts.load=zipff", "did you mean 'zipf'");
+  refuse("workload.parallel={ep: 512}", "ep = 512 is more than the model's 256 experts");
+  refuse("workload.parallel={ep: 48}", "256 experts cannot be split over ep = 48");
+  refuse("workload.parallel={order: ep-tp-cp-dp-pp}", "may name ep once, after tp");
+  refuse("workload.parallel={ep: 8, order: tp-cp-dp-ep-pp};workload.optimizer.sharding={kind: hsdp, group: 8}",
+         "has ep after dp: experts would reach over copies");
+  refuse("workload.precision=nvfp4", "device h100-sxm");
+}
+
 /* Eight nodes of eight GPUs, eight experts a token. Flat sends 8 copies, 7/8 of them to other nodes: 7 over the NIC. A
  * copy for each node: a token meets d of 8 nodes, d = 8 (1 - C(224, 8) / C(256, 8)) = 5.29, 7/8 of them others: 4.63;
  * of four nodes, d = 4 (1 - C(96, 8) / C(128, 8)) = 3.63, 7/8: 3.18. The NIC's bytes are the time, but for some
@@ -86,6 +156,10 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-grouped/rate", test_rate);
   g_test_add_func("/training-grouped/sharing-out", test_sharing_out);
   g_test_add_func("/training-grouped/imbalance", test_imbalance);
+  g_test_add_func("/training-grouped/load", test_load);
+  g_test_add_func("/training-grouped/order", test_order);
+  g_test_add_func("/training-grouped/two-steps", test_two_steps);
+  g_test_add_func("/training-grouped/refusals", test_refusals);
   g_test_add_func("/training-grouped/dispatch", test_dispatch);
   return g_test_run();
 }

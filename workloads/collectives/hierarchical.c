@@ -19,11 +19,12 @@
  *   reduce-scatter    (m-1)/m S        (N-1) S/n
  *   broadcast         scatter (m-1)/m S from the root   S/m      (m-1)/m S
  *   reduce            (m-1)/m S        S/m                       gather (m-1)/m S at the root
+ *   all-to-all        (m-1)/m S        (N-1)/N S                           (Tutel's 2DH, arXiv 2206.03382)
  *
  *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
  *
  * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is not overlapped.
- * With one domain, or one member a domain, or unequal numbers of members, there is one level only: the ring. NCCL has
+ * With one domain, or one member a domain, or unequal numbers of members, there is one level only: the ring (all-to-all: pairwise). NCCL has
  * no such algorithm (frameworks build it from several calls): it is used only where it is forced.
  *
  * Example:   algorithm: hierarchical
@@ -77,6 +78,23 @@ static void add_root(const Levels *levels, gboolean scatter) {
   orr_collective_flow_finish(&flow, hop_s, levels->call->bytes / levels->layout.per_domain, levels->phases);
 }
 
+/* Each member hands over what is for other rails, S/m a rail; then each rail's members exchange S/N. */
+static void add_exchange(const Levels *levels, gboolean inside) {
+  const OrrCollectiveLayout *layout = &levels->layout;
+  const guint m = layout->per_domain, n_domains = layout->n_domains, n = inside ? m : n_domains;
+  double hop_s = 0;
+  g_auto(OrrCollectiveFlow) flow;
+  orr_collective_flow_init(&flow, levels->context);
+  for (guint from = 0; from < m * n_domains; from++)
+    for (guint r = 1; r < n; r++) {
+      const guint domain = from / m, rail = from % m;
+      const guint to = inside ? domain * m + (rail + r) % m : (domain + r) % n_domains * m + rail;
+      const double edge_s = orr_collective_flow_edge(&flow, layout->gpus[from], layout->gpus[to], 0, 1);
+      hop_s = MAX(hop_s, edge_s);
+    }
+  orr_collective_flow_finish(&flow, (n - 1) * hop_s, levels->call->bytes / n, levels->phases);
+}
+
 static void add_levels(const Levels *levels) {
   double n_domains = levels->layout.n_domains, rail_bytes = levels->call->bytes / levels->layout.per_domain;
   double ring_bytes = (n_domains - 1) / n_domains * rail_bytes;
@@ -104,20 +122,28 @@ static void add_levels(const Levels *levels) {
     add_across(levels, ORR_CHAIN_TO_FIRST, 1, rail_bytes);
     add_root(levels, FALSE);
     break;
+  case ORR_ALL_TO_ALL:
+    add_exchange(levels, TRUE);
+    add_exchange(levels, FALSE);
+    break;
   default:
     g_assert_not_reached(); /* see supports() */
   }
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  return orr_ring.supports(context, call);
+  return call->op == ORR_ALL_TO_ALL || orr_ring.supports(context, call);
+}
+
+static const OrrCollectiveAlgorithm *one_level(const OrrCollectiveCall *call) {
+  return call->op == ORR_ALL_TO_ALL ? &orr_pairwise : &orr_ring;
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
   Levels levels = {.context = context, .call = call, .phases = phases};
   orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
   if (levels.layout.n_domains == 1 || levels.layout.per_domain == 1)
-    orr_ring.plan(context, call, phases);
+    one_level(call)->plan(context, call, phases);
   else
     add_levels(&levels);
   orr_collective_layout_clear(&levels.layout);
@@ -191,7 +217,7 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
 
 /* Where all reach each other alike there is one level. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
-  return orr_ring.oracle(call, alpha_s, bytes_per_s);
+  return one_level(call)->oracle(call, alpha_s, bytes_per_s);
 }
 
 const OrrCollectiveAlgorithm orr_hierarchical = {
