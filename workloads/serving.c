@@ -226,6 +226,38 @@ static const OrrField admission_fields[] = {
 static const OrrFieldTable admission_table =
     ORR_FIELD_TABLE("admission", "Limits at the fleet's door.", OrrAdmission, admission_fields);
 
+static const OrrField autoscaling_fields[] = {
+    {.name = "by",
+     .kind = ORR_FIELD_CHOICE,
+     AT(OrrAutoscaling, by),
+     .sentence = "What says how many replicas are wanted.",
+     .fallback = "none",
+     .registry = &orr_autoscaler_registry},
+    COUNT(OrrAutoscaling, "least", least, 1, "1", "Replicas that there are always, and at first; of each pool."),
+    {.name = "interval",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrAutoscaling, interval_s),
+     .sentence = "Time between two looks; 15 s is Kubernetes'.",
+     .fallback = "15 s",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_POSITIVE},
+    SECONDS(OrrAutoscaling, "down-after", down_after_s, "300 s",
+            "Down to the most that was wanted for so long; 300 s is Kubernetes'."),
+};
+static const OrrFieldTable autoscaling_table =
+    ORR_FIELD_TABLE("autoscaling", "How many of the replicas are up.", OrrAutoscaling, autoscaling_fields);
+
+static const OrrField start_fields[] = {
+    SECONDS(OrrReplicaStart, "overhead", overhead_s, "0 s",
+            "Of a start, before its weights: a container, CUDA's context, graphs."),
+    FLAG(OrrReplicaStart, "weights", weights, "true",
+         "Whether a start reads the weights from the file system (cluster.storage), over the fabric."),
+    FLAG(OrrReplicaStart, "warm", warm, "true", "Whether the first replicas are up when the run begins, or start then."),
+};
+static const OrrFieldTable start_table =
+    ORR_FIELD_TABLE("replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
+
+static const char *const failure_words[] = {"retry", "fail", NULL};
 static const char *const transfer_words[] = {"whole", "per-layer", NULL};
 static const OrrField disaggregation_fields[] = {
     COUNT(OrrDisaggregation, "prefill", prefill, 0, "0",
@@ -250,6 +282,11 @@ static const OrrField fields[] = {
      .fallback = "round-robin",
      .registry = &orr_router_registry},
     PART(OrrServing, "admission", admission, admission_table, "How many requests get in."),
+    PART(OrrServing, "autoscaling", autoscaling, autoscaling_table, "How many of the replicas are up."),
+    PART(OrrServing, "start", start, start_table, "What it takes until a replica is up."),
+    WORD(OrrServing, "on-failure", on_failure, failure_words, "retry",
+         "What becomes of the requests of a replica that is lost: computed again elsewhere, what was generated "
+         "included, or failed."),
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
     WORD(OrrServing, "quantization", quantization, orr_quantization_words, "none",

@@ -20,6 +20,7 @@
 
 #include "models/lora.h"
 #include "workloads/arrivals/arrival.h"
+#include "workloads/autoscalers/autoscaler.h"
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
 #include "workloads/speculation/speculation.h"
@@ -110,11 +111,27 @@ typedef struct {
 } OrrAdmission;
 
 typedef struct {
+  OrrChoice by; /* of orr_autoscaler_registry */
+  gint64 least; /* of each pool */
+  double interval_s, down_after_s;
+} OrrAutoscaling;
+
+typedef struct {
+  double overhead_s;
+  gboolean weights, warm;
+} OrrReplicaStart;
+
+typedef enum { ORR_FAILURE_RETRY, ORR_FAILURE_FAIL } OrrOnFailure;
+
+typedef struct {
   OrrEngineParams engine;
   OrrServingParallel parallel;
   gint64 replicas;
   OrrChoice router; /* of orr_router_registry */
   OrrAdmission admission;
+  OrrAutoscaling autoscaling;
+  OrrReplicaStart start;
+  int on_failure; /* OrrOnFailure */
   OrrDisaggregation disaggregation;
   int quantization;                     /* OrrQuantization; none: by precision */
   int precision, activations, kv_dtype; /* OrrDtype */
@@ -165,7 +182,16 @@ typedef struct {
   gint64 checks, drafted, accepted;            /* decodes of requests; guesses checked in them; those that were right */
   double busy_s, host_s, comm_s;               /* GPUs computing; waiting for the host; of busy_s, collectives */
   double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
+  gint64 starts;                               /* that came to their end */
+  double held_s, starting_s;                   /* its GPUs were its own; of that, in those starts */
 } OrrServedReplica;
+
+/* A replica's state from a date on. */
+typedef struct {
+  double at_s;
+  gint32 replica;
+  const char *state; /* static: "off", "starting", "up", "draining", "down" */
+} OrrServedTurn;
 
 typedef struct OrrServingWires OrrServingWires; /* what transfers load: serving_wires.c */
 typedef struct OrrFleet OrrFleet;               /* what is under way: serving_fleet.c */
@@ -187,9 +213,12 @@ typedef struct {
   GArray *requests; /* OrrServedRequest, in order of their end */
   GArray *steps;    /* OrrServedStep, sampled */
   GArray *gaps;     /* OrrTokenGap */
+  GArray *turns;    /* OrrServedTurn; none where replicas do not come and go */
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   gint64 backlog_at_last_arrival, rejected;
+  gint64 retried, failed; /* requests of replicas that were lost: once more elsewhere, or given up */
+  double failed_s;        /* that the latter were in the system */
   gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
   double area_request_s; /* integral of the number in the system */

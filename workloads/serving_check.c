@@ -11,7 +11,7 @@
 
 #include "sim/base/fault.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/serving_private.h"
+#include "workloads/serving_life.h"
 
 #define D "%" G_GINT64_FORMAT
 
@@ -263,6 +263,19 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
                     "decoder comes first, and nobody is rejected after that");
 }
 
+static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
+  const OrrAutoscaling *scaling = &params->autoscaling;
+  if (orr_life_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
+    orr_diags_error(diags, place,
+                    "replicas that start read their weights from a file system, and the cluster has none: give "
+                    "cluster.storage, or start.weights: false");
+  if (scaling->least > replicas)
+    orr_diags_error(diags, place, "autoscaling.least (" D ") is above the " D " replicas", scaling->least, replicas);
+  if (scaling->by.entry && g_str_equal(scaling->by.entry->name, "slo") && params->slo.ttft_s <= 0)
+    orr_diags_error(diags, place, "autoscaling by slo needs slo.ttft: that is what it goes by");
+}
+
 /* A queue that is limited where every request gets in at once would never be used. */
 static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->admission.queue >= 0 && params->admission.in_flight == 0)
@@ -295,6 +308,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_lora(params, model, place, diags);
   check_samples(params, place, diags);
   check_disaggregation(params, replicas, place, diags);
+  check_life(params, replicas, cluster, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
   if (orr_diags_n_errors(diags) == before) check_memory(params, model, cluster, place, diags);
@@ -320,7 +334,6 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->activation_bytes = memory.activations;
   work->kv_bytes_per_token = memory.kv_per_token;
   work->budget_bytes = memory.budget;
-  work->work.contends = params->disaggregation.prefill > 0;
   work->state_bytes = memory.state;
   work->adapter_bytes = memory.adapter;
   work->kv_layout = memory.layout;
@@ -328,6 +341,7 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
+  work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
   work->replicas = g_new0(OrrServedReplica, work->params.replicas);
   return work;
 }
@@ -346,6 +360,7 @@ void orr_serving_work_free(OrrWork *base) {
   g_array_unref(work->requests);
   g_array_unref(work->steps);
   g_array_unref(work->gaps);
+  g_array_unref(work->turns);
   g_free(work->replicas);
   g_free(work->missing);
   g_free(work);

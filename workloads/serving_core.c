@@ -106,6 +106,14 @@ OrrRequest *orr_core_first(OrrCore *core) {
   return core->scheduler->pick ? core->scheduler->pick(core, core->waiting[best]) : core->waiting[best]->pdata[0];
 }
 
+void orr_core_take_all(OrrCore *core, GPtrArray *requests) {
+  for (guint i = 0; i < core->running->len; i++) {
+    orr_kv_release(core->kv, core->running->pdata[i]);
+    g_ptr_array_add(requests, core->running->pdata[i]);
+  }
+  for (guint i = 0; i < core->n_queues; i++) g_ptr_array_extend(requests, core->waiting[i], NULL, NULL);
+}
+
 /* --- the batch --- */
 
 static void count(OrrCore *core, const OrrRequest *request, double sign) {

@@ -82,6 +82,9 @@ gboolean orr_core_plan(OrrCore *core, double now_s);
 gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
 void orr_core_join(OrrCore *core, OrrRequest *request);
 
+/* Every request that waits or runs, appended to @requests; none holds a block afterwards. The core is to be cleared. */
+void orr_core_take_all(OrrCore *core, GPtrArray *requests);
+
 /* --- what schedulers call --- */
 
 /* The first waiting request by key, of the queue that is served least; NULL: none. */

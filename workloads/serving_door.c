@@ -5,12 +5,12 @@
  *                      | no
  *                      +--> queue (first come, first served) --> rejected where it is full
  *
- * A replica has room while it has fewer than admission.in-flight requests. A place becomes free when a request ends,
+ * A replica has room while it is up and has fewer than admission.in-flight requests. A place becomes free when a request ends,
  * and the first of the queue takes it at that time.
  *
  * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a) whatever the lengths.
  */
-#include "workloads/serving_private.h"
+#include "workloads/serving_life.h"
 
 struct OrrDoor {
   OrrFleet *fleet;
@@ -24,6 +24,7 @@ struct OrrDoor {
 
 static gboolean is_open(void *user, guint i) {
   const OrrDoor *door = user;
+  if (!orr_life_is_up(door->fleet->life, door->first + i)) return FALSE;
   return door->in_flight == 0 || orr_replica_n_requests(door->fleet->replicas[door->first + i]) < door->in_flight;
 }
 
@@ -69,11 +70,13 @@ void orr_door_free(OrrDoor *door) {
   g_free(door);
 }
 
-static gboolean any_open(OrrDoor *door) {
+gboolean orr_door_any_open(OrrDoor *door) {
   for (guint i = 0; i < door->n; i++)
     if (is_open(door, i)) return TRUE;
   return FALSE;
 }
+
+gint64 orr_door_n_waiting(const OrrDoor *door) { return door->waiting.length; }
 
 guint orr_door_pick(OrrDoor *door, const OrrRequest *request) {
   return door->first + door->router->pick(door->state, request, orr_engine_now(door->fleet->engine));
@@ -84,7 +87,7 @@ static void send(OrrDoor *door, OrrRequest *request) {
 }
 
 gboolean orr_door_send(OrrDoor *door, OrrRequest *request) {
-  if (door->waiting.length == 0 && any_open(door)) {
+  if (door->waiting.length == 0 && orr_door_any_open(door)) {
     send(door, request);
     return TRUE;
   }
@@ -96,7 +99,7 @@ gboolean orr_door_send(OrrDoor *door, OrrRequest *request) {
 static void look(void *user) {
   OrrDoor *door = user;
   door->is_due = FALSE;
-  while (!door->fleet->error && door->waiting.length > 0 && any_open(door))
+  while (!door->fleet->error && door->waiting.length > 0 && orr_door_any_open(door))
     send(door, g_queue_pop_head(&door->waiting));
 }
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
-#include "workloads/serving_private.h"
+#include "workloads/serving_life.h"
 
 typedef struct {
   OrrFleet fleet; /* first */
@@ -18,7 +18,6 @@ typedef struct {
   OrrRandom lengths, groups, of_adapters;
   GArray *adapters; /* of double: weights of the adapters up to each */
   guint32 n_requests;
-  gint64 in_system;
   double area_since_s;
   double shares; /* of the classes, in all */
 } Fleet;
@@ -32,9 +31,9 @@ typedef struct {
 
 static void count_area(Fleet *fleet, int change) {
   const double now_s = orr_engine_now(fleet->fleet.engine);
-  fleet->fleet.work->area_request_s += (double)fleet->in_system * (now_s - fleet->area_since_s);
+  fleet->fleet.work->area_request_s += (double)fleet->fleet.in_system * (now_s - fleet->area_since_s);
   fleet->area_since_s = now_s;
-  fleet->in_system += change;
+  fleet->fleet.in_system += change;
 }
 
 /* --- requests --- */
@@ -155,10 +154,10 @@ static void fetch(Fleet *fleet);
 
 static void follow_up(Fleet *fleet, OrrRequest *request);
 
-/* Where prefill and decode are apart, short prompts go to a decoder all the same. */
+/* Where prefill and decode are apart, short prompts go to a decoder all the same, and so do those that had one. */
 static gboolean let_in(OrrFleet *fleet, OrrRequest *request) {
   if (!fleet->handover) return orr_door_send(fleet->door, request);
-  if (request->prompt < fleet->work->params.disaggregation.least_prompt)
+  if (request->generated > 0 || request->prompt < fleet->work->params.disaggregation.least_prompt)
     return orr_door_send(fleet->decode_door, request);
   return orr_handover_begin(fleet->handover, request);
 }
@@ -172,7 +171,7 @@ static void enter(Fleet *fleet, OrrRequest *request) {
     work->rejected++;
     follow_up(fleet, request);
   }
-  work->backlog_at_last_arrival = fleet->in_system;
+  work->backlog_at_last_arrival = fleet->fleet.in_system;
 }
 
 /* All that arrive now, so that they can be in one batch. */
@@ -206,6 +205,7 @@ static void fetch(Fleet *fleet) {
 static void follow(void *user) {
   Coming *coming = user;
   Fleet *fleet = coming->fleet;
+  fleet->fleet.n_coming--;
   if (!fleet->fleet.error) enter(fleet, coming->request);
   orr_pool_give(fleet->comings, coming);
 }
@@ -216,7 +216,7 @@ static void check_queue(Fleet *fleet, const OrrRequest *request) {
   g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_STUCK,
               "the queue diverges: request %u waited %.3g s for its first step (longest-queue: %.3g s); %u requests "
               "had ended by then, %" G_GINT64_FORMAT " were in the system",
-              request->id + 1, waited_s, limit_s, fleet->fleet.work->requests->len, fleet->in_system);
+              request->id + 1, waited_s, limit_s, fleet->fleet.work->requests->len, fleet->fleet.in_system);
 }
 
 static void ended(OrrFleet *base, OrrRequest *request) {
@@ -255,8 +255,33 @@ static void follow_up(Fleet *fleet, OrrRequest *request) {
   complete(fleet, follower);
   if (fleet->fleet.error) return;
   Coming *coming = orr_pool_take(fleet->comings);
+  fleet->fleet.n_coming++;
   *coming = (Coming){fleet, follower};
   orr_engine_at(fleet->fleet.engine, fmax(follower->arrival_s, now_s), follow, coming);
+}
+
+/* Anew, but for what its client has: prompt and output so far are computed again. */
+static void homeless(OrrFleet *base, OrrRequest *request) {
+  Fleet *fleet = (Fleet *)base;
+  OrrServingWork *work = base->work;
+  request->state = ORR_REQUEST_FUTURE;
+  request->computed = request->scheduled = request->drafted = 0;
+  request->swapped = request->is_in_flight = FALSE;
+  if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request)) {
+    work->retried++;
+    return;
+  }
+  if (request->parent || request->samples_left > 1) {
+    if (!base->error)
+      g_set_error_literal(&base->error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                          "a replica is lost with some of the outputs of a prompt: on-failure fail, or a queue that is "
+                          "full, would leave the others without them; use on-failure: retry and no admission.queue");
+    return;
+  }
+  work->failed++;
+  work->failed_s += orr_engine_now(base->engine) - request->arrival_s;
+  count_area(fleet, -1);
+  follow_up(fleet, request);
 }
 
 /* --- the run --- */
@@ -302,6 +327,20 @@ static void open_doors(OrrFleet *fleet) {
   fleet->handover = orr_handover_new(fleet, fleet->door, fleet->decode_door);
 }
 
+static gboolean plan_life(OrrFleet *fleet, GError **error) {
+  const GArray *changes = fleet->work->work.gpu_changes;
+  fleet->life = orr_life_new(fleet);
+  for (guint i = 0; changes && fleet->work->params.start.weights && i < changes->len; i++) {
+    const OrrGpuChange *change = &g_array_index(changes, OrrGpuChange, i);
+    if (!change->is_node || change->factor == 0 || orr_serving_load_way(fleet->work, 0)) continue;
+    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                        "a replica whose node comes back reads its weights from a file system, and the cluster has "
+                        "none: give cluster.storage, or start.weights: false");
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean open_fleet(Fleet *fleet, GError **error) {
   OrrServingWork *work = fleet->fleet.work;
   const OrrServing *params = &work->params;
@@ -329,10 +368,10 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
   open_doors(&fleet->fleet);
-  fleet->fleet.remote =
-      orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, params->engine.tiers.remote_bytes));
+  fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
+  if (!plan_life(&fleet->fleet, error)) return FALSE;
   for (guint i = 0; params->classes && i < params->classes->len; i++)
     fleet->shares += ((const OrrRequestClass *)params->classes->pdata[i])->share;
   return TRUE;
@@ -348,6 +387,15 @@ static gboolean close_books(Fleet *fleet, GError **error) {
   }
   for (gint64 i = 0; i < work->params.replicas; i++)
     if (!orr_replica_close(fleet->fleet.replicas[i], error)) return FALSE;
+  if (fleet->fleet.in_system > 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+                "%" G_GINT64_FORMAT " requests wait for ever: no replica is left that could take them",
+                fleet->fleet.in_system);
+    return FALSE;
+  }
+  for (gint64 i = 0; i < work->params.replicas && !fleet->fleet.life; i++)
+    work->replicas[i].held_s = fleet->area_since_s - fleet->fleet.start_s;
+  if (fleet->fleet.life) orr_life_close(fleet->fleet.life, fleet->area_since_s);
   work->end_s = fleet->area_since_s - fleet->fleet.start_s;
   work->missing = orr_serving_cost_missing(fleet->fleet.cost);
   work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
@@ -360,6 +408,7 @@ static gboolean close_books(Fleet *fleet, GError **error) {
 void orr_fleet_free(OrrFleet *base) {
   Fleet *fleet = (Fleet *)base;
   if (!fleet) return;
+  orr_life_free(base->life);
   for (gint64 i = 0; base->replicas && i < base->work->params.replicas; i++) orr_replica_free(base->replicas[i]);
   g_free(base->replicas);
   orr_handover_free(base->handover);
@@ -388,6 +437,8 @@ gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **er
                              .ended = ended,
                              .another = another,
                              .drop = drop,
+                             .homeless = homeless,
+                             .next_look_s = G_MAXDOUBLE,
                              .step_stride = 1},
                    .requests = orr_pool_new(sizeof(OrrRequest), clear_request),
                    .comings = orr_pool_new(sizeof(Coming), NULL),

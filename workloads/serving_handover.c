@@ -16,11 +16,13 @@
  *
  * A request has a twin of one output token at the prefill replica.
  */
-#include "workloads/serving_private.h"
+#include "workloads/serving_life.h"
 
 struct OrrHandover {
   OrrFleet *fleet;
-  OrrPool *handeds; /* of OrrHanded */
+  OrrPool *handeds;  /* of OrrHanded */
+  GPtrArray *active; /* of those: on their way */
+  GQueue homeless;   /* of those: no decoder is up */
   OrrDoor *prefill, *decode;
   gboolean per_layer;
   double layers, bytes_per_token;
@@ -34,6 +36,12 @@ struct OrrHanded {
   gint64 tokens;  /* to be sent of the prompt */
   guint pending;  /* transfers that have not ended */
   gboolean is_prefilled;
+  gboolean is_sent;     /* the twin, to the prefill pool */
+  gboolean is_expected; /* at `to` */
+  gboolean is_void;     /* the request goes another way; what is left is the twin's, and transfers */
+  gboolean is_gone;     /* the twin's replica is lost */
+  gboolean is_leaving;  /* a void one's release is on the calendar */
+  guint place;          /* in active */
   double prefilled_s, last_bytes;
 };
 
@@ -46,6 +54,7 @@ OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode
   OrrHandover *handover = g_new(OrrHandover, 1);
   *handover = (OrrHandover){.fleet = fleet,
                             .handeds = orr_pool_new(sizeof(OrrHanded), clear_handed),
+                            .active = g_ptr_array_new(),
                             .prefill = prefill,
                             .decode = decode,
                             .per_layer = params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER,
@@ -57,6 +66,8 @@ OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode
 void orr_handover_free(OrrHandover *handover) {
   if (!handover) return;
   orr_pool_free(handover->handeds);
+  g_ptr_array_unref(handover->active);
+  g_queue_clear(&handover->homeless);
   g_free(handover);
 }
 
@@ -64,7 +75,35 @@ void orr_handover_free(OrrHandover *handover) {
 
 static OrrReplica *replica_at(const OrrHandover *handover, guint i) { return handover->fleet->replicas[i]; }
 
+static OrrHanded *take(OrrHandover *handover, OrrRequest *request) {
+  OrrHanded *handed = orr_pool_take(handover->handeds);
+  *handed = (OrrHanded){.handover = handover,
+                        .request = request,
+                        .twin = *request,
+                        .tokens = request->prompt,
+                        .place = handover->active->len};
+  handed->twin.output = 1;
+  handed->twin.handed = handed;
+  handed->twin.is_twin = TRUE;
+  handed->twin.replica = -1;
+  g_ptr_array_add(handover->active, handed);
+  return handed;
+}
+
+static void give(OrrHanded *handed) {
+  GPtrArray *active = handed->handover->active;
+  OrrHanded *last = active->pdata[active->len - 1];
+  active->pdata[last->place = handed->place] = last;
+  g_ptr_array_set_size(active, (gint)active->len - 1);
+  orr_pool_give(handed->handover->handeds, handed);
+}
+
 static void expect_at_decoder(OrrHanded *handed) {
+  if (!orr_door_any_open(handed->handover->decode)) {
+    g_queue_push_tail(&handed->handover->homeless, handed);
+    return;
+  }
+  handed->is_expected = TRUE;
   handed->to = orr_door_pick(handed->handover->decode, handed->request);
   handed->request->handed = handed;
   orr_replica_expect(replica_at(handed->handover, handed->to), handed->request);
@@ -79,14 +118,35 @@ static void finish(OrrHanded *handed) {
   work->handover_bytes += (double)handed->tokens * handover->bytes_per_token * (double)work->gpus_a_replica;
   handed->request->handed = NULL;
   orr_replica_release(replica_at(handover, handed->from), &handed->twin);
+  orr_life_idle(handover->fleet->life, handed->from);
   orr_replica_join(replica_at(handover, handed->to), handed->request);
-  orr_pool_give(handover->handeds, handed);
+  give(handed);
+}
+
+/* Of a void one: nothing of it is under way any more. */
+static void leave(void *user) {
+  OrrHanded *handed = user;
+  OrrHandover *handover = handed->handover;
+  if (!handed->is_gone) orr_replica_release(replica_at(handover, handed->from), &handed->twin);
+  if (!handed->is_gone) orr_life_idle(handover->fleet->life, handed->from);
+  g_clear_pointer(&handed->twin.block_ids, g_free);
+  give(handed);
+}
+
+/* Not at once: a replica may be in the middle of its step's end. */
+static void leave_soon(OrrHanded *handed) {
+  if (handed->is_leaving || handed->pending > 0) return;
+  handed->is_leaving = TRUE;
+  orr_engine_after(handed->handover->fleet->engine, 0, leave, handed);
 }
 
 static void flow_ends(void *user) {
   OrrHanded *handed = user;
   handed->pending--;
-  if (handed->is_prefilled && handed->pending == 0) finish(handed);
+  if (handed->is_void && (handed->is_gone || handed->is_prefilled))
+    leave_soon(handed);
+  else if (!handed->is_void && handed->is_prefilled && handed->pending == 0)
+    finish(handed);
 }
 
 static void send(OrrHanded *handed, double bytes, double delay_s) {
@@ -98,17 +158,14 @@ static void send(OrrHanded *handed, double bytes, double delay_s) {
 
 gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request) {
   if (request->output == 1) return orr_door_send(handover->prefill, request); /* nothing is left to decode */
-  OrrHanded *handed = orr_pool_take(handover->handeds);
-  *handed = (OrrHanded){.handover = handover, .request = request, .twin = *request, .tokens = request->prompt};
-  handed->twin.output = 1;
-  handed->twin.handed = handed;
-  handed->twin.is_twin = TRUE;
+  OrrHanded *handed = take(handover, request);
   if (handover->per_layer) {
     expect_at_decoder(handed);
     return TRUE;
   }
+  handed->is_sent = TRUE;
   if (orr_door_send(handover->prefill, &handed->twin)) return TRUE;
-  orr_pool_give(handover->handeds, handed);
+  give(handed);
   return FALSE;
 }
 
@@ -116,6 +173,7 @@ gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request) {
 void orr_handover_room(OrrHanded *handed) {
   OrrHandover *handover = handed->handover;
   handed->tokens = handed->request->prompt - handed->request->computed;
+  handed->is_sent = TRUE;
   if (handover->per_layer)
     orr_door_send(handover->prefill, &handed->twin);
   else
@@ -125,7 +183,7 @@ void orr_handover_room(OrrHanded *handed) {
 void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
   OrrHanded *handed = twin->handed;
   const OrrHandover *handover = handed->handover;
-  if (!handover->per_layer) return;
+  if (!handover->per_layer || handed->is_void) return;
   handed->from = (guint)twin->replica;
   const gint64 before = handed->request->prompt - handed->tokens; /* the decoder has them */
   const double sent = (double)CLAMP(twin->computed + tokens - before, 0, tokens) * handover->bytes_per_token;
@@ -140,6 +198,11 @@ void orr_handover_prefilled(OrrRequest *twin) {
   OrrRequest *request = handed->request;
   handed->from = (guint)twin->replica;
   handed->is_prefilled = TRUE;
+  orr_door_left(handover->prefill);
+  if (handed->is_void) {
+    leave_soon(handed);
+    return;
+  }
   handed->prefilled_s = orr_engine_now(handover->fleet->engine);
   request->scheduled_s = twin->scheduled_s;
   request->first_token_s = twin->first_token_s;
@@ -147,9 +210,39 @@ void orr_handover_prefilled(OrrRequest *twin) {
   request->hit = twin->hit;
   request->preemptions += twin->preemptions;
   request->generated = 1;
-  orr_door_left(handover->prefill);
   if (handover->per_layer)
     send(handed, handed->last_bytes, 0);
   else
     expect_at_decoder(handed);
+}
+
+/* --- replicas that come and go --- */
+
+void orr_handover_look(OrrHandover *handover) {
+  while (handover->homeless.length > 0 && orr_door_any_open(handover->decode))
+    expect_at_decoder(g_queue_pop_head(&handover->homeless));
+}
+
+/* Whether @handed is no more, or left to what is under way of it, since @replica is lost; its request is looked after.
+ */
+static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
+  OrrHandover *handover = handed->handover;
+  const gboolean from_here = handed->twin.replica == (gint32)replica && !handed->is_gone;
+  const gboolean to_here = !handed->is_void && handed->is_expected && handed->to == replica;
+  if (!from_here && !to_here) return;
+  handed->is_gone = handed->is_gone || from_here;
+  if (!handed->is_void) {
+    g_ptr_array_add(requests, handed->request);
+    g_queue_remove(&handover->homeless, handed);
+    if (handed->is_expected && !to_here) orr_replica_unexpect(replica_at(handover, handed->to), handed->request);
+    handed->request->handed = NULL;
+    handed->request = NULL;
+    handed->is_void = TRUE;
+  }
+  if (handed->is_gone || handed->is_prefilled || !handed->is_sent) leave_soon(handed);
+  if (!handed->is_sent) handed->is_gone = TRUE; /* it never was anywhere */
+}
+
+void orr_handover_lose(OrrHandover *handover, guint replica, GPtrArray *requests) {
+  for (guint i = 0; i < handover->active->len; i++) part(handover->active->pdata[i], replica, requests);
 }

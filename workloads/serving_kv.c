@@ -172,6 +172,11 @@ static void unname(OrrKv *kv, guint32 i) {
   kv->blocks[i].key = 0;
 }
 
+void orr_kv_forget(OrrKv *kv) {
+  for (guint32 i = 0; kv->blocks && i < kv->n; i++)
+    if (kv->blocks[i].key) unname(kv, i);
+}
+
 /* --- what requests do --- */
 
 gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {

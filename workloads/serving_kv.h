@@ -74,6 +74,7 @@ void orr_kv_release(OrrKv *kv, OrrRequest *request);
 
 /* What is named, or found again, is kept in @tiers too, which outlive the cache; with a prefix cache alone. */
 void orr_kv_back(OrrKv *kv, const OrrTiers *tiers);
+void orr_kv_forget(OrrKv *kv); /* all names: nothing is found again */
 
 /* @tell is called for each block that gets a name or loses it. */
 typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);

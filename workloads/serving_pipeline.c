@@ -12,6 +12,7 @@
 typedef struct {
   OrrReplica *replica;
   GPtrArray *requests; /* kept from batch to batch */
+  guint generation;
 } InFlight;
 
 static void clear_flight(gpointer data) {
@@ -26,6 +27,10 @@ static void batch_ends(void *user) {
   OrrReplica *replica = flight->replica;
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->fleet->error) return;
+  if (flight->generation != replica->generation) {
+    orr_pool_give(replica->flights, flight);
+    return;
+  }
   for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = FALSE;
   orr_core_finish_step(&replica->cores[0], flight->requests, now_s, orr_replica_on_token, orr_replica_on_finish,
                        replica);
@@ -42,7 +47,7 @@ gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
   OrrCore *core = &replica->cores[0];
   const gint64 pp = replica->fleet->work->params.parallel.pp;
   if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return FALSE;
-  const OrrStepTime time = orr_fleet_step_time(replica->fleet, &core->shape);
+  const OrrStepTime time = orr_replica_step_time(replica, &core->shape);
   const double host_s = orr_fleet_host_seconds(replica->fleet, core->shape.sequences);
   const gboolean async = replica->fleet->work->params.engine.host.async;
   const double stage_s =
@@ -51,6 +56,7 @@ gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
   const double end_s = fmax(replica->last_done_s + stage_s, begin_s + (double)pp * stage_s);
   InFlight *flight = orr_pool_take(replica->flights);
   flight->replica = replica;
+  flight->generation = replica->generation;
   if (!flight->requests) flight->requests = g_ptr_array_new();
   g_ptr_array_set_size(flight->requests, 0);
   g_ptr_array_extend(flight->requests, core->batch, NULL, NULL);

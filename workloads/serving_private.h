@@ -29,6 +29,7 @@ void orr_fleet_free(OrrFleet *fleet); /* NULL is fine */
 
 typedef struct OrrDoor OrrDoor;
 typedef struct OrrHandover OrrHandover;
+typedef struct OrrLife OrrLife; /* serving_life.h */
 typedef struct OrrHanded OrrHanded;
 typedef struct OrrReplica OrrReplica;
 
@@ -39,6 +40,10 @@ struct OrrFleet {
   const OrrLink *links; /* the engine's, by link of the work's program */
   double start_s;       /* all dates here are the engine's; what is written down counts from start_s */
   OrrPool *flows;       /* transfers that have not ended (serving_wires.c) */
+  gint64 n_flows;
+  gint64 in_system, n_coming; /* requests; those that will come after another one's end */
+  OrrLife *life;              /* NULL: all replicas are up from beginning to end */
+  double next_look_s;         /* of the scaler: no run of steps goes past it */
   OrrServingCost *cost; /* all replicas are alike */
   OrrDrafter *drafter;  /* NULL: nothing is guessed */
   OrrTierStore *remote; /* NULL: there is none */
@@ -48,6 +53,7 @@ struct OrrFleet {
   void (*ended)(OrrFleet *fleet, OrrRequest *request); /* takes the request */
   OrrRequest *(*another)(OrrFleet *fleet, OrrRequest *first, guint32 sample); /* output of @first's prompt */
   void (*drop)(OrrFleet *fleet, OrrRequest *request);                         /* such a one, which has ended */
+  void (*homeless)(OrrFleet *fleet, OrrRequest *request); /* its replica is lost: goes elsewhere, or fails */
   OrrDoor *door, *decode_door; /* the second where prefill and decode are apart */
   OrrHandover *handover;       /* NULL: they are not */
   gboolean sees_blocks; /* the router hears of blocks step by step */
@@ -78,6 +84,14 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica);
 void orr_replica_expect(OrrReplica *replica, OrrRequest *request);
 void orr_replica_join(OrrReplica *replica, OrrRequest *request);    /* its cache is here: it decodes */
 void orr_replica_release(OrrReplica *replica, OrrRequest *request); /* its cache is elsewhere */
+void orr_replica_unexpect(OrrReplica *replica, OrrRequest *request); /* it comes no more */
+gboolean orr_replica_is_stepping(const OrrReplica *replica);
+gboolean orr_replica_is_empty(const OrrReplica *replica); /* no request, and no cache that is needed elsewhere */
+void orr_replica_slow(OrrReplica *replica, double factor); /* its kernels, from the next step on */
+void orr_replica_forget(OrrReplica *replica);              /* its caches; it is empty */
+/* All that it had is gone; its requests, as if they had just come, are appended to @requests by their number. Those on
+ * their way between two replicas are orr_handover_lose's. */
+void orr_replica_lose(OrrReplica *replica, GPtrArray *requests);
 /* Closes the books; ORR_FAULT_STUCK where requests are left that no step could serve. */
 gboolean orr_replica_close(OrrReplica *replica, GError **error);
 
@@ -91,6 +105,8 @@ typedef struct {
 
 gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error); /* at compilation: program, links, all ways */
 void orr_serving_wires_free(OrrServingWires *wires);                   /* NULL is fine */
+const OrrServingWay *orr_serving_load_way(const OrrServingWork *work, guint replica); /* its weights; NULL: none */
+double orr_serving_load_bytes(const OrrServingWork *work);                           /* of a unit of that */
 const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint to); /* replicas */
 
 void orr_fleet_open_transfers(OrrFleet *fleet);
@@ -108,7 +124,9 @@ void orr_door_free(OrrDoor *door);
 /* Sends @request to a replica, or lets it wait for one. FALSE: there is no room for it to wait. */
 gboolean orr_door_send(OrrDoor *door, OrrRequest *request);
 guint orr_door_pick(OrrDoor *door, const OrrRequest *request); /* a replica, whatever the limits */
-void orr_door_left(OrrDoor *door); /* a request has ended: one that waits may go */
+void orr_door_left(OrrDoor *door); /* a request has ended, or a replica is up: one that waits may go */
+gboolean orr_door_any_open(OrrDoor *door);
+gint64 orr_door_n_waiting(const OrrDoor *door);
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there);
 
 /* --- prefill and decode apart: serving_handover.c --- */
@@ -119,6 +137,9 @@ gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request); /* FALS
 void orr_handover_room(OrrHanded *handed); /* at the decoder */
 void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s); /* a step that computes so many begins */
 void orr_handover_prefilled(OrrRequest *twin);
+void orr_handover_look(OrrHandover *handover); /* a decoder is up */
+/* @replica is lost: appends to @requests those that were on their way from it or to it. */
+void orr_handover_lose(OrrHandover *handover, guint replica, GPtrArray *requests);
 
 G_END_DECLS
 

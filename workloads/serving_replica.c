@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
+#include "workloads/serving_life.h"
 #include "workloads/serving_replica.h"
 
 enum { LONGEST_RUN = 1024 };
@@ -26,10 +27,10 @@ static void tell_of_block(guint64 key, gboolean is_there, void *user) {
   orr_door_block(decodes ? fleet->decode_door : fleet->door, (guint)replica->index, key, is_there);
 }
 
-OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
+void orr_replica_open_cores(OrrReplica *replica) {
+  OrrFleet *fleet = replica->fleet;
   const OrrServingWork *work = fleet->work;
   const OrrEngineParams *engine = &work->params.engine;
-  OrrReplica *replica = g_new0(OrrReplica, 1);
   const OrrCoreLimits limits = {
       .max_sequences = engine->max_num_seqs,
       .max_batched_tokens = engine->max_num_batched_tokens,
@@ -38,18 +39,6 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
       .reserve_prompt = engine->reserve_prompt,
       .preemption = (OrrPreemption)engine->preemption,
   };
-  *replica = (OrrReplica){.fleet = fleet,
-                          .index = index,
-                          .n_cores = (guint)work->params.parallel.dp_attention,
-                          .books = &fleet->work->replicas[index],
-                          .step_end_s = G_MAXDOUBLE,
-                          .flights = orr_pipeline_flights(),
-                          .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
-                          .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
-  replica->cores = g_new0(OrrCore, replica->n_cores);
-  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, engine->tiers.host_bytes));
-  replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, engine->tiers.ssd_bytes));
-  replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
   const guint n_clients = work->params.classes ? work->params.classes->len : 1;
   for (guint i = 0; i < replica->n_cores; i++) {
     OrrKv *kv = orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching);
@@ -61,6 +50,25 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
     replica->cores[i].drafter = fleet->drafter;
     replica->cores[i].adapters = orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
   }
+}
+
+OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
+  OrrReplica *replica = g_new0(OrrReplica, 1);
+  *replica = (OrrReplica){.fleet = fleet,
+                          .index = index,
+                          .slow = 1,
+                          .n_cores = (guint)fleet->work->params.parallel.dp_attention,
+                          .books = &fleet->work->replicas[index],
+                          .step_end_s = G_MAXDOUBLE,
+                          .flights = orr_pipeline_flights(),
+                          .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
+                          .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
+  const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
+  replica->cores = g_new0(OrrCore, replica->n_cores);
+  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, tiers->host_bytes));
+  replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, tiers->ssd_bytes));
+  replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
+  orr_replica_open_cores(replica);
   return replica;
 }
 
@@ -98,9 +106,19 @@ static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
 
 /* --- what a step takes --- */
 
+/* A slow GPU slows its group's kernels: they meet in every layer. */
+OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape) {
+  OrrStepTime time = orr_fleet_step_time(replica->fleet, shape);
+  if (replica->slow == 1) return time;
+  const double more_s = (replica->slow - 1) * (time.gpu_s - time.comm_s);
+  time.gpu_s += more_s;
+  time.stage_s += more_s / (double)replica->fleet->work->params.parallel.pp;
+  return time;
+}
+
 /* GPUs and host, one after the other or beside each other. */
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape, double extra_s) {
-  const OrrStepTime time = orr_fleet_step_time(replica->fleet, shape);
+  const OrrStepTime time = orr_replica_step_time(replica, shape);
   const double host_s = orr_fleet_host_seconds(replica->fleet, shape->sequences), gpu_s = time.gpu_s + extra_s;
   const double step_s = replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
   return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
@@ -161,6 +179,8 @@ static void branch(OrrReplica *replica, OrrRequest *first) {
 
 void orr_replica_on_token(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
+  if (request->generated == 1 && replica->fleet->life)
+    orr_life_first_token(replica->fleet->life, orr_engine_now(replica->fleet->engine) - request->arrival_s);
   if (request->generated > 1)
     orr_fleet_note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
   else if (!request->parent && request->samples_left > 1)
@@ -182,13 +202,16 @@ static void end_output(OrrReplica *replica, OrrRequest *request) {
 
 void orr_replica_on_finish(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
+  OrrFleet *fleet = replica->fleet;
   replica->n_requests--;
   if (!request->is_twin) {
     end_output(replica, request);
+    orr_life_idle(fleet->life, (guint)replica->index);
     return;
   }
   replica->books->requests++;
   orr_handover_prefilled(request);
+  orr_life_idle(fleet->life, (guint)replica->index);
 }
 
 /* --- runs of alike steps --- */
@@ -235,7 +258,7 @@ static void plan_run(OrrReplica *replica, guint steps) {
   double end_s = replica->begin_s;
   g_array_set_size(replica->ends, 0);
   for (guint k = 0; k < steps; k++) {
-    if (k > 0 && end_s >= fleet->next_arrival_s) break;
+    if (k > 0 && end_s >= fmin(fleet->next_arrival_s, fleet->next_look_s)) break;
     OrrStepShape shape = core->shape;
     shape.key_sum += (double)n * k;
     shape.keys_least += k;
@@ -403,7 +426,7 @@ static void called(void *user) {
 }
 
 /* Something has changed: what it means is seen between two steps, with all else that comes at this moment. */
-static void notice(OrrReplica *replica) {
+void orr_replica_notice(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->step_end_s != G_MAXDOUBLE) {
     if (replica->is_run) cut_run(replica, now_s);
@@ -421,38 +444,42 @@ static void enter(OrrReplica *replica, OrrRequest *request) {
 void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
   orr_core_add(least_loaded(replica), request);
-  notice(replica);
+  orr_replica_notice(replica);
 }
 
 void orr_replica_expect(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
   g_queue_push_tail(&replica->expected, request);
-  notice(replica);
+  orr_replica_notice(replica);
 }
 
 void orr_replica_join(OrrReplica *replica, OrrRequest *request) {
   g_queue_push_tail(&replica->joined, request);
-  notice(replica);
+  orr_replica_notice(replica);
 }
 
 void orr_replica_release(OrrReplica *replica, OrrRequest *request) {
   orr_kv_release(replica->cores[0].kv, request);
   replica->cores[0].n_kept--;
-  notice(replica);
+  orr_replica_notice(replica);
+}
+
+void orr_replica_close_core(OrrReplica *replica, OrrCore *core) {
+  replica->books->preemptions += core->preemptions;
+  replica->books->hit_tokens += core->hit_tokens;
+  replica->books->looked_up_tokens += core->looked_up_tokens;
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) replica->books->tier_tokens[tier] += core->tier_tokens[tier];
+  replica->books->adapter_loads += core->adapter_loads;
+  replica->books->checks += core->checks;
+  replica->books->drafted += core->drafted;
+  replica->books->accepted += core->accepted;
+  replica->books->evicted_blocks += orr_kv_n_evicted(core->kv);
 }
 
 gboolean orr_replica_close(OrrReplica *replica, GError **error) {
   for (guint i = 0; i < replica->n_cores; i++) {
-    const OrrCore *core = &replica->cores[i];
-    replica->books->preemptions += core->preemptions;
-    replica->books->hit_tokens += core->hit_tokens;
-    replica->books->looked_up_tokens += core->looked_up_tokens;
-    for (int tier = 0; tier < ORR_N_TIERS; tier++) replica->books->tier_tokens[tier] += core->tier_tokens[tier];
-    replica->books->adapter_loads += core->adapter_loads;
-    replica->books->checks += core->checks;
-    replica->books->drafted += core->drafted;
-    replica->books->accepted += core->accepted;
-    replica->books->evicted_blocks += orr_kv_n_evicted(core->kv);
+    OrrCore *core = &replica->cores[i];
+    orr_replica_close_core(replica, core);
     if (!orr_kv_check(core->kv)) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");
       return FALSE;

@@ -6,12 +6,14 @@
  * routes, as they are in lock-step (program.h); its size is what one unit of weight carries.
  *
  *   hand-over, replica p to d    rank k's route to rank k, one unit each
+ *   weights of a replica         each GPU's file, a unit a stripe: a server's route to its host, and on to the GPU
  */
-#include "workloads/serving_private.h"
+#include "workloads/serving_life.h"
 
 struct OrrServingWires {
   guint n_prefill, n_decode;
   OrrServingWay *handovers; /* n_prefill * n_decode */
+  OrrServingWay *loads;     /* by replica; NULL: none is ever read */
 };
 
 /* --- at compilation --- */
@@ -76,6 +78,37 @@ static void wire_handovers(Wiring *wiring, OrrServingWires *wires) {
     }
 }
 
+static void add_weights(Wiring *wiring, gint64 gpu) {
+  const OrrFabric *fabric = wiring->work->world->fabric;
+  const OrrStorage *storage = &wiring->work->world->cluster->storage;
+  const gint64 stripes = orr_storage_stripes(storage);
+  g_array_set_size(wiring->route, 0);
+  orr_fabric_host_route(fabric, gpu, TRUE, wiring->route);
+  for (guint k = 0; k < wiring->route->len; k++)
+    add_use(wiring, g_array_index(wiring->route, guint32, k), (guint32)stripes);
+  for (gint64 i = 0; i < stripes; i++) {
+    g_array_set_size(wiring->route, 0);
+    const double latency_s =
+        orr_fabric_storage_route(fabric, gpu, orr_storage_server(storage, gpu, i), TRUE, wiring->route);
+    wiring->latency_s = MAX(wiring->latency_s, latency_s);
+    for (guint k = 0; k < wiring->route->len; k++) add_use(wiring, g_array_index(wiring->route, guint32, k), 1);
+  }
+}
+
+static void wire_loads(Wiring *wiring, OrrServingWires *wires) {
+  const OrrServingWork *work = wiring->work;
+  wires->loads = g_new0(OrrServingWay, work->params.replicas);
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    for (gint64 k = 0; k < work->gpus_a_replica; k++) add_weights(wiring, i * work->gpus_a_replica + k);
+    wires->loads[i] = end_way(wiring);
+  }
+}
+
+static gboolean reads_weights(const OrrServingWork *work) {
+  return work->params.start.weights && work->world->cluster->storage.servers > 0 &&
+         (work->world->is_faulty || orr_life_is_eventful(&work->params));
+}
+
 gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error) {
   OrrServingWires *wires = work->wires = g_new0(OrrServingWires, 1);
   Wiring wiring = {work, g_hash_table_new(g_direct_hash, g_direct_equal), g_array_new(FALSE, FALSE, sizeof(guint32)),
@@ -85,6 +118,8 @@ gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error) {
   wires->n_prefill = (guint)work->params.disaggregation.prefill;
   wires->n_decode = (guint)work->params.replicas - wires->n_prefill;
   if (wires->n_prefill > 0) wire_handovers(&wiring, wires);
+  if (reads_weights(work)) wire_loads(&wiring, wires);
+  work->work.contends = wires->n_prefill > 0 || wires->loads;
   g_hash_table_unref(wiring.numbers);
   g_array_unref(wiring.route);
   g_array_unref(wiring.uses);
@@ -94,6 +129,8 @@ gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error) {
 
 void orr_serving_wires_free(OrrServingWires *wires) {
   if (!wires) return;
+  for (guint i = 0; wires->loads && i < wires->n_prefill + wires->n_decode; i++) g_free(wires->loads[i].uses);
+  g_free(wires->loads);
   for (guint i = 0; i < wires->n_prefill * wires->n_decode; i++) g_free(wires->handovers[i].uses);
   g_free(wires->handovers);
   g_free(wires);
@@ -102,6 +139,14 @@ void orr_serving_wires_free(OrrServingWires *wires) {
 const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint to) {
   const OrrServingWires *wires = work->wires;
   return &wires->handovers[from * wires->n_decode + to - wires->n_prefill];
+}
+
+const OrrServingWay *orr_serving_load_way(const OrrServingWork *work, guint replica) {
+  return work->wires->loads ? &work->wires->loads[replica] : NULL;
+}
+
+double orr_serving_load_bytes(const OrrServingWork *work) {
+  return work->weight_bytes / (double)orr_storage_stripes(&work->world->cluster->storage);
 }
 
 /* --- in the run --- */
@@ -130,6 +175,7 @@ static void flow_ends(void *user) {
   for (guint i = 0; i < flow->way->n_uses; i++)
     fleet->work->work.link_bytes[flow->way->uses[i].link] += flow->bytes * flow->way->uses[i].weight;
   orr_pool_give(fleet->flows, flow);
+  fleet->n_flows--;
   if (!fleet->error) done(data);
 }
 
@@ -146,6 +192,7 @@ static void flow_begins(void *user) {
 void orr_fleet_transfer(OrrFleet *fleet, const OrrServingWay *way, double bytes, double delay_s, OrrEngineCall done,
                         void *user) {
   Flow *flow = orr_pool_take(fleet->flows);
+  fleet->n_flows++;
   flow->fleet = fleet;
   flow->way = way;
   flow->bytes = bytes;

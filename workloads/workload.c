@@ -43,5 +43,6 @@ void orr_work_free(OrrWork *work) {
   if (work->links) g_array_unref(work->links);
   if (work->lane_of_gpu) g_array_unref(work->lane_of_gpu);
   g_free(work->link_bytes);
+  if (work->gpu_changes) g_array_unref(work->gpu_changes);
   work->kind->work_free(work);
 }

@@ -44,6 +44,7 @@ typedef struct {
   gint64 seed;
   const char *folder; /* of the shipped library, where traces may lie; NULL: none */
   gboolean is_shared; /* other jobs use the same fabric, or its links may change: nobody has a switch's link to itself */
+  gboolean is_faulty; /* things may go wrong with the machine */
   const OrrMarks *marks; /* NULL: all of the machine is as built */
   guint shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out), at attempt 1 */
 } OrrWorld;
@@ -71,6 +72,14 @@ OrrTimeKind orr_time_kind(const char *word);
 typedef struct OrrWorkloadKind OrrWorkloadKind;
 #define ORR_NO_LANE G_MAXUINT32
 
+/* From a date on, of a live work's GPU (its own number). */
+typedef struct {
+  double at_s; /* the engine's */
+  gint64 gpu;
+  gboolean is_node; /* its node is lost (factor 0), or back; one loss more or less where several overlap */
+  double factor;    /* else its kernels take so many times as long */
+} OrrGpuChange;
+
 typedef struct OrrWork OrrWork; /* a compiled workload; each kind embeds it first in its own struct */
 
 struct OrrWork {
@@ -83,6 +92,7 @@ struct OrrWork {
   gint64 period;     /* by how much a period raises the ops' tags */
   gboolean contends; /* of a live kind: its transfers may share links */
   double *link_bytes; /* of a live kind, by program link: what it has sent */
+  GArray *gpu_changes; /* of OrrGpuChange, by date; what goes wrong with a live kind's GPUs; NULL: nothing */
   GArray *links; /* of guint32: the fabric link behind each program link */
   GArray *lane_of_gpu; /* of guint32: the lane that each GPU is of, ORR_NO_LANE for none; NULL where the kind is live */
 };

@@ -16,6 +16,7 @@
 #include "topologies/job_placement.h"
 #include "topologies/machine_fault.h"
 #include "workloads/arrivals/arrival.h"
+#include "workloads/autoscalers/autoscaler.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/pipelines/pipeline.h"
@@ -26,6 +27,7 @@
 #include "workloads/speculation/speculation.h"
 
 const OrrShelf orr_shelves[] = {
+    {"autoscalers", "autoscaler", "how many replicas a fleet wants", NULL, &orr_autoscaler_registry},
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},

@@ -86,6 +86,13 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
     add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
         ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
         result->rejected);
+  if (result->starts > 0 || result->failed > 0 || result->retried > 0) {
+    g_autofree char *took = orr_quantity_format(result->start_mean_s, ORR_UNIT_SECONDS);
+    add(out, "replicas",
+        "%.3g of %" G_GINT64_FORMAT " held, mean; %" G_GINT64_FORMAT " started in %s each; %" G_GINT64_FORMAT
+        " requests taken up again, %" G_GINT64_FORMAT " failed",
+        result->replicas_mean, result->replicas, result->starts, took, result->retried, result->failed);
+  }
   if (result->handover_bytes > 0) {
     g_autofree char *took = orr_quantity_format(result->handover_mean_s, ORR_UNIT_SECONDS);
     g_autofree char *bytes = orr_quantity_format(result->handover_bytes, ORR_UNIT_BYTES);

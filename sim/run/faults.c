@@ -131,26 +131,9 @@ static void check_times(const OrrFaultSpec *spec, guint i, const OrrNode *tree, 
                     "duration is of faults at a rate (mtbf): one at a time ends with until");
 }
 
-static const OrrWorkloadKind *live_kind(const OrrEntry *entry) {
-  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)entry;
-  return kind && kind->begin ? kind : NULL;
-}
-
-/* The first workload that is live; NULL: none. */
-static const OrrWorkloadKind *find_live(const OrrScenario *scenario) {
-  const OrrWorkloadKind *found = live_kind(scenario->workload.entry);
-  for (guint i = 0; !found && scenario->jobs && i < scenario->jobs->len; i++)
-    found = live_kind(((const OrrJobSpec *)scenario->jobs->pdata[i])->workload.entry);
-  return found;
-}
-
 void orr_faults_check(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   if (!orr_scenario_has_faults(scenario)) return;
   for (guint i = 0; i < scenario->faults->len; i++) check_times(spec_at(scenario, i), i, tree, diags);
-  const OrrWorkloadKind *live = find_live(scenario);
-  if (live)
-    orr_diags_error(diags, place_of(tree, 0, "fault"), "a workload of kind %s knows no faults in this version",
-                    live->entry.name);
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, (guint64)scenario->seed, NULL);
   for (guint i = 0; fabric && i < scenario->faults->len; i++) {
     const OrrFaultSpec *spec = spec_at(scenario, i);

@@ -238,15 +238,60 @@ static void share_labels(OrrProgram *program, const OrrOutageJob *job) {
   }
 }
 
-const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job, gint64 gpus_per_node) {
+const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job) {
+  if (orr_work_is_live(job->work)) return NULL;
   for (guint i = 0; i < outages->len; i++)
     for (guint h = 0; h < outage_at(outages, i)->harms->len; h++)
       for (gint64 g = 0; g < job->n_gpus && harm_at(outage_at(outages, i), h)->kind == ORR_HARM_NODE; g++) {
         const gboolean used = g_array_index(job->work->lane_of_gpu, guint32, g) != ORR_NO_LANE;
-        if (used && (job->gpus ? job->gpus[g] : g) / gpus_per_node == harm_at(outage_at(outages, i), h)->index)
+        if (used && (job->gpus ? job->gpus[g] : g) / job->gpus_per_node == harm_at(outage_at(outages, i), h)->index)
           return outage_at(outages, i);
       }
   return NULL;
+}
+
+/* --- Live works --- */
+
+static void add_node(GArray *changes, const OrrOutage *outage, gint64 node, const OrrOutageJob *job) {
+  for (gint64 g = 0; g < job->n_gpus; g++) {
+    if ((job->gpus ? job->gpus[g] : g) / job->gpus_per_node != node) continue;
+    const OrrGpuChange gone = {outage->begin_s, g, TRUE, 0}, back = {outage->end_s, g, TRUE, 1};
+    g_array_append_val(changes, gone);
+    if (isfinite(outage->end_s)) g_array_append_val(changes, back);
+  }
+}
+
+static void add_slow(GArray *changes, gint64 gpu, const GArray *spells) {
+  g_autoptr(GArray) dates = dates_of(spells);
+  for (guint d = 0; d < dates->len; d++) {
+    const double at_s = g_array_index(dates, double, d);
+    const OrrGpuChange change = {at_s, gpu, FALSE, lane_factor(spells, at_s)};
+    g_array_append_val(changes, change);
+  }
+}
+
+static gint by_date(gconstpointer a, gconstpointer b) {
+  const OrrGpuChange *x = a, *y = b;
+  if (x->at_s != y->at_s) return x->at_s < y->at_s ? -1 : 1;
+  return (x->gpu > y->gpu) - (x->gpu < y->gpu);
+}
+
+GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *job) {
+  GArray *changes = g_array_new(FALSE, TRUE, sizeof(OrrGpuChange));
+  g_autoptr(GHashTable) index = index_gpus(job->gpus, job->n_gpus);
+  g_auto(Harmed) harmed;
+  harmed_init(&harmed);
+  for (guint i = 0; i < outages->len; i++)
+    for (guint h = 0; h < outage_at(outages, i)->harms->len; h++) {
+      const OrrHarm *harm = harm_at(outage_at(outages, i), h);
+      const gint64 gpu = harm->kind == ORR_HARM_GPU ? job_gpu(index, harm->index) : -1;
+      if (gpu >= 0) add_spell(&harmed, gpu, outage_at(outages, i), harm);
+      if (harm->kind == ORR_HARM_NODE) add_node(changes, outage_at(outages, i), harm->index, job);
+    }
+  for (guint i = 0; i < harmed.things->len; i++)
+    add_slow(changes, g_array_index(harmed.things, gint64, i), harmed.spells->pdata[i]);
+  g_array_sort(changes, by_date);
+  return changes;
 }
 
 /* --- Other ways --- */
@@ -406,6 +451,7 @@ void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jo
   }
   apply_links(program, numbers, outages);
   for (guint j = 0; j < n_jobs; j++) {
+    if (orr_work_is_live(jobs[j].work)) continue;
     apply_slow_gpus(program, &jobs[j], outages);
     share_labels(program, &jobs[j]);
   }

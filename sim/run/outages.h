@@ -16,6 +16,7 @@ typedef struct {
   const gint64 *gpus; /* the machine's number of each of its GPUs; NULL: the same */
   gint64 n_gpus;
   OrrProgramOffset offset;
+  gint64 gpus_per_node;
 } OrrOutageJob;
 
 /* The marks of a job's GPUs and of links, for OrrWorld; NULL where nothing of it is harmed but nodes. */
@@ -37,8 +38,11 @@ GArray *orr_outages_detours(const GPtrArray *outages, const OrrFabric *fabric);
 void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs, const GPtrArray *outages,
                        const GArray *detours, OrrWork *const *works);
 
-/* When and how @job is lost: the first outage that takes a node of it; NULL: none. */
-const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job, gint64 gpus_per_node);
+/* When and how @job is lost: the first outage that takes a node of it; NULL: none, or it is live and goes on. */
+const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job);
+
+/* What happens to the GPUs of a live @job: array of OrrGpuChange, by date; owned. */
+GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *job);
 
 G_END_DECLS
 

@@ -34,6 +34,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
       {&orr_serving_step_table, outcome->serving_steps},
       {&orr_serving_replica_table, outcome->serving_replicas},
       {&orr_serving_class_table, outcome->serving_classes},
+      {&orr_serving_turn_table, outcome->serving_turns},
       {&orr_step_table, outcome->steps},
       {&orr_lane_table, outcome->lanes},
       {&orr_span_table, outcome->spans},

@@ -43,6 +43,8 @@ typedef struct {
   double output_tokens_per_s_per_gpu;
   double kv_utilization, kv_peak, prefix_hit_rate;
   gint64 preemptions, completed, rejected, steps;
+  double replicas_mean, start_mean_s;
+  gint64 retried, failed, starts;
   double replica_imbalance, handover_mean_s, handover_bytes;
   double running_mean, gpu_busy, comm_fraction;
   double acceptance_rate, tokens_per_check;
@@ -203,8 +205,14 @@ typedef struct {
   double share_good, goodput_rps, ttft_mean_s, ttft_p99_s, tpot_mean_s, tpot_p99_s, e2e_mean_s;
 } OrrServingClassRow;
 
+typedef struct {
+  double at_s;
+  gint64 replica;
+  char *state;
+} OrrServingTurnRow;
+
 extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table, orr_serving_step_table,
-    orr_serving_replica_table, orr_serving_class_table;
+    orr_serving_replica_table, orr_serving_class_table, orr_serving_turn_table;
 extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
     orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table,
     orr_link_use_table, orr_link_time_table, orr_memory_table, orr_memory_time_table, orr_warning_table,

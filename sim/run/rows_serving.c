@@ -45,6 +45,13 @@ static const OrrField result_fields[] = {
     RESULT("completed", ORR_FIELD_INT, completed, ORR_UNIT_NONE, "Requests that are counted: all but the warm-up's."),
     RESULT("rejected", ORR_FIELD_INT, rejected, ORR_UNIT_NONE,
            "Requests that the fleet did not let in: replicas and the queue at the router were full."),
+    RESULT("retried", ORR_FIELD_INT, retried, ORR_UNIT_NONE,
+           "Requests of replicas that were lost, taken up again by others; each time."),
+    RESULT("failed", ORR_FIELD_INT, failed, ORR_UNIT_NONE, "Requests of replicas that were lost, given up."),
+    RESULT("replicas-mean", ORR_FIELD_REAL, replicas_mean, ORR_UNIT_NONE,
+           "Replicas that hold their GPUs (starting, up or draining), mean over the run."),
+    RESULT("starts", ORR_FIELD_INT, starts, ORR_UNIT_NONE, "Replicas that started during the run."),
+    RESULT("start-mean-s", ORR_FIELD_REAL, start_mean_s, ORR_UNIT_SECONDS, "How long a start took, mean."),
     RESULT("replica-imbalance", ORR_FIELD_REAL, replica_imbalance, ORR_UNIT_NONE,
            "GPU time of the busiest replica over the mean of all."),
     RESULT("handover-mean-s", ORR_FIELD_REAL, handover_mean_s, ORR_UNIT_SECONDS,
@@ -178,3 +185,12 @@ static const OrrField class_fields[] = {
 };
 const OrrFieldTable orr_serving_class_table =
     ORR_FIELD_TABLE("serving_class", "One row a class of requests.", OrrServingClassRow, class_fields);
+
+static const OrrField turn_fields[] = {
+    COLUMN(OrrServingTurnRow, "at-s", ORR_FIELD_REAL, at_s, ORR_UNIT_SECONDS, "When."),
+    COLUMN(OrrServingTurnRow, "replica", ORR_FIELD_INT, replica, ORR_UNIT_NONE, "Its number."),
+    COLUMN(OrrServingTurnRow, "state", ORR_FIELD_TEXT, state, ORR_UNIT_NONE,
+           "What it is from then on: off, starting, up, draining (takes no more requests) or down (its node is lost)."),
+};
+const OrrFieldTable orr_serving_turn_table = ORR_FIELD_TABLE(
+    "serving_turn", "One row a change of a replica, where they come and go.", OrrServingTurnRow, turn_fields);

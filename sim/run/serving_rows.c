@@ -199,6 +199,8 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
   result->rejected = work->rejected;
+  result->retried = work->retried;
+  result->failed = work->failed;
   result->handover_bytes = work->handover_bytes;
   if (work->handovers > 0) result->handover_mean_s = work->handover_s / (double)work->handovers;
   result->duration_s = counted->n > 0 ? counted->last_s - counted->first_s : 0;
@@ -208,11 +210,13 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
   result->output_tokens_per_s_per_gpu = result->output_tokens_per_s / (double)work->work.n_gpus;
   result->requests_per_s = (double)counted->n / duration_s;
   result->goodput_rps = (double)counted->good / duration_s;
-  if (work->last_arrival_s > 0) result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
+  if (work->last_arrival_s > 0)
+    result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
 }
 
 static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
-  double most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0, asked = 0;
+  double held_s = 0, starting_s = 0, most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0,
+         asked = 0;
   double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
   gint64 loads = 0;
   const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
@@ -229,6 +233,9 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
     result->preemptions += books->preemptions;
     for (int tier = 0; tier < ORR_N_TIERS; tier++) below[tier] += (double)books->tier_tokens[tier];
     loads += books->adapter_loads;
+    result->starts += books->starts;
+    held_s += books->held_s;
+    starting_s += books->starting_s;
     checks += (double)books->checks;
     drafted += (double)books->drafted;
     accepted += (double)books->accepted;
@@ -237,7 +244,9 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   }
   result->kv_utilization = stepped_s > 0 ? used / stepped_s / blocks : 0;
   result->running_mean = stepped_s > 0 ? running / stepped_s : 0;
-  result->gpu_busy = work->end_s > 0 ? busy_s / ((double)work->params.replicas * work->end_s) : 0;
+  result->gpu_busy = held_s > 0 ? busy_s / held_s : 0;
+  result->replicas_mean = work->end_s > 0 ? held_s / work->end_s : 0;
+  if (result->starts > 0) result->start_mean_s = starting_s / (double)result->starts;
   result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
   result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
   result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
@@ -251,17 +260,17 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
 static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingMetricsParams *metrics = &work->params.metrics;
   const double share = result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
-  const double watts = share * work->world->cluster->device.tdp_watts * (double)work->work.n_gpus;
+  const double gpus = result->replicas_mean * (double)work->gpus_a_replica; /* others are somebody else's */
+  const double watts = share * work->world->cluster->device.tdp_watts * gpus;
   const double tokens_per_s = result->output_tokens_per_s;
   if (tokens_per_s <= 0) return;
   result->energy_j_per_output_token = watts / tokens_per_s;
-  result->cost_per_million_output_tokens =
-      metrics->price_per_gpu_hour * (double)work->work.n_gpus / 3600 / tokens_per_s * 1e6;
+  result->cost_per_million_output_tokens = metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
 }
 
 /* The integral of the number in the system is the sum of the times in it (Little 1961). */
 static double littles_law_error(const OrrServingWork *work) {
-  double sum_s = 0;
+  double sum_s = work->failed_s;
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
     sum_s += request->end_s - request->arrival_s;
@@ -405,6 +414,14 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
+static void add_turns(const OrrServingWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->turns->len; i++) {
+    const OrrServedTurn *turn = &g_array_index(work->turns, OrrServedTurn, i);
+    const OrrServingTurnRow row = {turn->at_s, turn->replica, (char *)turn->state};
+    g_array_append_val(outcome->serving_turns, row);
+  }
+}
+
 void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
   (void)scenario;
   OrrServingWork *work = (OrrServingWork *)replayed->work;
@@ -434,6 +451,7 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   add_steps(work, outcome);
   add_replicas(work, outcome);
   add_classes(work, outcome);
+  add_turns(work, outcome);
   orr_replayed_add_links(replayed, outcome);
 }
 

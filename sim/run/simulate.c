@@ -140,6 +140,7 @@ OrrOutcome *orr_outcome_new(void) {
   outcome->serving_steps = g_array_new(FALSE, TRUE, sizeof(OrrServingStepRow));
   outcome->serving_replicas = g_array_new(FALSE, TRUE, sizeof(OrrServingReplicaRow));
   outcome->serving_classes = g_array_new(FALSE, TRUE, sizeof(OrrServingClassRow));
+  outcome->serving_turns = g_array_new(FALSE, TRUE, sizeof(OrrServingTurnRow));
   outcome->steps = g_array_new(FALSE, TRUE, sizeof(OrrStepRow));
   outcome->lanes = g_array_new(FALSE, TRUE, sizeof(OrrLaneRow));
   outcome->spans = g_array_new(FALSE, TRUE, sizeof(OrrSpanRow));
@@ -202,8 +203,8 @@ void orr_outcome_free(OrrOutcome *outcome) {
                             outcome->link_times,      outcome->memory,
                             outcome->memory_times,    outcome->serving_requests,
                             outcome->serving_steps,   outcome->serving_replicas,
-                            outcome->serving_classes, outcome->faults,
-                            outcome->storage};
+                            outcome->serving_classes, outcome->serving_turns,
+                            outcome->faults,          outcome->storage};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

@@ -22,6 +22,7 @@ typedef struct {
   GArray *serving_steps;    /* OrrServingStepRow */
   GArray *serving_replicas; /* OrrServingReplicaRow */
   GArray *serving_classes;  /* OrrServingClassRow */
+  GArray *serving_turns;    /* OrrServingTurnRow */
   double trust[ORR_HOW_OUTSIDE + 1]; /* serving: seconds of steps by how they are known */
   GArray *steps;       /* OrrStepRow */
   GArray *lanes;       /* OrrLaneRow */

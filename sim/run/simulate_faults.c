@@ -58,6 +58,7 @@ static OrrWork *compile_on(const Faulty *faulty, const OrrFabric *fabric, GError
   OrrWorld world = faulty->world;
   world.fabric = fabric;
   world.marks = faulty->marks;
+  world.is_faulty = TRUE;
   world.is_shared = faulty->marks && g_hash_table_size(faulty->marks->links) > 0;
   return ((const OrrWorkloadKind *)faulty->scenario->workload.entry)
       ->compile(faulty->scenario->workload.params, &world, error);
@@ -86,6 +87,7 @@ gboolean orr_detours_check(const GArray *detours, GError **error) {
 }
 
 static gboolean same_lanes(const OrrWork *a, const OrrWork *b) {
+  if (orr_work_is_live(a)) return TRUE;
   return a->lane_of_gpu->len == b->lane_of_gpu->len &&
          memcmp(a->lane_of_gpu->data, b->lane_of_gpu->data, a->lane_of_gpu->len * sizeof(guint32)) == 0;
 }
@@ -133,12 +135,19 @@ static gboolean compile_all(Faulty *faulty, GError **error) {
   return compile_each(faulty, error);
 }
 
+static OrrOutageJob outage_job(const Faulty *faulty) {
+  return (OrrOutageJob){.work = faulty->work,
+                        .n_gpus = orr_fabric_n_gpus(faulty->fabric),
+                        .gpus_per_node = faulty->scenario->cluster.node.gpus};
+}
+
 /* The program with what happens to it in place of the one without. */
 static gboolean strike(Faulty *faulty, GError **error) {
-  OrrOutageJob job = {faulty->work, NULL, orr_fabric_n_gpus(faulty->fabric), {0, 0, 0, 0}};
+  OrrOutageJob job = outage_job(faulty);
   const OrrProgramPart part = {NULL, faulty->work->program, (const guint32 *)(void *)faulty->work->links->data, 0};
   g_autoptr(OrrProgram) program = orr_program_merge(&part, 1, &job.offset);
   orr_outages_apply(program, &job, 1, faulty->outages, faulty->detours, faulty->works);
+  if (orr_work_is_live(faulty->work)) faulty->work->gpu_changes = orr_outages_gpu_changes(faulty->outages, &job);
   if (!orr_program_seal(program, error)) return FALSE;
   orr_program_free(faulty->work->program);
   faulty->work->program = g_steal_pointer(&program);
@@ -197,8 +206,8 @@ void orr_outages_rows(const GPtrArray *outages, const GArray *steps, double star
 
 /* A job without one of its nodes has ended: with what it had done until then. */
 static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GError **error) {
-  const OrrOutageJob job = {faulty->work, NULL, orr_fabric_n_gpus(faulty->fabric), {0, 0, 0, 0}};
-  const OrrOutage *loss = orr_outages_loss(faulty->outages, &job, faulty->scenario->cluster.node.gpus);
+  const OrrOutageJob job = outage_job(faulty);
+  const OrrOutage *loss = orr_outages_loss(faulty->outages, &job);
   guint whole = 0;
   if (!loss || loss->begin_s >= outcome->job->end_s) return TRUE;
   for (guint i = 0; i < outcome->steps->len; i++)
@@ -218,6 +227,10 @@ static void note_end(const Faulty *faulty, double end_s, OrrOutcome *outcome) {
                      .together_s = end_s,
                      .alone_s = faulty->clean.end_s,
                      .slowdown = faulty->clean.end_s > 0 ? end_s / faulty->clean.end_s : 1};
+  if (!orr_work_is_live(faulty->work)) return;
+  orr_work_times(faulty->work, NULL, &row->together_s);
+  row->alone_s = faulty->clean.answer_s;
+  row->slowdown = row->alone_s > 0 ? row->together_s / row->alone_s : 1;
 }
 
 static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcome, GError **error) {

@@ -92,6 +92,7 @@ static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric 
       .on_missing = (OrrOnMissing)all->scenario->on_missing,
       .seed = all->scenario->seed,
       .folder = all->world->folder,
+      .is_faulty = orr_scenario_has_faults(all->scenario),
       .is_shared = all->n > 1 || (marks && g_hash_table_size(marks->links) > 0),
       .marks = marks,
   };
@@ -138,13 +139,14 @@ static gboolean compile_detours(Together *all, GError **error) {
 }
 
 static OrrOutageJob outage_job(const Together *all, guint i) {
-  return (OrrOutageJob){all->jobs[i].work, all->places->pdata[i], all->jobs[i].spec->gpus, all->jobs[i].offset};
+  return (OrrOutageJob){all->jobs[i].work, all->places->pdata[i], all->jobs[i].spec->gpus, all->jobs[i].offset,
+                        all->scenario->cluster.node.gpus};
 }
 
 /* A job that loses a node is gone, all of it. */
 static void lose_job(Together *all, guint i) {
   const OrrOutageJob job = outage_job(all, i);
-  all->jobs[i].loss = orr_outages_loss(all->outages, &job, all->scenario->cluster.node.gpus);
+  all->jobs[i].loss = orr_outages_loss(all->outages, &job);
   for (guint lane = 0; all->jobs[i].loss && lane < orr_program_n_lanes(job.work->program); lane++)
     orr_program_lose_lane(all->program, all->jobs[i].loss->begin_s, job.offset.first_lane + lane);
 }
@@ -153,6 +155,9 @@ static void strike(Together *all) {
   g_autofree OrrOutageJob *jobs = g_new0(OrrOutageJob, all->n);
   for (guint i = 0; i < all->n; i++) jobs[i] = outage_job(all, i);
   orr_outages_apply(all->program, jobs, all->n, all->outages, all->detours, all->works);
+  for (guint i = 0; i < all->n; i++)
+    if (orr_work_is_live(all->jobs[i].work))
+      all->jobs[i].work->gpu_changes = orr_outages_gpu_changes(all->outages, &jobs[i]);
   for (guint i = 0; i < all->n; i++) lose_job(all, i);
 }
 
