@@ -42,7 +42,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
 /* The same amid others of its kind, under the board's power limit (cost_power.c): what a training step asks. Never shorter;
- * ORR_HOW_MODELLED where the clock falls. */
+ * known as the row is. */
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
 
 /* Of a MOE operator's fullest rank: pairs of a token and an expert, and experts that have any. */

@@ -19,8 +19,9 @@
  * nearest one with the batch that gives equal work.
  *
  * The backward pass was not measured: attention-backward-flops (2.5: five products for two, FlashAttention-2, Dao 2023,
- * section 3.1.2) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2) runs at
- * flash-2-forward and flash-2-backward of these rates.
+ * section 3.1.2) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2)
+ * runs at flash-2-forward and flash-2-backward of these rates; FlashAttention in Triton, which came before it
+ * (flash-triton), at flash-triton-forward and flash-triton-backward of FlashAttention-2's.
  */
 #include <math.h>
 
@@ -292,10 +293,13 @@ static OrrCost forward(const OrrCostModel *model, const Shape *asked) {
   return (OrrCost){roofline_s * ratio, as_measured ? orr_cost_how(trust) : ORR_HOW_MODELLED};
 }
 
-/* FlashAttention-2 where the rows are of a later kernel. */
-static OrrCost flash_2(const OrrProfileConstants *constants, const OrrOperator *op, OrrCost cost) {
-  const double share = op->pass == ORR_PASS_FORWARD ? constants->flash_2_forward : constants->flash_2_backward;
-  if (share >= 1) return cost;
+/* A kernel that is told by its rate in that of the rows. */
+static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOperator *op, OrrCost cost) {
+  const gboolean forward_pass = op->pass == ORR_PASS_FORWARD;
+  double share = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
+  if (op->flash == ORR_FLASH_TRITON)
+    share *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
+  if (share == 1) return cost;
   const double work_s = fmax(0, cost.time_s - constants->kernel_overhead_s);
   return (OrrCost){constants->kernel_overhead_s + work_s / share, ORR_HOW_MODELLED};
 }
@@ -323,5 +327,5 @@ OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, Orr
     work_s *= constants->attention_backward_flops / constants->attention_backward_efficiency;
     cost = (OrrCost){constants->kernel_overhead_s + work_s, ORR_HOW_MODELLED};
   }
-  return op->flash_2 ? flash_2(model->constants, op, cost) : cost;
+  return op->flash == ORR_FLASH_AS_MEASURED ? cost : named_kernel(model->constants, op, cost);
 }

@@ -1,19 +1,18 @@
 /*
  * cost_power.c - what the board's power limit leaves of a kernel's rate when such kernels go on for long.
  *
- * Rows of a profile are short bursts: a kernel, timed some tens of times, ends before the regulator has lowered the
- * clock. In a training step matrix products follow one another. With u the share of the format's peak that the burst
- * reaches, and p the clock in that of the burst,
+ * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short ones. In a training
+ * step products of random-like data follow one another. With u the share of the format's peak that the row reaches, and
+ * p the clock in that of the row,
  *
- *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = burst / p
+ *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
  *
  * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with the clock: the
  * cube. `static-power` and `tensor-power` are the profile's, `tdp` the device's, so that `--set
  * cluster.device.tdp=500W` caps the board. What waits for memory has a small u and keeps its time: the memory's clock
  * does not fall.
  *
- * Valid for one kind of data (random, normally distributed): zeros and small integers draw less. Kernels whose rows are
- * long enough to have been throttled are counted a little twice: their u is the lower one. A step's idle stretches
+ * Valid for one kind of data (random, normally distributed): zeros and small integers draw less. A step's idle stretches
  * (bubbles, communication) do not lend power to what follows: the regulator averages over milliseconds.
  */
 #include <math.h>
@@ -34,5 +33,5 @@ OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op) {
   OrrCost cost = orr_cost_operator(model, op);
   if (op->kind == ORR_OPERATOR_MEMORY || cost.time_s <= 0) return cost;
   double clock = orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / cost.time_s);
-  return clock < 1 ? (OrrCost){cost.time_s / clock, cost.how < ORR_HOW_MODELLED ? ORR_HOW_MODELLED : cost.how} : cost;
+  return (OrrCost){cost.time_s / clock, cost.how};
 }

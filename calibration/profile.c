@@ -31,6 +31,13 @@
     .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = (min_), .max = 1               \
   }
 
+/* Of another kernel, which may be the faster one. */
+#define RELATIVE_RATE(name_, member_, fallback_, sentence_)                                                            \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),                         \
+    .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0.01, .max = 4                 \
+  }
+
 #define WATTS(name_, member_, sentence_)                                                                               \
   {                                                                                                                    \
     .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_),                         \
@@ -75,7 +82,8 @@ static const OrrField constants_fields[] = {
     WATTS("static-power", static_power_w,
           "What the board draws beside its tensor cores while they work: leakage, memory, clocks."),
     WATTS("tensor-power", tensor_power_w,
-          "What tensor cores at their peak rate would draw, at the clock of the rows; 0: not known, no limit is applied."),
+          "What tensor cores at their peak rate would draw, at the clock of the rows; 0: not known, no limit is "
+          "applied."),
     SHARE("attention-efficiency", attention_efficiency, "50 %", 0.01,
           "Share of the peak rate that fused attention reaches on long sequences."),
     {.name = "attention-backward-flops",
@@ -86,10 +94,17 @@ static const OrrField constants_fields[] = {
      .sentence = "FLOPs of the fused attention's backward pass, in those of its forward pass."},
     SHARE("attention-backward-efficiency", attention_backward_efficiency, "86 %", 0.01,
           "Rate of the fused attention's backward pass, in that of its forward pass."),
-    SHARE("flash-2-forward", flash_2_forward, "100 %", 0.01,
-          "Rate of FlashAttention-2's forward pass (attention: flash-2), in that of the rows."),
-    SHARE("flash-2-backward", flash_2_backward, "100 %", 0.01,
-          "Rate of FlashAttention-2's backward pass, in that of the backward pass told from the rows."),
+    RELATIVE_RATE("flash-2-forward", flash_2_forward, "100 %",
+                  "Rate of FlashAttention-2's forward pass (attention: flash-2), in that of the rows."),
+    RELATIVE_RATE("flash-2-backward", flash_2_backward, "100 %",
+                  "Rate of FlashAttention-2's backward pass, in that of the backward pass told from the rows."),
+    RELATIVE_RATE("flash-triton-forward", flash_triton_forward, "71 %",
+                  "Rate of FlashAttention in Triton (attention: flash-triton), forward, in that of FlashAttention-2: "
+                  "it is 1.3 to "
+                  "1.5 times slower (Dao 2023, section 4.1)."),
+    RELATIVE_RATE("flash-triton-backward", flash_triton_backward, "50 %",
+                  "Rate of FlashAttention in Triton, backward, in that of FlashAttention-2: around half (Dao 2023, "
+                  "section 4.1)."),
     SHARE("moe-efficiency", moe_efficiency, "60 %", 0.01,
           "Share of the peak rate that the grouped products of routed experts reach."),
     SECONDS("moe-overhead", moe_overhead_s, "10 us",

@@ -36,6 +36,9 @@ typedef enum {
 typedef enum { ORR_KERNELS_MODERN, ORR_KERNELS_EAGER } OrrKernels;
 extern const char *const orr_kernels_words[]; /* "modern", "eager", NULL */
 
+/* The kernel of fused attention: the fastest that was measured, or one that is told by its rate in that of it. */
+typedef enum { ORR_FLASH_AS_MEASURED, ORR_FLASH_2, ORR_FLASH_TRITON } OrrFlash;
+
 typedef enum { ORR_COMM_ALL_REDUCE, ORR_COMM_ALL_GATHER, ORR_COMM_REDUCE_SCATTER, ORR_COMM_ALL_TO_ALL,
                ORR_COMM_SEND_RECV } OrrOperatorComm;
 
@@ -62,7 +65,7 @@ typedef struct {
   guint8 beside;    /* COMM: so many of the operators that follow may run while it does; 0: it blocks */
   guint8 kernels;   /* OrrKernels; the constructors leave it modern */
   gboolean causal;  /* ATTENTION */
-  gboolean flash_2; /* ATTENTION: FlashAttention-2's kernel, as PyTorch has it, not the fastest that was measured */
+  guint8 flash;     /* OrrFlash of ATTENTION; the constructors leave it as measured */
   gint64 batch, m, n, k;                                  /* GEMM */
   gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */
   gint64 value_dim;   /* ATTENTION: of a value and the result; 0: head_dim */

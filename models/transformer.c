@@ -23,7 +23,7 @@
 
 #include "models/transformer_private.h"
 
-const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", NULL};
+const char *const orr_attention_words[] = {"unfused", "fused", "flash-2", "flash-triton", NULL};
 const char *const orr_loss_words[] = {"megatron", "torch", "fused", NULL};
 const char *const orr_context_words[] = {"p2p", "all-gather", "all-to-all", "hierarchical", NULL};
 const char *const orr_module_words[] = {"core-attn", "layernorm", "mla-up-proj",    "mlp",

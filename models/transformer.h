@@ -18,8 +18,13 @@ G_BEGIN_DECLS
 
 /* Also stands for the age of the kernels around it. Unfused, Megatron in 2021-22: the bias of QKV, the gradient's
  * addition to main-grad and the gradients of a norm's weights are kernels of their own. Fused: parts of others. */
-typedef enum { ORR_ATTENTION_UNFUSED, ORR_ATTENTION_FUSED, ORR_ATTENTION_FLASH_2 } OrrAttention;
-extern const char *const orr_attention_words[]; /* "unfused", "fused", "flash-2", NULL */
+typedef enum {
+  ORR_ATTENTION_UNFUSED,
+  ORR_ATTENTION_FUSED,
+  ORR_ATTENTION_FLASH_2,
+  ORR_ATTENTION_FLASH_TRITON
+} OrrAttention;
+extern const char *const orr_attention_words[]; /* "unfused", "fused", "flash-2", "flash-triton", NULL */
 
 /* How ranks share a sequence (context parallelism): keys and values go round a ring, step by step beside the attention
  * of those that have come, each rank holding an early and a late piece so that all have equal work (Megatron's p2p;

@@ -33,7 +33,7 @@ static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, Orr
 static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double batch, gint64 length) {
   OrrOperator op = orr_operator_attention("attention", pass, view->shard->dtype, (gint64)ceil(batch), length, length,
                                           view->heads, view->kv_heads, view->head_dim, view->causal);
-  op.flash_2 = view->shard->attention == ORR_ATTENTION_FLASH_2;
+  op.flash = orr_transformer_flash(view);
   return op;
 }
 

@@ -29,7 +29,7 @@ static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint6
   OrrOperator op = orr_operator_attention("attention", pass, view->shard->dtype, view->sequences, queries, keys,
                                           view->heads, view->kv_heads, view->head_dim, causal);
   if (orr_transformer_is_latent(view)) orr_operator_set_value_dim(&op, view->model->mla.value_dim);
-  op.flash_2 = view->shard->attention == ORR_ATTENTION_FLASH_2;
+  op.flash = orr_transformer_flash(view);
   return op;
 }
 

@@ -43,6 +43,11 @@ static inline gboolean orr_transformer_is_unfused(const OrrTransformerView *view
   return view->shard->attention == ORR_ATTENTION_UNFUSED;
 }
 
+static inline OrrFlash orr_transformer_flash(const OrrTransformerView *view) {
+  if (view->shard->attention == ORR_ATTENTION_FLASH_TRITON) return ORR_FLASH_TRITON;
+  return view->shard->attention == ORR_ATTENTION_FLASH_2 ? ORR_FLASH_2 : ORR_FLASH_AS_MEASURED;
+}
+
 static inline gboolean orr_transformer_is_latent(const OrrTransformerView *view) {
   return view->model->mla.kv_rank > 0 && view->kind.mixer != ORR_MIXER_ENCODER;
 }

@@ -5,6 +5,7 @@
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
+const char *const orr_launches_words[] = {"ahead", "blocking", "graphs", NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
 
 /* Products of three sizes stay within 64 bits. */
@@ -251,8 +252,7 @@ static const OrrField training_fields[] = {
          "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
          "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, as PyTorch has it), "
-         "or "
-         "unfused as Megatron ran it in 2021-22.",
+         "flash-triton (FlashAttention in Triton, 2022-23), or unfused as Megatron ran it in 2021-22.",
          "fused"),
     WORD(OrrTraining, "loss", loss, orr_loss_words,
          "The cross entropy: megatron (in place on logits in fp32), torch (PyTorch's on logits in fp32, three of them "
@@ -262,6 +262,10 @@ static const OrrField training_fields[] = {
     WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
          "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels of 2021-22.",
          "modern"),
+    WORD(OrrTraining, "launches", launches, orr_launches_words,
+         "How the host launches kernels: ahead of the GPU; blocking, each after the end of the one before "
+         "(CUDA_LAUNCH_BLOCKING=1); or as graphs, one launch for a run of kernels (CUDA graphs).",
+         "ahead"),
     FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
     WORD(OrrTraining, "recompute", recompute, orr_recompute_words,
          "Activations recomputed in the backward: none, modules (selective: the attention core), whole layers (full), "

@@ -108,6 +108,11 @@ typedef struct {
   gint64 workers, prefetch;
 } OrrLoader;
 
+/* How the host gives kernels to the GPU: it works ahead, with a queue that may run dry; it waits for each kernel's end
+ * before it launches the next (CUDA_LAUNCH_BLOCKING=1); or a run of kernels is one CUDA graph, and one launch. */
+typedef enum { ORR_LAUNCHES_AHEAD, ORR_LAUNCHES_BLOCKING, ORR_LAUNCHES_GRAPHS } OrrLaunches;
+extern const char *const orr_launches_words[]; /* "ahead", "blocking", "graphs", NULL */
+
 /* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
 typedef struct {
   double rank, kernel;
@@ -143,6 +148,7 @@ typedef struct {
   int attention;   /* OrrAttention */
   int loss;        /* OrrLoss */
   int kernels;     /* OrrKernels */
+  int launches;    /* OrrLaunches */
   gboolean dropout;
   int recompute;            /* OrrRecompute */
   char **recompute_modules; /* of selective, words of orr_module_words */

@@ -71,12 +71,12 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
 /* The first layer of the first stage, alone. */
 static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
                             OrrRunKind run) {
-  double sum = 0, seconds[ORR_N_TIMES] = {0};
+  double sum = 0, backlog_s = 0, seconds[ORR_N_TIMES] = {0};
   const GArray *units = orr_job_units(job, 0, 0);
   for (guint i = 0; i < units->len && i < 2; i++) {
     const guint part = g_array_index(units, guint, i);
     if (orr_job_part(job, part)->unit != ORR_UNIT_LAYER) continue;
-    orr_training_add_run(job, plan, 0, &costs->parts[part].runs[run], 1, seconds);
+    orr_training_add_run(job, plan, 0, &costs->parts[part].runs[run], 1, &backlog_s, seconds);
     break;
   }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];

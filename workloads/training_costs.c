@@ -4,7 +4,8 @@
  * A run is what a lane does for one unit (a layer, the embedding, the head) in one direction: segments of work between
  * collectives of the lane's groups. Each operator's cost goes to its kind of time. Where the host cannot launch kernels
  * and collectives as fast as the GPU ends them, the run lasts as long as the launches (the profile's host-launch, or
- * eager-operators times eager-operator for each) and the difference is host time: the GPU's queue runs dry.
+ * eager-operators times eager-operator for each) and the difference is host time: the GPU's queue runs dry. Where
+ * launches are blocking the two add up, and all launches are host time; a graph is one launch.
  */
 #include "workloads/training_private.h"
 
@@ -165,6 +166,15 @@ static guint times_of(const OrrJob *job, guint part) {
   return 0;
 }
 
+/* A graph is launched as a kernel is, by a host that does nothing else. */
+static void add_host(const OrrJob *job, OrrRun *run) {
+  const OrrLaunches launches = (OrrLaunches)job->params->launches;
+  const gboolean is_graph = launches == ORR_LAUNCHES_GRAPHS;
+  const double launch_s = orr_cost_host_launch_s(job->world->cost, is_graph ? ORR_KERNELS_MODERN : job->shard.kernels);
+  run->host_s = (is_graph ? MIN(run->kernels, 1) : run->kernels) * launch_s;
+  run->serial = launches == ORR_LAUNCHES_BLOCKING;
+}
+
 static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   const OrrPart *part = orr_job_part(job, index);
   OrrRun *runs = costs->parts[index].runs;
@@ -183,8 +193,7 @@ static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   cost_recompute(costs, job, part, 0, &runs[ORR_RUN_INPUT]);
   append_operators(costs, job, phase, 0, input, &runs[ORR_RUN_INPUT]);
   append_operators(costs, job, phase, 0, weight, &runs[ORR_RUN_WEIGHT]);
-  const double launch_s = orr_cost_host_launch_s(job->world->cost, job->shard.kernels);
-  for (int kind = 0; kind < ORR_N_RUNS; kind++) runs[kind].host_s = runs[kind].kernels * launch_s;
+  for (int kind = 0; kind < ORR_N_RUNS; kind++) add_host(job, &runs[kind]);
 }
 
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {

@@ -120,19 +120,27 @@ static guint32 team_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrWire *wi
   return g_array_index(comms, guint32, k);
 }
 
-/* How much longer than on the GPU, collectives among it, one run takes the host that launches it. */
-static double host_gap(const OrrRun *run, const double seconds[ORR_N_TIMES]) {
+/* What the host adds to @times runs in a row, each of @once on the GPU, collectives among it. @backlog_s is the work
+ * that the GPU still has when the host has launched all of it: the host works ahead, so that a run that it launches
+ * slowly costs nothing while the GPU is busy with what came before. With g and h of a run, the GPU ends at
+ *
+ *   E = max(E + g, H), H = H + h        backlog = E - H = max(backlog + g - h, 0)
+ */
+static double host_gap(const OrrRun *run, gint64 times, const double once[ORR_N_TIMES], double *backlog_s) {
+  if (run->serial) return (double)times * run->host_s;
   double sum = 0;
-  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
-  return MAX(run->host_s - sum, 0);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += once[kind];
+  const double left_s = *backlog_s + (double)times * (sum - run->host_s);
+  *backlog_s = MAX(left_s, 0);
+  return MAX(-left_s, 0);
 }
 
 void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
-                          double seconds[ORR_N_TIMES]) {
+                          double *backlog_s, double seconds[ORR_N_TIMES]) {
   double once[ORR_N_TIMES] = {0};
   add_once(job, plan, lane, run, once);
-  once[ORR_TIME_HOST] += host_gap(run, once);
   for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += (double)times * once[kind];
+  seconds[ORR_TIME_HOST] += host_gap(run, times, once, backlog_s);
 }
 
 static guint32 group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, guint32 *ret_label) {
@@ -213,7 +221,7 @@ static void flush(Piece *piece) {
 static void add_host(Piece *piece, const OrrRun *run) {
   double once[ORR_N_TIMES] = {0};
   add_once(piece->e->job, piece->e->plan, piece->lane->lane, run, once);
-  piece->seconds[ORR_TIME_HOST] += host_gap(run, once);
+  piece->seconds[ORR_TIME_HOST] += host_gap(run, 1, once, &piece->e->backlog_s);
 }
 
 /* @next: the segment after this one, which may be emitted with it. */
@@ -299,6 +307,7 @@ static KnownPass routine_of(OrrEmitter *e, const OrrLaneAt *lane, const char *na
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   orr_program_begin_routine(e->program, compute, orr_emit_stream(e, lane, ORR_STREAM_TP));
   e->is_in_routine = TRUE;
+  e->backlog_s = 0;
   emit_pieces(e, lane, name, runs, n, extra_pp_s, -1);
   e->is_in_routine = FALSE;
   const guint32 routine = orr_program_end_routine(e->program, compute);
@@ -314,8 +323,9 @@ static KnownPass work_of(OrrEmitter *e, const char *name, const double seconds[O
 void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, const char *name, const OrrRuns *runs,
                    guint n, double extra_pp_s, gint32 tag) {
   double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
+  e->backlog_s = 0; /* equal passes cost the same: the host is ahead within one, not from pass to pass */
   for (guint i = 0; i < n && e->plan->all_alone; i++)
-    orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, seconds);
+    orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, &e->backlog_s, seconds);
   if (e->passes) {
     know(e, key,
          e->plan->all_alone ? work_of(e, name, seconds) : routine_of(e, lane, name, runs, n, extra_pp_s));

@@ -61,6 +61,7 @@ typedef struct {
   OrrTrainingWork *work;
   OrrProgram *program;
   OrrNoiseDraws *noise;
+  double backlog_s; /* of the lane's GPU, when its host has launched all so far */
   gint64 chains, blocks;
   guint32 (*streams)[ORR_N_STREAMS]; /* by lane; G_MAXUINT32: not there yet */
   guint32 *transfers;  /* by (((class * 2 + backward) * chains + chain) * blocks + boundary) * m + micro-batch */

@@ -67,7 +67,7 @@ static double document_seconds(const OrrJob *job, const OrrOperator *like, gint6
   const gint64 batch = MAX(1, job->shard.micro_batch * job->shard.sequence / length);
   OrrOperator op = orr_operator_attention(like->name, like->pass, like->dtype, batch, length, length, like->heads,
                                           like->kv_heads, like->head_dim, TRUE);
-  op.flash_2 = like->flash_2;
+  op.flash = like->flash;
   op.kernels = job->shard.kernels;
   if (like->value_dim) orr_operator_set_value_dim(&op, like->value_dim);
   return orr_training_operator_cost(job, &op).time_s / (double)batch;

@@ -129,7 +129,8 @@ typedef struct {
 typedef struct {
   GArray *segments; /* of OrrSegment */
   guint kernels;    /* collectives among them */
-  double host_s;    /* what the host needs to launch them: the run lasts no less */
+  double host_s;    /* what the host needs to launch them: the run lasts no less; where it is serial, as much more */
+  gboolean serial;  /* host and GPU take turns */
 } OrrRun;
 
 /* What a unit does. A backward begins with what is recomputed; it is whole, or the two runs of a cut one. */
@@ -239,10 +240,10 @@ typedef struct {
   const OrrJob *job;
   OrrCollectiveContext context;
   OrrProgram *program;
-  guint32 *program_links;    /* fabric link -> program link + 1; 0: none yet */
-  GArray *links;             /* of guint32: program link -> fabric link */
-  GArray *slots;             /* of guint32 by program link: scratch, zero between calls */
-  GArray *collectives;       /* of OrrPlannedCollective: what was planned, once a name */
+  guint32 *program_links; /* fabric link -> program link + 1; 0: none yet */
+  GArray *links;          /* of guint32: program link -> fabric link */
+  GArray *slots;          /* of guint32 by program link: scratch, zero between calls */
+  GArray *collectives;    /* of OrrPlannedCollective: what was planned, once a name */
 } OrrWires;
 
 void orr_wires_init(OrrWires *wires, const OrrJob *job, OrrProgram *program);
@@ -402,9 +403,10 @@ double orr_training_storage_bytes(const OrrJob *job, OrrStorageUse use); /* of a
 /* training_emit.c */
 
 /* @run, @times over, as one piece of work, added to @seconds: its collectives take their time alone on the fabric;
- * those that run beside work cost its slow-down and what outlasts it. Exact when the lane is alone on its links. */
+ * those that run beside work cost its slow-down and what outlasts it. Exact when the lane is alone on its links.
+ * @backlog_s: the work that the GPU still has when the host has launched what came before; then this, too. */
 void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
-                          double seconds[ORR_N_TIMES]);
+                          double *backlog_s, double seconds[ORR_N_TIMES]);
 
 /* training_program.c */
 
