@@ -33,12 +33,22 @@ static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char 
   return planned;
 }
 
+static void load_wire(const OrrTrainingPlan *plan, const OrrWire *wire, guint64 salt, guint64 *load) {
+  if (wire) orr_wires_load(&plan->wires, wire, salt, load);
+}
+
+/* By what all replicas do together: gradients, hybrid sharding's second reduction, gathers of parameters. */
 static void fold(OrrTrainingPlan *plan, const OrrJob *job, OrrFidelity fidelity) {
   g_autofree guint64 *load = g_new0(guint64, orr_fabric_n_links(job->world->fabric));
   for (int share = 0; share < ORR_N_SHARES; share++) {
-    for (gint64 stage = 0; stage < job->pp; stage++)
-      for (guint b = 0; b < plan->buckets[share][stage]->len; b++)
-        orr_wires_load(&plan->wires, g_array_index(plan->buckets[share][stage], OrrBucket, b).wire, stage, load);
+    for (gint64 stage = 0; stage < job->pp; stage++) {
+      for (guint b = 0; b < plan->buckets[share][stage]->len; b++) {
+        const OrrBucket *bucket = &g_array_index(plan->buckets[share][stage], OrrBucket, b);
+        load_wire(plan, bucket->wire, stage, load);
+        load_wire(plan, bucket->copies, stage, load);
+      }
+      load_wire(plan, &plan->parameters[share][stage], stage, load);
+    }
     for (guint i = 0; i < (guint)job->pp * job->layout.parts->len; i++)
       orr_wires_load(&plan->wires, &plan->weights[share][i], i / job->layout.parts->len, load);
   }

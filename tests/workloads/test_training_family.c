@@ -147,6 +147,22 @@ static void test_folded_is_full(void) {
   g_assert_cmpuint(folded_more, >, ran / 4);
 }
 
+/* Two domains of four GPUs a node, so that rings of gradients cross PCIe at some replicas and not at others, where all
+ * copy to the host: classes must see hybrid sharding's second reduction, too. */
+static void test_reductions_beside_copies(void) {
+  g_autofree char *text = g_strdup_printf(
+      "schema: scenario/1\nname: job\nmodel: %s\n"
+      "cluster: {base: dgx-h100-superpod, nodes: 2, max-nodes: 0, node: {scale-up-domain: 4},\n"
+      "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2}}\n"
+      "workload: {kind: training, parallel: {cp: 2, context: all-to-all}, batch: {global: 32, micro: 1}, recompute: full,\n"
+      "           data-parallel: {overlap: false}, optimizer: {sharding: {kind: hsdp, group: 4}}, offload: {optimizer: 1}}\n",
+      dense);
+  const Answer folded = simulate(text, "folded"), full = simulate(text, "full");
+  g_assert_true(folded.read && full.read);
+  g_assert_cmpuint(folded.lanes, <, full.lanes);
+  assert_equal(&folded, &full, text);
+}
+
 /* Where all ranks lie in one NVLink domain, every order of the axes is a permutation of equivalent GPUs: the same
  * times, by rank class and so by kind. */
 static void test_permuted_ranks(void) {
@@ -168,6 +184,7 @@ static void test_permuted_ranks(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-family/folded-is-full", test_folded_is_full);
+  g_test_add_func("/training-family/reductions-beside-copies", test_reductions_beside_copies);
   g_test_add_func("/training-family/permuted-ranks", test_permuted_ranks);
   return g_test_run();
 }
