@@ -167,6 +167,20 @@ static const OrrField parallel_fields[] = {
 static const OrrFieldTable parallel_table =
     ORR_FIELD_TABLE("serving-parallel", "How an engine is split over GPUs.", OrrServingParallel, parallel_fields);
 
+static const OrrField group_fields[] = {
+    COUNT(OrrReplicaGroup, "replicas", replicas, 1, "1", "How many."),
+    PART(OrrReplicaGroup, "parallel", parallel, parallel_table, "How each is split over GPUs."),
+    {.name = "device",
+     .kind = ORR_FIELD_SECTION,
+     AT(OrrReplicaGroup, device),
+     .sentence = "What their GPUs are, in nodes like the others; without it the cluster's.",
+     .table = &orr_device_table,
+     .document = "device",
+     .flags = ORR_FIELD_OPTIONAL},
+};
+static const OrrFieldTable group_table =
+    ORR_FIELD_TABLE("replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);
+
 static const OrrField slo_fields[] = {
     SECONDS(OrrSlo, "ttft", ttft_s, "0 s", "Time to the first token, at most; 0: none."),
     SECONDS(OrrSlo, "tpot", tpot_s, "0 s", "Time per output token after the first, at most; 0: none."),
@@ -275,6 +289,12 @@ static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
     COUNT(OrrServing, "replicas", replicas, 0, "1", "Engines that share the load; 0: as many as the GPUs hold."),
+    {.name = "groups",
+     .kind = ORR_FIELD_SECTIONS,
+     AT(OrrServing, groups),
+     .sentence = "Replicas of another layout or device, numbered after those of `replicas`.",
+     .table = &group_table,
+     .flags = ORR_FIELD_OPTIONAL},
     {.name = "router",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrServing, router),

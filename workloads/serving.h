@@ -73,6 +73,13 @@ typedef struct {
   char *all_to_all;
 } OrrServingParallel;
 
+/* Replicas that differ from the first ones. */
+typedef struct {
+  gint64 replicas;
+  OrrServingParallel parallel;
+  OrrDevice device; /* without a name: the cluster's */
+} OrrReplicaGroup;
+
 typedef struct {
   double ttft_s, tpot_s, e2e_s; /* 0: none */
 } OrrSlo;
@@ -127,6 +134,7 @@ typedef struct {
   OrrEngineParams engine;
   OrrServingParallel parallel;
   gint64 replicas;
+  GPtrArray *groups; /* OrrReplicaGroup*: after those; NULL: none */
   OrrChoice router; /* of orr_router_registry */
   OrrAdmission admission;
   OrrAutoscaling autoscaling;
@@ -175,7 +183,19 @@ typedef struct {
   guint32 n;
 } OrrTokenGap;
 
+/* Replicas that are alike. */
 typedef struct {
+  OrrServing params; /* the workload's, with the group's replicas and parallel */
+  OrrCluster cluster; /* with the group's device; borrows */
+  gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
+  gint64 n_blocks;               /* of one core */
+  double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
+  double adapter_bytes;                                                    /* of one, on one GPU */
+  OrrKvLayout kv_layout;
+} OrrServedGroup;
+
+typedef struct {
+  guint group;
   gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens, most_running;
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens */
   gint64 adapter_loads;
@@ -203,12 +223,8 @@ typedef struct {
   OrrWorld own_world; /* what it points to */
   OrrServingWires *wires;
   OrrFleet *fleet; /* from begin on */
-  gint64 n_blocks, longest;                                                /* of one core; tokens of a request */
-  double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
-  double adapter_bytes;                                                    /* of one, on one GPU */
-  double state_bytes;                                                      /* of a sequence, in layers that have one */
-  OrrKvLayout kv_layout;
-  gint64 gpus_a_replica;
+  GArray *groups;  /* of OrrServedGroup: at least one; params.replicas counts the replicas of all */
+  gint64 longest;  /* tokens of a request */
   /* what the run leaves */
   GArray *requests; /* OrrServedRequest, in order of their end */
   GArray *steps;    /* OrrServedStep, sampled */
@@ -223,9 +239,13 @@ typedef struct {
   double handover_s, handover_bytes;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
-  char *missing; /* what the profile holds no rows of; NULL: nothing */
+  char *missing; /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
   gint64 calls; /* of the engine */
 } OrrServingWork;
+
+static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {
+  return &g_array_index(work->groups, OrrServedGroup, work->replicas[replica].group);
+}
 
 G_END_DECLS
 

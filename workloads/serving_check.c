@@ -26,9 +26,45 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
                              .kv = (OrrDtype)params->kv_dtype};
 }
 
+static gint64 gpus_of(const OrrServingParallel *parallel) {
+  return parallel->tp * parallel->pp * parallel->dp_attention;
+}
+
+guint orr_serving_n_groups(const OrrServing *params) { return 1 + (params->groups ? params->groups->len : 0); }
+
+gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model) {
+  return (model->layers + params->parallel.pp - 1) / params->parallel.pp;
+}
+
+/* Of group @g: 0 is that of `replicas`; where those are not told, they are what the others leave of the GPUs. */
+static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
+  OrrServing own = *params;
+  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
+  if (group) {
+    own.replicas = group->replicas;
+    own.parallel = group->parallel;
+    return own;
+  }
+  gint64 left = orr_cluster_n_gpus(cluster);
+  for (guint i = 0; params->groups && i < params->groups->len; i++) {
+    const OrrReplicaGroup *other = params->groups->pdata[i];
+    left -= other->replicas * gpus_of(&other->parallel);
+  }
+  if (own.replicas == 0) own.replicas = MAX(left / gpus_of(&own.parallel), 1);
+  return own;
+}
+
+static OrrCluster cluster_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
+  OrrCluster own = *cluster;
+  const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
+  if (group && group->device.name) own.device = group->device;
+  return own;
+}
+
 gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster) {
-  const gint64 gpus = params->parallel.tp * params->parallel.pp * params->parallel.dp_attention;
-  return params->replicas > 0 ? params->replicas : MAX(orr_cluster_n_gpus(cluster) / gpus, 1);
+  gint64 sum = 0;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) sum += params_of(params, g, cluster).replicas;
+  return sum;
 }
 
 OrrLora orr_serving_lora(const OrrServing *params) {
@@ -67,7 +103,7 @@ static void add_drafter(const OrrServing *params, const OrrModel *model, const O
 
 static Memory memory_of(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster) {
   const OrrInferenceShard shard = orr_serving_shard(params);
-  const gint64 pp = params->parallel.pp, stage = (model->layers + pp - 1) / pp;
+  const gint64 stage = orr_serving_layers(params, model);
   Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
   const OrrLora lora = orr_serving_lora(params);
   double windowed = 0;
@@ -155,7 +191,6 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
     orr_diags_error(diags, place, "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
                     engine->max_num_batched_tokens, engine->max_num_seqs);
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
-  check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
 }
 
 /* Products in a format that the device does not compute in would run as something else. */
@@ -254,9 +289,6 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
     orr_diags_error(diags, place,
                     "disaggregation.prefill (" D ") leaves none of the " D " replicas to decode: give at most " D,
                     apart->prefill, replicas, replicas - 1);
-  if (params->parallel.dp_attention > 1)
-    orr_diags_error(diags, place, "disaggregation with dp-attention (" D ") is not known yet: use tp",
-                    params->parallel.dp_attention);
   if (apart->transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0)
     orr_diags_error(diags, place,
                     "admission.queue and disaggregation.transfer per-layer exclude each other: room at the "
@@ -283,27 +315,63 @@ static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *
                     params->admission.queue);
 }
 
+/* What each group must be able to run by itself. */
+static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device, OrrPlace place,
+                        OrrDiags *diags) {
+  const OrrInferenceShard shard = orr_serving_shard(params);
+  orr_inference_check(model, &shard, place, diags);
+  if (params->parallel.pp > model->layers)
+    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s", params->parallel.pp,
+                    model->layers, model->name);
+  check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
+  check_speculation(params, model, place, diags);
+  check_formats(params, device, place, diags);
+}
+
+static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  double gpus = 0;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = params_of(params, g, cluster);
+    gpus +=
+        (double)own.replicas * (double)own.parallel.tp * (double)own.parallel.pp * (double)own.parallel.dp_attention;
+    g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas, own.parallel.tp,
+                           own.parallel.pp, own.parallel.dp_attention);
+  }
+  if (gpus > (double)orr_cluster_n_gpus(cluster))
+    orr_diags_error(diags, place,
+                    "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D " in use", text->str,
+                    gpus, orr_cluster_n_gpus(cluster));
+}
+
+/* Each group's memory, and whether the longest request fits the smallest cache. */
+static void check_room_of_groups(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
+                                 OrrPlace place, OrrDiags *diags) {
+  const guint before = orr_diags_n_errors(diags);
+  gint64 least = G_MAXINT64;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = params_of(params, g, cluster);
+    const OrrCluster machine = cluster_of(params, g, cluster);
+    check_memory(&own, model, &machine, place, diags);
+    least = MIN(least, memory_of(&own, model, &machine).room);
+  }
+  if (orr_diags_n_errors(diags) == before)
+    check_room(params, model, least, "key-value cache", place, diags);
+}
+
 void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                        OrrDiags *diags) {
   const OrrServing *params = data;
-  const OrrServingParallel *parallel = &params->parallel;
   const guint before = orr_diags_n_errors(diags);
-  const OrrInferenceShard shard = orr_serving_shard(params);
-  orr_inference_check(model, &shard, place, diags);
-  if (parallel->pp > model->layers)
-    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s", parallel->pp, model->layers,
-                    model->name);
   const gint64 replicas = orr_serving_replicas(params, cluster);
-  const double gpus = (double)replicas * (double)parallel->tp * (double)parallel->pp * (double)parallel->dp_attention;
-  if (gpus > (double)orr_cluster_n_gpus(cluster))
-    orr_diags_error(diags, place,
-                    "replicas * tp * pp * dp-attention = " D " * " D " * " D " * " D
-                    " = %.0f GPUs, but the cluster has " D " in use",
-                    replicas, parallel->tp, parallel->pp, parallel->dp_attention, gpus, orr_cluster_n_gpus(cluster));
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = params_of(params, g, cluster);
+    const OrrCluster machine = cluster_of(params, g, cluster);
+    check_group(&own, model, &machine.device, place, diags);
+  }
+  check_gpus(params, cluster, place, diags);
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
-  check_speculation(params, model, place, diags);
-  check_formats(params, &cluster->device, place, diags);
   check_parts(params, model, place, diags);
   check_lora(params, model, place, diags);
   check_samples(params, place, diags);
@@ -311,38 +379,51 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_life(params, replicas, cluster, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
-  if (orr_diags_n_errors(diags) == before) check_memory(params, model, cluster, place, diags);
-  if (orr_diags_n_errors(diags) == before)
-    check_room(params, model, memory_of(params, model, cluster).room, "key-value cache", place, diags);
+  if (orr_diags_n_errors(diags) == before) check_room_of_groups(params, model, cluster, place, diags);
 }
 
 /* --- compilation --- */
 
+static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
+  const OrrWorld *world = work->world;
+  const OrrServing own = params_of(params, g, world->cluster);
+  const OrrCluster cluster = cluster_of(params, g, world->cluster);
+  const Memory memory = memory_of(&own, world->model, &cluster);
+  const OrrServedGroup group = {.params = own,
+                                .cluster = cluster,
+                                .first = work->params.replicas,
+                                .first_gpu = work->work.n_gpus,
+                                .gpus = gpus_of(&own.parallel),
+                                .n_blocks = memory.blocks,
+                                .weight_bytes = memory.weights,
+                                .kv_bytes_per_token = memory.kv_per_token,
+                                .activation_bytes = memory.activations,
+                                .budget_bytes = memory.budget,
+                                .adapter_bytes = memory.adapter,
+                                .kv_layout = memory.layout};
+  g_array_append_val(work->groups, group);
+  work->params.replicas += own.replicas;
+  work->work.n_gpus += own.replicas * group.gpus;
+  work->longest = MIN(work->longest, memory.room);
+  work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
+  for (gint64 i = group.first; i < work->params.replicas; i++) work->replicas[i] = (OrrServedReplica){.group = g};
+}
+
 static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world) {
   OrrServingWork *work = g_new0(OrrServingWork, 1);
-  const Memory memory = memory_of(params, world->model, world->cluster);
   work->work = (OrrWork){.kind = &orr_serving_kind,
                          .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL : ORR_FIDELITY_FOLDED};
   work->params = *params;
-  work->params.replicas = orr_serving_replicas(params, world->cluster);
+  work->params.replicas = 0;
   work->own_world = *world;
   work->world = &work->own_world;
-  work->gpus_a_replica = params->parallel.tp * params->parallel.pp * params->parallel.dp_attention;
-  work->work.n_gpus = work->params.replicas * work->gpus_a_replica;
-  work->n_blocks = memory.blocks;
-  work->weight_bytes = memory.weights;
-  work->activation_bytes = memory.activations;
-  work->kv_bytes_per_token = memory.kv_per_token;
-  work->budget_bytes = memory.budget;
-  work->state_bytes = memory.state;
-  work->adapter_bytes = memory.adapter;
-  work->kv_layout = memory.layout;
-  work->longest = MIN(longest_request(params, world->model), memory.room);
+  work->longest = longest_request(params, world->model);
   work->requests = g_array_new(FALSE, FALSE, sizeof(OrrServedRequest));
   work->steps = g_array_new(FALSE, FALSE, sizeof(OrrServedStep));
   work->gaps = g_array_new(FALSE, FALSE, sizeof(OrrTokenGap));
   work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
-  work->replicas = g_new0(OrrServedReplica, work->params.replicas);
+  work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);
   return work;
 }
 
@@ -361,6 +442,7 @@ void orr_serving_work_free(OrrWork *base) {
   g_array_unref(work->steps);
   g_array_unref(work->gaps);
   g_array_unref(work->turns);
+  g_array_unref(work->groups);
   g_free(work->replicas);
   g_free(work->missing);
   g_free(work);

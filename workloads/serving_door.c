@@ -5,8 +5,8 @@
  *                      | no
  *                      +--> queue (first come, first served) --> rejected where it is full
  *
- * A replica has room while it is up and has fewer than admission.in-flight requests. A place becomes free when a request ends,
- * and the first of the queue takes it at that time.
+ * A replica has room while it is up and has fewer than admission.in-flight requests. A place becomes free when a
+ * request ends, and the first of the queue takes it at that time.
  *
  * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a) whatever the lengths.
  */

@@ -94,15 +94,19 @@ static void fill_lengths(Fleet *fleet, OrrRequest *request) {
   }
 }
 
+static gint64 context_of(const OrrServingWork *work) {
+  const gint64 own = work->params.engine.max_model_len;
+  return own > 0 ? own : work->world->model->context;
+}
+
 static gboolean is_too_long(Fleet *fleet, const OrrRequest *request) {
   const OrrServingWork *work = fleet->fleet.work;
   if ((gint64)request->prompt + request->output <= work->longest) return FALSE;
-  const gint64 cache = orr_kv_layout_room(&work->kv_layout, work->params.engine.block_size, work->n_blocks);
   if (!fleet->fleet.error)
     g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "request %u of %d + %d tokens is longer than %s of %" G_GINT64_FORMAT " tokens", fleet->n_requests + 1,
-                request->prompt, request->output, work->longest == cache ? "the key-value cache" : "the context",
-                work->longest);
+                request->prompt, request->output,
+                work->longest < context_of(work) ? "the key-value cache" : "the context", work->longest);
   return TRUE;
 }
 
@@ -293,8 +297,8 @@ static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *
       .tokens = 1, .chunk = 1, .chunk_key_sum = 0.5, .chunk_pairs = 1, .n_chunks = 1, .sequences = 1, .logits = 1};
   const OrrStepShape decode = {
       .tokens = 1, .decodes = 1, .key_sum = 2, .keys_least = 2, .keys_most = 2, .sequences = 1, .logits = 1};
-  const double first_s = orr_serving_cost_step(fleet->cost, &prompt).gpu_s + token_s;
-  const double next_s = orr_serving_cost_step(fleet->cost, &decode).gpu_s;
+  const double first_s = orr_serving_cost_step(fleet->costs[0], &prompt).gpu_s + token_s;
+  const double next_s = orr_serving_cost_step(fleet->costs[0], &decode).gpu_s;
   const struct {
     const char *name;
     double asked_s, least_s;
@@ -341,10 +345,16 @@ static gboolean plan_life(OrrFleet *fleet, GError **error) {
   return TRUE;
 }
 
-static gboolean open_fleet(Fleet *fleet, GError **error) {
-  OrrServingWork *work = fleet->fleet.work;
-  const OrrServing *params = &work->params;
-  const OrrServingCostParams cost = {.world = work->world,
+static gboolean open_costs(OrrFleet *fleet, guint g, GError **error) {
+  const OrrServedGroup *group = &g_array_index(fleet->work->groups, OrrServedGroup, g);
+  const OrrServing *params = &group->params;
+  OrrWorld *world = &fleet->worlds[g];
+  *world = *fleet->work->world;
+  world->cluster = &group->cluster;
+  if (group->cluster.device.name != fleet->work->world->cluster->device.name)
+    world->cost = world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
+  if (!world->cost) return FALSE;
+  const OrrServingCostParams cost = {.world = world,
                                      .shard = orr_serving_shard(params),
                                      .pp = params->parallel.pp,
                                      .all_reduce = params->engine.all_reduce,
@@ -353,22 +363,31 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
                                      .graph_largest = params->engine.graph_largest,
                                      .is_eager = params->engine.eager,
                                      .pads = params->engine.graph_padding};
+  if (!(fleet->costs[g] = orr_serving_cost_new(&cost, error))) return FALSE;
+  if (orr_speculation_of(&params->engine.speculation).tokens == 0) return TRUE;
+  return (fleet->drafters[g] = orr_drafter_new(&params->engine.speculation, &cost, error)) != NULL;
+}
+
+static gboolean open_fleet(Fleet *fleet, GError **error) {
+  OrrServingWork *work = fleet->fleet.work;
+  const OrrServing *params = &work->params;
   const OrrArrivalContext context = {.requests = params->requests,
                                      .input = &params->input,
                                      .output = &params->output,
                                      .seed = (guint64)work->world->seed,
                                      .folder = work->world->folder,
                                      .longest = work->longest};
-  if (!(fleet->fleet.cost = orr_serving_cost_new(&cost, error))) return FALSE;
-  if (orr_speculation_of(&params->engine.speculation).tokens > 0 &&
-      !(fleet->fleet.drafter = orr_drafter_new(&params->engine.speculation, &cost, error)))
-    return FALSE;
+  fleet->fleet.worlds = g_new0(OrrWorld, work->groups->len);
+  fleet->fleet.costs = g_new0(OrrServingCost *, work->groups->len);
+  fleet->fleet.drafters = g_new0(OrrDrafter *, work->groups->len);
+  for (guint g = 0; g < work->groups->len; g++)
+    if (!open_costs(&fleet->fleet, g, error)) return FALSE;
   if (!check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
   open_doors(&fleet->fleet);
-  fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, params->engine.tiers.remote_bytes));
+  fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
   if (!plan_life(&fleet->fleet, error)) return FALSE;
@@ -397,11 +416,13 @@ static gboolean close_books(Fleet *fleet, GError **error) {
     work->replicas[i].held_s = fleet->area_since_s - fleet->fleet.start_s;
   if (fleet->fleet.life) orr_life_close(fleet->fleet.life, fleet->area_since_s);
   work->end_s = fleet->area_since_s - fleet->fleet.start_s;
-  work->missing = orr_serving_cost_missing(fleet->fleet.cost);
   work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
-  const double *drafted = orr_drafter_trust(fleet->fleet.drafter);
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
-    work->trust_s[how] = orr_serving_cost_trust(fleet->fleet.cost)[how] + (drafted ? drafted[how] : 0);
+  for (guint g = 0; g < work->groups->len; g++) {
+    if (!work->missing) work->missing = orr_serving_cost_missing(fleet->fleet.costs[g]);
+    const double *drafted = orr_drafter_trust(fleet->fleet.drafters[g]);
+    for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
+      work->trust_s[how] += orr_serving_cost_trust(fleet->fleet.costs[g])[how] + (drafted ? drafted[how] : 0);
+  }
   return TRUE;
 }
 
@@ -420,8 +441,13 @@ void orr_fleet_free(OrrFleet *base) {
   if (fleet->state) fleet->load->close(fleet->state);
   g_array_unref(fleet->adapters);
   orr_tier_store_free(base->remote);
-  orr_drafter_free(base->drafter);
-  orr_serving_cost_free(base->cost);
+  for (guint g = 0; base->costs && g < base->work->groups->len; g++) {
+    orr_drafter_free(base->drafters[g]);
+    orr_serving_cost_free(base->costs[g]);
+  }
+  g_free(base->drafters);
+  g_free(base->costs);
+  g_free(base->worlds);
   g_clear_error(&base->error);
   g_free(fleet);
 }

@@ -4,10 +4,10 @@
  *   whole (pull)       prefill | room at the decoder | bytes of the prompt | decode        vLLM's NixlConnector
  *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode      Dynamo, Mooncake
  *
- * Of `replicas` the first `prefill` prefill, the others decode; all have the same tp and pp, so that rank k sends to
- * rank k what it holds of the prompt: kv bytes of a token * tokens that the decoder's prefix cache lacks, as one
- * transfer over the links of all ranks (serving_wires.c), after the longest route's latency and `overhead`. Transfers
- * share links with each other and whatever else is on the fabric.
+ * Of the replicas the first `prefill` prefill, the others decode. Ranks send to ranks what both hold (serving_wires.c):
+ * kv bytes of a token * tokens that the decoder's prefix cache lacks, as one transfer over the links of all ranks,
+ * after the longest route's latency and `overhead`. Transfers share links with each other and whatever else is on the
+ * fabric.
  *
  * With per-layer transfers, a chunk's bytes but its last layer's, (L - 1) / L of them, flow from 1 / L of its step on;
  * the last layer's after the step. Blocks of the prefill replica are held until the transfer's end, those of the
@@ -25,7 +25,6 @@ struct OrrHandover {
   GQueue homeless;   /* of those: no decoder is up */
   OrrDoor *prefill, *decode;
   gboolean per_layer;
-  double layers, bytes_per_token;
 };
 
 /* A request on its way. */
@@ -57,9 +56,7 @@ OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode
                             .active = g_ptr_array_new(),
                             .prefill = prefill,
                             .decode = decode,
-                            .per_layer = params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER,
-                            .layers = (double)fleet->work->world->model->layers / (double)params->parallel.pp,
-                            .bytes_per_token = fleet->work->kv_bytes_per_token};
+                            .per_layer = params->disaggregation.transfer == ORR_TRANSFER_PER_LAYER};
   return handover;
 }
 
@@ -109,13 +106,24 @@ static void expect_at_decoder(OrrHanded *handed) {
   orr_replica_expect(replica_at(handed->handover, handed->to), handed->request);
 }
 
+static const OrrServingWay *way_of(const OrrHanded *handed) {
+  return orr_serving_handover_way(handed->handover->fleet->work, handed->from, handed->twin.core, handed->to,
+                                  handed->request->core);
+}
+
+/* Of the stages that the cache comes from. */
+static double layers_of(const OrrHanded *handed) {
+  const OrrServingWork *work = handed->handover->fleet->work;
+  return (double)work->world->model->layers / (double)orr_serving_group(work, handed->from)->params.parallel.pp;
+}
+
 static void finish(OrrHanded *handed) {
   OrrHandover *handover = handed->handover;
   OrrServingWork *work = handover->fleet->work;
   work->handovers++;
   handed->request->handover_s = orr_engine_now(handover->fleet->engine) - handed->prefilled_s;
   work->handover_s += handed->request->handover_s;
-  work->handover_bytes += (double)handed->tokens * handover->bytes_per_token * (double)work->gpus_a_replica;
+  work->handover_bytes += (double)handed->tokens * way_of(handed)->bytes_per_token * way_of(handed)->n_units;
   handed->request->handed = NULL;
   orr_replica_release(replica_at(handover, handed->from), &handed->twin);
   orr_life_idle(handover->fleet->life, handed->from);
@@ -152,8 +160,8 @@ static void flow_ends(void *user) {
 static void send(OrrHanded *handed, double bytes, double delay_s) {
   OrrFleet *fleet = handed->handover->fleet;
   handed->pending++;
-  orr_fleet_transfer(fleet, orr_serving_handover_way(fleet->work, handed->from, handed->to), bytes,
-                     delay_s + fleet->work->params.disaggregation.overhead_s, flow_ends, handed);
+  orr_fleet_transfer(fleet, way_of(handed), bytes, delay_s + fleet->work->params.disaggregation.overhead_s, flow_ends,
+                     handed);
 }
 
 gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request) {
@@ -177,7 +185,7 @@ void orr_handover_room(OrrHanded *handed) {
   if (handover->per_layer)
     orr_door_send(handover->prefill, &handed->twin);
   else
-    send(handed, (double)handed->tokens * handover->bytes_per_token, 0);
+    send(handed, (double)handed->tokens * way_of(handed)->bytes_per_token, 0);
 }
 
 void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
@@ -186,10 +194,10 @@ void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
   if (!handover->per_layer || handed->is_void) return;
   handed->from = (guint)twin->replica;
   const gint64 before = handed->request->prompt - handed->tokens; /* the decoder has them */
-  const double sent = (double)CLAMP(twin->computed + tokens - before, 0, tokens) * handover->bytes_per_token;
+  const double sent = (double)CLAMP(twin->computed + tokens - before, 0, tokens) * way_of(handed)->bytes_per_token;
   const gboolean is_last = orr_request_left(twin) <= tokens;
-  handed->last_bytes = is_last ? sent / handover->layers : 0;
-  send(handed, sent - handed->last_bytes, step_s / handover->layers);
+  handed->last_bytes = is_last ? sent / layers_of(handed) : 0;
+  send(handed, sent - handed->last_bytes, step_s / layers_of(handed));
 }
 
 void orr_handover_prefilled(OrrRequest *twin) {

@@ -126,7 +126,7 @@ static void begin_start(One *one) {
   enter(one, STARTING);
   if (params->weights)
     orr_fleet_transfer(life->fleet, orr_serving_load_way(life->fleet->work, one->index),
-                       orr_serving_load_bytes(life->fleet->work), params->overhead_s, is_started, start);
+                       orr_serving_load_bytes(life->fleet->work, one->index), params->overhead_s, is_started, start);
   else
     orr_engine_after(life->fleet->engine, params->overhead_s, is_started, start);
 }
@@ -167,15 +167,21 @@ static void lose(One *one) {
 }
 
 static void slow_down(One *one, gint64 gpu, double factor) {
-  const gint64 n = one->life->fleet->work->gpus_a_replica;
+  const gint64 n = orr_serving_group(one->life->fleet->work, one->index)->gpus;
   double most = 1;
   if (!one->slow) {
     one->slow = g_new(double, n);
     for (gint64 i = 0; i < n; i++) one->slow[i] = 1;
   }
-  one->slow[gpu % n] = factor;
+  one->slow[gpu] = factor;
   for (gint64 i = 0; i < n; i++) most = MAX(most, one->slow[i]);
   orr_replica_slow(one->life->fleet->replicas[one->index], most);
+}
+
+static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
+  guint g = 0;
+  while (g + 1 < work->groups->len && gpu >= g_array_index(work->groups, OrrServedGroup, g + 1).first_gpu) g++;
+  return &g_array_index(work->groups, OrrServedGroup, g);
 }
 
 static void change(void *user) {
@@ -185,9 +191,11 @@ static void change(void *user) {
   const OrrGpuChange *it = &g_array_index(work->work.gpu_changes, OrrGpuChange, at->index);
   life->n_changes_left--;
   if (life->fleet->error || it->gpu >= work->work.n_gpus) return;
-  One *one = &life->all[it->gpu / work->gpus_a_replica];
+  const OrrServedGroup *group = group_of(work, it->gpu);
+  const gint64 gpu = it->gpu - group->first_gpu;
+  One *one = &life->all[group->first + gpu / group->gpus];
   if (!it->is_node) {
-    slow_down(one, it->gpu, it->factor);
+    slow_down(one, gpu % group->gpus, it->factor);
     return;
   }
   if (it->factor > 0)

@@ -21,8 +21,8 @@ void orr_replica_slow(OrrReplica *replica, double factor) {
 void orr_replica_unexpect(OrrReplica *replica, OrrRequest *request) {
   replica->n_requests--;
   if (g_queue_remove(&replica->expected, request)) return;
-  orr_kv_release(replica->cores[0].kv, request);
-  replica->cores[0].n_expected--;
+  orr_kv_release(replica->cores[request->core].kv, request);
+  replica->cores[request->core].n_expected--;
   orr_replica_notice(replica);
 }
 
@@ -45,7 +45,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   g_autoptr(GPtrArray) all = g_ptr_array_new();
   for (guint i = 0; i < replica->n_cores; i++) orr_core_take_all(&replica->cores[i], all);
   for (OrrRequest *request; (request = g_queue_pop_head(&replica->joined));) {
-    orr_kv_release(replica->cores[0].kv, request);
+    orr_kv_release(replica->cores[request->core].kv, request);
     g_ptr_array_add(all, request);
   }
   for (guint i = 0; i < all->len; i++)
@@ -53,8 +53,8 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   g_queue_clear(&replica->expected); /* their hand-over knows them */
   g_ptr_array_sort(requests, by_number);
   orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]); /* the node's memory; its SSD comes back with it */
-  replica->tiers.stores[ORR_TIER_HOST] =
-      orr_tier_store_new(orr_fleet_tier_blocks(replica->fleet, replica->fleet->work->params.engine.tiers.host_bytes));
+  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(
+      replica->fleet, replica->books->group, replica->fleet->work->params.engine.tiers.host_bytes));
   orr_replica_forget(replica);
   replica->generation++;
   replica->n_requests = 0;

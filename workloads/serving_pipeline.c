@@ -45,13 +45,13 @@ static void batch_ends(void *user) {
  *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
 gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
   OrrCore *core = &replica->cores[0];
-  const gint64 pp = replica->fleet->work->params.parallel.pp;
+  const gint64 pp = replica->group->params.parallel.pp;
   if ((gint64)replica->n_in_flight >= pp || !orr_core_plan(core, now_s)) return FALSE;
   const OrrStepTime time = orr_replica_step_time(replica, &core->shape);
-  const double host_s = orr_fleet_host_seconds(replica->fleet, core->shape.sequences);
+  const double host_s = orr_fleet_host_seconds(replica->fleet, replica->books->group, core->shape.sequences);
   const gboolean async = replica->fleet->work->params.engine.host.async;
-  const double stage_s =
-      (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) + orr_fleet_swap_seconds(replica->fleet, core);
+  const double stage_s = (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) +
+                         orr_fleet_swap_seconds(replica->fleet, replica->books->group, core);
   const double begin_s = fmax(now_s, replica->stage_free_s);
   const double end_s = fmax(replica->last_done_s + stage_s, begin_s + (double)pp * stage_s);
   InFlight *flight = orr_pool_take(replica->flights);

@@ -18,6 +18,8 @@ gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster)
 OrrInferenceShard orr_serving_shard(const OrrServing *params);
 OrrLora orr_serving_lora(const OrrServing *params); /* rank 0: no adapters */
 gint64 orr_serving_image_tokens(const OrrServing *params, const OrrModel *model); /* of a prompt */
+guint orr_serving_n_groups(const OrrServing *params);
+gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model); /* of a stage, the last one at most */
 
 /* serving_fleet.c */
 gboolean orr_serving_begin(OrrWork *work, const OrrLivePlace *place, GError **error);
@@ -44,9 +46,10 @@ struct OrrFleet {
   gint64 in_system, n_coming; /* requests; those that will come after another one's end */
   OrrLife *life;              /* NULL: all replicas are up from beginning to end */
   double next_look_s;         /* of the scaler: no run of steps goes past it */
-  OrrServingCost *cost; /* all replicas are alike */
-  OrrDrafter *drafter;  /* NULL: nothing is guessed */
-  OrrTierStore *remote; /* NULL: there is none */
+  OrrWorld *worlds;       /* by group: with its device and costs */
+  OrrServingCost **costs; /* by group */
+  OrrDrafter **drafters;  /* by group; NULL: nothing is guessed */
+  OrrTierStore *remote;   /* of all groups, in blocks of the first one's; NULL: there is none */
   OrrReplica **replicas;
   double next_arrival_s;                               /* of those known in advance; G_MAXDOUBLE: none */
   GError *error;                                       /* set: nothing more happens */
@@ -63,15 +66,15 @@ struct OrrFleet {
 /* serving_books.c */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
-OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, const OrrStepShape *shape); /* guessing included */
-double orr_fleet_host_seconds(const OrrFleet *fleet, guint sequences);              /* of a step */
+/* Of a replica of @group: */
+OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, guint group, const OrrStepShape *shape); /* guessing included */
+double orr_fleet_host_seconds(const OrrFleet *fleet, guint group, guint sequences);             /* of a step */
 /* Tells planned cores that step together how many tokens their experts have in all. */
-void orr_fleet_share_experts(const OrrFleet *fleet, OrrCore *cores, guint n_cores);
+void orr_fleet_share_experts(const OrrFleet *fleet, guint group, OrrCore *cores, guint n_cores);
 /* Reading what a batch needs before it begins: of requests swapped, and of prompts that tiers below HBM have. */
-double orr_fleet_swap_seconds(const OrrFleet *fleet, const OrrCore *core);
-
-/* Blocks of a replica's cache that @bytes of a tier hold. */
-gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, double bytes);
+double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore *core);
+/* Blocks of its cache that @bytes of a tier hold. */
+gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, guint group, double bytes);
 
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);
@@ -101,13 +104,17 @@ typedef struct {
   OrrLinkUse *uses; /* of links of the work's program */
   guint n_uses;
   double latency_s;
+  double bytes_per_token; /* of a hand-over, of a unit of weight */
+  double n_units;         /* that all ranks send */
 } OrrServingWay;
 
 gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error); /* at compilation: program, links, all ways */
 void orr_serving_wires_free(OrrServingWires *wires);                   /* NULL is fine */
 const OrrServingWay *orr_serving_load_way(const OrrServingWork *work, guint replica); /* its weights; NULL: none */
-double orr_serving_load_bytes(const OrrServingWork *work);                           /* of a unit of that */
-const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint to); /* replicas */
+double orr_serving_load_bytes(const OrrServingWork *work, guint replica);            /* of a unit of that */
+/* From a core of a replica to one of another. */
+const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint from_core, guint to,
+                                              guint to_core);
 
 void orr_fleet_open_transfers(OrrFleet *fleet);
 void orr_fleet_close_transfers(OrrFleet *fleet);

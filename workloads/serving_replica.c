@@ -35,19 +35,19 @@ void orr_replica_open_cores(OrrReplica *replica) {
       .max_sequences = engine->max_num_seqs,
       .max_batched_tokens = engine->max_num_batched_tokens,
       .longest = work->longest,
-      .watermark_blocks = (gint64)ceil(engine->watermark * (double)work->n_blocks),
+      .watermark_blocks = (gint64)ceil(engine->watermark * (double)replica->group->n_blocks),
       .reserve_prompt = engine->reserve_prompt,
       .preemption = (OrrPreemption)engine->preemption,
   };
   const guint n_clients = work->params.classes ? work->params.classes->len : 1;
   for (guint i = 0; i < replica->n_cores; i++) {
-    OrrKv *kv = orr_kv_new(work->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching);
-    orr_kv_lay_out(kv, &work->kv_layout);
+    OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching);
+    orr_kv_lay_out(kv, &replica->group->kv_layout);
     if (fleet->sees_blocks) orr_kv_observe(kv, tell_of_block, replica);
     orr_kv_back(kv, &replica->tiers);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, kv);
-    replica->cores[i].drafter = fleet->drafter;
+    replica->cores[i].drafter = fleet->drafters[replica->books->group];
     replica->cores[i].adapters = orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
   }
 }
@@ -57,16 +57,18 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   *replica = (OrrReplica){.fleet = fleet,
                           .index = index,
                           .slow = 1,
-                          .n_cores = (guint)fleet->work->params.parallel.dp_attention,
+                          .group = orr_serving_group(fleet->work, (guint)index),
                           .books = &fleet->work->replicas[index],
                           .step_end_s = G_MAXDOUBLE,
                           .flights = orr_pipeline_flights(),
                           .ends = g_array_new(FALSE, FALSE, sizeof(Step)),
                           .new_blocks = g_array_new(FALSE, FALSE, sizeof(gint64))};
-  const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
+  replica->n_cores = (guint)replica->group->params.parallel.dp_attention;
   replica->cores = g_new0(OrrCore, replica->n_cores);
-  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, tiers->host_bytes));
-  replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, tiers->ssd_bytes));
+  const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
+  const guint group = replica->books->group;
+  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->host_bytes));
+  replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->ssd_bytes));
   replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
   orr_replica_open_cores(replica);
   return replica;
@@ -108,18 +110,19 @@ static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
 
 /* A slow GPU slows its group's kernels: they meet in every layer. */
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape) {
-  OrrStepTime time = orr_fleet_step_time(replica->fleet, shape);
+  OrrStepTime time = orr_fleet_step_time(replica->fleet, replica->books->group, shape);
   if (replica->slow == 1) return time;
   const double more_s = (replica->slow - 1) * (time.gpu_s - time.comm_s);
   time.gpu_s += more_s;
-  time.stage_s += more_s / (double)replica->fleet->work->params.parallel.pp;
+  time.stage_s += more_s / (double)replica->group->params.parallel.pp;
   return time;
 }
 
 /* GPUs and host, one after the other or beside each other. */
 static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape, double extra_s) {
   const OrrStepTime time = orr_replica_step_time(replica, shape);
-  const double host_s = orr_fleet_host_seconds(replica->fleet, shape->sequences), gpu_s = time.gpu_s + extra_s;
+  const double host_s = orr_fleet_host_seconds(replica->fleet, replica->books->group, shape->sequences),
+               gpu_s = time.gpu_s + extra_s;
   const double step_s = replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
   return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
 }
@@ -143,28 +146,6 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
   for (guint i = 0; i < replica->n_cores; i++)
     sum += orr_kv_n_blocks(replica->cores[i].kv) - orr_kv_n_free(replica->cores[i].kv);
   return sum;
-}
-
-void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape) {
-  OrrFleet *fleet = replica->fleet;
-  const gint64 waiting = orr_replica_n_waiting(replica);
-  guint running = 0;
-  for (guint i = 0; i < replica->n_cores; i++) running += replica->cores[i].running->len;
-  replica->books->steps++;
-  replica->books->used_block_s += (double)replica->used_blocks * (end_s - begin_s);
-  replica->books->running_s += (double)running * (end_s - begin_s);
-  replica->books->peak_blocks = fmax(replica->books->peak_blocks, (double)replica->used_blocks);
-  replica->books->most_running = MAX(replica->books->most_running, (gint64)running);
-  const OrrServedStep row = {.replica = replica->index,
-                             .begin_s = begin_s,
-                             .end_s = end_s,
-                             .tokens = (gint32)shape->tokens,
-                             .chunk = (gint32)shape->chunk,
-                             .decodes = (gint32)shape->decodes,
-                             .running = (gint32)running,
-                             .waiting = (gint32)waiting,
-                             .used_blocks = replica->used_blocks};
-  orr_fleet_note_step(fleet, &row);
 }
 
 static OrrCore *least_loaded(OrrReplica *replica);
@@ -263,7 +244,8 @@ static void plan_run(OrrReplica *replica, guint steps) {
     shape.key_sum += (double)n * k;
     shape.keys_least += k;
     shape.keys_most += k;
-    const Step step = step_from(replica, end_s, &shape, k == 0 ? orr_fleet_swap_seconds(replica->fleet, core) : 0);
+    const Step step = step_from(replica, end_s, &shape,
+                                k == 0 ? orr_fleet_swap_seconds(replica->fleet, replica->books->group, core) : 0);
     g_array_append_val(replica->ends, step);
     end_s = step.end_s;
   }
@@ -338,10 +320,12 @@ static void step_ends(void *user) {
 }
 
 void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
-  const GPtrArray *batch = replica->cores[0].batch;
-  for (guint i = 0; replica->fleet->handover && i < batch->len; i++) {
-    OrrRequest *request = batch->pdata[i];
-    if (request->is_twin) orr_handover_chunk(request, request->scheduled, step_s);
+  for (guint c = 0; replica->fleet->handover && c < replica->n_cores; c++) {
+    const GPtrArray *batch = replica->cores[c].batch;
+    for (guint i = 0; i < batch->len; i++) {
+      OrrRequest *request = batch->pdata[i];
+      if (request->is_twin) orr_handover_chunk(request, request->scheduled, step_s);
+    }
   }
 }
 
@@ -357,11 +341,12 @@ static void begin_step(OrrReplica *replica, double now_s) {
   } else {
     Step longest = {now_s};
     gint64 tokens = 0;
-    orr_fleet_share_experts(replica->fleet, replica->cores, replica->n_cores);
+    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores, replica->n_cores);
     for (guint i = 0; i < replica->n_cores; i++) {
       OrrCore *core = &replica->cores[i];
       if (core->batch->len == 0) continue;
-      const Step step = step_from(replica, now_s, &core->shape, orr_fleet_swap_seconds(replica->fleet, core));
+      const Step step =
+          step_from(replica, now_s, &core->shape, orr_fleet_swap_seconds(replica->fleet, replica->books->group, core));
       tokens += step.tokens;
       if (step.end_s >= longest.end_s) longest = step;
     }
@@ -375,11 +360,22 @@ static void begin_step(OrrReplica *replica, double now_s) {
   orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
 }
 
+/* Of cores alike, the one with the most blocks that nobody holds. */
+static OrrCore *roomiest(OrrReplica *replica) {
+  OrrCore *best = &replica->cores[0];
+  for (guint i = 1; i < replica->n_cores; i++)
+    if (orr_kv_n_free(replica->cores[i].kv) > orr_kv_n_free(best->kv)) best = &replica->cores[i];
+  return best;
+}
+
 /* Between two steps: those whose cache has come join, and others find room. */
 static void settle(OrrReplica *replica) {
-  for (OrrRequest *request; (request = g_queue_pop_head(&replica->joined));) orr_core_join(&replica->cores[0], request);
+  for (OrrRequest *request; (request = g_queue_pop_head(&replica->joined));)
+    orr_core_join(&replica->cores[request->core], request);
   for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
-    if (!orr_core_reserve(&replica->cores[0], request)) break;
+    OrrCore *core = roomiest(replica);
+    request->core = (guint16)(core - replica->cores);
+    if (!orr_core_reserve(core, request)) break;
     g_queue_pop_head(&replica->expected);
     orr_handover_room(request->handed);
   }
@@ -389,7 +385,7 @@ static void settle(OrrReplica *replica) {
 void orr_replica_plan(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->fleet->error) return;
-  if (replica->fleet->work->params.parallel.pp > 1) {
+  if (replica->group->params.parallel.pp > 1) {
     do settle(replica);
     while (orr_pipeline_begin_batch(replica, now_s));
   } else if (replica->step_end_s == G_MAXDOUBLE) {
@@ -443,7 +439,9 @@ static void enter(OrrReplica *replica, OrrRequest *request) {
 
 void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
-  orr_core_add(least_loaded(replica), request);
+  OrrCore *core = least_loaded(replica);
+  request->core = (guint16)(core - replica->cores);
+  orr_core_add(core, request);
   orr_replica_notice(replica);
 }
 
@@ -459,21 +457,9 @@ void orr_replica_join(OrrReplica *replica, OrrRequest *request) {
 }
 
 void orr_replica_release(OrrReplica *replica, OrrRequest *request) {
-  orr_kv_release(replica->cores[0].kv, request);
-  replica->cores[0].n_kept--;
+  orr_kv_release(replica->cores[request->core].kv, request);
+  replica->cores[request->core].n_kept--;
   orr_replica_notice(replica);
-}
-
-void orr_replica_close_core(OrrReplica *replica, OrrCore *core) {
-  replica->books->preemptions += core->preemptions;
-  replica->books->hit_tokens += core->hit_tokens;
-  replica->books->looked_up_tokens += core->looked_up_tokens;
-  for (int tier = 0; tier < ORR_N_TIERS; tier++) replica->books->tier_tokens[tier] += core->tier_tokens[tier];
-  replica->books->adapter_loads += core->adapter_loads;
-  replica->books->checks += core->checks;
-  replica->books->drafted += core->drafted;
-  replica->books->accepted += core->accepted;
-  replica->books->evicted_blocks += orr_kv_n_evicted(core->kv);
 }
 
 gboolean orr_replica_close(OrrReplica *replica, GError **error) {

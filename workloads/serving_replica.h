@@ -20,6 +20,7 @@ struct OrrReplica {
   OrrCore *cores;
   guint n_cores;
   OrrServedReplica *books;
+  const OrrServedGroup *group;
   double step_end_s;                /* of the run of steps under way; G_MAXDOUBLE: idle */
   double begin_s;                   /* of its first step */
   GArray *ends;                     /* of Step: its steps */

@@ -50,6 +50,7 @@ typedef struct OrrRequest {
   gint32 hit; /* tokens of the prompt that the prefix cache had, at first admission */
   gint32 preemptions;
   gint32 replica;
+  guint16 core; /* of its engine, where attention is data-parallel */
   gboolean is_in_flight; /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
   gint32 scheduled;      /* tokens in the batch that runs */
   gint32 drafted;        /* of them, guesses to be checked */

@@ -5,14 +5,22 @@
  * alone, which other jobs' programs may name too (orr_program_share_link). A way is one transfer over all ranks'
  * routes, as they are in lock-step (program.h); its size is what one unit of weight carries.
  *
- *   hand-over, replica p to d    rank k's route to rank k, one unit each
+ *   hand-over, replica p to d    rank (stage i, tp a) to rank (stage j, tp b): the layers that both stages have, times
+ * the key-value heads that both ranks have, of which a decoder's rank takes each from one rank
+ *
+ *       p: pp 2, tp 2   | a0: heads 0-3, a1: 4-7 |   d: pp 1, tp 4, heads 0-1, 2-3, 4-5, 6-7
+ *                       a0 -> b0, b1: L/2 layers * 2 heads from each stage      a1 -> b2, b3: the same
+ *
+ *     Where tp is above the number of heads, ranks hold copies; rank b takes the copy b mod copies. Latent attention's
+ *     cache is one head, which all ranks hold. Equal layouts: rank k to rank k.
  *   weights of a replica         each GPU's file, a unit a stripe: a server's route to its host, and on to the GPU
  */
 #include "workloads/serving_life.h"
 
 struct OrrServingWires {
   guint n_prefill, n_decode;
-  OrrServingWay *handovers; /* n_prefill * n_decode */
+  guint n_from, n_to;       /* most cores of a replica that prefills, that decodes */
+  OrrServingWay *handovers; /* n_prefill * n_from * n_decode * n_to */
   OrrServingWay *loads;     /* by replica; NULL: none is ever read */
 };
 
@@ -61,21 +69,115 @@ static void add_route(Wiring *wiring, gint64 from, gint64 to, guint64 flow, guin
 
 static OrrServingWay end_way(Wiring *wiring) {
   const OrrServingWay way = {g_memdup2(wiring->uses->data, wiring->uses->len * sizeof(OrrLinkUse)), wiring->uses->len,
-                             wiring->latency_s};
+                             wiring->latency_s, 0, 0};
   g_array_set_size(wiring->uses, 0);
   wiring->latency_s = 0;
   return way;
 }
 
-static void wire_handovers(Wiring *wiring, OrrServingWires *wires) {
-  const gint64 gpus = wiring->work->gpus_a_replica;
-  wires->handovers = g_new0(OrrServingWay, wires->n_prefill * wires->n_decode);
-  for (guint p = 0; p < wires->n_prefill; p++)
-    for (guint d = 0; d < wires->n_decode; d++) {
-      const guint to = wires->n_prefill + d;
-      for (gint64 k = 0; k < gpus; k++) add_route(wiring, p * gpus + k, to * gpus + k, p * 1024 + to, 1);
-      wires->handovers[p * wires->n_decode + d] = end_way(wiring);
+/* A core: `pp` stages of `tp` ranks, from GPU `first` on. */
+typedef struct {
+  gint64 first, tp, pp, stage; /* layers of a stage */
+  gint64 heads;                /* of the cache, in all */
+} Shape;
+
+static Shape shape_of(const OrrServingWork *work, guint replica, guint core) {
+  const OrrServedGroup *group = orr_serving_group(work, replica);
+  const OrrServingParallel *parallel = &group->params.parallel;
+  const OrrInferenceShard whole = {.tp = 1};
+  return (Shape){group->first_gpu + ((gint64)replica - group->first) * group->gpus + core * parallel->tp * parallel->pp,
+                 parallel->tp, parallel->pp, orr_serving_layers(&group->params, work->world->model),
+                 orr_inference_heads(work->world->model, 0, &whole).kv_heads};
+}
+
+static gint64 heads_of(const Shape *shape) { return MAX(shape->heads / shape->tp, 1); }
+
+/* Layers that stage @i of @a and stage @j of @b have in common. */
+static gint64 common_layers(const Shape *a, gint64 i, const Shape *b, gint64 j, gint64 layers) {
+  const gint64 begin = MAX(i * a->stage, j * b->stage), end = MIN(MIN((i + 1) * a->stage, (j + 1) * b->stage), layers);
+  return MAX(end - begin, 0);
+}
+
+/* Heads that tp rank @y of @to takes from rank @x of @from. */
+static gint64 common_heads(const Shape *from, gint64 x, const Shape *to, gint64 y) {
+  const gint64 copies = MAX(from->tp / from->heads, 1), n_x = heads_of(from), n_y = heads_of(to);
+  const gint64 first_x = x / copies * n_x, first_y = MIN(y / MAX(to->tp / to->heads, 1) * n_y, to->heads - n_y);
+  if (copies > 1 && x % copies != y % copies) return 0;
+  return MAX(MIN(first_x + n_x, first_y + n_y) - MAX(first_x, first_y), 0);
+}
+
+static gint64 gcd(gint64 a, gint64 b) {
+  while (b != 0) {
+    const gint64 rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* @each is called for all pairs of ranks with something in common. */
+typedef struct {
+  const Shape *from, *to;
+  gint64 layers, divisor; /* 0: not known yet */
+  gint64 sum;
+  guint64 flow;
+} Pairing;
+
+static void add_pair(Wiring *wiring, Pairing *pairing, gint64 src, gint64 dst, gint64 common) {
+  if (common == 0) return;
+  if (wiring) {
+    add_route(wiring, src, dst, pairing->flow, (guint32)(common / pairing->divisor));
+    pairing->sum += common / pairing->divisor;
+  } else {
+    pairing->divisor = gcd(common, pairing->divisor);
+  }
+}
+
+static void pair_ranks(Wiring *wiring, Pairing *pairing) {
+  const Shape *from = pairing->from, *to = pairing->to;
+  for (gint64 i = 0; i < from->pp; i++)
+    for (gint64 j = 0; j < to->pp; j++) {
+      const gint64 layers = common_layers(from, i, to, j, pairing->layers);
+      for (gint64 x = 0; layers > 0 && x < from->tp; x++)
+        for (gint64 y = 0; y < to->tp; y++)
+          add_pair(wiring, pairing, from->first + i * from->tp + x, to->first + j * to->tp + y,
+                   layers * common_heads(from, x, to, y));
     }
+}
+
+static OrrServingWay wire_handover(Wiring *wiring, guint p, guint p_core, guint d, guint d_core) {
+  const OrrServingWork *work = wiring->work;
+  const Shape from = shape_of(work, p, p_core), to = shape_of(work, d, d_core);
+  Pairing pairing = {.from = &from, .to = &to, .layers = work->world->model->layers, .flow = p * 1024 + d};
+  pair_ranks(NULL, &pairing);
+  pair_ranks(wiring, &pairing);
+  OrrServingWay way = end_way(wiring);
+  way.n_units = (double)pairing.sum;
+  way.bytes_per_token =
+      orr_serving_group(work, p)->kv_bytes_per_token * (double)pairing.divisor / (double)(from.stage * heads_of(&from));
+  return way;
+}
+
+static guint most_cores(const OrrServingWork *work, guint first, guint n) {
+  gint64 most = 1;
+  for (guint i = first; i < first + n; i++) most = MAX(most, orr_serving_group(work, i)->params.parallel.dp_attention);
+  return (guint)most;
+}
+
+static guint place_of(const OrrServingWires *wires, guint p, guint p_core, guint d, guint d_core) {
+  return ((p * wires->n_from + p_core) * wires->n_decode + d - wires->n_prefill) * wires->n_to + d_core;
+}
+
+static void wire_handovers(Wiring *wiring, OrrServingWires *wires) {
+  const OrrServingWork *work = wiring->work;
+  wires->n_from = most_cores(work, 0, wires->n_prefill);
+  wires->n_to = most_cores(work, wires->n_prefill, wires->n_decode);
+  wires->handovers = g_new0(OrrServingWay, wires->n_prefill * wires->n_from * wires->n_decode * wires->n_to);
+  for (guint p = 0; p < wires->n_prefill; p++)
+    for (guint a = 0; a < orr_serving_group(work, p)->params.parallel.dp_attention; a++)
+      for (guint d = wires->n_prefill; d < wires->n_prefill + wires->n_decode; d++)
+        for (guint b = 0; b < orr_serving_group(work, d)->params.parallel.dp_attention; b++)
+          wires->handovers[place_of(wires, p, a, d, b)] = wire_handover(wiring, p, a, d, b);
 }
 
 static void add_weights(Wiring *wiring, gint64 gpu) {
@@ -99,7 +201,9 @@ static void wire_loads(Wiring *wiring, OrrServingWires *wires) {
   const OrrServingWork *work = wiring->work;
   wires->loads = g_new0(OrrServingWay, work->params.replicas);
   for (gint64 i = 0; i < work->params.replicas; i++) {
-    for (gint64 k = 0; k < work->gpus_a_replica; k++) add_weights(wiring, i * work->gpus_a_replica + k);
+    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
+    for (gint64 k = 0; k < group->gpus; k++)
+      add_weights(wiring, group->first_gpu + (i - group->first) * group->gpus + k);
     wires->loads[i] = end_way(wiring);
   }
 }
@@ -131,22 +235,23 @@ void orr_serving_wires_free(OrrServingWires *wires) {
   if (!wires) return;
   for (guint i = 0; wires->loads && i < wires->n_prefill + wires->n_decode; i++) g_free(wires->loads[i].uses);
   g_free(wires->loads);
-  for (guint i = 0; i < wires->n_prefill * wires->n_decode; i++) g_free(wires->handovers[i].uses);
+  for (guint i = 0; i < wires->n_prefill * wires->n_from * wires->n_decode * wires->n_to; i++)
+    g_free(wires->handovers[i].uses);
   g_free(wires->handovers);
   g_free(wires);
 }
 
-const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint to) {
-  const OrrServingWires *wires = work->wires;
-  return &wires->handovers[from * wires->n_decode + to - wires->n_prefill];
+const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint from_core, guint to,
+                                              guint to_core) {
+  return &work->wires->handovers[place_of(work->wires, from, from_core, to, to_core)];
 }
 
 const OrrServingWay *orr_serving_load_way(const OrrServingWork *work, guint replica) {
   return work->wires->loads ? &work->wires->loads[replica] : NULL;
 }
 
-double orr_serving_load_bytes(const OrrServingWork *work) {
-  return work->weight_bytes / (double)orr_storage_stripes(&work->world->cluster->storage);
+double orr_serving_load_bytes(const OrrServingWork *work, guint replica) {
+  return orr_serving_group(work, replica)->weight_bytes / (double)orr_storage_stripes(&work->world->cluster->storage);
 }
 
 /* --- in the run --- */

@@ -47,6 +47,9 @@ typedef struct {
   gboolean is_faulty; /* things may go wrong with the machine */
   const OrrMarks *marks; /* NULL: all of the machine is as built */
   guint shorten; /* not 0: a step may leave out what repeats itself (OrrWork.n_left_out), at attempt 1 */
+  /* Costs of another device, for parts of the machine that differ; lives as long as the machines do. */
+  const OrrCostModel *(*cost_of)(void *machines, const OrrDevice *device, GError **error);
+  void *machines;
 } OrrWorld;
 
 /* Where time goes. The order is that of reports. */

@@ -214,15 +214,22 @@ static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrSe
     result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
 }
 
+/* Of a replica's caches. */
+static double blocks_of(const OrrServingWork *work, gint64 replica) {
+  const OrrServedGroup *group = orr_serving_group(work, (guint)replica);
+  return (double)(group->n_blocks * group->params.parallel.dp_attention);
+}
+
 static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
-  double held_s = 0, starting_s = 0, most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0, hits = 0,
-         asked = 0;
+  double held_s = 0, starting_s = 0, room = 0, most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0,
+         hits = 0, asked = 0;
   double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
   gint64 loads = 0;
-  const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *books = &work->replicas[i];
+    const double blocks = blocks_of(work, i);
     stepped_s += books->busy_s + books->host_s;
+    room += (books->busy_s + books->host_s) * blocks;
     used += books->used_block_s;
     running += books->running_s;
     busy_s += books->busy_s;
@@ -242,7 +249,7 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
     result->steps += books->steps;
     result->kv_peak = fmax(result->kv_peak, books->peak_blocks / blocks);
   }
-  result->kv_utilization = stepped_s > 0 ? used / stepped_s / blocks : 0;
+  result->kv_utilization = room > 0 ? used / room : 0;
   result->running_mean = stepped_s > 0 ? running / stepped_s : 0;
   result->gpu_busy = held_s > 0 ? busy_s / held_s : 0;
   result->replicas_mean = work->end_s > 0 ? held_s / work->end_s : 0;
@@ -260,8 +267,13 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
 static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingMetricsParams *metrics = &work->params.metrics;
   const double share = result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
-  const double gpus = result->replicas_mean * (double)work->gpus_a_replica; /* others are somebody else's */
-  const double watts = share * work->world->cluster->device.tdp_watts * gpus;
+  double gpus = 0, watts = 0; /* of those that replicas hold: others are somebody else's */
+  for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
+    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
+    const double held = work->replicas[i].held_s / work->end_s * (double)group->gpus;
+    gpus += held;
+    watts += share * group->cluster.device.tdp_watts * held;
+  }
   const double tokens_per_s = result->output_tokens_per_s;
   if (tokens_per_s <= 0) return;
   result->energy_j_per_output_token = watts / tokens_per_s;
@@ -351,7 +363,6 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
 }
 
 static void add_steps(const OrrServingWork *work, OrrOutcome *outcome) {
-  const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
   for (guint i = 0; i < work->steps->len; i++) {
     const OrrServedStep *step = &g_array_index(work->steps, OrrServedStep, i);
     const OrrServingStepRow row = {.replica = step->replica,
@@ -362,15 +373,15 @@ static void add_steps(const OrrServingWork *work, OrrOutcome *outcome) {
                                    .decodes = step->decodes,
                                    .running = step->running,
                                    .waiting = step->waiting,
-                                   .kv_utilization = (double)step->used_blocks / blocks};
+                                   .kv_utilization = (double)step->used_blocks / blocks_of(work, step->replica)};
     g_array_append_val(outcome->serving_steps, row);
   }
 }
 
 static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
-  const double blocks = (double)(work->n_blocks * work->params.parallel.dp_attention);
   for (gint64 i = 0; i < work->params.replicas; i++) {
     const OrrServedReplica *books = &work->replicas[i];
+    const double blocks = blocks_of(work, i);
     const double stepped_s = fmax(books->busy_s + books->host_s, 1e-12);
     const OrrServingReplicaRow row = {
         .replica = i,
@@ -436,11 +447,12 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   fill_errors(work, result);
   counted_clear(&counted);
   result->saturated = is_saturated(work);
-  result->kv_blocks = work->n_blocks;
-  result->kv_bytes_per_token = work->kv_bytes_per_token;
-  result->weights_bytes = work->weight_bytes;
-  result->memory_bytes = work->weight_bytes + work->activation_bytes + work->params.engine.reserved_bytes +
-                         (double)(work->n_blocks * work->params.engine.block_size) * work->kv_bytes_per_token;
+  const OrrServedGroup *first = orr_serving_group(work, 0);
+  result->kv_blocks = first->n_blocks;
+  result->kv_bytes_per_token = first->kv_bytes_per_token;
+  result->weights_bytes = first->weight_bytes;
+  result->memory_bytes = first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
+                         (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
   result->littles_law_error = littles_law_error(work);
   result->replicas = work->params.replicas;
   result->tp = work->params.parallel.tp;

@@ -167,6 +167,8 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
                           .cluster = &scenario->cluster,
                           .fabric = machine->fabric,
                           .cost = machine->cost,
+                          .cost_of = orr_run_world_cost_of,
+                          .machines = (OrrRunWorld *)machine, /* what it makes of others it keeps */
                           .fidelity = scenario->fidelity,
                           .on_missing = (OrrOnMissing)scenario->on_missing,
                           .seed = scenario->seed,

@@ -88,6 +88,8 @@ static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric 
       .cluster = &job->scenario.cluster,
       .fabric = fabric,
       .cost = all->world->cost,
+      .cost_of = orr_run_world_cost_of,
+      .machines = all->world,
       .fidelity = kind->begin ? (OrrFidelity)all->scenario->fidelity : ORR_FIDELITY_FULL,
       .on_missing = (OrrOnMissing)all->scenario->on_missing,
       .seed = all->scenario->seed,

@@ -2,27 +2,52 @@
 
 #include "sim/base/fault.h"
 
-/* The scenario's device with its profile. on-missing: error refuses one that was not measured itself. */
-static gboolean find_machine(OrrLibrary *library, const OrrScenario *scenario, OrrMachine *machine, GPtrArray *warnings,
-                             GError **error) {
+/* A device with its profile, and what they cost. on-missing: error refuses one that was not measured itself. */
+static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, OrrMachine *machine, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  if (!orr_machine_of(library, &scenario->cluster.device, machine, diags)) {
+  const guint before = world->warnings->len;
+  if (!orr_machine_of(world->library, device, machine, diags)) {
     orr_diags_check(diags, error);
-    return FALSE;
+    return NULL;
   }
-  orr_machine_warn(machine, warnings);
-  if (scenario->on_missing != ORR_ON_MISSING_ERROR || warnings->len == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)", (const char *)warnings->pdata[0]);
-  return FALSE;
+  orr_machine_warn(machine, world->warnings);
+  if (world->refuses && world->warnings->len > before) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s (on-missing: error)",
+                (const char *)world->warnings->pdata[before]);
+    return NULL;
+  }
+  OrrCostModel *cost = orr_machine_costs(machine, error);
+  if (cost && world->refuses) orr_cost_refuse_gaps(cost);
+  return cost;
+}
+
+typedef struct {
+  OrrMachine machine;
+  OrrCostModel *cost;
+} Other;
+
+static void free_other(gpointer data) {
+  Other *other = data;
+  if (other->cost) orr_cost_model_free(other->cost);
+  orr_machine_clear(&other->machine);
+  g_free(other);
+}
+
+const OrrCostModel *orr_run_world_cost_of(void *data, const OrrDevice *device, GError **error) {
+  OrrRunWorld *world = data;
+  Other *other = g_new0(Other, 1);
+  g_ptr_array_add(world->others, other);
+  return other->cost = find_costs(world, device, &other->machine, error);
 }
 
 OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error) {
   g_autoptr(OrrRunWorld) world = g_new0(OrrRunWorld, 1);
   world->folder = g_strdup(orr_library_shipped(library));
   world->warnings = g_ptr_array_new_with_free_func(g_free);
-  if (!find_machine(library, scenario, &world->machine, world->warnings, error)) return NULL;
-  world->cost = orr_machine_costs(&world->machine, error);
-  if (world->cost && scenario->on_missing == ORR_ON_MISSING_ERROR) orr_cost_refuse_gaps(world->cost);
+  world->others = g_ptr_array_new_with_free_func(free_other);
+  world->library = library;
+  world->refuses = scenario->on_missing == ORR_ON_MISSING_ERROR;
+  world->cost = find_costs(world, &scenario->cluster.device, &world->machine, error);
   world->fabric = world->cost ? orr_fabric_new(&scenario->cluster, scenario->seed, error) : NULL;
   return world->fabric ? g_steal_pointer(&world) : NULL;
 }
@@ -32,6 +57,7 @@ void orr_run_world_free(OrrRunWorld *world) {
   if (world->fabric) orr_fabric_free(world->fabric);
   if (world->cost) orr_cost_model_free(world->cost);
   orr_machine_clear(&world->machine);
+  if (world->others) g_ptr_array_unref(world->others);
   g_free(world->folder);
   if (world->warnings) g_ptr_array_unref(world->warnings);
   g_free(world);

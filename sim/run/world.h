@@ -16,10 +16,15 @@ typedef struct {
   OrrFabric *fabric;
   char *folder;        /* of the shipped library */
   GPtrArray *warnings; /* of char *: what the profile does not hold of its own */
+  OrrLibrary *library; /* borrowed */
+  gboolean refuses;    /* on-missing: error */
+  GPtrArray *others;   /* machines of other devices, made when they are asked for */
 } OrrRunWorld;
 
-/* Of @scenario's cluster, seed and on-missing, which must outlive it. */
+/* Of @scenario's cluster, seed and on-missing, which must outlive it, and of @library, which must too. */
 OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error);
+/* For OrrWorld.cost_of; @world is an OrrRunWorld, and @device outlives the asking of its costs. NULL with @error. */
+const OrrCostModel *orr_run_world_cost_of(void *world, const OrrDevice *device, GError **error);
 void orr_run_world_free(OrrRunWorld *world);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRunWorld, orr_run_world_free)
 

@@ -115,13 +115,89 @@ static void test_contention(void) {
 }
 
 static void test_refused(void) {
+  serving_refused("workload.groups=[{replicas: 2, parallel: {tp: 4}}]", "1 * 1 * 1 * 1 + 2 * 4 * 1 * 1 = 9 GPUs");
+  serving_refused("workload.groups=[{parallel: {tp: 3}}]", "cannot be divided by tp (3)");
+  serving_refused("workload.groups=[{parallel: {pp: 33}}]", "pp (33) is above the 32 layers");
+  serving_refused("workload.groups=[{device: h20-sxm}]", "h200-sxm");
+  serving_refused("workload.groups=[{parallel: {all-to-all: rong}}]", "unknown parallel.all-to-all 'rong'");
+  serving_refused("workload.quantization=fp8;workload.groups=[{device: a100-80gb-sxm}]", "does not multiply");
   serving_refused("workload.replicas=2;workload.disaggregation={prefill: 2}", "leaves none of the 2 replicas");
-  serving_refused("workload.replicas=2;workload.disaggregation={prefill: 1};workload.parallel.dp-attention=2",
-                  "is not known yet");
   serving_refused("workload.replicas=2;workload.disaggregation={prefill: 1, transfer: layers}", "per-layer");
   serving_refused("workload.replicas=2;workload.disaggregation={prefill: 1, transfer: per-layer};"
                   "workload.admission={in-flight: 1, queue: 1}",
                   "exclude each other");
+}
+
+/* What crosses is what the request has, whatever the layouts: 131,072 bytes a token, times the copies that decoders of
+ * tp 16 on 8 heads would hold. From tp 2 to tp 4 each of two senders has half of the bytes on its link, as with tp 2 on
+ * both sides; from tp 4 to tp 1 the receiver's link has all of them, as with tp 1. */
+static void test_layouts(void) {
+  static const char one[] =
+      "workload.replicas=1;workload.input={tokens: 2000};workload.output={tokens: 50};"
+      "workload.load={kind: constant, rate: 0.5};workload.requests=20;"
+      "workload.disaggregation={prefill: 1%s};workload.parallel={tp: %d, pp: %d, dp-attention: %d};"
+      "workload.groups=[{parallel: {tp: %d, pp: %d, dp-attention: %d}}]";
+  static const struct {
+    int from[3], to[3];
+    double ranks; /* that share the bytes of the fullest link */
+  } all[] = {{{1, 1, 1}, {1, 1, 1}, 1}, {{2, 1, 1}, {2, 1, 1}, 2}, {{2, 1, 1}, {4, 1, 1}, 2}, {{4, 1, 1}, {2, 1, 1}, 2},
+             {{4, 1, 1}, {1, 1, 1}, 1}, {{1, 1, 1}, {4, 1, 1}, 1}, {{2, 2, 1}, {4, 1, 1}, 4}, {{4, 1, 1}, {1, 2, 1}, 2},
+             {{1, 1, 4}, {1, 1, 2}, 1}, {{2, 1, 2}, {4, 1, 1}, 2}, {{1, 3, 1}, {1, 2, 1}, 2}};
+  const double whole_s = handover_s(ALONE "workload.disaggregation={prefill: 1}");
+  for (guint i = 0; i < G_N_ELEMENTS(all); i++)
+    for (guint layered = 0; layered < 2; layered++) {
+      g_autofree char *sets = g_strdup_printf(one, layered ? ", transfer: per-layer" : "", all[i].from[0],
+                                              all[i].from[1], all[i].from[2], all[i].to[0], all[i].to[1], all[i].to[2]);
+      g_autoptr(OrrOutcome) outcome = serving_run(sets);
+      const OrrServingResult *result = &outcome->result.serving;
+      g_test_message("%s: %g s of %g s", sets, result->handover_mean_s, whole_s);
+      g_assert_cmpint(result->completed, ==, 20);
+      g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
+      g_assert_cmpfloat_with_epsilon(result->handover_bytes / (20 * 2000 * 131072.0), 1, 1e-9);
+      /* 3 stages of 11, 11 and 10 layers to 2 of 16: the fullest link has 16 of 32 */
+      if (!layered) g_assert_cmpfloat_with_epsilon(result->handover_mean_s / whole_s, 1 / all[i].ranks, 0.04);
+    }
+}
+
+/* Replicas of other layouts share one load: all work, and those of more GPUs get more done. */
+static void test_groups(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.replicas=2;workload.groups=[{replicas: 1, parallel: {tp: 4}}, {replicas: 1, parallel: {tp: 2}, "
+      "device: h200-sxm}];workload.router=least-loaded;workload.load={kind: poisson, rate: 40}");
+  const OrrServingResult *result = &outcome->result.serving;
+  const OrrServingReplicaRow *rows = (OrrServingReplicaRow *)(void *)outcome->serving_replicas->data;
+  g_assert_cmpint(result->n_gpus, ==, 2 * 1 + 4 + 2);
+  g_assert_cmpint(result->completed, ==, 400);
+  g_assert_cmpuint(outcome->serving_replicas->len, ==, 4);
+  g_assert_cmpint(rows[2].requests, >, rows[0].requests);
+  g_assert_cmpint(rows[3].requests, >, rows[0].requests);
+}
+
+/* Groups like the first replicas are more of these: in all that a group has for itself, nothing moves. */
+static void test_alike(void) {
+  static const char *const engines[] = {
+      "workload.parallel={tp: 2, dp-attention: 2}",
+      "workload.engine.lora={adapters: 20, max-loras: 4, shape: {rank: 16}};workload.parallel={tp: 2}",
+      "workload.engine.prefix-caching=block-hash;workload.shared-prefix=400;workload.engine.kv-blocks=600;"
+      "workload.engine.cache-tiers={host: 1 GiB, ssd: 4 GiB, remote: 20 GiB};workload.parallel={tp: 2}",
+      "model=gemma-2-9b;workload.engine.kv-blocks=0;workload.engine.watermark=1 %;workload.parallel={pp: 2}",
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(engines); i++) {
+    const char *parallel = strstr(engines[i], "workload.parallel=") + strlen("workload.parallel=");
+    g_autofree char *one = g_strdup_printf("%s;workload.replicas=2", engines[i]);
+    g_autofree char *two =
+        g_strdup_printf("%s;workload.replicas=1;workload.groups=[{parallel: %s}]", engines[i], parallel);
+    g_autoptr(OrrOutcome) a = serving_run(one);
+    g_autoptr(OrrOutcome) b = serving_run(two);
+    const OrrServingResult *x = &a->result.serving, *y = &b->result.serving;
+    g_assert_cmpint(x->completed, ==, 400);
+    g_assert_cmpfloat(x->ttft.mean, ==, y->ttft.mean);
+    g_assert_cmpfloat(x->e2e.mean, ==, y->e2e.mean);
+    g_assert_cmpfloat(x->prefix_hit_rate, ==, y->prefix_hit_rate);
+    g_assert_cmpfloat(x->prefix_remote_rate, ==, y->prefix_remote_rate);
+    g_assert_cmpint(x->adapter_loads, ==, y->adapter_loads);
+    g_assert_cmpfloat(x->kv_utilization, ==, y->kv_utilization);
+  }
 }
 
 /* A run that fails with caches on their way leaves nothing behind: what the sanitizers look at. */
@@ -147,6 +223,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/laws", test_laws);
   g_test_add_func("/workloads/handover/contention", test_contention);
   g_test_add_func("/workloads/handover/refused", test_refused);
+  g_test_add_func("/workloads/handover/layouts", test_layouts);
+  g_test_add_func("/workloads/handover/groups", test_groups);
+  g_test_add_func("/workloads/handover/alike", test_alike);
   g_test_add_func("/workloads/handover/ends-early", test_ends_early);
   return g_test_run();
 }
