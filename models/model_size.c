@@ -6,17 +6,22 @@
  *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal half.
  *
  * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, the matrices of a layer with plain attention and MLP
- * hold h (q + 2 kv) + q h + (2 or, gated, 3) h f      parameters, each of which costs 2 FLOPs a token and pass;
- * attention adds 4 s q (scores and context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, whence Narayanan et
- * al., SC21 (arXiv 2104.04473), eq. 2 and 3. Of experts a token meets topk. The rest:
+ * hold
+ *
+ *   h (q + 2 kv) + q h + (2 or, gated, 3) h f
+ *
+ * parameters, each of which costs 2 FLOPs a token and pass; attention adds 4 s q (scores and context). For GPT
+ * (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, whence Narayanan et al., SC21 (arXiv 2104.04473), eq. 2 and 3. Of
+ * experts a token meets topk. The rest:
  *
  *   latent attention   h Rq + Rq a (n + r) + h (Rk + r) + Rk a (n + v) + a v h;  core 2 s a (n + r + v)
- *                      (a heads; n, r, v widths without and with position and of values; Rq, Rk ranks; arXiv
- * 2405.04434) window W           core: pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W s - W^2)
- * / s Mamba-2            h (2 d + 2 g N + H) + d h;  scan 7 d N        (d = H P; Megatron-LM, training.py,
- * mamba_layer_flops) gated delta        h (2 K + 2 V + 2 Hv) + V h;  2 c (2 K + V) + 8 V v    (the same,
- * gdn_layer_flops) lightning          h (2 K + 2 V) + V h;  4 H k v + 2 C H (k + v)         (arXiv 2501.08313; chunks
- * of C)
+ *                      (a heads; n, r, v widths without and with position and of values; Rq, Rk ranks;
+ *                      arXiv 2405.04434)
+ *   window W           core: pairs of the window, doubled as the causal half is elsewhere: 2 q (2 W s - W^2) / s
+ *   Mamba-2            h (2 d + 2 g N + H) + d h;  scan 7 d N
+ *                      (d = H P; Megatron-LM, training.py, mamba_layer_flops)
+ *   gated delta        h (2 K + 2 V + 2 Hv) + V h;  2 c (2 K + V) + 8 V v    (the same, gdn_layer_flops)
+ *   lightning          h (2 K + 2 V) + V h;  4 H k v + 2 C H (k + v)         (arXiv 2501.08313; chunks of C)
  */
 #include "models/model.h"
 

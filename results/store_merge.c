@@ -6,10 +6,11 @@
  *
  *   a sweep      of the same document: its points join those that are here, at the same place (run = sweep + 1 +
  *                point), so that shards of one sweep make the whole; where it is here twice, the one of the same
- * number, else of the same version, else the newest. Else it is a new sweep, and its numbers are reserved before any
- * other run's. a point      left out where this database has it: a duplicate where its rows are the same, else
- * `differing` other runs   left out where a run of the same scenario, hash and version has the same rows (times on the
- * wall aside); one that has the hash and other rows (spans were kept, say) is added beside it and counts as
+ *                number, else of the same version, else the newest. Else it is a new sweep, and its numbers are
+ *                reserved before any other run's.
+ *   a point      left out where this database has it: a duplicate where its rows are the same, else `differing`
+ *   other runs   left out where a run of the same scenario, hash and version has the same rows (times on the wall
+ *                aside); one that has the hash and other rows (spans were kept, say) is added beside it and counts as
  *                `differing`. Runs that one file has twice are two.
  *
  * What is kept in memory is a number for each run, and the hashes of runs here that are no points.

@@ -56,7 +56,7 @@ static const OrrField fields[] = {
      .min = 1e-6,
      .max = 1,
      .sentence = "Share of it that streaming kernels of all cores reach together (STREAM's triad: 0.75 to 0.85 on "
-                 "servers of two sockets)."},
+                 "servers of two sockets; from memory: weak)."},
 };
 
 const OrrFieldTable orr_host_shape_table =

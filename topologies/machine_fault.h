@@ -45,6 +45,18 @@ gboolean orr_machine_fault_strike(const OrrChoice *choice, const OrrMachineFault
 gboolean orr_machine_fault_pick(const OrrMachineFaultAsk *ask, const char *what, gint64 number, gint64 n,
                                 gint64 *ret_number, GError **error);
 
+/* Fields that entries share: a `gpu` (-1: drawn) and what is left of a `bandwidth`. */
+#define ORR_MACHINE_FAULT_GPU(type_, what_)                                                                            \
+  {                                                                                                                    \
+    .name = "gpu", .kind = ORR_FIELD_INT, .offset = offsetof(type_, gpu), .fallback = "-1", .min = -1, .max = 1e9,     \
+    .sentence = what_                                                                                                  \
+  }
+#define ORR_MACHINE_FAULT_BANDWIDTH(type_, what_)                                                                      \
+  {                                                                                                                    \
+    .name = "bandwidth", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, bandwidth), .unit = ORR_UNIT_FRACTION,      \
+    .fallback = "0", .min = 0, .max = 1, .sentence = what_                                                             \
+  }
+
 /* For entries: every part of @parts (of OrrFabricPart; consumed) loses @loss of its share. */
 void orr_machine_fault_add_links(GArray *harms, GArray *parts, double loss);
 

@@ -3,13 +3,17 @@
  *
  * What each reads and writes a row, in elements of the dtype (and 4-byte words beside them):
  *
- *   copy                    1 in, 1 out                    softmax-cross-entropy  1 in (the logits), 1 out (their
- *   bias-gelu               1 in, 1 out                                           gradient, in place)
- *   swiglu                  2 in (gate, up), 1 out         embedding              1 in (a row of a table of 65,536), 1
- * out rmsnorm-forward         1 in, 1 out                    adam                   grad 1 in, weight 1 out; master, m
- * and v rmsnorm-backward        2 in (x, dy), 1 out                                   4 bytes each, in and out
- *   layernorm-forward       1 in, 1 out                    permute                1 in, 1 out, rows in random order
+ *   copy                    1 in, 1 out
+ *   bias-gelu               1 in, 1 out
+ *   swiglu                  2 in (gate, up), 1 out
+ *   rmsnorm-forward         1 in, 1 out
+ *   rmsnorm-backward        2 in (x, dy), 1 out
+ *   layernorm-forward       1 in, 1 out
  *   layernorm-backward      2 in, 1 out
+ *   softmax-cross-entropy   1 in (the logits), 1 out (their gradient, in place)
+ *   embedding               1 in (a row of a table of 65,536), 1 out
+ *   adam                    grad 1 in, weight 1 out; master, m and v 4 bytes each, in and out
+ *   permute                 1 in, 1 out, rows in random order
  *
  * Backward norms add their weight gradients to 4-byte sums of `width`, atomically, one partial sum a block.
  */

@@ -6,10 +6,12 @@
  *
  * A shape that all measure:
  *
- *   agree      what rank 0 picked
- *   prepare    each for itself: here memory runs out, on one rank maybe
- *   settle     no rank begins the collective unless all can: else all pass the shape over, or end with that rank's
- * reason verify, time settle     likewise
+ *   agree         what rank 0 picked
+ *   prepare       each for itself: here memory runs out, on one rank maybe
+ *   settle        no rank begins the collective unless all can: else all pass the shape over, or end with that rank's
+ *                 reason
+ *   verify, time
+ *   settle        likewise
  *
  * A rank that fails between the two ends the others by the layer's `fail`: they wait for a call that never comes.
  */

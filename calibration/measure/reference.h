@@ -72,7 +72,7 @@ void orr_reference_attention_dq(const double *q, const double *k, const double *
 double orr_reference_attention_stat(const double *q, const double *k, gsize n_seen, gsize dim, double scale);
 
 /* What @n_rows queries of one head add to the gradients of one key and its value: with p_i = exp(scale q_i k - stat_i)
- * and D_i = sum(d_out_i out_i), dv = sum over i of p_i d_out_i       dk = scale sum over i of p_i (d_out_i v - D_i) q_i
+ * and D_i = sum(d_out_i out_i), dv = sum over i of p_i d_out_i and dk = scale sum over i of p_i (d_out_i v - D_i) q_i.
  * Rows that a mask hides the key from are left to the caller: it passes those alone that see it. Adds to @dk and @dv.
  */
 void orr_reference_attention_dkv(const double *q, const double *d_out, const double *out, const double *stats,

@@ -51,6 +51,26 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   if (text->len) add(out, "costs", "%s of the steps' time", text->str);
 }
 
+/* Where there are several replicas, or some that come and go. */
+static void add_fleet(GString *out, const OrrScenario *scenario, const OrrServingResult *result) {
+  if (result->replicas > 1 || result->rejected > 0)
+    add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
+        ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
+        result->rejected);
+  if (result->starts > 0 || result->failed > 0 || result->retried > 0) {
+    g_autofree char *took = orr_quantity_format(result->start_mean_s, ORR_UNIT_SECONDS);
+    add(out, "replicas",
+        "%.3g of %" G_GINT64_FORMAT " held, mean; %" G_GINT64_FORMAT " started in %s each; %" G_GINT64_FORMAT
+        " requests taken up again, %" G_GINT64_FORMAT " failed",
+        result->replicas_mean, result->replicas, result->starts, took, result->retried, result->failed);
+  }
+  if (result->handover_bytes > 0) {
+    g_autofree char *took = orr_quantity_format(result->handover_mean_s, ORR_UNIT_SECONDS);
+    g_autofree char *bytes = orr_quantity_format(result->handover_bytes, ORR_UNIT_BYTES);
+    add(out, "hand-over", "%s of cache from prefill to decode, %s after a prompt's end", bytes, took);
+  }
+}
+
 void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   add_asked(out, scenario, outcome);
@@ -82,22 +102,7 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
     add(out, "speculation", "%s, %" G_GINT64_FORMAT " tokens, %s of them right: %.2f tokens a step",
         speculation->entry->name, orr_speculation_of(speculation).tokens, right, result->tokens_per_check);
   }
-  if (result->replicas > 1 || result->rejected > 0)
-    add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
-        ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
-        result->rejected);
-  if (result->starts > 0 || result->failed > 0 || result->retried > 0) {
-    g_autofree char *took = orr_quantity_format(result->start_mean_s, ORR_UNIT_SECONDS);
-    add(out, "replicas",
-        "%.3g of %" G_GINT64_FORMAT " held, mean; %" G_GINT64_FORMAT " started in %s each; %" G_GINT64_FORMAT
-        " requests taken up again, %" G_GINT64_FORMAT " failed",
-        result->replicas_mean, result->replicas, result->starts, took, result->retried, result->failed);
-  }
-  if (result->handover_bytes > 0) {
-    g_autofree char *took = orr_quantity_format(result->handover_mean_s, ORR_UNIT_SECONDS);
-    g_autofree char *bytes = orr_quantity_format(result->handover_bytes, ORR_UNIT_BYTES);
-    add(out, "hand-over", "%s of cache from prefill to decode, %s after a prompt's end", bytes, took);
-  }
+  add_fleet(out, scenario, result);
   if (result->cost_per_million_output_tokens > 0)
     add(out, "price", "%.4g per million output tokens, %.3g J per output token", result->cost_per_million_output_tokens,
         result->energy_j_per_output_token);

@@ -10,8 +10,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
-#include "sim/base/yaml.h"
-#include "sim/run/simulate.h"
+#include "tests/workloads/scenario_fixture.h"
 
 typedef struct {
   gboolean fine;
@@ -23,18 +22,9 @@ typedef struct {
 } Answer;
 
 static void simulate_here(const char *text, Answer *answer) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
-  if (!scenario) orr_diags_check(diags, &error);
-  g_autoptr(OrrOutcome) outcome = scenario ? orr_simulate(library, scenario, FALSE, &error) : NULL;
-  *answer = (Answer){.fine = outcome != NULL};
-  if (!outcome) {
-    g_strlcpy(answer->error, error->message, sizeof answer->error);
-    return;
-  }
+  *answer = (Answer){0};
+  g_autoptr(OrrOutcome) outcome = outcome_of(text, answer->error, sizeof answer->error);
+  if (!(answer->fine = outcome != NULL)) return;
   answer->result = outcome->result.training;
   memcpy(answer->times, outcome->time_by_kind, sizeof answer->times);
   answer->lanes = outcome->lanes->len;

@@ -33,4 +33,17 @@ static inline OrrScenario *scenario_of(OrrLibrary *library, const char *text, co
   return scenario;
 }
 
+/* What the scenario answers; NULL with what the reader or the run has against it in @ret_error. */
+static inline OrrOutcome *outcome_of(const char *text, char *ret_error, gsize size) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
+  g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+  if (!scenario) orr_diags_check(diags, &error);
+  OrrOutcome *outcome = scenario ? orr_simulate(library, scenario, FALSE, &error) : NULL;
+  if (!outcome) g_strlcpy(ret_error, error->message, size);
+  return outcome;
+}
+
 #endif

@@ -134,6 +134,12 @@ guint orr_clos_diameter(gconstpointer plan); /* 1, 3 or 5 switches */
 guint orr_clos_n_orbits(gconstpointer plan);
 guint orr_clos_orbit(gconstpointer plan, gint64 link);
 
+/* What an entry answers whose plan begins with an OrrClos of the whole network; orbits are its own choice. */
+#define ORR_CLOS_ANSWERS                                                                                               \
+  .plan_free = g_free, .n_links = orr_clos_n_links, .link_bandwidth = orr_clos_link_bandwidth,                         \
+  .link_name = orr_clos_link_name, .trunks = orr_clos_trunks, .switch_latency = orr_clos_switch_latency,               \
+  .levels = orr_clos_levels, .bisection = orr_clos_bisection, .diameter = orr_clos_diameter
+
 G_END_DECLS
 
 #endif

@@ -20,10 +20,11 @@
  * each in every order of the axes. A flow is spread evenly over all of them (the mean of many packets of
  * dimension-order routing); under ecmp a hash takes one.
  *
- *   bisection, plain     2 * chips / longest axis * rate            one direction, even longest axis
- *              twisted   min over axes j of (2 chips / D_j + sum over short axes i twisted along j of chips / D_i) *
- * rate links                axes * chips cables all-to-all           every chip sends S/n to each other one; per link
- * of axis j: n * mean |x_j| / 2 units
+ *   bisection, plain     2 * chips / longest axis * rate    one direction, even longest axis
+ *              twisted   min over axes j of
+ *                        (2 chips / D_j + sum over short axes i twisted along j of chips / D_i) * rate
+ *   links                axes * chips cables
+ *   all-to-all           every chip sends S/n to each other one; per link of axis j: n * mean |x_j| / 2 units
  *
  *   fabric: {kind: torus, shape: 4x4x8, twisted: true, link-bandwidth: 50 GB/s}
  */

@@ -24,14 +24,7 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, name),
      .sentence = "The link, or the cable: a link's name without its direction."},
-    {.name = "bandwidth",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, bandwidth),
-     .unit = ORR_UNIT_FRACTION,
-     .fallback = "0",
-     .min = 0,
-     .max = 1,
-     .sentence = "What is left of its bandwidth; 0 is down."},
+    ORR_MACHINE_FAULT_BANDWIDTH(Params, "What is left of its bandwidth; 0 is down."),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE("link", "Parameters of the fault link.", Params, fields);
 

@@ -19,21 +19,8 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "gpu",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, gpu),
-     .fallback = "-1",
-     .min = -1,
-     .max = 1e9,
-     .sentence = "The GPU of the machine whose card it is; -1: drawn, where the fault has an mtbf."},
-    {.name = "bandwidth",
-     .kind = ORR_FIELD_REAL,
-     .offset = offsetof(Params, bandwidth),
-     .unit = ORR_UNIT_FRACTION,
-     .fallback = "0",
-     .min = 0,
-     .max = 1,
-     .sentence = "What is left of the GPU's network bandwidth; 0 is none."},
+    ORR_MACHINE_FAULT_GPU(Params, "The GPU of the machine whose card it is; -1: drawn, where the fault has an mtbf."),
+    ORR_MACHINE_FAULT_BANDWIDTH(Params, "What is left of the GPU's network bandwidth; 0 is none."),
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE("nic", "Parameters of the fault nic.", Params, fields);
 

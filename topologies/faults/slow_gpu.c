@@ -16,13 +16,7 @@ typedef struct {
 } Params;
 
 static const OrrField fields[] = {
-    {.name = "gpu",
-     .kind = ORR_FIELD_INT,
-     .offset = offsetof(Params, gpu),
-     .fallback = "-1",
-     .min = -1,
-     .max = 1e9,
-     .sentence = "The GPU of the machine; -1: drawn, where the fault has an mtbf."},
+    ORR_MACHINE_FAULT_GPU(Params, "The GPU of the machine; -1: drawn, where the fault has an mtbf."),
     {.name = "slower",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, slower),

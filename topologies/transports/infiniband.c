@@ -5,9 +5,10 @@
  *                         vol. 1; RETH's 16 are on a message's first packet alone)
  *   message-rate          215 million a second: ConnectX-6 product brief, 200 Gb/s (2020)
  *   incast                credits: a switch sends nothing that the next one has no room for, and nothing is lost. A
- * congested receiver keeps its rate; who else waits behind it is not modelled adaptive-efficiency   0.96 of the
- * bisection on Summit's EDR network (Vazhkudai et al., SC18; figure from memory: weak) in-network-reduction  SHARP
- * (Graham et al., COMHPC 2016)
+ *                         congested receiver keeps its rate; who else waits behind it is not modelled
+ *   adaptive-efficiency   0.96 of the bisection on Summit's EDR network (Vazhkudai et al., SC18; figure from memory:
+ *                         weak)
+ *   in-network-reduction  SHARP (Graham et al., COMHPC 2016)
  *
  *   transport: {kind: infiniband, mtu: 2048 B}
  */

@@ -1,8 +1,9 @@
 /*
  * slo.c - replicas by what users get: the share of first tokens within slo.ttft.
  *
- *   share < target            as many again as are missing: n + ceil(n * (target - share)), once all that started are
- * up share met and busy < idle    n - 1
+ *   share < target            as many again as are missing: n + ceil(n * (target - share)), once all that started
+ *                             are up
+ *   share met and busy < idle n - 1
  *
  * Objectives do not say by how much a fleet is too large, so it goes down a replica at a time, while its GPUs are idle.
  *
