@@ -1,8 +1,8 @@
 #include "workloads/workload.h"
 
 #include "workloads/collective_bench.h"
-#include "workloads/serving.h"
-#include "workloads/training.h"
+#include "workloads/serving/serving.h"
+#include "workloads/training/training.h"
 
 const char *const orr_on_missing_words[] = {"fallback", "error", NULL};
 

@@ -1,7 +1,7 @@
 #include "sim/cli/summary_serving.h"
 
 #include "sim/cli/show.h"
-#include "workloads/serving.h"
+#include "workloads/serving/serving.h"
 
 G_GNUC_PRINTF(3, 4)
 static void add(GString *out, const char *what, const char *format, ...) {

@@ -11,7 +11,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/run/simulate.h"
-#include "workloads/serving.h"
+#include "workloads/serving/serving.h"
 
 enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 

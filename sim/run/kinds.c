@@ -4,8 +4,8 @@
 #include "sim/run/serving_rows.h"
 #include "sim/run/training_rows.h"
 #include "workloads/collective_bench.h"
-#include "workloads/serving.h"
-#include "workloads/training.h"
+#include "workloads/serving/serving.h"
+#include "workloads/training/training.h"
 
 /* Alphabetical, as the workloads' registry. */
 static const OrrRunKind kinds[] = {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "workloads/training.h"
+#include "workloads/training/training.h"
 
 /* A compute stream's ops, and its spans in their order: one for each WORK and COMM. */
 typedef struct {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "workloads/serving.h"
+#include "workloads/serving/serving.h"
 
 static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
 const OrrResultGroup orr_serving_groups[] = {

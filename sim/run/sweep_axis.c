@@ -6,7 +6,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/run/sweep_private.h"
-#include "workloads/training.h"
+#include "workloads/training/training.h"
 
 /* Short names of paths, in the order of documentation. */
 static const struct {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "sim/run/sweep_private.h"
-#include "workloads/training.h"
+#include "workloads/training/training.h"
 
 #define NUMBER ORR_VALUE_NUMBER
 #define TEXT ORR_VALUE_TEXT

@@ -8,7 +8,7 @@
 #include "sim/base/yaml.h"
 #include "sim/run/sampler.h"
 #include "sim/run/sweep_private.h"
-#include "workloads/training.h"
+#include "workloads/training/training.h"
 
 /* --- Life --- */
 

@@ -15,7 +15,7 @@
 
 #include "sim/base/yaml.h"
 #include "sim/run/sweep_private.h"
-#include "workloads/training.h"
+#include "workloads/training/training.h"
 
 #define MOST_VARIANTS 512
 #define NOT_SET G_MAXUINT

@@ -5,7 +5,7 @@
 #include "sim/run/link_time.h"
 #include "sim/run/memory_time.h"
 #include "sim/run/serving_rows.h"
-#include "workloads/training.h"
+#include "workloads/training/training.h"
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 

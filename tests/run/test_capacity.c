@@ -2,7 +2,7 @@
  * test_capacity.c - the highest rate that meets: a queue with a closed form, order, and what has no answer.
  */
 #include "sim/run/capacity.h"
-#include "tests/workloads/serving_fixture.h"
+#include "tests/workloads/serving/serving_fixture.h"
 
 /* One sequence at a time, ten steps of 1 s whoever is in them. */
 #define ONE_SERVER                                                                                                     \

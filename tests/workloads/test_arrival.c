@@ -3,7 +3,7 @@
  */
 #include <glib/gstdio.h>
 
-#include "tests/workloads/serving_fixture.h"
+#include "tests/workloads/serving/serving_fixture.h"
 
 /* Over many requests each open loop keeps its oracle's rate. */
 static void test_rates(void) {

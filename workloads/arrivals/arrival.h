@@ -16,8 +16,8 @@
 #define ORR_ARRIVAL_H
 
 #include "sim/base/library.h"
-#include "workloads/serving_lengths.h"
-#include "workloads/serving_request.h"
+#include "workloads/serving/serving_lengths.h"
+#include "workloads/serving/serving_request.h"
 
 G_BEGIN_DECLS
 

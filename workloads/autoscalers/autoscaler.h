@@ -6,7 +6,7 @@
  * starts at once, and goes down only to the most that was wanted in the last `down-after`.
  *
  * To add one: write workloads/autoscalers/NAME.c with one `const OrrAutoscaler`, add it to the array in autoscaler.c
- * and to meson.build, and its closed form to tests/workloads/test_fleet_life.c.
+ * and to meson.build, and its closed form to tests/workloads/serving/test_fleet_life.c.
  */
 #ifndef ORR_AUTOSCALER_H
 #define ORR_AUTOSCALER_H

@@ -15,7 +15,7 @@
  *   workload: {replicas: 4, router: {kind: prefix-aware}, engine: {prefix-caching: radix, scheduler: sglang}}
  */
 #include "workloads/routers/router.h"
-#include "workloads/serving_kv.h"
+#include "workloads/serving/serving_kv.h"
 
 typedef struct {
   double cache_threshold, balance_rel;

@@ -6,14 +6,14 @@
  * are made on the last (what Mitzenmacher, "How useful is old information?", 2000, calls the periodic update model).
  *
  * To add one: write workloads/routers/NAME.c with one `const OrrRouter`, add it to the array in router.c and to
- * meson.build, and its oracle to tests/workloads/test_router.c.
+ * meson.build, and its oracle to tests/workloads/serving/test_router.c.
  */
 #ifndef ORR_ROUTER_H
 #define ORR_ROUTER_H
 
 #include "sim/base/field.h"
 #include "sim/base/random.h"
-#include "workloads/serving_request.h"
+#include "workloads/serving/serving_request.h"
 
 G_BEGIN_DECLS
 

@@ -9,7 +9,7 @@
 #define ORR_SCHEDULER_H
 
 #include "sim/base/field.h"
-#include "workloads/serving_core.h"
+#include "workloads/serving/serving_core.h"
 
 G_BEGIN_DECLS
 

@@ -1,0 +1,203 @@
+/*
+ * test_serving_models.c - engines of models that are not plain attention: latent attention, states, windows, encoders,
+ * experts over attention data parallelism; and narrow formats.
+ */
+#include "tests/workloads/serving/serving_fixture.h"
+
+#define SMALL "workload.requests=100;workload.engine.kv-blocks=0;workload.load={kind: poisson, rate: 4};"
+#define ALONE                                                                                                          \
+  "workload.load={kind: closed-loop, concurrency: 1};workload.requests=4;workload.input={tokens: 1000};"               \
+  "workload.output={tokens: 100};workload.engine.kv-blocks=0;"
+
+static const char *const kinds[] = {
+    "model=deepseek-v2-lite",
+    "model=deepseek-v2-lite;workload.parallel={tp: 2, dp-attention: 2, ep: 4}",
+    "model=deepseek-v2-lite;workload.parallel={tp: 1, dp-attention: 8, ep: 8, all-to-all: deepep}",
+    "model=deepseek-v2-lite;workload.parallel={tp: 1, dp-attention: 4, ep: 2, all-to-all: nccl}",
+    "model=deepseek-v2-lite;workload.replicas=2;workload.disaggregation={prefill: 1}",
+    "model=nemotron-h-8b",
+    "model=nemotron-h-8b;workload.parallel.tp=4",
+    "model=qwen3-next-80b-a3b;workload.parallel={tp: 8, ep: 8}",
+    "model=gemma-3-12b",
+    "model=gemma-3-12b;workload.engine.kv-blocks=300",
+    "model=gemma-3-12b;workload.engine.prefix-caching=block-hash;workload.shared-prefix=100",
+    "model=gemma-3-12b;workload.engine.speculation={kind: eagle, num-speculative-tokens: 3, acceptance: [0.7]}",
+    "model=qwen2-vl-7b;workload.images=2",
+    "model=gpt-oss-20b;workload.quantization=mxfp4",
+    "workload.quantization=awq",
+};
+
+/* Little's law, all tokens of all requests, blocks (by the run itself); and runs of steps are single steps. */
+static void test_laws(void) {
+  for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
+    g_autofree char *runs = g_strconcat(SMALL, kinds[k], NULL), *single = g_strconcat(runs, ";fidelity=full", NULL);
+    g_autoptr(OrrOutcome) a = serving_run(runs);
+    g_autoptr(OrrOutcome) b = serving_run(single);
+    const OrrServingResult *x = &a->result.serving, *y = &b->result.serving;
+    g_test_message("%s: ttft %g tpot %g", kinds[k], x->ttft.mean, x->tpot.mean);
+    g_assert_cmpint(x->completed, ==, 100);
+    g_assert_cmpfloat(x->littles_law_error, <, 1e-9);
+    g_assert_cmpfloat(x->tpot.mean, >, 0);
+    g_assert_true(x->ttft.mean == y->ttft.mean && x->e2e.mean == y->e2e.mean);
+    g_assert_cmpint(x->steps, ==, y->steps);
+    g_assert_cmpfloat_with_epsilon(x->kv_utilization, y->kv_utilization, 1e-12);
+  }
+}
+
+/* Five in six of Gemma 3's layers see 1,024 tokens: of 31,000 a window's layers keep 1,040, so that a request takes
+ * (31,000 / 6 + 1,040 * 5 / 6) / 31,000 = 0.195 of what it would keep whole. */
+static void test_windows(void) {
+  static const char load[] =
+      "model=gemma-3-12b;" ALONE "workload.input={tokens: 30900};workload.engine.max-model-len=32768";
+  g_autofree char *whole = g_strconcat(load, ";workload.engine.prefix-caching=block-hash", NULL);
+  g_autoptr(OrrOutcome) kept = serving_run(whole);
+  g_autoptr(OrrOutcome) windows = serving_run(load);
+  const double ratio = windows->result.serving.kv_peak / kept->result.serving.kv_peak;
+  g_assert_cmpfloat_with_epsilon(ratio, (31000.0 / 6 + 1040.0 * 5 / 6) / 31000, 0.002);
+}
+
+/* A state is as large after a thousand tokens as after one: with ten times the context a step is hardly longer, and a
+ * sequence holds at least its state's blocks. */
+static void test_states(void) {
+  g_autoptr(OrrOutcome) brief = serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 100}");
+  g_autoptr(OrrOutcome) lengthy = serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 8000}");
+  g_assert_cmpfloat(lengthy->result.serving.tpot.mean, <, 1.05 * brief->result.serving.tpot.mean);
+  g_assert_cmpfloat(lengthy->result.serving.ttft.mean, >, 5 * brief->result.serving.ttft.mean);
+  serving_refused("model=nemotron-h-8b;workload.engine.prefix-caching=block-hash", "layers that keep a state");
+  serving_refused(
+      "model=nemotron-h-8b;workload.engine.speculation={kind: ngram, num-speculative-tokens: 2, acceptance: "
+      "[1], found: 1}",
+      "cannot forget wrong guesses");
+}
+
+/* Latent attention reads 576 elements a token and layer instead of 2 * 16 * 128 (DeepSeek-V2-Lite): its cache holds as
+ * many tokens as the memory has 31,104 bytes of (27 layers), whatever tp. */
+static void test_latent(void) {
+  g_autoptr(OrrOutcome) one = serving_run("model=deepseek-v2-lite;" ALONE);
+  g_autoptr(OrrOutcome) two = serving_run("model=deepseek-v2-lite;" ALONE "workload.parallel.tp=2");
+  g_assert_cmpfloat(one->result.serving.kv_bytes_per_token, ==, 27 * 576 * 2);
+  g_assert_cmpfloat(two->result.serving.kv_bytes_per_token, ==, 27 * 576 * 2);
+}
+
+/* Two images of 448 x 448 are 2 * 256 tokens of the prompt, and work before it. */
+static void test_images(void) {
+  g_autoptr(OrrOutcome) text = serving_run("model=qwen2-vl-7b;" ALONE "workload.input={tokens: 1512}");
+  g_autoptr(OrrOutcome) seen = serving_run("model=qwen2-vl-7b;workload.images=2;" ALONE);
+  g_assert_cmpint(serving_request(seen, 0)->input_tokens, ==, 1000 + 2 * 256);
+  g_assert_cmpfloat(seen->result.serving.ttft.mean, >, 1.1 * text->result.serving.ttft.mean);
+  g_assert_cmpfloat_with_epsilon(seen->result.serving.tpot.mean, text->result.serving.tpot.mean, 1e-9);
+  serving_refused("workload.images=1", "has no encoder");
+}
+
+/* Routed experts are over all ranks, the rest on each: 27 - 1 layers of 64 experts of 3 * 2048 * 1408 weights. */
+static void test_wide_experts(void) {
+  g_autoptr(OrrOutcome) one = serving_run("model=deepseek-v2-lite;" ALONE);
+  g_autoptr(OrrOutcome) eight =
+      serving_run("model=deepseek-v2-lite;" ALONE "workload.parallel={dp-attention: 8, ep: 8}");
+  const double experts = 26 * 64 * 3.0 * 2048 * 1408 * 2;
+  g_assert_cmpfloat_with_epsilon(one->result.serving.weights_bytes - eight->result.serving.weights_bytes,
+                                 experts * 7 / 8, 1e3);
+  g_assert_cmpfloat(one->result.serving.comm_fraction, ==, 0);
+  g_assert_cmpfloat(eight->result.serving.comm_fraction, >, 0);
+}
+
+/* Ranks step together: a rank that only decodes waits for the one with the prompt, so that the gaps of its requests are
+ * those of a step with the prompt, and the slowest rank's share of the experts' work does not depend on which it is. */
+static void test_lock_step(void) {
+  static const char load[] = "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.requests=64;"
+                             "workload.load={kind: poisson, rate: 8};workload.output={tokens: 200};"
+                             "workload.input={tokens: 4000};workload.parallel={dp-attention: 8, ep: 8};"
+                             "workload.engine.max-num-batched-tokens=%d";
+  g_autofree char *large = g_strdup_printf(load, 8192), *small = g_strdup_printf(load, 512);
+  g_autoptr(OrrOutcome) whole = serving_run(large);
+  g_autoptr(OrrOutcome) chunks = serving_run(small);
+  g_assert_cmpfloat(whole->result.serving.itl.p99, >, 2 * whole->result.serving.itl.p50);
+  g_assert_cmpfloat(chunks->result.serving.itl.p99, <, whole->result.serving.itl.p99);
+}
+
+/* --- formats --- */
+
+/* 8.03 billion weights, of which 2 * 128,256 * 4,096 of embedding and head stay in 16 bits; the others as the table of
+ * quantization.c says. */
+static void test_weights(void) {
+  static const struct {
+    const char *word;
+    double bytes;
+  } words[] = {{"none", 2},
+               {"fp8", 1},
+               {"fp8-block", 1 + 4.0 / 16384},
+               {"fp8-weights", 1},
+               {"int8", 1},
+               {"awq", 0.5 + 2.5 / 128},
+               {"gptq", 0.5 + 2.0 / 128}};
+  const double ends = 2 * 128256.0 * 4096, layers = 8030261248.0 - ends;
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
+    g_autofree char *sets = g_strdup_printf(ALONE "workload.quantization=%s", words[i].word);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    g_assert_cmpfloat_with_epsilon(outcome->result.serving.weights_bytes, ends * 2 + layers * words[i].bytes, 1e5);
+  }
+}
+
+/* A lone request reads weights: four bits are some 2.5 to 4 times as fast as sixteen. Prompts of thousands of tokens
+ * multiply: products in 16 bits are as fast as before, in 8 bits nearly twice. The word fp8 is the precision fp8. */
+static void test_speed(void) {
+  g_autoptr(OrrOutcome) plain = serving_run(ALONE "workload.input={tokens: 8000}");
+  g_autoptr(OrrOutcome) awq = serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=awq");
+  g_autoptr(OrrOutcome) fp8 = serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=fp8");
+  g_autoptr(OrrOutcome) precision = serving_run(ALONE "workload.input={tokens: 8000};workload.precision=fp8");
+  g_autoptr(OrrOutcome) int8 = serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=int8");
+  const OrrServingResult *a = &plain->result.serving, *b = &awq->result.serving, *c = &fp8->result.serving;
+  g_assert_cmpfloat(b->tpot.mean, <, a->tpot.mean / 2);
+  g_assert_cmpfloat(b->tpot.mean, >, a->tpot.mean / 4);
+  g_assert_cmpfloat_with_epsilon(b->ttft.mean / a->ttft.mean, 1, 0.03);
+  g_assert_cmpfloat(c->ttft.mean, <, 0.75 * a->ttft.mean);
+  g_assert_true(c->tpot.mean == precision->result.serving.tpot.mean);
+  g_assert_cmpfloat(int8->result.serving.ttft.mean, <, 0.75 * a->ttft.mean);
+}
+
+/* A cache of half the bytes holds twice the tokens, and long ones are read sooner. */
+static void test_cache_format(void) {
+  g_autoptr(OrrOutcome) wide = serving_run(ALONE "workload.input={tokens: 60000}");
+  g_autoptr(OrrOutcome) narrow = serving_run(ALONE "workload.input={tokens: 60000};workload.kv-dtype=fp8");
+  g_assert_cmpfloat(narrow->result.serving.kv_bytes_per_token * 2, ==, wide->result.serving.kv_bytes_per_token);
+  g_assert_cmpint(ABS(narrow->result.serving.kv_blocks - 2 * wide->result.serving.kv_blocks), <=, 1);
+  g_assert_cmpfloat(narrow->result.serving.tpot.mean, <, wide->result.serving.tpot.mean);
+}
+
+static gboolean warns(const OrrOutcome *outcome, const char *wanted) {
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    if (strstr(outcome->warnings->pdata[i], wanted)) return TRUE;
+  return FALSE;
+}
+
+/* What a device cannot multiply is refused, what nobody measured is told, or refused where that is asked for. */
+static void test_formats_that_lack(void) {
+  serving_refused("cluster.base=dgx-a100-superpod;workload.quantization=fp8", "does not multiply fp8");
+  serving_refused("workload.quantization=nvfp4", "does not multiply fp4");
+  serving_refused("workload.precision=fp4", "does not multiply fp4");
+  serving_refused("workload.quantization=awq;workload.precision=fp8", "exclude each other");
+  serving_refused("workload.quantization=int8;on-missing=error", "holds no gemm int8");
+  serving_refused("workload.quantization=awk", "did you mean 'awq'?");
+  g_autoptr(OrrOutcome) int8 = serving_run(ALONE "workload.quantization=int8");
+  g_autoptr(OrrOutcome) awq = serving_run(ALONE "workload.quantization=awq;cluster.base=dgx-a100-superpod");
+  g_autoptr(OrrOutcome) fp8 = serving_run(ALONE "workload.quantization=fp8");
+  g_assert_true(warns(int8, "holds no gemm int8"));
+  g_assert_true(warns(awq, "gemm bf16 with weights of 0.52 bytes"));
+  g_assert_false(warns(fp8, "holds no"));
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/workloads/serving-models/laws", test_laws);
+  g_test_add_func("/workloads/serving-models/windows", test_windows);
+  g_test_add_func("/workloads/serving-models/states", test_states);
+  g_test_add_func("/workloads/serving-models/latent", test_latent);
+  g_test_add_func("/workloads/serving-models/images", test_images);
+  g_test_add_func("/workloads/serving-models/wide-experts", test_wide_experts);
+  g_test_add_func("/workloads/serving-models/lock-step", test_lock_step);
+  g_test_add_func("/workloads/serving-models/weights", test_weights);
+  g_test_add_func("/workloads/serving-models/speed", test_speed);
+  g_test_add_func("/workloads/serving-models/cache-format", test_cache_format);
+  g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
+  return g_test_run();
+}

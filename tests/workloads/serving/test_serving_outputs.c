@@ -1,0 +1,148 @@
+/*
+ * test_serving_outputs.c - several outputs of a prompt, and low-rank adapters.
+ */
+#include "tests/workloads/serving/serving_fixture.h"
+#include "workloads/serving/serving_adapters.h"
+
+#define ALONE "workload.load={kind: closed-loop, concurrency: 1};"
+
+/* --- samples --- */
+
+/* Four outputs of 1,600 + 100 tokens: the others find 99 of the prompt's 100 blocks and compute the last again; then
+ * four sequences decode together, so that the request takes hardly longer than with one. Blocks: 100, 3 last ones and 4
+ * times 7 for 100 tokens, at most 131 and one that is begun for each. Without a cache three more prompts are computed.
+ */
+static void test_samples(void) {
+  static const char load[] = ALONE "workload.requests=5;workload.input={tokens: 1600};workload.output={tokens: 100};"
+                                   "workload.engine.prefix-caching=%s;workload.samples=%d";
+  g_autofree char *one = g_strdup_printf(load, "block-hash", 1), *four = g_strdup_printf(load, "block-hash", 4);
+  g_autofree char *apart = g_strdup_printf(load, "none", 4);
+  g_autoptr(OrrOutcome) a = serving_run(one);
+  g_autoptr(OrrOutcome) b = serving_run(four);
+  g_autoptr(OrrOutcome) c = serving_run(apart);
+  const OrrServingResult *x = &a->result.serving, *y = &b->result.serving, *z = &c->result.serving;
+  g_assert_cmpint(y->completed, ==, 5);
+  g_assert_cmpfloat_with_epsilon(x->output_tokens_per_s * x->duration_s, 500, 1e-6);
+  g_assert_cmpfloat_with_epsilon(y->output_tokens_per_s * y->duration_s, 2000, 1e-6);
+  g_assert_cmpfloat_with_epsilon(x->ttft.mean, y->ttft.mean, 1e-9);
+  g_assert_cmpfloat(y->e2e.mean, <, 1.1 * x->e2e.mean);
+  g_assert_cmpfloat(y->e2e.mean, >, x->e2e.mean);
+  g_assert_cmpfloat(z->e2e.mean, >, y->e2e.mean);
+  g_assert_cmpfloat(y->kv_peak * 20000, <=, 131 + 4);
+  g_assert_cmpfloat(z->kv_peak * 20000, >=, 4 * 100);
+  g_assert_cmpfloat_with_epsilon(y->prefix_hit_rate, 3 * 99.0 / 400, 1e-6);
+}
+
+/* Whoever schedules, little room or much, all outputs come out and Little's law holds. */
+static void test_samples_laws(void) {
+  static const char *const kinds[] = {
+      "",
+      "workload.engine.kv-blocks=500",
+      "workload.engine.kv-blocks=500;workload.engine.prefix-caching=block-hash",
+      "workload.engine.scheduler=sglang;workload.engine.prefix-caching=radix",
+      "workload.parallel.pp=2",
+      "workload.parallel.dp-attention=2",
+      "workload.output={tokens: 1}",
+      "workload.engine.speculation={kind: eagle, num-speculative-tokens: 2, acceptance: [0.7]}",
+  };
+  for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
+    g_autofree char *sets = g_strconcat("workload.requests=60;workload.samples=3;", kinds[k], NULL);
+    g_autoptr(OrrOutcome) outcome = serving_run(sets);
+    g_assert_cmpint(outcome->result.serving.completed, ==, 60);
+    g_assert_cmpfloat(outcome->result.serving.littles_law_error, <, 1e-9);
+  }
+  serving_refused("workload.samples=65", "above engine.max-num-seqs (64)");
+  serving_refused("workload.samples=2;workload.replicas=2;workload.disaggregation={prefill: 1}", "not known yet");
+}
+
+/* --- adapters --- */
+
+/* Two slots: 1 2 held, 3 does not fit; 1 released, 3 takes its place; 1 has to come again. */
+static void test_slots(void) {
+  OrrAdapters *adapters = orr_adapters_new(5, 2);
+  g_assert_true(orr_adapters_hold(adapters, 1));
+  g_assert_true(orr_adapters_hold(adapters, 2));
+  g_assert_false(orr_adapters_hold(adapters, 1));
+  g_assert_false(orr_adapters_fit(adapters, 3));
+  orr_adapters_release(adapters, 1);
+  g_assert_false(orr_adapters_fit(adapters, 3)); /* 1 is held once more */
+  orr_adapters_release(adapters, 1);
+  g_assert_true(orr_adapters_fit(adapters, 3));
+  g_assert_true(orr_adapters_hold(adapters, 3));
+  orr_adapters_release(adapters, 2);
+  g_assert_true(orr_adapters_hold(adapters, 1));
+  orr_adapters_free(adapters);
+  g_assert_null(orr_adapters_new(0, 8));
+}
+
+/* Llama 3.1 8B, rank 16 on qkv and projection: 32 layers of 16 (4096 + 6144 + 4096 + 4096) weights of 2 bytes. The
+ * first request waits for them over a link of 1 GB/s, the second does not; eight slots are kept for eight adapters. */
+static void test_load_time(void) {
+  static const char load[] =
+      ALONE "workload.requests=2;workload.input={tokens: 100};workload.output={tokens: 20};workload.engine.kv-blocks=0;"
+            "cluster.node.host-link-bandwidth=1 GB/s;workload.engine.lora={adapters: 1, shape: {rank: 16}}";
+  const double bytes = 32 * 16.0 * (4096 + 6144 + 4096 + 4096) * 2;
+  g_autoptr(OrrOutcome) outcome = serving_run(load);
+  g_autoptr(OrrOutcome) plain = serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0");
+  g_autoptr(OrrOutcome) eight = serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0;"
+                                                  "workload.engine.lora={adapters: 100, shape: {rank: 16}}");
+  g_assert_cmpint(outcome->result.serving.adapter_loads, ==, 1);
+  g_assert_cmpfloat_with_epsilon(serving_request(outcome, 0)->ttft_s - serving_request(outcome, 1)->ttft_s, bytes / 1e9,
+                                 1e-9);
+  const double base = plain->result.serving.weights_bytes;
+  g_assert_cmpfloat_with_epsilon(outcome->result.serving.weights_bytes - base, bytes, 1);
+  g_assert_cmpfloat_with_epsilon(eight->result.serving.weights_bytes - base, 8 * bytes, 1);
+}
+
+/* As many slots as adapters: each comes once. Fewer: they come again; the steeper the law, the more seldom. A step with
+ * adapters takes longer than one without, by tens of percent at most. */
+static void test_loads(void) {
+  static const char load[] = "workload.requests=400;workload.load={kind: poisson, rate: 4};"
+                             "workload.engine.lora={adapters: 20, max-loras: %d, skew: %g, shape: {rank: 16}}";
+  g_autofree char *all = g_strdup_printf(load, 20, 0.0), *few = g_strdup_printf(load, 4, 0.0);
+  g_autofree char *steep = g_strdup_printf(load, 4, 2.0);
+  g_autoptr(OrrOutcome) a = serving_run(all);
+  g_autoptr(OrrOutcome) b = serving_run(few);
+  g_autoptr(OrrOutcome) c = serving_run(steep);
+  g_autoptr(OrrOutcome) plain = serving_run("workload.requests=400;workload.load={kind: poisson, rate: 4}");
+  g_assert_cmpint(a->result.serving.adapter_loads, ==, 20);
+  g_assert_cmpint(b->result.serving.adapter_loads, >, 100);
+  g_assert_cmpint(c->result.serving.adapter_loads, <, b->result.serving.adapter_loads);
+  g_assert_cmpfloat(b->result.serving.queue.mean, >, 2 * a->result.serving.queue.mean);
+  g_assert_cmpfloat(a->result.serving.tpot.mean, >, 1.01 * plain->result.serving.tpot.mean);
+  g_assert_cmpfloat(a->result.serving.tpot.mean, <, 1.5 * plain->result.serving.tpot.mean);
+  g_assert_cmpfloat(b->result.serving.littles_law_error, <, 1e-9);
+}
+
+/* A prompt's blocks are its adapter's: what was computed with one is not found with another. */
+static void test_adapters_share_nothing(void) {
+  static const char load[] =
+      ALONE "workload.requests=40;workload.shared-prefix=1600;workload.input={tokens: 16};"
+            "workload.engine.prefix-caching=block-hash;workload.engine.lora={adapters: %d, skew: 0, "
+            "shape: {rank: 8}}";
+  g_autofree char *one = g_strdup_printf(load, 1), *four = g_strdup_printf(load, 4);
+  g_autoptr(OrrOutcome) a = serving_run(one);
+  g_autoptr(OrrOutcome) b = serving_run(four);
+  g_assert_cmpfloat_with_epsilon(a->result.serving.prefix_hit_rate, 39 * 1600 / (40 * 1616.0), 1e-6);
+  g_assert_cmpfloat_with_epsilon(b->result.serving.prefix_hit_rate, 36 * 1600 / (40 * 1616.0), 1e-6);
+}
+
+static void test_refused(void) {
+  serving_refused("workload.engine.lora={adapters: 4}", "give shape.rank");
+  serving_refused("workload.engine.lora={adapters: 4, shape: {rank: 8, targets: [qkw]}}", "did you mean 'qkv'?");
+  serving_refused("workload.engine.lora={adapters: 4, shape: {rank: 8, quantised: true}}", "is of training");
+  serving_refused("model=deepseek-v2-lite;workload.engine.lora={adapters: 4, shape: {rank: 8}}", "latent attention");
+  serving_refused("workload.engine.lora={adapters: -4, shape: {rank: 8}}", "adapters");
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/workloads/serving-outputs/samples", test_samples);
+  g_test_add_func("/workloads/serving-outputs/samples-laws", test_samples_laws);
+  g_test_add_func("/workloads/serving-outputs/slots", test_slots);
+  g_test_add_func("/workloads/serving-outputs/load-time", test_load_time);
+  g_test_add_func("/workloads/serving-outputs/loads", test_loads);
+  g_test_add_func("/workloads/serving-outputs/adapters-share-nothing", test_adapters_share_nothing);
+  g_test_add_func("/workloads/serving-outputs/refused", test_refused);
+  return g_test_run();
+}

@@ -1,0 +1,76 @@
+/*
+ * test_training_host.c - what the host adds to a step: launches ahead, blocking, as graphs.
+ *
+ * One GPU, eager kernels: G seconds of work a step, H of launches.
+ */
+#include "tests/workloads/training/training_fixture.h"
+
+#define ONE_GPU                                                                                                        \
+  "cluster.nodes=0;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};workload.kernels=eager;"                     \
+  "workload.attention=unfused;model.layers=4;"
+
+static Answer run(const char *launches, const char *more) {
+  g_autofree char *sets = g_strconcat(ONE_GPU "workload.launches=", launches, ";", more, NULL);
+  return simulate(sets);
+}
+
+/* Blocking adds H to G, whatever the kernels do: as many of twice the size have the same H. */
+static void test_blocking_adds_up(void) {
+  const Answer graphs = run("graphs", ""), blocking = run("blocking", "");
+  const Answer larger = run("blocking", "model.hidden=8192;model.heads=64");
+  g_assert_cmpfloat(graphs.times[ORR_TIME_HOST], ==, 0);
+  g_assert_cmpfloat(blocking.times[ORR_TIME_HOST], >, 0);
+  assert_close(blocking.result.iteration_time_s, graphs.result.iteration_time_s + blocking.times[ORR_TIME_HOST], 1e-9);
+  assert_close(larger.times[ORR_TIME_HOST], blocking.times[ORR_TIME_HOST], 1e-9);
+}
+
+/* Kernels so short that the host is always behind: the GPU is through with each as it comes, and only the optimizer's
+ * kernels, which one launch starts, come on top of H. */
+static void test_short_kernels(void) {
+  const char *const small = "model.hidden=256;model.heads=4;model.context=128;model.vocab=512";
+  const Answer ahead = run("ahead", small), blocking = run("blocking", small), graphs = run("graphs", small);
+  const double host_s = blocking.times[ORR_TIME_HOST];
+  assert_close(ahead.result.iteration_time_s - ahead.times[ORR_TIME_OPTIMIZER], host_s, 1e-9);
+  g_assert_cmpfloat(ahead.result.iteration_time_s, >, 4 * graphs.result.iteration_time_s);
+}
+
+/* The backward begins with the output layer: a longer one gives the host time to get ahead, and the layers' launches,
+ * which a short one leaves to be waited for, cost nothing after it. Passes begin anew: twice as many cost twice. */
+static void test_works_ahead(void) {
+  const char *const layers = "model.hidden=1024;model.heads=16;model.context=1024;";
+  g_autofree char *short_head = g_strconcat(layers, "workload.batch.global=8;model.vocab=512", NULL);
+  g_autofree char *long_head = g_strconcat(layers, "workload.batch.global=8;model.vocab=512000", NULL);
+  g_autofree char *twice = g_strconcat(layers, "workload.batch.global=16;model.vocab=512000", NULL);
+  const Answer a = run("ahead", short_head), b = run("ahead", long_head), c = run("ahead", twice);
+  g_assert_cmpfloat(b.times[ORR_TIME_HOST], >, 0);
+  g_assert_cmpfloat(b.times[ORR_TIME_HOST], <, a.times[ORR_TIME_HOST] / 2);
+  assert_close(c.times[ORR_TIME_HOST], 2 * b.times[ORR_TIME_HOST], 1e-9);
+}
+
+/* Launches never make a step shorter, and blocking ones are never faster than those ahead. */
+static void test_never_below(void) {
+  static const char *const variants[] = {"", "workload.parallel={tp: 1, pp: 4, dp: 16}",
+                                         "workload.parallel={tp: 2, pp: 1, dp: 32}",
+                                         "workload.recompute=full;workload.parallel={tp: 2, pp: 2, dp: 16}"};
+  static const char *const launches[] = {"graphs", "ahead", "blocking"};
+  for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
+    double last_s = 0;
+    for (guint k = 0; k < G_N_ELEMENTS(launches); k++) {
+      g_autofree char *sets = g_strconcat("model.hidden=1024;model.heads=16;workload.kernels=eager;workload.attention="
+                                          "unfused;workload.launches=",
+                                          launches[k], ";", variants[i], NULL);
+      const Answer answer = simulate(sets);
+      g_assert_cmpfloat(answer.result.iteration_time_s, >=, last_s);
+      last_s = answer.result.iteration_time_s;
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training-host/blocking-adds-up", test_blocking_adds_up);
+  g_test_add_func("/training-host/short-kernels", test_short_kernels);
+  g_test_add_func("/training-host/works-ahead", test_works_ahead);
+  g_test_add_func("/training-host/never-below", test_never_below);
+  return g_test_run();
+}

@@ -1,0 +1,118 @@
+/*
+ * serving_core.h - an engine core: waiting and running requests, the cache, and the batch that a scheduler makes.
+ *
+ * What vLLM v1 calls EngineCore, one for each attention data-parallel rank. A scheduler (schedulers/scheduler.h) calls
+ * orr_core_give and its kin to fill a batch, which the replica (serving_replica.h) then runs.
+ *
+ *        add           admit              finish
+ *   ---------> waiting -----> running ------------->
+ *                 ^   preempt    |
+ *                 +--------------+
+ *
+ * Invariants
+ *  1. A request is in `waiting`, in `running`, or in neither; what is in the batch is in `running`.
+ *  2. After a step, free and held blocks add up to all (orr_kv_check).
+ */
+#ifndef ORR_SERVING_CORE_H
+#define ORR_SERVING_CORE_H
+
+#include "workloads/serving/serving_adapters.h"
+#include "workloads/serving/serving_draft.h"
+#include "workloads/serving/serving_kv.h"
+
+G_BEGIN_DECLS
+
+typedef enum { ORR_PREEMPT_RECOMPUTE, ORR_PREEMPT_SWAP } OrrPreemption;
+
+/* Limits that every scheduler keeps. */
+typedef struct {
+  gint64 max_sequences;      /* running at once */
+  gint64 max_batched_tokens; /* a step */
+  gint64 longest;            /* tokens of a request, guesses among them */
+  gint64 watermark_blocks;   /* left free by an admission */
+  gboolean reserve_prompt;   /* an admission needs room for the whole prompt, not for its first chunk alone */
+  OrrPreemption preemption;
+} OrrCoreLimits;
+
+typedef struct OrrScheduler OrrScheduler;
+
+typedef struct {
+  OrrCoreLimits limits;
+  const OrrScheduler *scheduler;
+  const void *scheduler_params;
+  OrrKv *kv;
+  OrrAdapters *adapters;     /* NULL: none; owned */
+  const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
+  GPtrArray *running;  /* in order of admission */
+  GPtrArray **waiting; /* heaps by (key, turn): one, or one a client where the scheduler is fair */
+  guint n_queues, n_waiting;
+  gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
+  double *served; /* by queue: what fairness counts */
+  guint64 turns;
+  /* the batch in the making, or running */
+  GPtrArray *batch; /* requests with `scheduled` > 0 */
+  OrrStepShape shape;
+  gint64 budget;         /* tokens left */
+  gint64 swapped_tokens; /* moved between host and device by this batch */
+  gint64 loaded_adapters;            /* to the GPU, before this batch */
+  gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
+  gboolean has_preempted;
+  gint64 padding;         /* sequences that a static batch computes for nothing */
+  gint64 slots;           /* of a static batch */
+  gint64 steps_waited;    /* TensorRT-LLM: that prompts have waited for others */
+  double new_token_ratio; /* SGLang's estimate of how much of their outputs running requests will still write */
+  gint64 preemptions, hit_tokens, looked_up_tokens;
+  gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
+  gint64 adapter_loads;
+  gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */
+  guint n_expected, n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
+} OrrCore;
+
+void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
+                   const void *scheduler_params, guint n_clients, OrrKv *kv); /* takes @kv */
+void orr_core_clear(OrrCore *core);
+
+void orr_core_add(OrrCore *core, OrrRequest *request); /* to the waiting */
+
+/* Lets the scheduler fill the batch, and sums it up in core->shape. FALSE: there is nothing to run. */
+gboolean orr_core_plan(OrrCore *core, double now_s);
+
+/* Room for the prompt of a request that is computed elsewhere; what its prefix cache has of it counts as computed.
+ * FALSE: there is none now. Later it joins the running, and decodes. */
+gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
+void orr_core_join(OrrCore *core, OrrRequest *request);
+
+/* Every request that waits or runs, appended to @requests; none holds a block afterwards. The core is to be cleared. */
+void orr_core_take_all(OrrCore *core, GPtrArray *requests);
+
+/* --- what schedulers call --- */
+
+/* The first waiting request by key, of the queue that is served least; NULL: none. */
+OrrRequest *orr_core_first(OrrCore *core);
+
+/* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses beside them as far as the
+ * budget goes; FALSE, and nothing done, without room. */
+gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
+
+/* Moves a waiting request to the running with at most @most tokens of what its prefix cache lacks; whole: all of it or
+ * nothing. @reserve_tokens: room for so many tokens is taken at once (0: for what is given). FALSE: no room. */
+gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole, gint64 reserve_tokens);
+
+/* Takes the cache of a running request and puts it back to the waiting. */
+void orr_core_preempt(OrrCore *core, OrrRequest *request);
+
+/* Gives to a running request; makes room by preempting the last of the running by (key, turn). FALSE: it was itself
+ * the last, and is preempted. */
+gboolean orr_core_give_or_preempt(OrrCore *core, OrrRequest *request, gint64 tokens);
+
+/* --- the end of a step --- */
+
+typedef void (*OrrCoreFinish)(OrrRequest *request, void *user);
+/* Every sequence of @batch (the core's, or one that a pipeline was working on) has its tokens: computes, generates, and
+ * ends what has its output. @token is called for each request that generated one, before @finish. */
+void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
+                          OrrCoreFinish finish, void *user);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * serving_replica.h - a replica's insides: shared by serving_replica.c, serving_pipeline.c and serving_loss.c.
+ */
+#ifndef ORR_SERVING_REPLICA_H
+#define ORR_SERVING_REPLICA_H
+
+#include "workloads/serving/serving_private.h"
+
+G_BEGIN_DECLS
+
+/* Where the time of a step goes: counted when it has been, since a run of steps may be cut. */
+typedef struct {
+  double end_s, gpu_s, comm_s, wait_s;
+  gint64 tokens;
+} Step;
+
+struct OrrReplica {
+  OrrFleet *fleet;
+  gint index;
+  OrrCore *cores;
+  guint n_cores;
+  OrrServedReplica *books;
+  const OrrServedGroup *group;
+  double step_end_s;                /* of the run of steps under way; G_MAXDOUBLE: idle */
+  double begin_s;                   /* of its first step */
+  GArray *ends;                     /* of Step: its steps */
+  GArray *new_blocks;               /* of gint64: taken by each after the first */
+  gboolean is_run;                  /* of alike decodes */
+  gboolean is_called;               /* a plan is due now, when all that comes now is there */
+  double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
+  OrrPool *flights;                 /* of InFlight */
+  guint n_in_flight;
+  gint64 used_blocks;
+  OrrTiers tiers; /* below HBM; the remote one is the fleet's */
+  gint64 n_requests;
+  double slow;             /* kernels take so many times as long */
+  guint generation;        /* batches under way when it was lost are void */
+  GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
+};
+
+OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
+void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape);
+void orr_replica_on_token(OrrRequest *request, void *replica);
+void orr_replica_on_finish(OrrRequest *request, void *replica);
+void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
+void orr_replica_plan(OrrReplica *replica);                                /* what can begin now, begins */
+
+void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
+void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */
+void orr_replica_notice(OrrReplica *replica); /* something has changed: what it means is seen between two steps */
+
+/* serving_pipeline.c: pp > 1 */
+OrrPool *orr_pipeline_flights(void);                                  /* for OrrReplica.flights */
+gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s); /* FALSE: there is none, or no room */
+
+G_END_DECLS
+
+#endif

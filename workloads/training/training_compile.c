@@ -1,0 +1,222 @@
+/*
+ * training_compile - a training job from parameters to a sealed program with its facts.
+ */
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "workloads/training/training_private.h"
+
+static OrrTrainingWork *work_new(const OrrJob *job) {
+  OrrTrainingWork *work = g_new0(OrrTrainingWork, 1);
+  work->work.kind = &orr_training_kind;
+  work->work.program = orr_program_new();
+  work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
+  work->work.n_gpus = orr_job_replica_ranks(job) * job->pp * job->dp;
+  work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(job->world->fabric));
+  work->placement = job->placement;
+  work->shape = job->shape;
+  work->tp = job->tp;
+  work->pp = job->pp;
+  work->dp = job->dp;
+  work->sequence = job->shard.sequence;
+  work->global_batch = job->params->batch.global_size;
+  work->memory = g_array_new(FALSE, TRUE, sizeof(OrrStageMemory));
+  work->moments = g_array_new(FALSE, TRUE, sizeof(OrrMemoryMoment));
+  work->moment_ops = g_array_new(FALSE, FALSE, sizeof(guint));
+  work->lane_stage = g_array_new(FALSE, FALSE, sizeof(gint64));
+  work->lane_replica = g_array_new(FALSE, FALSE, sizeof(gint64));
+  return work;
+}
+
+/* Of what runs again operator by operator, of all ranks a step: no closed form says which products those are. */
+static double operators_again_flops(const OrrJob *job) {
+  const double ranks = (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;
+  double flops = 0;
+  for (gint64 b = 0; b < orr_job_n_blocks(job); b++)
+    for (guint i = 0; i < job->layout.blocks[b]->len; i++) {
+      const OrrPart *part = orr_job_part(job, g_array_index(job->layout.blocks[b], guint, i));
+      if (part->unit != ORR_UNIT_LAYER) continue;
+      g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
+      orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules, again);
+      for (guint o = 0; o < again->len; o++) flops += g_array_index(again, OrrOperator, o).flops;
+    }
+  return flops * ranks;
+}
+
+static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPackedLoads *packed) {
+  const OrrModel *model = job->world->model;
+  const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
+  work->model_flops = orr_model_flops(model, batch, sequence);
+  work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
+  if (job->params->recompute == ORR_RECOMPUTE_OPERATORS) work->hardware_flops += operators_again_flops(job);
+  if (job->shard.lora.rank > 0) { /* no products by weight */
+    work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
+    work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
+  }
+  if (packed) { /* the core's pairs are fewer, in all of its passes */
+    const double matrix = 3 * orr_model_matrix_flops(model, batch, sequence);
+    const double core = orr_model_flops(model, batch, sequence) - matrix;
+    work->model_flops -= core * (1 - packed->pairs);
+    work->hardware_flops -= core * (1 - packed->pairs);
+    work->padding = packed->padding;
+  }
+  if (job->params->evaluation) /* a forward, a third of a step */
+    work->model_flops = work->hardware_flops =
+        orr_model_flops(model, batch, sequence) / 3 -
+        (packed ? (1 - packed->pairs) : 0) *
+            (orr_model_flops(model, batch, sequence) / 3 - orr_model_matrix_flops(model, batch, sequence));
+  work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
+}
+
+/* The first layer of the first stage, alone. */
+static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
+                            OrrRunKind run) {
+  double sum = 0, backlog_s = 0, seconds[ORR_N_TIMES] = {0};
+  const GArray *units = orr_job_units(job, 0, 0);
+  for (guint i = 0; i < units->len && i < 2; i++) {
+    const guint part = g_array_index(units, guint, i);
+    if (orr_job_part(job, part)->unit != ORR_UNIT_LAYER) continue;
+    orr_training_add_run(job, plan, 0, &costs->parts[part].runs[run], 1, &backlog_s, seconds);
+    break;
+  }
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
+  return sum;
+}
+
+/* An op with what its replay and its span need is some 300 bytes, 600 where spans are stored. */
+#define MOST_OPS 1e7
+
+static gboolean check_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
+                          GError **error) {
+  const double n_ops = orr_training_n_ops(job, costs, plan);
+  if (n_ops <= MOST_OPS) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "the job is about %.3g operations to replay, and the most is %.0f million (some 3 GB of memory): take "
+              "fewer steps, fewer micro-batches (a larger batch.micro, a smaller batch.global), or fidelity folded",
+              n_ops, MOST_OPS / 1e6);
+  return FALSE;
+}
+
+/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline,
+ * two periods each where a schedule goes by groups, and to see the middle repeat. A step that does not repeat itself by
+ * then seldom does later: it is replayed whole, and so is one that would be more than half as long. */
+static gint64 replayed_micro_batches(const OrrJob *job) {
+  const gint64 all = job->shape.micro_batches;
+  const guint attempt = job->world->shorten;
+  const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
+  if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise) ||
+      orr_packing_is_on(&job->params->packing) || orr_loader_is_on(&job->params->loader))
+    return all;
+  const gint64 least = attempt == 1 ? MAX(2 * job->pp + 6, 6 * period) : all;
+  return 2 * least <= all ? all - (all - least) / period * period : all;
+}
+
+static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {
+  OrrJob shorter = *job;
+  shorter.shape.micro_batches = replayed_micro_batches(job);
+  const gint64 left_out = job->shape.micro_batches - shorter.shape.micro_batches;
+  work->work.period = left_out > 0 ? job->schedule->period(&job->shape) : 0;
+  work->work.n_left_out = left_out > 0 ? left_out / work->work.period : 0;
+  return shorter;
+}
+
+/* Stragglers are all different: no replica stands for another. */
+static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GError **error) {
+  *ret_fidelity = job->world->fidelity;
+  const gboolean packs = orr_packing_is_on(&job->params->packing);
+  if ((!packs && !orr_noise_is_on(&job->params->noise)) || job->dp == 1) return TRUE;
+  if (packs && job->world->fidelity == ORR_FIDELITY_FOLDED) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.packing gives each of the %" G_GINT64_FORMAT
+                " replicas other documents, so that none stands for another: take fidelity auto or full, not folded",
+                job->dp);
+    return FALSE;
+  }
+  if (job->world->fidelity == ORR_FIDELITY_FOLDED) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
+                " replicas different, so that none stands for another: take fidelity auto or full, not folded",
+                job->params->noise.rank, job->params->noise.kernel, job->dp);
+    return FALSE;
+  }
+  *ret_fidelity = ORR_FIDELITY_FULL;
+  return TRUE;
+}
+
+static void note_storage(OrrTrainingWork *work, const OrrJob *job) {
+  const OrrCheckpoint *checkpoint = &job->params->checkpoint;
+  const gboolean is_used[] = {checkpoint->every > 0, checkpoint->every > 0 && checkpoint->mode == ORR_CHECKPOINT_ASYNC,
+                              checkpoint->load, job->params->data_bytes > 0};
+  for (int use = 0; use < ORR_N_STORAGE_USES; use++)
+    work->storage_bytes[use] = is_used[use] ? orr_training_storage_bytes(job, use) : 0;
+  const gint64 steps = job->params->steps, n = checkpoint->every > 0 ? steps / checkpoint->every : 0;
+  const gint64 counts[] = {n, n, 1, steps};
+  memcpy(work->storage_counts, counts, sizeof counts);
+}
+
+static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
+  OrrTrainingPlan plan;
+  const OrrJob replayed = shortened(job, work); /* shares what @job owns */
+  g_autofree double *optimizer_s = g_new(double, job->pp);
+  for (gint64 stage = 0; stage < job->pp; stage++)
+    optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
+  OrrFidelity fidelity;
+  if (!settle_fidelity(job, &fidelity, error)) return FALSE;
+  const gboolean planned = orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
+                           check_ops(&replayed, costs, &plan, error);
+  if (planned) {
+    orr_training_emit(&replayed, costs, &plan, optimizer_s, work);
+    work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
+                              ? ORR_FIDELITY_FOLDED
+                              : ORR_FIDELITY_FULL;
+    work->layer_forward_s = layer_seconds(job, costs, &plan, ORR_RUN_FORWARD);
+    work->layer_backward_s = layer_seconds(job, costs, &plan, ORR_RUN_BACKWARD);
+    work->work.links = g_array_ref(plan.wires.links);
+    note_storage(work, job);
+    work->collectives = g_array_ref(plan.wires.collectives);
+  }
+  orr_training_plan_clear(&plan);
+  return planned && orr_program_seal(work->work.program, error);
+}
+
+/* FALSE with all that the profile does not hold, each once. */
+static gboolean check_missing(const OrrJob *job, const GArray *operators, GError **error) {
+  g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; job->world->on_missing == ORR_ON_MISSING_ERROR && i < operators->len; i++) {
+    char *what = orr_cost_missing(job->world->cost, &g_array_index(operators, OrrCostedOperator, i).op);
+    if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
+      g_ptr_array_add(missing, what);
+    else
+      g_free(what);
+  }
+  if (missing->len == 0) return TRUE;
+  g_ptr_array_add(missing, NULL);
+  g_autofree char *all = g_strjoinv(", ", (char **)missing->pdata);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the device's profile holds no %s (on-missing: error)", all);
+  return FALSE;
+}
+
+static OrrWork *compile_job(const OrrJob *job, GError **error) {
+  OrrTrainingCosts costs;
+  orr_training_costs_init(&costs, job);
+  g_autoptr(OrrWork) work = (OrrWork *)work_new(job);
+  OrrTrainingWork *training = (OrrTrainingWork *)work;
+  const gboolean compiled = check_missing(job, costs.operators, error) && compile(job, &costs, training, error);
+  training->operators = g_array_ref(costs.operators);
+  training->costs_outside = costs.outside;
+  note_flops(training, job, costs.packed);
+  if (compiled) {
+    orr_training_memory(job, training->memory, training->moments);
+    /* as long as the schedule, which may be too long */
+    training->host_peak_bytes = orr_training_host_peak(job, training->memory);
+  }
+  orr_training_costs_clear(&costs);
+  return compiled ? g_steal_pointer(&work) : NULL;
+}
+
+OrrWork *orr_training_compile(const void *params, const OrrWorld *world, GError **error) {
+  OrrJob job;
+  OrrWork *work = orr_job_init(&job, params, world, error) ? compile_job(&job, error) : NULL;
+  orr_job_clear(&job);
+  return work;
+}

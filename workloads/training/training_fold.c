@@ -1,0 +1,280 @@
+/*
+ * training_fold - which data-parallel replicas are the same, so that one of each class is replayed for all.
+ *
+ * Replicas run the same program; they differ only in the links that their pipeline transfers and tensor-parallel
+ * collectives cross, and in what else loads those. Colour refinement
+ * (Weisfeiler-Leman on replicas and links) finds the coarsest classes that are safe:
+ *
+ *   colour(link)    = bandwidth, mark, and the sum over crossings of (boundary, direction, colour(replica)), and what
+ *                     other collectives put on it
+ *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the links in order)
+ *
+ * starting from the marks of its GPUs (OrrMarks), and, where expert groups join replicas, the colours of those it meets,
+ * until no class splits. Two replicas of one
+ * colour then see links of equal bandwidth under equal load, so by induction over events their transfers start and end
+ * together: replaying one, with its transfers loading every link that any member of the class uses, is exact. Sums of
+ * hashes do not depend on any order; a collision of 64-bit hashes would merge two classes (probability below 1e-10 for
+ * a million replicas).
+ */
+#include <string.h>
+
+#include "sim/base/random.h"
+#include "workloads/training/training_private.h"
+
+typedef struct {
+  guint32 replica;
+  guint32 boundary; /* what crosses: 2 * stage + direction, or 2 * pp + stage for the stage's tp group */
+  guint32 first, n; /* its links */
+  double latency_s;
+} Crossing;
+
+typedef struct {
+  const OrrJob *job;
+  const guint64 *load; /* by fabric link: a hash of what else loads it */
+  guint64 *crossed;    /* by fabric link: what the crossings put on it */
+  GArray *crossings;   /* of Crossing */
+  GArray *links;       /* of guint32 */
+  guint64 *colour;     /* of each replica */
+} Refinement;
+
+static guint64 bits_of(double value) {
+  guint64 bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to, guint32 boundary) {
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
+    Crossing crossing = {replica, boundary, r->links->len, 0, 0};
+    crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, from, rank),
+                                          orr_job_gpu(r->job, to, rank), 0, r->links);
+    crossing.n = r->links->len - crossing.first;
+    g_array_append_val(r->crossings, crossing);
+  }
+}
+
+static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 boundary, gint64 from, gint64 to) {
+  Crossing crossing = {replica, boundary, r->links->len, 0, 0};
+  crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, stage, from),
+                                        orr_job_gpu(r->job, stage, to), 0, r->links);
+  crossing.n = r->links->len - crossing.first;
+  g_array_append_val(r->crossings, crossing);
+}
+
+/* Context and expert groups: any rank may send to any other of its group. */
+static void add_comb_crossings(Refinement *r, guint32 replica, gint64 stage, OrrOperatorGroup group) {
+  const OrrComb comb = orr_group_comb(r->job, group);
+  const gint64 n = orr_job_replica_ranks(r->job), block = comb.stride * comb.size;
+  const guint32 boundary = (2 + group) * r->job->pp + stage;
+  if (comb.size == 1) return;
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
+    for (gint64 k = 0; k < comb.size; k++) {
+      const gint64 peer = rank / block * block + rank % comb.stride + k * comb.stride;
+      if (peer != rank) add_pair(r, replica, stage, boundary, rank, peer);
+    }
+}
+
+/* The tensor-parallel groups' links: other collectives may load them while the group uses them. */
+static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
+  const OrrJob *job = r->job;
+  const gint64 n = orr_job_replica_ranks(job), first = replica * n;
+  for (gint64 t = 0; t < n && job->tp > 1; t++)
+    add_pair(r, replica, stage, 2 * job->pp + stage, first + t, first + t / job->tp * job->tp + (t + 1) % job->tp);
+  add_comb_crossings(r, replica, stage, ORR_GROUP_CP);
+  add_comb_crossings(r, replica, stage, ORR_GROUP_EP);
+}
+
+/* To the servers of each rank's file. */
+static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) {
+  const OrrStorage *storage = &r->job->world->cluster->storage;
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
+    for (gint64 i = 0; i < 2 * orr_storage_stripes(storage); i++) {
+      const gint64 gpu = orr_job_gpu(r->job, stage, rank);
+      Crossing crossing = {replica, (2 + ORR_N_GROUPS) * r->job->pp + 2 * stage + i % 2, r->links->len, 0, 0};
+      crossing.latency_s = orr_fabric_storage_route(r->job->world->fabric, gpu, orr_storage_server(storage, gpu, i / 2),
+                                                    i % 2, r->links);
+      crossing.n = r->links->len - crossing.first;
+      g_array_append_val(r->crossings, crossing);
+    }
+}
+
+/* Each rank's way to its host, and the memory there. */
+static void add_offload_crossings(Refinement *r, guint32 replica, gint64 stage) {
+  const OrrFabric *fabric = r->job->world->fabric;
+  const gint64 n = orr_job_replica_ranks(r->job);
+  for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
+    const gint64 gpu = orr_job_gpu(r->job, stage, rank);
+    const guint32 memory = orr_fabric_memory_link(fabric, gpu);
+    Crossing crossing = {replica, (4 + ORR_N_GROUPS) * r->job->pp + stage, r->links->len, 0, 0};
+    for (int back = 0; back < 2; back++) orr_fabric_host_route(fabric, gpu, back, r->links);
+    g_array_append_val(r->links, memory);
+    crossing.n = r->links->len - crossing.first;
+    g_array_append_val(r->crossings, crossing);
+  }
+}
+
+static void add_replica(Refinement *r, guint32 replica) {
+  const gint64 pp = r->job->pp;
+  const gboolean wraps = r->job->schedule->blocks == ORR_BLOCKS_LOOP && r->job->shape.chunks > 1;
+  const gint64 boundaries = pp == 1 ? 0 : wraps ? pp : pp - 1;
+  for (gint64 stage = 0; stage < boundaries; stage++) {
+    const gint64 next = (stage + 1) % pp;
+    add_crossings(r, replica, stage, next, 2 * stage);
+    add_crossings(r, replica, next, stage, 2 * stage + 1);
+  }
+  for (gint64 stage = 0; stage < pp; stage++) add_group_crossings(r, replica, stage);
+  for (gint64 stage = 0; stage < pp && orr_training_uses_storage(r->job->params); stage++)
+    add_storage_crossings(r, replica, stage);
+  for (gint64 stage = 0; stage < pp && orr_training_offloads(r->job->params); stage++)
+    add_offload_crossings(r, replica, stage);
+}
+
+static guint64 mark_of(const Refinement *r, guint32 link) {
+  const OrrMarks *marks = r->job->world->marks;
+  return marks && marks->links ? (guint64)GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, GUINT_TO_POINTER(link))) : 0;
+}
+
+static guint64 load_of(const Refinement *r, guint32 link) {
+  return r->load ? r->load[link] : 0;
+}
+
+static void colour_links(const Refinement *r) {
+  memset(r->crossed, 0, (gsize)orr_fabric_n_links(r->job->world->fabric) * sizeof *r->crossed);
+  for (guint c = 0; c < r->crossings->len; c++) {
+    const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
+    const guint64 mark = orr_hash3(crossing->boundary, r->colour[crossing->replica], 1);
+    for (guint i = 0; i < crossing->n; i++) r->crossed[g_array_index(r->links, guint32, crossing->first + i)] += mark;
+  }
+}
+
+static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
+  guint64 colour = orr_hash3(crossing->boundary, bits_of(crossing->latency_s), 2);
+  for (guint i = 0; i < crossing->n; i++) {
+    const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
+    const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
+    colour = orr_hash3(colour, bits_of(bandwidth), r->crossed[link] + load_of(r, link) + mark_of(r, link));
+  }
+  return colour;
+}
+
+/* Whom a replica meets in its expert groups, whatever their order. */
+static void colour_teams(const Refinement *r, guint64 *next) {
+  const gint64 span = orr_group_span(r->job, ORR_GROUP_EP);
+  for (gint64 first = 0; span > 1 && first < r->job->dp; first += span) {
+    guint64 sum = 0;
+    for (gint64 d = first; d < first + span; d++) sum += orr_hash3(r->colour[d], 0, 5);
+    for (gint64 d = first; d < first + span; d++) next[d] += orr_hash3(sum, 1, 5);
+  }
+}
+
+static void refine(Refinement *r, guint64 *next) {
+  colour_links(r);
+  for (gint64 i = 0; i < r->job->dp; i++) next[i] = r->colour[i];
+  for (guint c = 0; c < r->crossings->len; c++) {
+    const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
+    next[crossing->replica] += colour_crossing(r, crossing);
+  }
+  colour_teams(r, next);
+}
+
+/* Numbers the classes in order of their first replica. */
+static guint number_classes(const guint64 *colour, guint32 n, guint32 *class_of) {
+  g_autoptr(GHashTable) known = g_hash_table_new(g_int64_hash, g_int64_equal);
+  for (guint32 i = 0; i < n; i++) {
+    const gpointer class = g_hash_table_lookup(known, &colour[i]);
+    class_of[i] = class ? GPOINTER_TO_UINT(class) - 1 : g_hash_table_size(known);
+    if (!class) g_hash_table_insert(known, (gpointer)&colour[i], GUINT_TO_POINTER(class_of[i] + 1));
+  }
+  return g_hash_table_size(known);
+}
+
+/* What its GPUs are, each at its place; the first replica may be the one that writes. */
+static void colour_by_marks(const OrrJob *job, guint64 *colour) {
+  const OrrMarks *marks = job->world->marks;
+  const gint64 n = orr_job_replica_ranks(job);
+  if (orr_training_uses_storage(job->params) && !job->params->checkpoint.sharded) colour[0] += orr_hash3(1, 1, 7);
+  for (gint64 stage = 0; marks && marks->gpus && stage < job->pp; stage++)
+    for (gint64 rank = 0; rank < n * job->dp; rank++) {
+      const guint64 mark = marks->gpus[orr_job_gpu(job, stage, rank)];
+      if (mark) colour[rank / n] += orr_hash3(mark, (guint64)(stage * n + rank % n), 6);
+    }
+}
+
+static void fold_by_colour(OrrFold *fold, const OrrJob *job, const guint64 *load) {
+  g_autofree guint64 *colour = g_new0(guint64, job->dp);
+  g_autofree guint64 *next = g_new0(guint64, job->dp);
+  g_autoptr(GArray) crossings = g_array_new(FALSE, FALSE, sizeof(Crossing));
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  g_autofree guint64 *crossed = g_new(guint64, orr_fabric_n_links(job->world->fabric));
+  Refinement r = {job, load, crossed, crossings, links, colour};
+  for (gint64 i = 0; i < job->dp; i++) add_replica(&r, i);
+  colour_by_marks(job, colour);
+  guint before = 0;
+  fold->n = 1;
+  while (fold->n > before) {
+    before = fold->n;
+    refine(&r, next);
+    memcpy(colour, next, job->dp * sizeof *next);
+    fold->n = number_classes(colour, job->dp, fold->class_of);
+  }
+}
+
+static void list_classes(OrrFold *fold, gint64 dp) {
+  memset(fold->size, 0, dp * sizeof *fold->size);
+  for (gint64 i = dp - 1; i >= 0; i--) {
+    fold->first[fold->class_of[i]] = i;
+    fold->size[fold->class_of[i]]++;
+  }
+}
+
+/* The least class of the team that @replica is in: teams of equal classes have it in common. */
+static guint32 least_class(const OrrFold *fold, gint64 replica) {
+  const gint64 begin = replica / fold->span * fold->span;
+  guint32 least = fold->class_of[begin];
+  for (gint64 d = begin; d < begin + fold->span; d++) least = MIN(least, fold->class_of[d]);
+  return least;
+}
+
+/* Teams are numbered in the order of their least classes, which are their first. */
+static void list_teams(OrrFold *fold) {
+  fold->n_teams = 0;
+  fold->uniform = TRUE;
+  memset(fold->team_size, 0, fold->n * sizeof *fold->team_size);
+  for (guint class = 0; class < fold->n; class ++) {
+    const guint32 least = least_class(fold, fold->first[class]);
+    fold->team_of[class] = least == class ? fold->n_teams++ : fold->team_of[least];
+    if (++fold->team_size[fold->team_of[class]] > 1) fold->uniform = FALSE;
+  }
+}
+
+void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const guint64 *load) {
+  *fold = (OrrFold){
+      .n = job->dp,
+      .class_of = g_new0(guint32, job->dp),
+      .first = g_new0(guint32, job->dp),
+      .size = g_new0(guint32, job->dp),
+      .span = orr_group_span(job, ORR_GROUP_EP),
+      .team_of = g_new0(guint32, job->dp),
+      .team_size = g_new0(guint32, job->dp),
+  };
+  if (fidelity != ORR_FIDELITY_FULL || fold->span > 1) {
+    fold_by_colour(fold, job, load);
+    list_classes(fold, job->dp);
+    list_teams(fold);
+  }
+  if (fidelity != ORR_FIDELITY_FULL) return;
+  const gboolean uniform = fold->span == 1 || fold->uniform;
+  fold->n = job->dp;
+  for (gint64 i = 0; i < job->dp; i++) fold->class_of[i] = i;
+  list_classes(fold, job->dp);
+  list_teams(fold);
+  fold->uniform = uniform;
+}
+
+void orr_fold_clear(OrrFold *fold) {
+  guint32 *const lists[] = {fold->class_of, fold->first, fold->size, fold->team_of, fold->team_size};
+  for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
+  *fold = (OrrFold){0};
+}

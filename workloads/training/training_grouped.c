@@ -1,0 +1,29 @@
+/*
+ * training_grouped - routed experts as a training framework runs them: the faster of the profile's kernels and of one
+ * grouped product for all experts of a rank.
+ */
+#include "workloads/grouped_experts.h"
+#include "workloads/training/training_private.h"
+
+OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *op) {
+  const OrrCost cost = orr_cost_sustained(job->world->cost, op);
+  if (op->kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
+  const OrrCost grouped = orr_grouped_experts(job->world->cost, op, job->shard.dtype, orr_cost_sustained);
+  return grouped.time_s < cost.time_s ? grouped : cost;
+}
+
+double orr_training_fullest(const OrrJob *job, const OrrOperator *comm) {
+  const gint64 group = job->ep * job->etp;
+  if (comm->group != ORR_GROUP_EP || !(job->shard.imbalance > 0) || comm->topk <= 0) return 1;
+  double pairs = 0, active = 0;
+  const OrrOperator op = {.m = comm->m * group,
+                          .k = comm->k,
+                          .n = 1,
+                          .topk = comm->topk,
+                          .experts = comm->experts,
+                          .expert_tp = 1,
+                          .expert_ep = job->ep,
+                          .imbalance = job->shard.imbalance};
+  orr_cost_moe_load(&op, &pairs, &active);
+  return MAX(1, pairs * (double)job->ep / ((double)op.m * (double)op.topk));
+}

@@ -1,0 +1,245 @@
+/*
+ * training_layout - a model's layers, its embedding and its head, cut into the blocks of a pipeline.
+ *
+ *   E t t t | t t t t | t t t t | t t t L      4 blocks of 14 layers: embedding and loss count as one each
+ *
+ * Three ways to cut, as Megatron-LM has them (megatron/training/arguments.py, 2025):
+ *
+ *   evenly      layers / blocks each; embedding and loss counted as layers where count-embedding, count-loss say so
+ *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split), or count-where-needed;
+ *               with `fill` the last block takes what does not divide
+ *   ends        the first and the last stage hold `first` and `last` layers, the others share the rest evenly
+ *               (decoder-first-pipeline-num-layers, decoder-last-pipeline-num-layers)
+ *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E embedding, t layer, L
+ *               loss, | ends a block, x*n and (xy)*n repeat, commas and blanks are for the eye: "Et*3|(tt|)*29,tL"
+ *
+ * Multi-token-prediction layers stand before the head, in its block.
+ */
+#include <string.h>
+
+#include "sim/base/fault.h"
+#include "workloads/training/training_private.h"
+
+#define D "%" G_GINT64_FORMAT
+
+/* --- the layout's text --- */
+
+/* So many symbols a layout may come to: a repetition is text too. */
+#define MOST_SYMBOLS 1000000
+
+static gboolean refuse_text(const OrrTraining *params, GError **error, const char *why) {
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "pipeline-split.layout '%s': %s", params->split.layout, why);
+  return FALSE;
+}
+
+/* Appends what @*at holds up to a closing bracket or the end; NULL, or what is wrong. */
+static const char *expand(const char **at, int depth, GString *out) {
+  while (**at && **at != ')') {
+    const gsize begin = out->len;
+    if (**at == ' ' || **at == ',') {
+      (*at)++;
+      continue;
+    }
+    if (**at == '(') {
+      (*at)++;
+      const char *wrong = depth > 8 ? "brackets nest too deep" : expand(at, depth + 1, out);
+      if (wrong) return wrong;
+      if (**at != ')') return "a bracket is not closed";
+    } else if (strchr("EtL|", **at)) {
+      g_string_append_c(out, **at);
+    } else {
+      return "it may hold E, t, L, |, *, brackets, commas and blanks alone";
+    }
+    (*at)++;
+    if (**at != '*') continue;
+    char *end = NULL;
+    const guint64 times = g_ascii_strtoull(*at + 1, &end, 10);
+    if (end == *at + 1 || times < 1) return "after * stands a number of 1 or more";
+    *at = end;
+    const gsize n = out->len - begin;
+    if (times > MOST_SYMBOLS || out->len + (times - 1) * n > MOST_SYMBOLS) return "it is too long";
+    g_autofree char *repeated = g_strndup(out->str + begin, n);
+    for (guint64 i = 1; i < times; i++) g_string_append_len(out, repeated, n);
+  }
+  return NULL;
+}
+
+/* Layers of one block's symbols; -1 where E or L stand where they may not. */
+static gint64 block_layers(const char *symbols, gboolean first, gboolean last) {
+  gint64 layers = 0;
+  const gsize n = strlen(symbols);
+  for (gsize i = 0; i < n; i++) {
+    if (symbols[i] == 't') layers++;
+    if (symbols[i] == 'E' && !(first && i == 0)) return -1;
+    if (symbols[i] == 'L' && !(last && i == n - 1)) return -1;
+  }
+  const gboolean has_embedding = symbols[0] == 'E', has_loss = n > 0 && symbols[n - 1] == 'L';
+  return has_embedding == first && has_loss == last ? layers : -1;
+}
+
+static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gint64 n_blocks, gint64 *ret_layers,
+                            GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  const char *at = params->split.layout;
+  const char *wrong = expand(&at, 0, text);
+  if (!wrong && *at) wrong = "a bracket is closed that was not opened";
+  if (wrong) return refuse_text(params, error, wrong);
+  g_auto(GStrv) blocks = g_strsplit(text->str, "|", -1);
+  if (g_strv_length(blocks) != (guint)n_blocks) {
+    g_autofree char *why =
+        g_strdup_printf("it has %u blocks, and pp * chunks makes " D, g_strv_length(blocks), n_blocks);
+    return refuse_text(params, error, why);
+  }
+  gint64 sum = 0;
+  for (gint64 b = 0; b < n_blocks; b++) {
+    ret_layers[b] = block_layers(blocks[b], b == 0, b == n_blocks - 1);
+    if (ret_layers[b] < 0)
+      return refuse_text(params, error, "E begins the first block, L ends the last one, both once");
+    sum += ret_layers[b];
+  }
+  if (sum == model->layers) return TRUE;
+  g_autofree char *why = g_strdup_printf("it has " D " layers, and model %s has " D, sum, model->name, model->layers);
+  return refuse_text(params, error, why);
+}
+
+/* --- cuts by number --- */
+
+static gboolean cut_ends(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
+                         gint64 n_blocks, gint64 *ret_layers, GError **error) {
+  const gint64 first = params->split.first, last = params->split.last, v = shape->chunks;
+  const gint64 others = shape->stages - (first > 0) - (last > 0), rest = model->layers - first - last;
+  if (n_blocks != shape->stages * v || others < 0 || first % v || last % v || rest < 0 ||
+      (others == 0 ? rest != 0 : rest % (others * v) != 0)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D " layers to " D " stages of " D
+                " chunks: all three must divide, and the schedule's chunks follow one another",
+                first, last, rest, model->name, model->layers, others, v);
+    return FALSE;
+  }
+  for (gint64 b = 0; b < n_blocks; b++) {
+    const gint64 stage = b % shape->stages;
+    if (first > 0 && stage == 0)
+      ret_layers[b] = first / v;
+    else if (last > 0 && stage == shape->stages - 1)
+      ret_layers[b] = last / v;
+    else
+      ret_layers[b] = rest / (others * v);
+  }
+  return TRUE;
+}
+
+/* What counts as layers beside the layers: nothing, the embedding, the loss, both. */
+typedef struct {
+  gint64 embedding, loss;
+} Ends;
+
+static Ends counted_ends(const OrrPipelineSplit *split, gint64 layers, gint64 n_blocks) {
+  const gboolean needed = split->count_where_needed && layers % n_blocks != 0 && (layers + 2) % n_blocks == 0;
+  return (Ends){needed || split->count_embedding, needed || split->count_loss};
+}
+
+static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
+                           gint64 n_blocks, gint64 *ret_layers, GError **error) {
+  const Ends ends = counted_ends(&params->split, model->layers, n_blocks);
+  const gint64 n_ends = ends.embedding + ends.loss, all = model->layers + n_ends;
+  const gint64 each = params->split.fill ? (all + n_blocks - 1) / n_blocks : all / n_blocks;
+  const gint64 last = all - each * (n_blocks - 1); /* of fill: the rest, which must be something */
+  if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) || last < 1 + ends.loss) {
+    g_autofree char *counted =
+        n_ends ? g_strdup_printf(" with embedding or loss counted (" D ")", n_ends) : g_strdup("");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "model %s: layers (" D ")%s cannot be divided by pp * chunks (" D " * " D
+                "): see workload.pipeline-split for uneven stages",
+                model->name, model->layers, counted, shape->stages, n_blocks / shape->stages);
+    return FALSE;
+  }
+  for (gint64 b = 0; b < n_blocks; b++) ret_layers[b] = b == n_blocks - 1 ? last : each;
+  ret_layers[0] -= ends.embedding;
+  ret_layers[n_blocks - 1] -= ends.loss;
+  return TRUE;
+}
+
+gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
+                        gint64 n_blocks, gint64 *ret_layers, GError **error) {
+  const OrrPipelineSplit *split = &params->split;
+  const gboolean text = !g_str_equal(split->layout, "none"), ends = split->first || split->last;
+  const gboolean counts = split->count_embedding || split->count_loss;
+  if (text + ends + counts > 1) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "pipeline-split: layout, first and last, or count-embedding and count-loss: one way to cut at a time");
+    return FALSE;
+  }
+  if (text) return cut_by_text(params, model, n_blocks, ret_layers, error);
+  if (ends) return cut_ends(params, model, shape, n_blocks, ret_layers, error);
+  return cut_evenly(params, model, shape, n_blocks, ret_layers, error);
+}
+
+/* --- units --- */
+
+static guint part_of(OrrLayout *layout, OrrPart part) {
+  for (guint i = 0; i < layout->parts->len; i++) {
+    const OrrPart *known = &g_array_index(layout->parts, OrrPart, i);
+    if (known->unit == part.unit && known->kind == part.kind && known->modules == part.modules) return i;
+  }
+  g_array_append_val(layout->parts, part);
+  return layout->parts->len - 1;
+}
+
+static void put_unit(OrrLayout *layout, gint64 block, OrrPart part) {
+  const guint index = part_of(layout, part);
+  g_array_append_val(layout->blocks[block], index);
+}
+
+/* Of the @i-th layer of a block. Full recomputation by `block` is of the first layers alone. */
+static guint modules_of(const OrrTraining *params, guint modules, gint64 i) {
+  const gboolean spared = params->recompute == ORR_RECOMPUTE_FULL && params->recompute_method == ORR_RECOMPUTE_BLOCK &&
+                          i >= params->recompute_layers;
+  return spared ? 0 : modules;
+}
+
+gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GError **error) {
+  guint modules = 0;
+  for (char **word = params->recompute_modules; params->recompute == ORR_RECOMPUTE_SELECTIVE && word && *word; word++) {
+    int bit = 0;
+    while (orr_module_words[bit] && !g_str_equal(orr_module_words[bit], *word)) bit++;
+    if (!orr_module_words[bit]) {
+      g_autofree char *known = g_strjoinv(", ", (char **)orr_module_words);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "recompute-modules: unknown module '%s' (allowed: %s)", *word,
+                  known);
+      return FALSE;
+    }
+    modules |= 1u << bit;
+  }
+  const gboolean listed = params->recompute == ORR_RECOMPUTE_SELECTIVE;
+  *ret_modules = listed ? modules : orr_recompute_modules(params->recompute);
+  return TRUE;
+}
+
+gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const OrrModel *model,
+                         const OrrPipelineShape *shape, gint64 n_blocks, GError **error) {
+  *layout = (OrrLayout){.parts = g_array_new(FALSE, TRUE, sizeof(OrrPart)), .blocks = g_new0(GArray *, n_blocks + 1)};
+  for (gint64 b = 0; b < n_blocks; b++) layout->blocks[b] = g_array_new(FALSE, FALSE, sizeof(guint));
+  g_autofree gint64 *layers = g_new0(gint64, n_blocks);
+  guint modules = 0;
+  if (!orr_training_modules(params, &modules, error) || !orr_layout_cut(params, model, shape, n_blocks, layers, error))
+    return FALSE;
+  gint64 layer = 0;
+  put_unit(layout, 0, (OrrPart){.unit = ORR_UNIT_EMBEDDING});
+  for (gint64 i = 0; i < model->encoder.layers; i++) /* all on the first stage, as Megatron places an encoder */
+    put_unit(layout, 0,
+             (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model), modules_of(params, modules, i)});
+  for (gint64 b = 0; b < n_blocks; b++)
+    for (gint64 i = 0; i < layers[b]; i++, layer++)
+      put_unit(layout, b,
+               (OrrPart){ORR_UNIT_LAYER, orr_model_layer_kind(model, layer), modules_of(params, modules, i)});
+  for (gint64 i = 0; i < model->mtp_layers; i++)
+    put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_MTP, .modules = modules});
+  put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_HEAD});
+  return TRUE;
+}
+
+void orr_layout_clear(OrrLayout *layout) {
+  for (gint64 b = 0; layout->blocks && layout->blocks[b]; b++) g_array_unref(layout->blocks[b]);
+  g_clear_pointer(&layout->blocks, g_free);
+  g_clear_pointer(&layout->parts, g_array_unref);
+}

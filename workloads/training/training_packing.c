@@ -1,0 +1,171 @@
+/*
+ * training_packing - sequences packed with documents: what attention costs of each micro-batch of each replica.
+ *
+ *   sequence   | document 1 |  2  |     document 3     | padding |        whole documents; the next one begins the next
+ *   mask       block-diagonal: a token sees those of its own document before it (variable-length kernels)
+ *
+ * Documents are drawn from workload.packing.documents, one stream of numbers a replica, seeded by the scenario's seed.
+ * Whole ones go into a sequence one after the other while they fit (longer ones are cut to the sequence); with `cut`,
+ * what does not fit goes on in the next sequence, and nothing is padding. Of documents of L_j tokens attention takes
+ *
+ *   sum_j t(L_j),  t(L) the time of one of as many equal documents as a micro-batch would hold
+ *
+ * so that s^2 pairs become sum L_j^2, at the rate that the kernel has for such lengths (between powers of two linear in
+ * the logarithms). All else works on all tokens, padding included. Work of a micro-batch has the mean of its attention
+ * in its kinds of time, and what it differs from that as lateness: over a step they cancel.
+ *
+ * Replicas wait for the one with the longest documents wherever they meet, stages for the micro-batch with the longest.
+ * Not modelled: sorting or balancing by length, context-parallel ranks of unequal share.
+ *
+ *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}}
+ */
+#include <math.h>
+
+#include "workloads/training/training_private.h"
+
+static const OrrField packing_fields[] = {
+    {.name = "documents",
+     .kind = ORR_FIELD_SECTION,
+     .offset = offsetof(OrrPacking, documents),
+     .sentence = "How long documents are; of 0 tokens in the mean, a sequence is one document.",
+     .fallback = "{}",
+     .table = &orr_lengths_table},
+    {.name = "cut",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(OrrPacking, cut),
+     .sentence = "Cut documents where a sequence ends (pre-training); else they stay whole, and the rest is padding.",
+     .fallback = "false"},
+};
+const OrrFieldTable orr_packing_table = ORR_FIELD_TABLE(
+    "packing", "Documents that share a sequence and do not see each other.", OrrPacking, packing_fields);
+
+gboolean orr_packing_is_on(const OrrPacking *packing) { return orr_lengths_mean(&packing->documents) > 0; }
+
+/* --- what a document costs --- */
+
+enum { N_LENGTHS = 32 };
+
+/* Seconds of one document of each length, ascending by powers of two up to the sequence. */
+typedef struct {
+  double length[N_LENGTHS], seconds[N_LENGTHS];
+  guint n;
+} Ladder;
+
+/* Any layer's: they differ in their heads alone. */
+static gboolean find_attention(const OrrJob *job, OrrOperator *ret_op) {
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  for (guint kind = 0; kind < orr_model_n_layer_kinds(job->world->model); kind++)
+    orr_transformer_layer_forward(job->world->model, kind, &job->shard, operators);
+  for (guint i = 0; i < operators->len; i++) {
+    *ret_op = g_array_index(operators, OrrOperator, i);
+    if (ret_op->kind == ORR_OPERATOR_ATTENTION) return TRUE;
+  }
+  return FALSE;
+}
+
+static double document_seconds(const OrrJob *job, const OrrOperator *like, gint64 length) {
+  const gint64 batch = MAX(1, job->shard.micro_batch * job->shard.sequence / length);
+  OrrOperator op = orr_operator_attention(like->name, like->pass, like->dtype, batch, length, length, like->heads,
+                                          like->kv_heads, like->head_dim, TRUE);
+  op.flash = like->flash;
+  op.kernels = job->shard.kernels;
+  if (like->value_dim) orr_operator_set_value_dim(&op, like->value_dim);
+  return orr_training_operator_cost(job, &op).time_s / (double)batch;
+}
+
+static void fill_ladder(const OrrJob *job, const OrrOperator *like, Ladder *ladder) {
+  for (gint64 length = 64; ladder->n + 1 < N_LENGTHS; length *= 2) {
+    const gint64 at = MIN(length, job->shard.sequence);
+    ladder->length[ladder->n] = (double)at;
+    ladder->seconds[ladder->n++] = document_seconds(job, like, at);
+    if (at == job->shard.sequence) return;
+  }
+}
+
+static double seconds_of(const Ladder *ladder, double length) {
+  if (length <= ladder->length[0]) return ladder->seconds[0] * length / ladder->length[0];
+  guint i = 1;
+  while (i + 1 < ladder->n && ladder->length[i] < length) i++;
+  const double x = log(length / ladder->length[i - 1]) / log(ladder->length[i] / ladder->length[i - 1]);
+  return ladder->seconds[i - 1] * pow(ladder->seconds[i] / ladder->seconds[i - 1], x);
+}
+
+/* --- packing --- */
+
+typedef struct {
+  OrrRandom random;
+  gint64 left; /* of a document that has not begun, or not ended */
+} Source;
+
+/* Fills one sequence: seconds of attention, and squares of its documents' tokens. */
+static void pack(const OrrJob *job, const Ladder *ladder, Source *source, OrrPackedLoads *loads, double *seconds) {
+  const OrrPacking *packing = &job->params->packing;
+  gint64 room = job->shard.sequence;
+  while (room > 0) {
+    if (source->left == 0) source->left = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
+    if (!packing->cut) source->left = MIN(source->left, job->shard.sequence);
+    if (!packing->cut && source->left > room) break;
+    const gint64 length = MIN(source->left, room);
+    *seconds += seconds_of(ladder, (double)length);
+    loads->pairs += (double)length * (double)length;
+    room -= length;
+    source->left -= length;
+  }
+  loads->padding += (double)room;
+}
+
+OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
+  OrrOperator like;
+  Ladder ladder = {.n = 0};
+  if (!orr_packing_is_on(&job->params->packing) || !find_attention(job, &like)) return NULL;
+  OrrPackedLoads *loads = g_new0(OrrPackedLoads, 1);
+  const gint64 m = job->shape.micro_batches, steps = job->params->steps, n = steps * job->dp * m;
+  fill_ladder(job, &like, &ladder);
+  loads->ratio = g_new0(double, n);
+  double sum = 0;
+  for (gint64 replica = 0; replica < job->dp; replica++) {
+    g_autofree char *name = g_strdup_printf("packing-replica-%d", (int)replica);
+    Source source = {orr_random_stream(job->world->seed, name), 0};
+    for (gint64 i = 0; i < steps * m; i++) {
+      double *seconds = &loads->ratio[(i / m * job->dp + replica) * m + i % m];
+      for (gint64 s = 0; s < job->shard.micro_batch; s++) pack(job, &ladder, &source, loads, seconds);
+      sum += *seconds;
+    }
+  }
+  const double sequences = (double)(n * job->shard.micro_batch), s = (double)job->shard.sequence;
+  for (gint64 i = 0; i < n; i++) loads->ratio[i] /= sum / (double)n;
+  loads->mean = sum / sequences / seconds_of(&ladder, s);
+  loads->pairs /= sequences * s * s;
+  loads->padding /= sequences * s;
+  return loads;
+}
+
+double orr_packed_late(const OrrJob *job, const OrrPackedLoads *loads, gint64 step, gint64 replica, gint32 micro_batch,
+                       double attention_s) {
+  if (!loads || micro_batch < 0) return 0;
+  const gint64 m = job->shape.micro_batches;
+  return attention_s * (loads->ratio[(step * job->dp + replica) * m + micro_batch] - 1);
+}
+
+void orr_packed_loads_free(OrrPackedLoads *loads) {
+  if (loads) g_free(loads->ratio);
+  g_free(loads);
+}
+
+/* --- rules --- */
+
+void orr_training_check_packing(const OrrTraining *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrLengths *documents = &params->packing.documents;
+  if (documents->kind != 0 || documents->tokens > 0) /* something was said */
+    orr_lengths_check(documents, "packing.documents", place, diags);
+  if (!orr_packing_is_on(&params->packing)) return;
+  if (params->attention == ORR_ATTENTION_UNFUSED)
+    orr_diags_error(diags, place,
+                    "packing: attention: unfused knows no block-diagonal mask, and computes all pairs: use fused or "
+                    "flash-2");
+  if (model->window.size > 0)
+    orr_diags_error(diags, place,
+                    "packing: model %s has windows of %" G_GINT64_FORMAT
+                    " tokens, whose attention documents do not cut",
+                    model->name, model->window.size);
+}
