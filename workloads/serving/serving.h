@@ -190,6 +190,7 @@ typedef struct {
   gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
   gint64 n_blocks;               /* of one core */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
+  double state_bytes;                                                      /* of a sequence, on one GPU */
   double adapter_bytes;                                                    /* of one, on one GPU */
   OrrKvLayout kv_layout;
 } OrrServedGroup;

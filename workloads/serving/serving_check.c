@@ -124,6 +124,8 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model, const O
   const double block = memory.kv_per_token * (double)params->engine.block_size;
   if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
     memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size, memory.state / block};
+  else if (block > 0)
+    memory.layout.state_blocks = ceil(memory.state / block);
   memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks : (gint64)fmax(0, floor(left / block));
   memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
   return memory;
@@ -217,43 +219,69 @@ static void check_lora(const OrrServing *params, const OrrModel *model, OrrPlace
   const OrrLora settled = orr_lora_settle(&lora->shape, place, diags);
   if (settled.rank == 0)
     orr_diags_error(diags, place, "engine.lora: " D " adapters of rank 0: give shape.rank", lora->adapters);
-  if (settled.quantised)
-    orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");
+  if (settled.quantised) orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");
   if (model->mla.kv_rank > 0 || model->mamba.heads > 0 || model->linear.key_heads > 0)
     orr_diags_error(diags, place,
                     "engine.lora: adapters beside latent attention or layers with a state (model %s) are not known yet",
                     model->name);
-  if (params->disaggregation.prefill > 0)
-    orr_diags_error(diags, place, "engine.lora and disaggregation together are not known yet");
 }
 
 static void check_samples(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->samples > params->engine.max_num_seqs)
     orr_diags_error(diags, place, "samples (" D ") of a prompt are above engine.max-num-seqs (" D ")", params->samples,
                     params->engine.max_num_seqs);
-  if (params->samples > 1 && params->disaggregation.prefill > 0)
-    orr_diags_error(diags, place, "samples (" D ") and disaggregation together are not known yet", params->samples);
+  if (params->samples > 1 && params->disaggregation.prefill > 0 && params->admission.queue >= 0)
+    orr_diags_error(diags, place,
+                    "samples (" D ") with disaggregation and admission.queue exclude each other: outputs come one by "
+                    "one, and some of a prompt's could be rejected",
+                    params->samples);
+}
+
+/* Layers that keep a state. What vLLM 0.19 refuses is refused in its words (config/vllm.py, nixl_connector.py). */
+static void check_states(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+  const OrrEngineParams *engine = &params->engine;
+  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
+  const OrrCacheTiers *tiers = &engine->tiers;
+  const gboolean keeps = engine->prefix_caching != ORR_PREFIX_NONE, is_apart = params->disaggregation.prefill > 0;
+  if (keeps && scheduler && scheduler->without_chunks)
+    orr_diags_error(diags, place,
+                    "engine.prefix-caching of model %s, whose layers keep a state: scheduler %s computes prompts whole "
+                    "(vLLM: \"Chunked prefill is required for mamba cache mode 'align'\")",
+                    model->name, scheduler->entry.name);
+  if (keeps && engine->block_size > engine->max_num_batched_tokens)
+    orr_diags_error(diags, place,
+                    "engine.block-size (" D ") of model %s, whose layers keep a state (vLLM: \"In Mamba cache align "
+                    "mode, block_size must be <= max_num_batched_tokens\", here " D ")",
+                    engine->block_size, model->name, engine->max_num_batched_tokens);
+  if (keeps && tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers of model %s: its layers keep a state, and states are kept in HBM alone",
+                    model->name);
+  if (is_apart && keeps)
+    orr_diags_error(diags, place,
+                    "disaggregation of model %s, whose layers keep a state, with prefix-caching (vLLM's NixlConnector: "
+                    "\"SSM can only have one local block\"): use none",
+                    model->name);
+  if (is_apart && params->groups)
+    orr_diags_error(diags, place,
+                    "disaggregation of model %s, whose layers keep a state, with groups (vLLM's NixlConnector: "
+                    "\"Hybrid SSM (Mamba) models require homogeneous TP\")",
+                    model->name);
 }
 
 /* Layers with a state, and images. */
 static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gboolean has_state = orr_inference_state_bytes(model, &shard, 0, model->layers) > 0;
-  if (has_state && params->engine.prefix_caching != ORR_PREFIX_NONE)
-    orr_diags_error(diags, place,
-                    "engine.prefix-caching: model %s has layers that keep a state, of which there is one a sequence, "
-                    "not one a block: use none",
-                    model->name);
-  if (has_state && params->disaggregation.prefill > 0)
-    orr_diags_error(diags, place, "disaggregation of model %s, which has layers that keep a state, is not known yet",
-                    model->name);
+  if (has_state) check_states(params, model, place, diags);
   if (has_state && orr_speculation_of(&params->engine.speculation).tokens > 0)
     orr_diags_error(diags, place,
                     "engine.speculation: model %s has layers that keep a state, which cannot forget wrong guesses: use "
                     "none",
                     model->name);
   const OrrCacheTiers *tiers = &params->engine.tiers;
-  if (params->engine.prefix_caching == ORR_PREFIX_NONE && tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
+  if (params->engine.prefix_caching == ORR_PREFIX_NONE &&
+      tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
     orr_diags_error(diags, place,
                     "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching to block-hash or "
                     "radix");
@@ -355,8 +383,7 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
     check_memory(&own, model, &machine, place, diags);
     least = MIN(least, memory_of(&own, model, &machine).room);
   }
-  if (orr_diags_n_errors(diags) == before)
-    check_room(params, model, least, "key-value cache", place, diags);
+  if (orr_diags_n_errors(diags) == before) check_room(params, model, least, "key-value cache", place, diags);
 }
 
 void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
@@ -398,6 +425,7 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
                                 .weight_bytes = memory.weights,
                                 .kv_bytes_per_token = memory.kv_per_token,
                                 .activation_bytes = memory.activations,
+                                .state_bytes = memory.state,
                                 .budget_bytes = memory.budget,
                                 .adapter_bytes = memory.adapter,
                                 .kv_layout = memory.layout};

@@ -52,6 +52,7 @@ void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrSchedule
   core->n_queues = scheduler->is_fair ? MAX(n_clients, 1) : 1;
   core->running = g_ptr_array_new();
   core->batch = g_ptr_array_new();
+  core->aside = g_ptr_array_new();
   core->waiting = g_new0(GPtrArray *, core->n_queues);
   core->served = g_new0(double, core->n_queues);
   for (guint i = 0; i < core->n_queues; i++) core->waiting[i] = g_ptr_array_new();
@@ -65,6 +66,7 @@ void orr_core_clear(OrrCore *core) {
   g_free(core->served);
   g_ptr_array_unref(core->running);
   g_ptr_array_unref(core->batch);
+  g_ptr_array_unref(core->aside);
   orr_kv_free(core->kv);
   orr_adapters_free(core->adapters);
 }
@@ -98,12 +100,33 @@ void orr_core_add(OrrCore *core, OrrRequest *request) {
   enqueue(core, request);
 }
 
-OrrRequest *orr_core_first(OrrCore *core) {
+static OrrRequest *first_of_all(OrrCore *core) {
   guint best = G_MAXUINT;
   for (guint i = 0; i < core->n_queues; i++)
     if (core->waiting[i]->len > 0 && (best == G_MAXUINT || core->served[i] < core->served[best])) best = i;
   if (best == G_MAXUINT) return NULL;
   return core->scheduler->pick ? core->scheduler->pick(core, core->waiting[best]) : core->waiting[best]->pdata[0];
+}
+
+static gboolean has_slot(const OrrCore *core, const OrrRequest *request) {
+  return !core->adapters || orr_adapters_fit(core->adapters, request->adapter);
+}
+
+OrrRequest *orr_core_first(OrrCore *core) {
+  OrrRequest *request;
+  while ((request = first_of_all(core)) && !has_slot(core, request)) {
+    heap_remove(core->waiting[queue_of(core, request)], request);
+    g_ptr_array_add(core->aside, request);
+  }
+  return request;
+}
+
+static void put_back(OrrCore *core) {
+  for (guint i = 0; i < core->aside->len; i++) {
+    OrrRequest *request = core->aside->pdata[i];
+    heap_push(core->waiting[queue_of(core, request)], request);
+  }
+  g_ptr_array_set_size(core->aside, 0);
 }
 
 void orr_core_take_all(OrrCore *core, GPtrArray *requests) {
@@ -140,7 +163,18 @@ static gint64 guesses(const OrrCore *core, const OrrRequest *request, gint64 tok
   return CLAMP(orr_drafter_drafts(core->drafter, request), 0, MAX(room, 0));
 }
 
-gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens) {
+/* Of @tokens of a prompt from @begin on, those up to a block's end: there its state can be kept. The last state is at the
+ * end of the last whole block, and what comes after it is a step of its own (vLLM, _mamba_block_aligned_split). */
+static gint64 up_to_block(const OrrCore *core, const OrrRequest *request, gint64 begin, gint64 tokens) {
+  const gint64 size = orr_kv_block_size(core->kv), wanted = orr_request_wanted(request);
+  const gint64 last = wanted - wanted % size, end = begin + tokens;
+  if (!orr_kv_keeps_states(core->kv) || begin >= last || orr_request_decodes(request)) return tokens;
+  return MAX(MIN(end - end % size, last) - begin, 0);
+}
+
+gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most) {
+  const gint64 tokens = up_to_block(core, request, request->computed, most);
+  if (tokens == 0) return TRUE; /* not in this step: what is left of it does not reach the end of a block */
   const gint64 drafted = guesses(core, request, tokens), all = tokens + drafted;
   const gint32 kept = request->blocks;
   if (!orr_kv_grow(core->kv, request, request->computed + all)) return FALSE;
@@ -174,11 +208,11 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   const gint64 hit = resumes ? 0 : orr_kv_lookup(core->kv, request);
   const gint64 below = resumes ? 0 : orr_kv_lookup_below(core->kv, request, hit, from);
   const gint64 begin = resumes ? request->computed : hit + below;
-  const gint64 left = orr_request_wanted(request) - begin, tokens = MIN(left, most);
+  const gint64 left = orr_request_wanted(request) - begin;
+  const gint64 tokens = whole ? MIN(left, most) : up_to_block(core, request, begin, MIN(left, most));
   const gint64 room = MAX(reserve_tokens, begin + tokens);
   const gint64 checked = core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
-  if (core->adapters && !orr_adapters_fit(core->adapters, request->adapter)) return FALSE;
   const gint64 needed = orr_kv_needed(core->kv, request, checked, hit);
   if (needed + (core->running->len > 0 ? core->limits.watermark_blocks : 0) > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
@@ -252,6 +286,8 @@ gboolean orr_core_reserve(OrrCore *core, OrrRequest *request) {
   return TRUE;
 }
 
+gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request) { return has_slot(core, request); }
+
 void orr_core_join(OrrCore *core, OrrRequest *request) {
   const gint64 before = request->computed;
   request->computed = request->prompt;
@@ -261,6 +297,10 @@ void orr_core_join(OrrCore *core, OrrRequest *request) {
   request->state = ORR_REQUEST_RUNNING;
   core->n_expected--;
   g_ptr_array_add(core->running, request);
+  if (core->adapters && orr_adapters_hold(core->adapters, request->adapter)) {
+    core->joined_adapters++;
+    core->adapter_loads++;
+  }
 }
 
 /* Contexts of the decodes: least and most, and what a static batch pads. */
@@ -297,10 +337,12 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
   core->budget = core->limits.max_batched_tokens;
   core->has_preempted = FALSE;
   core->swapped_tokens = core->padding = 0;
-  core->loaded_adapters = 0;
+  core->loaded_adapters = core->joined_adapters;
+  core->joined_adapters = 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++) core->loaded_tokens[tier] = 0;
   if (core->running->len == 0 && core->n_waiting == 0) return FALSE;
   core->scheduler->plan(core, core->scheduler_params);
+  put_back(core);
   for (guint i = 0; i < core->batch->len; i++) {
     OrrRequest *request = core->batch->pdata[i];
     if (request->scheduled_s < 0) request->scheduled_s = now_s;

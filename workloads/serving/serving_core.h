@@ -43,18 +43,20 @@ typedef struct {
   OrrKv *kv;
   OrrAdapters *adapters;     /* NULL: none; owned */
   const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
-  GPtrArray *running;  /* in order of admission */
-  GPtrArray **waiting; /* heaps by (key, turn): one, or one a client where the scheduler is fair */
+  GPtrArray *running;        /* in order of admission */
+  GPtrArray **waiting;       /* heaps by (key, turn): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
+  GPtrArray *aside;      /* of the waiting: those that this plan passes over; back in their places when it is made */
   gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
-  double *served; /* by queue: what fairness counts */
+  double *served;        /* by queue: what fairness counts */
   guint64 turns;
   /* the batch in the making, or running */
   GPtrArray *batch; /* requests with `scheduled` > 0 */
   OrrStepShape shape;
-  gint64 budget;         /* tokens left */
-  gint64 swapped_tokens; /* moved between host and device by this batch */
+  gint64 budget;                     /* tokens left */
+  gint64 swapped_tokens;             /* moved between host and device by this batch */
   gint64 loaded_adapters;            /* to the GPU, before this batch */
+  gint64 joined_adapters;            /* of those that have joined since the last plan */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
   gboolean has_preempted;
   gint64 padding;         /* sequences that a static batch computes for nothing */
@@ -65,7 +67,7 @@ typedef struct {
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens, those from below */
   gint64 adapter_loads;
   gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */
-  guint n_expected, n_kept; /* requests that hold blocks and do not run: cache on its way here; or from here */
+  guint n_expected, n_kept;         /* requests that hold blocks and do not run: cache on its way here; or from here */
 } OrrCore;
 
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
@@ -81,17 +83,20 @@ gboolean orr_core_plan(OrrCore *core, double now_s);
  * FALSE: there is none now. Later it joins the running, and decodes. */
 gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
 void orr_core_join(OrrCore *core, OrrRequest *request);
+gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request); /* now: there is a slot for its adapter */
 
 /* Every request that waits or runs, appended to @requests; none holds a block afterwards. The core is to be cleared. */
 void orr_core_take_all(OrrCore *core, GPtrArray *requests);
 
 /* --- what schedulers call --- */
 
-/* The first waiting request by key, of the queue that is served least; NULL: none. */
+/* The first waiting request by key, of the queue that is served least; NULL: none. One whose adapter finds no slot is
+ * passed over in this plan, as vLLM does (scheduler.py: "Scheduling would exceed max_loras, skip"). */
 OrrRequest *orr_core_first(OrrCore *core);
 
 /* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses beside them as far as the
- * budget goes; FALSE, and nothing done, without room. */
+ * budget goes; of a prompt whose states are kept, those up to the end of a block, perhaps none. FALSE, and nothing done,
+ * without room. */
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 tokens);
 
 /* Moves a waiting request to the running with at most @most tokens of what its prefix cache lacks; whole: all of it or

@@ -159,18 +159,31 @@ static void fetch(Fleet *fleet);
 static void follow_up(Fleet *fleet, OrrRequest *request);
 
 /* Where prefill and decode are apart, short prompts go to a decoder all the same, and so do those that had one. */
+static gboolean is_handed_over(const OrrFleet *fleet, const OrrRequest *request) {
+  return fleet->handover && request->generated == 0 &&
+         request->prompt >= fleet->work->params.disaggregation.least_prompt;
+}
+
 static gboolean let_in(OrrFleet *fleet, OrrRequest *request) {
-  if (!fleet->handover) return orr_door_send(fleet->door, request);
-  if (request->generated > 0 || request->prompt < fleet->work->params.disaggregation.least_prompt)
-    return orr_door_send(fleet->decode_door, request);
-  return orr_handover_begin(fleet->handover, request);
+  if (is_handed_over(fleet, request)) return orr_handover_begin(fleet->handover, request);
+  return orr_door_send(fleet->handover ? fleet->decode_door : fleet->door, request);
+}
+
+/* Where prefill and decode are apart, each output of a prompt is a request of its own from the begin, with a prefill and
+ * a hand-over: vLLM's front end splits them before either replica sees them. */
+static void split(Fleet *fleet, OrrRequest *request) {
+  OrrFleet *base = &fleet->fleet;
+  for (gint32 sample = 1; sample < request->samples_left && !base->error; sample++)
+    let_in(base, another(base, request, (guint32)sample));
 }
 
 static void enter(Fleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->fleet.work;
   work->last_arrival_s = request->arrival_s - fleet->fleet.start_s;
+  const gboolean is_split = is_handed_over(&fleet->fleet, request) && request->output > 1;
   if (let_in(&fleet->fleet, request)) {
     count_area(fleet, 1);
+    if (is_split) split(fleet, request);
   } else {
     work->rejected++;
     follow_up(fleet, request);
@@ -290,39 +303,6 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
 
 /* --- the run --- */
 
-/* An objective below what an empty engine needs can be met by nobody. */
-static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *whose, GError **error) {
-  const double token_s = fleet->work->params.engine.host.token_s;
-  const OrrStepShape prompt = {
-      .tokens = 1, .chunk = 1, .chunk_key_sum = 0.5, .chunk_pairs = 1, .n_chunks = 1, .sequences = 1, .logits = 1};
-  const OrrStepShape decode = {
-      .tokens = 1, .decodes = 1, .key_sum = 2, .keys_least = 2, .keys_most = 2, .sequences = 1, .logits = 1};
-  const double first_s = orr_serving_cost_step(fleet->costs[0], &prompt).gpu_s + token_s;
-  const double next_s = orr_serving_cost_step(fleet->costs[0], &decode).gpu_s;
-  const struct {
-    const char *name;
-    double asked_s, least_s;
-  } all[] = {{"ttft", slo->ttft_s, first_s}, {"tpot", slo->tpot_s, next_s}, {"e2e", slo->e2e_s, first_s}};
-  for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
-    if (all[i].asked_s <= 0 || all[i].asked_s >= all[i].least_s) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "slo%s%s: %s of %.3g ms can be met by nothing: one token alone on an empty engine takes %.3g ms",
-                *whose ? " of class " : "", whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-static gboolean check_objectives(const OrrFleet *fleet, GError **error) {
-  const OrrServing *params = &fleet->work->params;
-  if (!check_slo(fleet, &params->slo, "", error)) return FALSE;
-  for (guint i = 0; params->classes && i < params->classes->len; i++) {
-    const OrrRequestClass *one = params->classes->pdata[i];
-    if (!check_slo(fleet, &one->slo, one->name, error)) return FALSE;
-  }
-  return TRUE;
-}
-
 static void open_doors(OrrFleet *fleet) {
   const guint prefill = (guint)fleet->work->params.disaggregation.prefill, n = (guint)fleet->work->params.replicas;
   fleet->door = orr_door_new(fleet, 0, prefill > 0 ? prefill : n, TRUE);
@@ -382,7 +362,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   fleet->fleet.drafters = g_new0(OrrDrafter *, work->groups->len);
   for (guint g = 0; g < work->groups->len; g++)
     if (!open_costs(&fleet->fleet, g, error)) return FALSE;
-  if (!check_objectives(&fleet->fleet, error)) return FALSE;
+  if (!orr_fleet_check_objectives(&fleet->fleet, error)) return FALSE;
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
@@ -396,7 +376,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   return TRUE;
 }
 
-static void clear_request(gpointer request) { g_free(((OrrRequest *)request)->block_ids); }
+static void clear_request(gpointer request) { orr_request_clear(request); }
 
 static gboolean close_books(Fleet *fleet, GError **error) {
   OrrServingWork *work = fleet->fleet.work;

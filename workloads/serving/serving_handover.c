@@ -5,7 +5,7 @@
  *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode      Dynamo, Mooncake
  *
  * Of the replicas the first `prefill` prefill, the others decode. Ranks send to ranks what both hold (serving_wires.c):
- * kv bytes of a token * tokens that the decoder's prefix cache lacks, as one transfer over the links of all ranks,
+ * kv bytes of a token * tokens that the decoder's prefix cache lacks, and a state's bytes, as one transfer over the links of all ranks,
  * after the longest route's latency and `overhead`. Transfers share links with each other and whatever else is on the
  * fabric.
  *
@@ -46,7 +46,7 @@ struct OrrHanded {
 
 /* --- life --- */
 
-static void clear_handed(gpointer handed) { g_free(((OrrHanded *)handed)->twin.block_ids); }
+static void clear_handed(gpointer data) { orr_request_clear(&((OrrHanded *)data)->twin); }
 
 OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode) {
   const OrrServing *params = &fleet->work->params;
@@ -111,6 +111,12 @@ static const OrrServingWay *way_of(const OrrHanded *handed) {
                                   handed->request->core);
 }
 
+/* Of a unit of weight: the cache of @tokens, and with the last of them what layers with a state have come to. */
+static double bytes_of(const OrrHanded *handed, double tokens, gboolean is_last) {
+  const OrrServingWay *way = way_of(handed);
+  return tokens * way->bytes_per_token + (is_last ? way->state_bytes : 0);
+}
+
 /* Of the stages that the cache comes from. */
 static double layers_of(const OrrHanded *handed) {
   const OrrServingWork *work = handed->handover->fleet->work;
@@ -123,7 +129,7 @@ static void finish(OrrHanded *handed) {
   work->handovers++;
   handed->request->handover_s = orr_engine_now(handover->fleet->engine) - handed->prefilled_s;
   work->handover_s += handed->request->handover_s;
-  work->handover_bytes += (double)handed->tokens * way_of(handed)->bytes_per_token * way_of(handed)->n_units;
+  work->handover_bytes += bytes_of(handed, (double)handed->tokens, TRUE) * way_of(handed)->n_units;
   handed->request->handed = NULL;
   orr_replica_release(replica_at(handover, handed->from), &handed->twin);
   orr_life_idle(handover->fleet->life, handed->from);
@@ -137,7 +143,7 @@ static void leave(void *user) {
   OrrHandover *handover = handed->handover;
   if (!handed->is_gone) orr_replica_release(replica_at(handover, handed->from), &handed->twin);
   if (!handed->is_gone) orr_life_idle(handover->fleet->life, handed->from);
-  g_clear_pointer(&handed->twin.block_ids, g_free);
+  orr_request_clear(&handed->twin);
   give(handed);
 }
 
@@ -185,7 +191,7 @@ void orr_handover_room(OrrHanded *handed) {
   if (handover->per_layer)
     orr_door_send(handover->prefill, &handed->twin);
   else
-    send(handed, (double)handed->tokens * way_of(handed)->bytes_per_token, 0);
+    send(handed, bytes_of(handed, (double)handed->tokens, TRUE), 0);
 }
 
 void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
@@ -194,8 +200,8 @@ void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
   if (!handover->per_layer || handed->is_void) return;
   handed->from = (guint)twin->replica;
   const gint64 before = handed->request->prompt - handed->tokens; /* the decoder has them */
-  const double sent = (double)CLAMP(twin->computed + tokens - before, 0, tokens) * way_of(handed)->bytes_per_token;
   const gboolean is_last = orr_request_left(twin) <= tokens;
+  const double sent = bytes_of(handed, (double)CLAMP(twin->computed + tokens - before, 0, tokens), is_last);
   handed->last_bytes = is_last ? sent / layers_of(handed) : 0;
   send(handed, sent - handed->last_bytes, step_s / layers_of(handed));
 }

@@ -25,7 +25,8 @@ struct OrrKv {
   gint64 n, block_size, n_free, n_held, n_evicted;
   OrrPrefixCaching caching;
   OrrKvLayout layout;
-  Block *blocks; /* NULL: only counted */
+  gint64 n_state; /* blocks of a sequence's state, with a prefix cache; 0: there is none */
+  Block *blocks;  /* NULL: only counted */
   guint32 oldest, newest;
   guint32 *buckets;
   guint32 mask;
@@ -34,7 +35,7 @@ struct OrrKv {
   void *user;
 };
 
-enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE };
+enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE };
 
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size) {
   const gint64 end = (block + 1) * block_size, last = end - 1;
@@ -114,9 +115,7 @@ gint64 orr_kv_n_evicted(const OrrKv *kv) { return kv->n_evicted; }
 gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens) {
   return orr_kv_layout_blocks(&kv->layout, kv->block_size, tokens);
 }
-gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) {
-  return orr_kv_layout_room(&kv->layout, kv->block_size, blocks);
-}
+gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) { return orr_kv_layout_room(&kv->layout, kv->block_size, blocks); }
 
 /* --- what tokens take --- */
 
@@ -145,8 +144,13 @@ gint64 orr_kv_layout_room(const OrrKvLayout *layout, gint64 block_size, gint64 b
 }
 
 void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout) {
-  if (!kv->blocks) kv->layout = *layout;
+  if (!kv->blocks)
+    kv->layout = *layout;
+  else
+    kv->n_state = (gint64)ceil(layout->state_blocks);
 }
+
+gboolean orr_kv_keeps_states(const OrrKv *kv) { return kv->n_state > 0; }
 
 /* --- names --- */
 
@@ -177,14 +181,28 @@ void orr_kv_forget(OrrKv *kv) {
     if (kv->blocks[i].key) unname(kv, i);
 }
 
+/* --- states: as a block named @key ended, block @i of it --- */
+
+static guint64 state_key(guint64 key, gint64 i) { return orr_hash3(OF_STATE, key, (guint64)i); }
+
+static gboolean has_state(const OrrKv *kv, guint64 key) {
+  for (gint64 i = 0; i < kv->n_state; i++)
+    if (find(kv, state_key(key, i)) == NOBODY) return FALSE;
+  return TRUE;
+}
+
 /* --- what requests do --- */
 
 gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
   if (kv->caching == ORR_PREFIX_NONE) return 0;
   const gint64 most = (orr_request_wanted(request) - 1) / kv->block_size;
-  gint64 n = 0;
-  while (n < most && find(kv, orr_request_block_key(request, n, kv->block_size)) != NOBODY) n++;
-  return n * kv->block_size;
+  gint64 found = 0;
+  for (gint64 n = 0; n < most; n++) {
+    const guint64 key = orr_request_block_key(request, n, kv->block_size);
+    if (find(kv, key) == NOBODY) break;
+    if (has_state(kv, key)) found = n + 1;
+  }
+  return found * kv->block_size;
 }
 
 gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit, gint64 ret_tokens[ORR_N_TIERS]) {
@@ -210,7 +228,8 @@ static gint64 unheld(const OrrKv *kv, const OrrRequest *request, gint64 n) {
 gint64 orr_kv_needed(const OrrKv *kv, const OrrRequest *request, gint64 tokens, gint64 hit) {
   const gint64 shared = hit / kv->block_size;
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - MAX(request->blocks, shared);
-  return MAX(fresh, 0) + (shared > 0 && request->blocks == 0 ? unheld(kv, request, shared) : 0);
+  return MAX(fresh, 0) + (shared > 0 && request->blocks == 0 ? unheld(kv, request, shared) : 0) +
+         (request->state_ids ? 0 : kv->n_state);
 }
 
 static void remember(OrrRequest *request, guint32 i) {
@@ -228,6 +247,54 @@ static void hold(OrrKv *kv, guint32 i) {
   kv->n_held++;
 }
 
+static void let_go(OrrKv *kv, guint32 i) {
+  if (--kv->blocks[i].holders > 0) return;
+  append_free(kv, i);
+  kv->n_free++;
+  kv->n_held--;
+}
+
+/* The one that was used longest ago of those that nobody holds. */
+static guint32 take_fresh(OrrKv *kv) {
+  const guint32 block = kv->oldest;
+  if (kv->blocks[block].key) {
+    unname(kv, block);
+    kv->n_evicted++;
+  }
+  hold(kv, block);
+  return block;
+}
+
+static void take_state(OrrKv *kv, OrrRequest *request) {
+  if (kv->n_state == 0 || request->state_ids) return;
+  request->state_ids = g_new(guint32, kv->n_state);
+  for (gint64 i = 0; i < kv->n_state; i++) request->state_ids[i] = take_fresh(kv);
+}
+
+static void give_state(OrrKv *kv, OrrRequest *request) {
+  for (gint64 i = kv->n_state; request->state_ids && i-- > 0;) let_go(kv, request->state_ids[i]);
+  g_clear_pointer(&request->state_ids, g_free);
+}
+
+/* What is there becomes the state as block @i ended, and the request goes on with a copy. */
+static void keep_state(OrrKv *kv, OrrRequest *request, gint64 i) {
+  const guint64 key = orr_request_block_key(request, i, kv->block_size);
+  if (!request->state_ids || has_state(kv, key)) return;
+  for (gint64 k = 0; k < kv->n_state; k++)
+    if (find(kv, state_key(key, k)) == NOBODY) name(kv, request->state_ids[k], state_key(key, k));
+  give_state(kv, request);
+  take_state(kv, request);
+}
+
+/* A state that is found again is copied: its blocks are the newest of those that nobody holds. */
+static void copy_state(OrrKv *kv, guint64 key) {
+  for (gint64 k = 0; k < kv->n_state; k++) {
+    const guint32 block = find(kv, state_key(key, k));
+    hold(kv, block);
+    let_go(kv, block);
+  }
+}
+
 void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
   for (gint64 i = 0; i < hit / kv->block_size; i++) {
     const guint64 key = orr_request_block_key(request, i, kv->block_size);
@@ -236,28 +303,22 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
     remember(request, block);
     if (kv->tiers) orr_tiers_touch(kv->tiers, key);
   }
+  if (hit > 0) copy_state(kv, orr_request_block_key(request, hit / kv->block_size - 1, kv->block_size));
   request->computed = (gint32)hit;
 }
 
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - request->blocks;
   if (fresh <= 0) return TRUE;
-  if (fresh > kv->n_free) return FALSE;
+  if (fresh + (request->state_ids ? 0 : kv->n_state) > kv->n_free) return FALSE;
   if (!kv->blocks) {
     request->blocks += (gint32)fresh;
     kv->n_free -= fresh;
     kv->n_held += fresh;
     return TRUE;
   }
-  for (gint64 i = 0; i < fresh; i++) {
-    const guint32 block = kv->oldest;
-    if (kv->blocks[block].key) {
-      unname(kv, block);
-      kv->n_evicted++;
-    }
-    hold(kv, block);
-    remember(request, block);
-  }
+  for (gint64 i = 0; i < fresh; i++) remember(request, take_fresh(kv));
+  take_state(kv, request);
   return TRUE;
 }
 
@@ -276,6 +337,7 @@ void orr_kv_publish(OrrKv *kv, OrrRequest *request, gint64 computed_before) {
     const guint32 block = request->block_ids[i];
     if (!kv->blocks[block].key && find(kv, key) == NOBODY) name(kv, block, key);
   }
+  if (end > 0 && request->computed == end * kv->block_size) keep_state(kv, request, end - 1);
 }
 
 /* The blocks from @n on. */
@@ -284,13 +346,7 @@ static void drop(OrrKv *kv, OrrRequest *request, gint32 n) {
     kv->n_free += request->blocks - n;
     kv->n_held -= request->blocks - n;
   }
-  for (gint32 i = request->blocks - 1; kv->blocks && i >= n; i--) {
-    Block *block = &kv->blocks[request->block_ids[i]];
-    if (--block->holders > 0) continue;
-    append_free(kv, request->block_ids[i]);
-    kv->n_free++;
-    kv->n_held--;
-  }
+  for (gint32 i = request->blocks - 1; kv->blocks && i >= n; i--) let_go(kv, request->block_ids[i]);
   request->blocks = n;
 }
 
@@ -300,6 +356,7 @@ void orr_kv_shrink(OrrKv *kv, OrrRequest *request, gint64 tokens, gint64 least) 
 }
 
 void orr_kv_release(OrrKv *kv, OrrRequest *request) {
+  give_state(kv, request);
   drop(kv, request, 0);
   g_clear_pointer(&request->block_ids, g_free);
   request->capacity = 0;

@@ -12,7 +12,13 @@
  *
  *   ceil(state + ((1 - w) t + w min(t, window + size)) / size)    blocks, w: the windowed layers' share of a block's bytes
  *
- * as vLLM's hybrid cache does in the sum of its groups. What can be used again is kept whole.
+ * as vLLM's hybrid cache does in the sum of its groups. What can be used again is kept whole: layers with a window keep
+ * all tokens, and a state is kept as it was where a block ended at which a step ended (vLLM's mamba_cache_mode align,
+ * its default): ceil(state) blocks, named by all tokens up to there. A sequence has as many for the state it goes on
+ * with; a prompt that is found again goes on from the last state on its way.
+ *
+ *   tokens   | block | block | block | blo        states kept at steps' ends:     ^       ^
+ *   found      as far as the last ^ that all blocks before are there for
  *
  * Invariant: free + held = n, where held counts a shared block once; orr_kv_check says whether it is so.
  */
@@ -44,7 +50,9 @@ OrrKv *orr_kv_new(gint64 n_blocks, gint64 block_size, OrrPrefixCaching caching);
 void orr_kv_free(OrrKv *kv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrKv, orr_kv_free)
 
-void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout); /* before any use; without a prefix cache */
+/* Before any use. With a prefix cache only the state counts, in whole blocks. */
+void orr_kv_lay_out(OrrKv *kv, const OrrKvLayout *layout);
+gboolean orr_kv_keeps_states(const OrrKv *kv); /* steps of prompts are to end where blocks do */
 
 gint64 orr_kv_n_blocks(const OrrKv *kv);
 gint64 orr_kv_n_free(const OrrKv *kv); /* reusable ones included */

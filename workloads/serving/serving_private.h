@@ -63,6 +63,9 @@ struct OrrFleet {
   guint64 seen_steps, step_stride;
 };
 
+/* serving_objectives.c: once the costs are there */
+gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error);
+
 /* serving_books.c */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
@@ -105,6 +108,7 @@ typedef struct {
   guint n_uses;
   double latency_s;
   double bytes_per_token; /* of a hand-over, of a unit of weight */
+  double state_bytes;     /* the same: of layers with a state, whatever the tokens */
   double n_units;         /* that all ranks send */
 } OrrServingWay;
 

@@ -164,7 +164,7 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
     orr_life_first_token(replica->fleet->life, orr_engine_now(replica->fleet->engine) - request->arrival_s);
   if (request->generated > 1)
     orr_fleet_note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
-  else if (!request->parent && request->samples_left > 1)
+  else if (!request->parent && !request->is_twin && request->samples_left > 1)
     branch(replica, request);
 }
 
@@ -202,7 +202,7 @@ static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
   if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks || replica->n_cores > 1 ||
       core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 || core->padding > 0 ||
-      core->batch->len != core->running->len || core->drafter)
+      core->batch->len != core->running->len || core->drafter || orr_kv_keeps_states(core->kv))
     return 1;
   gint64 steps = LONGEST_RUN;
   for (guint i = 0; i < core->batch->len; i++) {
@@ -368,10 +368,21 @@ static OrrCore *roomiest(OrrReplica *replica) {
   return best;
 }
 
+/* Those whose cache has come; without a slot for its adapter a request is passed over. */
+static void join(OrrReplica *replica) {
+  for (GList *link = replica->joined.head, *next; link; link = next) {
+    OrrRequest *request = link->data;
+    OrrCore *core = &replica->cores[request->core];
+    next = link->next;
+    if (!orr_core_can_join(core, request)) continue;
+    g_queue_delete_link(&replica->joined, link);
+    orr_core_join(core, request);
+  }
+}
+
 /* Between two steps: those whose cache has come join, and others find room. */
 static void settle(OrrReplica *replica) {
-  for (OrrRequest *request; (request = g_queue_pop_head(&replica->joined));)
-    orr_core_join(&replica->cores[request->core], request);
+  join(replica);
   for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
     OrrCore *core = roomiest(replica);
     request->core = (guint16)(core - replica->cores);

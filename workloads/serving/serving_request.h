@@ -21,15 +21,15 @@ G_BEGIN_DECLS
 typedef enum { ORR_REQUEST_FUTURE, ORR_REQUEST_WAITING, ORR_REQUEST_RUNNING, ORR_REQUEST_FINISHED } OrrRequestState;
 
 typedef struct OrrRequest {
-  guint32 id;            /* order of arrival */
-  guint16 group;         /* class of the load */
-  guint16 client;        /* whom fairness and affinity go by */
-  gint32 prompt, output; /* tokens; output >= 1 */
-  guint32 images;        /* that its prompt begins with */
-  guint32 adapter;       /* from 1; 0: none */
-  guint32 sample;        /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
+  guint32 id;                /* order of arrival */
+  guint16 group;             /* class of the load */
+  guint16 client;            /* whom fairness and affinity go by */
+  gint32 prompt, output;     /* tokens; output >= 1 */
+  guint32 images;            /* that its prompt begins with */
+  guint32 adapter;           /* from 1; 0: none */
+  guint32 sample;            /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
   struct OrrRequest *parent; /* of another output than the first; NULL: it is the first */
-  gint32 samples_left;   /* of the first: outputs that have not ended */
+  gint32 samples_left;       /* of the first: outputs that have not ended */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */
@@ -50,17 +50,18 @@ typedef struct OrrRequest {
   gint32 hit; /* tokens of the prompt that the prefix cache had, at first admission */
   gint32 preemptions;
   gint32 replica;
-  guint16 core; /* of its engine, where attention is data-parallel */
+  guint16 core;          /* of its engine, where attention is data-parallel */
   gboolean is_in_flight; /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
   gint32 scheduled;      /* tokens in the batch that runs */
   gint32 drafted;        /* of them, guesses to be checked */
   gint32 kept_blocks;    /* held before them */
   gint32 blocks;
-  guint32 *block_ids; /* only with a prefix cache */
-  gint32 capacity;    /* of block_ids */
-  double key;         /* place in the waiting queue, and the order of preemption */
-  guint64 turn;       /* of entry into it, to break ties */
-  void *session;      /* the load's */
+  guint32 *block_ids;       /* only with a prefix cache */
+  gint32 capacity;          /* of block_ids */
+  guint32 *state_ids;       /* blocks of its state; only with a prefix cache that keeps states */
+  double key;               /* place in the waiting queue, and the order of preemption */
+  guint64 turn;             /* of entry into it, to break ties */
+  void *session;            /* the load's */
   double handover_s;        /* from its prompt's end until its cache was where it decodes; 0: it stayed */
   struct OrrHanded *handed; /* between a prefill and a decode replica; NULL: it is not */
   gboolean is_twin;         /* what the prefill replica has of it */
@@ -76,6 +77,11 @@ static inline gint64 orr_request_left(const OrrRequest *request) {
 
 static inline gboolean orr_request_decodes(const OrrRequest *request) {
   return request->generated > 0 && orr_request_left(request) == 1;
+}
+
+static inline void orr_request_clear(OrrRequest *request) {
+  g_clear_pointer(&request->block_ids, g_free);
+  g_clear_pointer(&request->state_ids, g_free);
 }
 
 /* Names the content of tokens [block * size, (block + 1) * size): equal for two requests only where all tokens up to

@@ -68,8 +68,9 @@ static void add_route(Wiring *wiring, gint64 from, gint64 to, guint64 flow, guin
 }
 
 static OrrServingWay end_way(Wiring *wiring) {
-  const OrrServingWay way = {g_memdup2(wiring->uses->data, wiring->uses->len * sizeof(OrrLinkUse)), wiring->uses->len,
-                             wiring->latency_s, 0, 0};
+  const OrrServingWay way = {.uses = g_memdup2(wiring->uses->data, wiring->uses->len * sizeof(OrrLinkUse)),
+                             .n_uses = wiring->uses->len,
+                             .latency_s = wiring->latency_s};
   g_array_set_size(wiring->uses, 0);
   wiring->latency_s = 0;
   return way;
@@ -152,9 +153,10 @@ static OrrServingWay wire_handover(Wiring *wiring, guint p, guint p_core, guint 
   pair_ranks(NULL, &pairing);
   pair_ranks(wiring, &pairing);
   OrrServingWay way = end_way(wiring);
+  const double share = (double)pairing.divisor / (double)(from.stage * heads_of(&from)); /* of a rank's, in a unit */
   way.n_units = (double)pairing.sum;
-  way.bytes_per_token =
-      orr_serving_group(work, p)->kv_bytes_per_token * (double)pairing.divisor / (double)(from.stage * heads_of(&from));
+  way.bytes_per_token = orr_serving_group(work, p)->kv_bytes_per_token * share;
+  way.state_bytes = orr_serving_group(work, p)->state_bytes * share;
   return way;
 }
 

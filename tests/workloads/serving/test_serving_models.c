@@ -63,7 +63,6 @@ static void test_states(void) {
   g_autoptr(OrrOutcome) lengthy = serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 8000}");
   g_assert_cmpfloat(lengthy->result.serving.tpot.mean, <, 1.05 * brief->result.serving.tpot.mean);
   g_assert_cmpfloat(lengthy->result.serving.ttft.mean, >, 5 * brief->result.serving.ttft.mean);
-  serving_refused("model=nemotron-h-8b;workload.engine.prefix-caching=block-hash", "layers that keep a state");
   serving_refused(
       "model=nemotron-h-8b;workload.engine.speculation={kind: ngram, num-speculative-tokens: 2, acceptance: "
       "[1], found: 1}",

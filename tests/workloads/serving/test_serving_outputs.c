@@ -52,7 +52,30 @@ static void test_samples_laws(void) {
     g_assert_cmpfloat(outcome->result.serving.littles_law_error, <, 1e-9);
   }
   serving_refused("workload.samples=65", "above engine.max-num-seqs (64)");
-  serving_refused("workload.samples=2;workload.replicas=2;workload.disaggregation={prefill: 1}", "not known yet");
+}
+
+/* Prefill and decode apart: three outputs of 1,600 tokens are three prefills and three hand-overs of 131,072 bytes a
+ * token; where prefixes are found again, the prefill finds 99 of 100 blocks of the others' prompts, and still sends all,
+ * unless the decoder has them by then. */
+static void test_samples_apart(void) {
+  static const char load[] = "workload.replicas=2;workload.disaggregation={prefill: 1%s};workload.samples=3;" ALONE
+                             "workload.requests=4;workload.input={tokens: 1600};workload.output={tokens: 20};"
+                             "workload.engine.prefix-caching=%s";
+  for (guint layered = 0; layered < 2; layered++)
+    for (guint caching = 0; caching < 2; caching++) {
+      g_autofree char *sets =
+          g_strdup_printf(load, layered ? ", transfer: per-layer" : "", caching ? "block-hash" : "none");
+      g_autoptr(OrrOutcome) outcome = serving_run(sets);
+      const OrrServingResult *result = &outcome->result.serving;
+      g_assert_cmpint(result->completed, ==, 4);
+      g_assert_cmpfloat_with_epsilon(result->output_tokens_per_s * result->duration_s, 4 * 3 * 20, 1e-6);
+      g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
+      if (!caching) g_assert_cmpfloat_with_epsilon(result->handover_bytes, 12 * 1600 * 131072.0, 1);
+      g_assert_cmpfloat(result->handover_bytes, >=, 4 * 1600 * 131072.0);
+    }
+  serving_refused("workload.samples=2;workload.replicas=2;workload.disaggregation={prefill: 1};"
+                  "workload.admission={in-flight: 4, queue: 2}",
+                  "exclude each other");
 }
 
 /* --- adapters --- */
@@ -114,6 +137,42 @@ static void test_loads(void) {
   g_assert_cmpfloat(b->result.serving.littles_law_error, <, 1e-9);
 }
 
+/* One slot; a long output holds it. vLLM passes over a request whose adapter finds none and goes on with those behind
+ * it: requests of the adapter that is there never wait for it, so that with two adapters the queue moves while one of
+ * them is shut out. In a queue that stood still as many would run at once as have one adapter in a row, two in the mean.
+ */
+static void test_passed_over(void) {
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.requests=200;workload.load={kind: poisson, rate: 20};workload.output={tokens: 200};"
+                  "workload.engine.lora={adapters: 2, max-loras: 1, skew: 0, shape: {rank: 16}}");
+  const OrrServingResult *result = &outcome->result.serving;
+  g_assert_cmpint(result->completed, ==, 200);
+  g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
+  g_assert_cmpint(result->adapter_loads, <, 20);
+  g_assert_cmpfloat(result->running_mean, >, 8);
+}
+
+/* Prefill and decode apart: both hold adapters, and a request whose cache has come waits for a slot at the decoder. */
+static void test_apart(void) {
+  static const char load[] = "workload.replicas=2;workload.disaggregation={prefill: 1%s};workload.requests=120;"
+                             "workload.load={kind: poisson, rate: 8};%s"
+                             "workload.engine.lora={adapters: 6, max-loras: %d, skew: 0, shape: {rank: 16}}";
+  static const char *const kinds[] = {"", "workload.engine.kv-blocks=300;", "fidelity=full;"};
+  for (guint layered = 0; layered < 2; layered++)
+    for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
+      const char *way = layered ? ", transfer: per-layer" : "";
+      g_autofree char *all = g_strdup_printf(load, way, kinds[k], 6), *few = g_strdup_printf(load, way, kinds[k], 2);
+      g_autoptr(OrrOutcome) a = serving_run(all);
+      g_autoptr(OrrOutcome) b = serving_run(few);
+      g_assert_cmpint(a->result.serving.completed, ==, 120);
+      g_assert_cmpint(b->result.serving.completed, ==, 120);
+      g_assert_cmpint(a->result.serving.adapter_loads, ==, 12); /* each once, on both */
+      g_assert_cmpint(b->result.serving.adapter_loads, >, 12);
+      g_assert_cmpfloat(b->result.serving.e2e.mean, >, a->result.serving.e2e.mean);
+      g_assert_cmpfloat(b->result.serving.littles_law_error, <, 1e-9);
+    }
+}
+
 /* A prompt's blocks are its adapter's: what was computed with one is not found with another. */
 static void test_adapters_share_nothing(void) {
   static const char load[] =
@@ -139,9 +198,12 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/serving-outputs/samples", test_samples);
   g_test_add_func("/workloads/serving-outputs/samples-laws", test_samples_laws);
+  g_test_add_func("/workloads/serving-outputs/samples-apart", test_samples_apart);
   g_test_add_func("/workloads/serving-outputs/slots", test_slots);
   g_test_add_func("/workloads/serving-outputs/load-time", test_load_time);
   g_test_add_func("/workloads/serving-outputs/loads", test_loads);
+  g_test_add_func("/workloads/serving-outputs/passed-over", test_passed_over);
+  g_test_add_func("/workloads/serving-outputs/apart", test_apart);
   g_test_add_func("/workloads/serving-outputs/adapters-share-nothing", test_adapters_share_nothing);
   g_test_add_func("/workloads/serving-outputs/refused", test_refused);
   return g_test_run();
