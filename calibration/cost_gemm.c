@@ -15,8 +15,9 @@
  *
  * Beyond the rows in m but not in n, the transposed product answers: its tiles, waves, bytes and FLOPs are the same.
  *
- * Batched products (unfused attention) were not measured: their distance from the roofline is taken from the unbatched
- * product of the same FLOPs and output, (batch m, n, k), and the roofline counts the true bytes: how = modelled.
+ * Batched products (unfused attention, experts) were not measured: their distance from the roofline is taken from the
+ * unbatched product of the same FLOPs and output, (batch m, n, k), or, where a matrix meets fewer rows than a tile has,
+ * (m, batch n, k), which has as many tiles and reads as many weights. The roofline counts the true bytes: how = modelled.
  *
  * Weights that are stored narrower than they are multiplied (W4A16) were not measured either: the roofline reads them
  * narrow, the distance from it is the plain product's.
@@ -37,6 +38,8 @@ typedef struct {
 
 /* Shapes that cuBLAS and CUTLASS offer on tensor cores. */
 static const Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128}, {128, 64}, {64, 64}, {64, 32}, {32, 64}};
+
+enum { LARGEST_TILE = 256 }; /* a side of one */
 
 static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double batch, double m, double n, double k) {
   static const double full_area = 128 * 256;
@@ -164,7 +167,8 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, op->weight_bytes, batch, m, n, k);
   if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
-  double ratio = ratio_at(grid, batch * m, n, k, &trust);
+  const gboolean is_thin = batch > 1 && m < LARGEST_TILE && m < n;
+  double ratio = is_thin ? ratio_at(grid, m, batch * n, k, &trust) : ratio_at(grid, batch * m, n, k, &trust);
   if (op->kernels == ORR_KERNELS_EAGER && batch <= 1) roofline_s /= model->constants->gemm_eager_rate;
   borrowed |= batch > 1 || op->weight_bytes > 0;
   return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};

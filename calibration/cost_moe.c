@@ -4,7 +4,8 @@
  * Load. T tokens of the expert-parallel group go to k of E experts each; a rank holds E/ep of them, each inter/tp wide.
  * The step waits for the rank with the most, so that is the one that was measured and is answered:
  *
- *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs)
+ *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
+ *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (op->drawn)
  *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to T k in all (NVIDIA
  *                aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k > E, else 0.01 and 2). With the quantiles
  *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q over
@@ -73,8 +74,14 @@ typedef struct {
   double pairs, active; /* of the fullest rank, each at least 1 */
 } Load;
 
-static Load balanced_load(double local_experts, double pairs) {
-  return (Load){fmax(1, pairs), fmax(1, fmin(local_experts, pairs))};
+static Load balanced_load(const Layer *layer, double tokens) {
+  const double pairs = tokens * (double)layer->topk / (double)layer->ep;
+  return (Load){fmax(1, pairs), fmax(1, fmin((double)layer->experts / (double)layer->ep, pairs))};
+}
+
+static Load drawn_load(const Layer *layer, double tokens) {
+  const double experts = (double)layer->experts, ep = (double)layer->ep, topk = (double)layer->topk;
+  return (Load){fmax(1, tokens * topk / ep), fmax(1, orr_operator_moe_awake(experts / ep, tokens, topk, experts))};
 }
 
 /* The density x^-a between two ends, by its quantiles. */
@@ -106,12 +113,18 @@ static Load power_law_load(const Layer *layer, double tokens, double exponent) {
   return (Load){fmax(1, fullest + (local - 1) * others), fmax(1, active)};
 }
 
+/* As rows were measured. */
+static Load row_load(const Layer *layer, double tokens, double imbalance) {
+  return imbalance > 0 ? power_law_load(layer, tokens, imbalance) : balanced_load(layer, tokens);
+}
+
+static Load asked_load(const OrrOperator *op, const Layer *layer) {
+  return op->drawn && op->imbalance <= 0 ? drawn_load(layer, (double)op->m)
+                                         : row_load(layer, (double)op->m, op->imbalance);
+}
+
 /* @stored: bytes of a weight; 0: as @dtype. */
-static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, double imbalance,
-                             const Layer *layer, double tokens) {
-  double local = (double)layer->experts / (double)layer->ep;
-  Load load = imbalance > 0 ? power_law_load(layer, tokens, imbalance)
-                            : balanced_load(local, tokens * (double)layer->topk / (double)layer->ep);
+static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, Load load, const Layer *layer) {
   double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
   double products = (double)layer->projections;
   double weight = stored > 0 ? stored : orr_dtype_bytes(dtype), activation = fmax(orr_dtype_bytes(dtype), 2);
@@ -171,8 +184,9 @@ static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrP
   for (guint i = 0; i < MIN(n, us->len); i++) {
     double time_s = g_array_index(us, double, i) * 1e-6, tokens = g_array_index(moe->tokens, double, i);
     if (isnan(time_s)) continue;
+    const Load load = row_load(&curve.layer, tokens, moe->imbalance);
     curve.is_row[i] = TRUE;
-    curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, 0, moe->imbalance, &curve.layer, tokens));
+    curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, 0, load, &curve.layer));
   }
   if (!fill_curve(moe, &curve)) {
     curve_clear(&curve);
@@ -322,9 +336,7 @@ static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
 
 void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active) {
   const Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
-  const double tokens = (double)op->m, pairs = tokens * (double)op->topk / (double)op->expert_ep;
-  const Load load = op->imbalance > 0 ? power_law_load(&layer, tokens, op->imbalance)
-                                      : balanced_load((double)op->experts / (double)op->expert_ep, pairs);
+  const Load load = asked_load(op, &layer);
   *ret_pairs = load.pairs;
   *ret_active = load.active;
 }
@@ -338,7 +350,7 @@ OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   const OrrCostMoe *moe = find_table(model, dtype, op->imbalance);
   if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
   double tokens = (double)op->m;
-  double roofline_s = moe_roofline_s(model, dtype, op->weight_bytes, op->imbalance, &layer, tokens);
+  double roofline_s = moe_roofline_s(model, dtype, op->weight_bytes, asked_load(op, &layer), &layer);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust = ORR_GRID_ROW;
   const Curve *own = find_curve(moe, &layer);

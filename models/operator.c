@@ -3,6 +3,8 @@
  */
 #include "models/operator.h"
 
+#include <math.h>
+
 const char *const orr_kernels_words[] = {"modern", "eager", NULL};
 const char *const orr_group_words[] = {"tp", "cp", "ep", "etp", "cp-inner", "cp-outer", NULL};
 
@@ -62,16 +64,32 @@ void orr_operator_set_value_dim(OrrOperator *op, gint64 value_dim) {
   settle_attention(op);
 }
 
+double orr_operator_moe_awake(double local, double tokens, double topk, double experts) {
+  return local * -expm1(tokens * log1p(-fmin(topk / experts, 1)));
+}
+
 /* Activations stay in 16 bits where the weights have fewer. */
+static double moe_bytes(const OrrOperator *op) {
+  const double pairs = (double)op->m * (double)op->topk / (double)op->expert_ep; /* of a token and an expert */
+  const double local = (double)op->experts / (double)op->expert_ep, hidden = (double)op->k;
+  const double width = (double)op->n / (double)op->expert_tp, products = op->projections ? (double)op->projections : 3;
+  const double awake = op->drawn ? orr_operator_moe_awake(local, (double)op->m, (double)op->topk, (double)op->experts)
+                                 : MIN(local, pairs);
+  const double element = orr_dtype_bytes((OrrDtype)op->dtype);
+  return element * products * hidden * width * awake + MAX(element, 2) * pairs * (2.0 * hidden + products * width);
+}
+
+void orr_operator_set_drawn(OrrOperator *op) {
+  op->drawn = TRUE;
+  op->bytes = moe_bytes(op);
+}
+
 OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gint64 tokens, gint64 hidden, gint64 inter,
                              gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, gint64 projections,
                              double imbalance) {
   double pairs = (double)tokens * (double)topk / (double)expert_ep; /* of a token and an expert */
-  double local = (double)experts / (double)expert_ep, width = (double)inter / (double)expert_tp;
-  double products = projections ? (double)projections : 3;
-  double weights = products * hidden * width * MIN(local, pairs),
-         activations = pairs * (2.0 * hidden + products * width);
-  return (OrrOperator){
+  double width = (double)inter / (double)expert_tp, products = projections ? (double)projections : 3;
+  OrrOperator op = {
       .name = name,
       .kind = ORR_OPERATOR_MOE,
       .pass = pass,
@@ -86,8 +104,9 @@ OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gin
       .projections = projections,
       .imbalance = imbalance,
       .flops = 2 * products * pairs * hidden * width,
-      .bytes = orr_dtype_bytes(dtype) * weights + MAX(orr_dtype_bytes(dtype), 2) * activations,
   };
+  op.bytes = moe_bytes(&op);
+  return op;
 }
 
 OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops) {

@@ -74,6 +74,8 @@ typedef struct {
   gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
   double weight_bytes; /* GEMM, MOE: of a weight as stored, where narrower than it is multiplied; 0: as dtype */
   double imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
+  gboolean drawn;   /* MOE without imbalance: each token draws its experts, so that few tokens meet on some; else they
+                     are dealt out, as in benchmarks. The constructor leaves it FALSE */
   double flops;
   double bytes;
 } OrrOperator;
@@ -94,6 +96,13 @@ void orr_operator_set_value_dim(OrrOperator *op, gint64 value_dim);
 OrrOperator orr_operator_moe(const char *name, OrrPass pass, OrrDtype dtype, gint64 tokens, gint64 hidden, gint64 inter,
                              gint64 topk, gint64 experts, gint64 expert_tp, gint64 expert_ep, gint64 projections,
                              double imbalance);
+
+/* Experts of @local that @tokens tokens wake, each drawing @topk of @experts without preference: an expert sleeps with
+ * probability (1 - k/E)^T, so that local (1 - (1 - k/E)^T) are read. */
+double orr_operator_moe_awake(double local, double tokens, double topk, double experts);
+/* @op, a MOE without imbalance, is drawn: its bytes follow. */
+void orr_operator_set_drawn(OrrOperator *op);
+
 OrrOperator orr_operator_memory(const char *name, OrrPass pass, OrrDtype dtype, double bytes, double flops);
 OrrOperator orr_operator_comm(const char *name, OrrPass pass, OrrOperatorGroup group, OrrOperatorComm comm,
                               double bytes);

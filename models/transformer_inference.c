@@ -239,6 +239,7 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
                                     moe->ffn > 0 ? moe->ffn : model->ffn, moe->topk, moe->experts, ranks / ep, ep,
                                     orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance);
   op.weight_bytes = stored;
+  orr_operator_set_drawn(&op);
   const gboolean is_narrow = orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations);
   if (shard->dp > 1)
     add_exchange(model, shard, "dispatch", is_narrow ? ORR_FP8 : shard->activations, tokens, operators);

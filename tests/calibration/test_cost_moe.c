@@ -38,6 +38,27 @@ static void test_balanced(void) {
               10 + sqrt(compute_us * compute_us + memory_us * memory_us), 1e-12);
 }
 
+/* As above, but 4 tokens that draw: 4 of their 8 pairs are on a rank, whose 4 experts they wake to 4 (1 - 0.75^4) = 2.73,
+ * where dealt out they wake all. By the row of that layer, 3/2 of the formula at any number of tokens: so is the answer. */
+static void test_drawn(void) {
+  g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
+  OrrOperator op = orr_operator_moe("test", ORR_PASS_FORWARD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 2, 3, 0);
+  const double dealt_s = orr_cost_operator(model, &op).time_s;
+  orr_operator_set_drawn(&op);
+  const double compute_us = 6.0 * 4 * 1024 * 512 / 0.6e8, activations = 2.0 * 4 * (2 * 1024 + 3 * 512);
+  const double memory_us = (12582912 * (1 - pow(0.75, 4)) + activations) / 0.85e6;
+  const double drawn_s = orr_cost_operator(model, &op).time_s;
+  assert_near(drawn_s * 1e6, 10 + hypot(compute_us, memory_us), 1e-12);
+  g_autofree char *text = g_strdup_printf(
+      "schema: profile/1\nname: p\ndevice: d\nmoe:\n"
+      "- dtype: bf16\n  distribution: balanced\n  source: s\n  tokens: \"4\"\n  rows:\n"
+      "  - {hidden: 1024, inter: 512, topk: 2, experts: 8, tp: 1, ep: 2, projections: 3, us: \"%.9f\"}\n",
+      1.5e6 * dealt_s);
+  g_autoptr(OrrProfile) profile = sample_profile(text);
+  g_autoptr(OrrCostModel) measured = model_of(profile, &round_device);
+  assert_near(orr_cost_operator(measured, &op).time_s, 1.5 * drawn_s, 1e-6);
+}
+
 /* 100 tokens to 1 of 4 experts, one a rank, a = 1.2 between 1 and 80. Quantiles (1 - 0.58372 u)^-5, with 80^-0.2 =
  * 0.41628; their integral goes with (1 - 0.58372 u)^-4: 33.30 at 1, 10.01 at 3/4, 1 at 0. The fullest expert holds
  * (33.30 - 10.01) / (33.30 - 1) = 0.721 of all: 72.1 pairs where balanced ranks have 25. */
@@ -207,6 +228,7 @@ static void test_left_out(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-moe/balanced", test_balanced);
+  g_test_add_func("/cost-moe/drawn", test_drawn);
   g_test_add_func("/cost-moe/power-law", test_power_law);
   g_test_add_func("/cost-moe/gate", test_gate);
   g_test_add_func("/cost-moe/nothing", test_nothing);

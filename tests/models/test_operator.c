@@ -1,4 +1,6 @@
 /* test_operator.c - FLOPs and bytes from shapes. */
+#include <math.h>
+
 #include "models/operator.h"
 
 static void test_gemm(void) {
@@ -48,6 +50,19 @@ static void test_moe(void) {
   g_assert_cmpfloat(op.bytes, ==, 6144 * 2 / 3 + 2 * 5 * (2 * 64 + 2 * 16));
 }
 
+/* Drawn, T tokens wake 8 (1 - (1 - 2/8)^T) of 8 experts: 2 for one token, 3.5 for two (each of the other's two is new
+ * with 3/4), all but 8 0.75^100 for 100. The bytes of the case above, of which a rank holds a quarter: 10 tokens wake
+ * 2 (1 - 0.75^10) of its 2. */
+static void test_drawn_experts(void) {
+  g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 1, 2, 8), 2, 1e-12);
+  g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 2, 2, 8), 3.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 100, 2, 8), 8, 1e-10);
+  g_assert_cmpfloat(orr_operator_moe_awake(4, 1, 8, 8), ==, 4); /* each token takes all */
+  OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_FP8, 10, 64, 32, 2, 8, 2, 4, 0, 0);
+  orr_operator_set_drawn(&op);
+  g_assert_cmpfloat_with_epsilon(op.bytes, 6144 * (1 - pow(0.75, 10)) + 2 * 880, 1e-6);
+}
+
 static void test_memory_and_comm(void) {
   OrrOperator memory = orr_operator_memory("x", ORR_PASS_OPTIMIZER, ORR_FP32, 12, 3);
   g_assert_cmpint(memory.kind, ==, ORR_OPERATOR_MEMORY);
@@ -88,6 +103,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/operator/attention", test_attention);
   g_test_add_func("/operator/attention-of-two-widths", test_attention_of_two_widths);
   g_test_add_func("/operator/moe", test_moe);
+  g_test_add_func("/operator/drawn-experts", test_drawn_experts);
   g_test_add_func("/operator/memory-and-comm", test_memory_and_comm);
   return g_test_run();
 }

@@ -157,7 +157,8 @@ static const OrrField parallel_fields[] = {
     {.name = "imbalance",
      .kind = ORR_FIELD_REAL,
      AT(OrrServingParallel, imbalance),
-     .sentence = "Exponent of the power law that tokens follow over experts; 0: each has as many.",
+     .sentence = "Exponent of the power law that tokens follow over experts; 0: each token draws its experts, without "
+                 "preference.",
      .fallback = "0",
      .min = 0,
      .max = 1.99},

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "workloads/grouped_experts.h"
 #include "workloads/serving/serving_collectives.h"
+#include "workloads/serving/serving_experts.h"
 
 enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24, MOST_QUERIES = 1 + ORR_MOST_DRAFTED };
 
@@ -120,17 +120,14 @@ const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->
 
 /* --- pieces --- */
 
-/* Experts in fp8 run as one grouped product where that is faster, as engines choose DeepGEMM's. */
 static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) {
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
   if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collective(&cost->params, op);
+  if (op->kind == ORR_OPERATOR_MOE) return orr_serving_experts(model, op, cost->params.shard.activations);
   if (op->kind == ORR_OPERATOR_MEMORY && orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
     return answer;
-  answer = orr_cost_operator(model, op);
-  if (op->kind != ORR_OPERATOR_MOE || op->dtype != ORR_FP8) return answer;
-  const OrrCost grouped = orr_grouped_experts(model, op, cost->params.shard.activations, orr_cost_operator);
-  return grouped.time_s < answer.time_s ? grouped : answer;
+  return orr_cost_operator(model, op);
 }
 
 static void sum_operators(OrrServingCost *cost, Piece *piece) {
@@ -422,7 +419,9 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
 /* --- what the profile does not hold --- */
 
 static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
-  char *what = orr_cost_missing(cost->params.world->cost, op);
+  const OrrCostModel *model = cost->params.world->cost;
+  const gboolean is_known = op->kind == ORR_OPERATOR_MOE && !orr_serving_experts_are_missing(model, op);
+  char *what = is_known ? NULL : orr_cost_missing(model, op);
   if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
     g_ptr_array_add(missing, what);
   else

@@ -1,0 +1,32 @@
+/*
+ * serving_experts.h - the routed experts of a step: which of two kinds of kernel does them.
+ *
+ *   fused     the profile's rows for the format: the sort by expert, both products and the sum in one call
+ *   grouped   one product over all experts of a rank at a matrix product's rate (grouped_experts.h): DeepGEMM in vLLM and
+ *             SGLang, CUTLASS in TensorRT-LLM. Rows of pairs are laid out by expert before it and summed after it, by
+ *             kernels of their own (vLLM, deep_gemm_utils.py: permute, unpermute_and_reduce; TensorRT-LLM,
+ *             moe_kernels.cu: expandInputRows, finalizeMoeRouting): with P pairs of T tokens here, t = min(T, P),
+ *
+ *                 permute     reads t h of 16 bits, writes P h in the experts' format
+ *                 unpermute   reads P h of 16 bits, writes t h
+ *
+ * Formats of 8 and 4 bits have both, and an engine takes the faster; of a format without fused rows (nvfp4) only grouped
+ * products are known, at the rate of the products that were measured in it. 16-bit experts are fused: so they were
+ * measured.
+ */
+#ifndef ORR_SERVING_EXPERTS_H
+#define ORR_SERVING_EXPERTS_H
+
+#include "calibration/cost.h"
+
+G_BEGIN_DECLS
+
+/* Of @op, a MOE of a forward pass; @activations is the format between kernels. */
+OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations);
+
+/* Whether neither kind has rows in the format, so that another one's stand in. */
+gboolean orr_serving_experts_are_missing(const OrrCostModel *model, const OrrOperator *op);
+
+G_END_DECLS
+
+#endif
