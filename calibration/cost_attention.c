@@ -19,7 +19,7 @@
  * nearest one with the batch that gives equal work.
  *
  * The backward pass was not measured: attention-backward-flops (2.5: five products for two, FlashAttention-2, Dao 2023,
- * section 3.1.2) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2)
+ * section 4.1) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2)
  * runs at flash-2-forward and flash-2-backward of these rates; FlashAttention in Triton, which came before it
  * (flash-triton), at flash-triton-forward and flash-triton-backward of FlashAttention-2's.
  */

@@ -100,7 +100,7 @@ static const OrrField constants_fields[] = {
                   "Rate of FlashAttention-2's backward pass, in that of the backward pass told from the rows."),
     RELATIVE_RATE("flash-triton-forward", flash_triton_forward, "71 %",
                   "Rate of FlashAttention in Triton (attention: flash-triton), forward, in that of FlashAttention-2: "
-                  "it is 1.3 to 1.5 times slower (Dao 2023, section 4.1; from memory: weak)."),
+                  "it is 1.3 to 1.5 times slower (Dao 2023, section 4.1)."),
     RELATIVE_RATE("flash-triton-backward", flash_triton_backward, "50 %",
                   "Rate of FlashAttention in Triton, backward, in that of FlashAttention-2: around half (Dao 2023, "
                   "section 4.1)."),
