@@ -164,6 +164,9 @@ double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind, c
 /* Beyond what the head keeps, while the loss' gradient becomes that of the logits. */
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard);
 
+/* The output layer's result of one micro-batch, on one rank: its share of the vocabulary, in the storage format. */
+double orr_transformer_logits_bytes(const OrrModel *model, const OrrShard *shard);
+
 /* Bytes of one micro-batch that one rank holds at a pipeline boundary: s b h * dtype; under sequence parallelism 1/tp
  * of it. (Without it, scatter-gather sends 1/tp and gathers on the other side: the pipeline's business.) */
 double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard);

@@ -224,6 +224,11 @@ double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind, c
   return view.element_bytes * (most + orr_transformer_own_elements(&view));
 }
 
+double orr_transformer_logits_bytes(const OrrModel *model, const OrrShard *shard) {
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
+  return view.element_bytes * view.tokens * view.vocab;
+}
+
 double orr_transformer_boundary_bytes(const OrrModel *model, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   return view.element_bytes * orr_transformer_own_elements(&view);

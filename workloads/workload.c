@@ -22,6 +22,16 @@ OrrTimeKind orr_time_kind(const char *word) {
   g_return_val_if_reached(ORR_TIME_HOST);
 }
 
+char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *cluster) {
+  const double gpu_bytes = cluster->device.memory_bytes, host_bytes = cluster->node.host.memory_bytes;
+  g_autofree char *gpu = orr_quantity_format(gpu_bytes, ORR_UNIT_BYTES);
+  g_autofree char *host = orr_quantity_format(host_bytes, ORR_UNIT_BYTES);
+  if (footprint->gpu_bytes > gpu_bytes) return g_strdup_printf("does not fit the %s of %s", gpu, cluster->device.name);
+  if (footprint->host_bytes > host_bytes)
+    return g_strdup_printf("what is offloaded does not fit the %s of a node's host (cluster.node.host.memory)", host);
+  return NULL;
+}
+
 GArray *orr_work_lanes_new(gint64 n_gpus) {
   GArray *lanes = g_array_sized_new(FALSE, FALSE, sizeof(guint32), (guint)n_gpus);
   const guint32 none = ORR_NO_LANE;

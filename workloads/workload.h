@@ -107,14 +107,23 @@ typedef struct {
   double start_s;       /* its time 0 is the engine's start_s */
 } OrrLivePlace;
 
+/* The most that a workload holds at once. */
+typedef struct {
+  double gpu_bytes;  /* of the fullest GPU's memory */
+  double host_bytes; /* of the fullest node's */
+} OrrFootprint;
+
+/* NULL, or what does not fit, and the memory that is too small (newly allocated). */
+char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *cluster);
+
 struct OrrWorkloadKind {
   OrrEntry entry;
   gboolean without_model; /* needs none: a scenario may leave it out */
   /* What single fields cannot check: divisibility, sizes against model and cluster. Findings at @place. */
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
   OrrWork *(*compile)(const void *params, const OrrWorld *world, GError **error);
-  /* The most bytes that any GPU holds, without compiling; NULL: nothing is known before. */
-  double (*peak_memory)(const void *params, const OrrWorld *world);
+  /* What it needs of memories, without compiling; FALSE: compile says why. NULL: nothing is known before. */
+  gboolean (*footprint)(const void *params, const OrrWorld *world, OrrFootprint *ret_footprint);
   void (*work_free)(OrrWork *work);
   /* Of a live kind, whose next step depends on the last one, so that it makes calls of the engine itself: before
    * orr_engine_run, and after it (FALSE where it could not finish). All three NULL: its program is replayed. */

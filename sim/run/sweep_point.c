@@ -111,7 +111,7 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
     say_fault(answer, error);
     return FALSE;
   }
-  if (!kind->peak_memory) return TRUE;
+  if (!kind->footprint) return TRUE;
   const OrrWorld world = {.model = &scenario->model,
                           .cluster = &scenario->cluster,
                           .fabric = machine->fabric,
@@ -120,10 +120,10 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
                           .on_missing = (OrrOnMissing)scenario->on_missing,
                           .seed = scenario->seed,
                           .folder = machine->folder};
-  const double peak = kind->peak_memory(scenario->workload.params, &world);
-  if (peak <= scenario->cluster.device.memory_bytes) return TRUE;
-  g_autofree char *capacity = orr_quantity_format(scenario->cluster.device.memory_bytes, ORR_UNIT_BYTES);
-  g_autofree char *reason = g_strdup_printf("does not fit the %s of %s", capacity, scenario->cluster.device.name);
+  OrrFootprint footprint;
+  if (!kind->footprint(scenario->workload.params, &world, &footprint)) return TRUE; /* compiling says why */
+  g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);
+  if (!reason) return TRUE;
   say(answer, ORR_POINT_UNFIT, reason);
   return FALSE;
 }

@@ -35,9 +35,7 @@ static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
   r->step_p99_s = orr_serving_percentile(seconds, steps->len, 0.99);
 }
 
-static gboolean is_exposed_comm(OrrTimeKind kind) {
-  return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM;
-}
+static gboolean is_exposed_comm(OrrTimeKind kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
 
 static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *replayed, guint lane) {
   const double *seconds = orr_ledger_lane(replayed->ledger, lane);
@@ -208,16 +206,17 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
 static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
   if (r->costs_outside > 0)
-    g_ptr_array_add(
-        outcome->warnings,
-        g_strdup_printf("operators outside the measured range of the profile: %d, see the view operators",
-                        (int)r->costs_outside));
-  if (!r->fits) {
-    g_autofree char *peak = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);
-    g_autofree char *capacity = orr_quantity_format(scenario->cluster.device.memory_bytes, ORR_UNIT_BYTES);
-    g_ptr_array_add(outcome->warnings, g_strdup_printf("the job needs %s a GPU and does not fit the %s of %s", peak,
-                                                       capacity, scenario->cluster.device.name));
-  }
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("operators outside the measured range of the profile: %d, see the view operators",
+                                    (int)r->costs_outside));
+  const OrrFootprint footprint = {r->memory_peak_bytes, r->host_memory_peak_bytes};
+  g_autofree char *refusal = orr_footprint_refuse(&footprint, &scenario->cluster);
+  if (!refusal) return;
+  g_autofree char *gpu = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *host = orr_quantity_format(r->host_memory_peak_bytes, ORR_UNIT_BYTES);
+  g_ptr_array_add(outcome->warnings, g_strdup_printf("the job needs %s a GPU%s%s: %s", gpu,
+                                                     footprint.host_bytes > 0 ? " and of a node's host " : "",
+                                                     footprint.host_bytes > 0 ? host : "", refusal));
 }
 
 void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {

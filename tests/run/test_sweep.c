@@ -208,6 +208,18 @@ static void test_unfit(void) {
                 "2");
 }
 
+/* What is offloaded has to fit the hosts: 12 + 4 bytes of 154 million parameters (12 l h^2 of layers, V h of the
+ * embedding) for each of 2 replicas are 4.9 GB. */
+static void test_unfit_host(void) {
+  g_autofree char *file = sweep_put("host.yaml", "sweep: {axes: {workload.offload.optimizer: [0, 1], "
+                                                 "cluster.node.host.memory: [4 GiB, 2 TB]}}\n");
+  g_autofree char *db = sweep_fresh("host.db");
+  g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
+  g_assert_cmpuint(report->by_status[ORR_POINT_OK], ==, 3);
+  assert_answer(db, "SELECT reason FROM sweep_point WHERE status = 'unfit'",
+                "what is offloaded does not fit the 4 GiB of a node's host (cluster.node.host.memory)");
+}
+
 static void test_cost(void) {
   g_autofree char *file =
       sweep_put("cost.yaml", "sweep: {axes: {tp: [2]}, gpu-hour-price: 3.6, objective: minimize cost_per_token}\n");
@@ -398,6 +410,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/run/sweep/killed-worker", test_killed_worker);
   g_test_add_func("/run/sweep/rules", test_rules);
   g_test_add_func("/run/sweep/unfit", test_unfit);
+  g_test_add_func("/run/sweep/unfit-host", test_unfit_host);
   g_test_add_func("/run/sweep/cost", test_cost);
   g_test_add_func("/run/sweep/random", test_random);
   g_test_add_func("/run/sweep/latin-hypercube", test_latin_hypercube);

@@ -14,12 +14,16 @@
  * A rank sends (n-1)/n m (2 w + g) P bytes a step, m (w + g) P without resharding, and holds (w + g + optimizer) P / n
  * and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered weights stay until their backward. The
  * rank's share of the weights is kept in fp32 alone: it is the optimizer's, cast as it is gathered
- * (MixedPrecisionPolicy).
+ * (MixedPrecisionPolicy). A block's gradients, as its backward made them, are copied (and cast) into the buffer that is
+ * scattered (_fsdp_collectives.py, foreach_reduce; NVIDIA/Megatron-LM pull request 6551 bounds the same peak: two
+ * gathered blocks, one's gradients, one's buffer).
  *
  * Under a pipeline torchtitan keeps blocks whole (apply_fsdp: "do not reshard after forward to avoid per-microbatch
  * all-gathers"), and torch.distributed.pipelining lets gradients gather, whole and in the format of the reduction,
  * until the last micro-batch (stage.py: set_requires_gradient_sync): reshard-after-forward and reduce-each-micro-batch
- * follow both unless they say otherwise.
+ * follow both unless they say otherwise. What is scattered at last is allocated on a stream of its own, whose pool the
+ * gradients that it replaces do not return to (pytorch/pytorch pull request 129721): shares of the gradients lie beside
+ * whole ones.
  *
  *   optimizer: {sharding: {kind: fsdp, reshard-after-forward: true, prefetch: 1}}
  */
@@ -40,6 +44,7 @@ void orr_fully_sharded_plan(const OrrFullyShardedParams *params, const OrrShardi
                                 .overlap = TRUE,
                                 .reduces_each_pass = reduces,
                                 .gathers_again = settle(params->reshard_after_forward, shape),
+                                .copies_gradients = TRUE,
                                 .master_alone = TRUE,
                                 .gathers_narrow = params->narrow_gather,
                                 .ahead = params->prefetch};

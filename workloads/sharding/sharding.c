@@ -38,6 +38,7 @@ double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardin
   if (plan->weights) units = 1 + (double)plan->ahead;
   if (plan->gradients || plan->weights) gradients = unit_parameters * shape->gradient_bytes;
   if (plan->bucket_bytes > 0) gradients = fmin(gradients, plan->bucket_bytes);
+  if (plan->copies_gradients) gradients += unit_parameters * shape->autograd_bytes;
   return units * unit_parameters * shape->weight_bytes + gradients;
 }
 

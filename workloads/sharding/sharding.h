@@ -34,6 +34,7 @@ typedef struct {
   gint64 models; /* 2 where the schedule is bidirectional: copies of the model in one pipeline, counted in ranks */
   gint64 micro_batches;                /* m: of one replica, a step */
   double weight_bytes, gradient_bytes; /* w, g: of one parameter, as the collectives carry them */
+  double autograd_bytes;               /* of one parameter's gradient, as its backward makes it */
   gboolean overlap;                    /* data-parallel.overlap */
   double bucket_bytes;                 /* data-parallel.bucket, of gradients */
 } OrrShardingShape;
@@ -50,6 +51,7 @@ typedef struct {
   gint64 ahead;                            /* units whose weights are gathered ahead of the one that computes */
   double whole_below;                      /* parameters: smaller tensors stay whole everywhere (zero-3) */
   double gradients_again;                  /* copies of all gradients in buckets (ddp) */
+  gboolean copies_gradients; /* of a unit, into what is scattered: both are there at once */
   gboolean master_alone;   /* the rank's share of weights is the optimizer's fp32 one, no other beside */
   gboolean gathers_narrow; /* weights of linear layers travel, and are whole, in the products' format */
   double flat_bytes, update_bytes;         /* buckets that are kept; copies of a parameter's gradient at the update */

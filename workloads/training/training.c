@@ -115,6 +115,10 @@ static const OrrField comm_fields[] = {
          "Let sends between stages run beside the compute that follows (Megatron's overlap_p2p_comm).", "false"),
     FLAG(OrrPipelineComm, "scatter-gather", scatter_gather,
          "Each tp rank sends 1/tp of the boundary tensor, which is gathered over NVLink (SC21, section 4.1).", "true"),
+    WORD(OrrPipelineComm, "runtime", runtime, orr_pipeline_runtime_words,
+         "What a stage holds of tensors on their way: megatron one each way; torch (torch.distributed.pipelining) those "
+         "of all micro-batches until the step ends; auto: torch under fsdp and hsdp.",
+         "auto"),
 };
 static const OrrFieldTable comm_table =
     ORR_FIELD_TABLE("pipeline-comm", "How stages hand over activations.", OrrPipelineComm, comm_fields);
@@ -339,6 +343,6 @@ const OrrWorkloadKind orr_training_kind = {
               &orr_training_table},
     .check = orr_training_check,
     .compile = orr_training_compile,
-    .peak_memory = orr_training_peak_memory,
+    .footprint = orr_training_footprint,
     .work_free = work_free,
 };

@@ -48,8 +48,13 @@ typedef struct {
   gint64 micro;       /* sequences a micro-batch */
 } OrrBatch;
 
+/* Whose code moves tensors between stages, and keeps what of them (training_handover.c); auto: torch under FSDP. */
+typedef enum { ORR_RUNTIME_AUTO, ORR_RUNTIME_MEGATRON, ORR_RUNTIME_TORCH } OrrPipelineRuntime;
+extern const char *const orr_pipeline_runtime_words[]; /* "auto", "megatron", "torch", NULL */
+
 typedef struct {
   gboolean overlap_p2p;    /* sends run beside the compute that follows them */
+  int runtime;             /* OrrPipelineRuntime */
   gboolean scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
 } OrrPipelineComm;
 
@@ -208,6 +213,7 @@ typedef struct {
 /* One pass of a stage's schedule, or what follows the last of them. */
 typedef struct {
   gint64 stage;
+  gint64 received;             /* passes under way whose input came from another block */
   const char *what;            /* "forward", "backward", "backward-input", "backward-weight", "update" */
   gint64 chunk, micro_batch;   /* -1: none */
   double activations, working; /* while it runs */

@@ -9,7 +9,7 @@
  *   activations  what the schedule keeps from forward to backward (Korthikanti et al. 2022, section 4)
  *   working      beside them while a backward runs: what it replays of one layer, less what was kept of it, and the
  *                gradients of activations; of the loss, those of the logits. Units come one after another: the largest
- *   buffers      a boundary tensor on its way in each direction, where there is a pipeline
+ *   buffers      tensors on their way between stages (training_handover.c) and to the host
  *
  *     bytes  |        F2__ B0                 a moment is a pass of the schedule: activations rise as a forward begins
  *            |    F1__|   ^  |__ F3           and fall as a backward (or its half by weight) ends; working is there
@@ -107,21 +107,33 @@ typedef struct {
   double *kept, *working;
 } Chunks;
 
+static gboolean comes_from_outside(const OrrJob *job, gint64 stage, gint64 chunk) {
+  return orr_pipeline_place(job->schedule, &job->shape, stage, chunk).block > 0;
+}
+
 /* Returns the most that is alive at once; @moments: NULL, or where to. */
 static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks, GArray *moments) {
   const gboolean keeps = !job->params->evaluation;
   g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
   orr_job_steps(job, stage, steps);
   double alive = 0, peak = 0;
+  gint64 received = 0;
   for (guint i = 0; i < steps->len; i++) {
     const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
     const gint64 back = step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk;
     const gboolean works = !keeps || (step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_WEIGHT);
     if (orr_step_begins(step)) alive += chunks->kept[step->chunk];
-    OrrMemoryMoment moment = {stage, step_names[step->kind], step->chunk, step->micro_batch, .activations = alive};
+    if (orr_step_begins(step)) received += comes_from_outside(job, stage, step->chunk);
+    OrrMemoryMoment moment = {.stage = stage,
+                              .received = keeps ? received : 0,
+                              .what = step_names[step->kind],
+                              .chunk = step->chunk,
+                              .micro_batch = step->micro_batch,
+                              .activations = alive};
     if (works) moment.working = chunks->working[back];
     peak = MAX(peak, alive);
     if (orr_step_ends(step)) alive -= chunks->kept[back];
+    if (orr_step_ends(step)) received -= comes_from_outside(job, stage, back);
     moment.after = alive;
     if (moments) g_array_append_val(moments, moment);
   }
@@ -150,16 +162,15 @@ static double host_bytes(const OrrJob *job, gint64 stage) {
   return run_schedule(job, stage, &(Chunks){kept, kept}, NULL);
 }
 
-/* Boundary tensors; and what is on its way to the host and back: as large as the largest unit that goes there. */
-static double buffers_bytes(const OrrJob *job, gint64 stage, double in_host) {
-  const double boundary = orr_transformer_boundary_bytes(job->world->model, &job->shard);
+/* What is on its way to the host and back: as large as the largest unit that goes there. */
+static double stash_buffers(const OrrJob *job, gint64 stage, double in_host) {
   double largest = 0;
   for (gint64 chunk = 0; chunk < job->shape.chunks && in_host > 0; chunk++) {
     const GArray *units = orr_job_units(job, stage, chunk);
     for (guint i = 0; i < units->len; i++)
       if (orr_offload_takes(job, units, i)) largest = MAX(largest, orr_training_kept_bytes(job, units, i));
   }
-  return (job->pp > 1 ? 2 * boundary : 0) + MIN(2 * ORR_STASH_BUFFERS * largest, in_host);
+  return MIN(2 * ORR_STASH_BUFFERS * largest, in_host);
 }
 
 /* --- what does not change --------------------------------------------------------------------------------------- */
@@ -195,7 +206,8 @@ static double gathered_bytes(const OrrJob *job, gint64 stage) {
   }
   if (parameters <= 0) return 0;
   const OrrShardingShape shape = {.weight_bytes = stay ? 0 : largest / parameters,
-                                  .gradient_bytes = job->gradient_bytes_each};
+                                  .gradient_bytes = job->gradient_bytes_each,
+                                  .autograd_bytes = orr_dtype_bytes(job->shard.dtype)};
   const double some = orr_sharding_gathered_bytes(sharding, &shape, parameters) + (stay ? all : 0);
   return some > 0 ? some + copies : 0;
 }
@@ -220,37 +232,49 @@ static double optimizer_bytes(const OrrJob *job, double parameters) {
   return parameters * (own ? 8 : 12);
 }
 
-/* The largest of the stage's moments. */
-static void fill_peak(const GArray *moments, guint from, OrrStageMemory *row) {
+/* The largest of the stage's moments; returns how many of its passes under way were received. */
+static gint64 fill_peak(const GArray *moments, guint from, OrrStageMemory *row) {
+  gint64 received = 0;
   for (guint i = from; i < moments->len; i++) {
     const OrrMemoryMoment *moment = &g_array_index(moments, OrrMemoryMoment, i);
     if (moment->activations + moment->working <= row->activations + row->working) continue;
     row->activations = moment->activations;
     row->working = moment->working;
+    received = moment->received;
   }
+  return received;
+}
+
+/* Of the parameters @weights that a rank reduces: whole ones, and the shares that they become. */
+static double reduced_parameters(const OrrJob *job, OrrWeights weights, double in_host) {
+  const OrrShardingPlan *sharding = &job->sharding;
+  const double experts_share = 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
+  const double dense_share = orr_sharding_weights_share(sharding);
+  double reduced = weights.dense * orr_sharding_gradients_share(sharding) +
+                   weights.experts * (sharding->gradients ? experts_share : 1) - (sharding->gradients ? in_host : 0);
+  if (sharding->copies_gradients && !sharding->gradients && sharding->ranks > 1)
+    reduced += weights.dense * dense_share + weights.experts * experts_share;
+  return reduced;
 }
 
 static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray *moments, guint from) {
-  const OrrShardingPlan *sharding = &job->sharding;
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  const double experts_share = 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
   const double in_host = orr_offload_optimized(job, weights), optimized = orr_job_optimized(job, weights) - in_host;
-  const double reduced = weights.dense * orr_sharding_gradients_share(sharding) +
-                         weights.experts * (sharding->gradients ? experts_share : 1) -
-                         (sharding->gradients ? in_host : 0);
   const double stashed = host_bytes(job, stage);
   OrrStageMemory row = {
       .stage = stage,
       .weights = held_bytes(job, weights) + gathered_bytes(job, stage),
-      .gradients = reduced * job->gradient_bytes_each,
+      .gradients = reduced_parameters(job, weights, in_host) * job->gradient_bytes_each,
       .optimizer = optimizer_bytes(job, optimized),
-      .buffers = buffers_bytes(job, stage, stashed),
       .host = optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
   };
   if (job->params->evaluation) row.gradients = row.optimizer = 0;
-  fill_peak(moments, from, &row);
+  const OrrHandoverBytes handover = orr_training_handover_bytes(job, stage, fill_peak(moments, from, &row));
+  const double passing = handover.passing + stash_buffers(job, stage, stashed);
+  row.buffers = passing + handover.standing;
   orr_training_overhead(job, optimized, row.gradients, &row);
-  row.fragmentation = orr_training_fragmentation(job->params, row.activations + row.working + row.buffers);
+  row.flat_copies += handover.merged;
+  row.fragmentation = orr_training_fragmentation(job->params, row.activations + row.working + passing);
   return row;
 }
 
@@ -263,14 +287,19 @@ void orr_training_memory(const OrrJob *job, GArray *memory, GArray *moments) {
   }
 }
 
-double orr_training_peak_memory(const void *params, const OrrWorld *world) {
+gboolean orr_training_footprint(const void *params, const OrrWorld *world, OrrFootprint *ret_footprint) {
   g_autoptr(GArray) memory = g_array_new(FALSE, FALSE, sizeof(OrrStageMemory));
   g_autoptr(GArray) moments = g_array_new(FALSE, FALSE, sizeof(OrrMemoryMoment));
+  OrrFootprint footprint = {0};
   OrrJob job;
-  double peak = 0;
-  if (!orr_job_init(&job, params, world, NULL)) return 0; /* compiling it says why */
-  orr_training_memory(&job, memory, moments);
+  const gboolean is_job = orr_job_init(&job, params, world, NULL);
+  if (is_job) {
+    orr_training_memory(&job, memory, moments);
+    footprint.host_bytes = orr_training_host_peak(&job, memory);
+  }
   for (guint i = 0; i < memory->len; i++)
-    peak = MAX(peak, orr_stage_memory_total(&g_array_index(memory, OrrStageMemory, i)));
-  return peak;
+    footprint.gpu_bytes = MAX(footprint.gpu_bytes, orr_stage_memory_total(&g_array_index(memory, OrrStageMemory, i)));
+  orr_job_clear(&job);
+  if (is_job) *ret_footprint = footprint;
+  return is_job;
 }

@@ -132,8 +132,9 @@ double orr_offload_adam_bytes(const OrrJob *job) {
 double orr_training_host_peak(const OrrJob *job, const GArray *memory) {
   const gint64 ranks = orr_job_replica_ranks(job) * job->dp;
   const OrrFabric *fabric = job->world->fabric;
-  g_autofree double *nodes = g_new0(double, orr_cluster_n_nodes(job->world->cluster));
   double peak = 0;
+  if (!orr_training_offloads(job->params)) return 0;
+  g_autofree double *nodes = g_new0(double, orr_cluster_n_nodes(job->world->cluster));
   for (gint64 stage = 0; stage < job->pp; stage++)
     for (gint64 rank = 0; rank < ranks; rank++) {
       double *node = &nodes[orr_fabric_node(fabric, orr_job_gpu(job, stage, rank))];

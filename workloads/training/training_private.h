@@ -15,6 +15,7 @@
  *   training_sharding.c of those, what replicas say to each other; as ops
  *   training_loader.c   data that hosts prepare, as ops
  *   training_memory.c   bytes a GPU of each stage holds
+ *   training_handover.c of those, tensors on their way between stages
  *   training_overhead.c of those, what libraries take for themselves
  *   training_offload.c  what lies in the hosts' memory: rules, bytes, ways; as ops in training_offload_emit.c
  *   training_storage.c  checkpoints and data: bytes, wires and ops
@@ -295,10 +296,22 @@ void orr_fold_clear(OrrFold *fold);
 double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit); /* by one unit of a block's pass */
 void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */,
                          GArray *moments /* of OrrMemoryMoment */);
+
+/* training_handover.c: bytes of tensors between stages. */
+typedef struct {
+  double passing;  /* allocated in every step */
+  double standing; /* allocated once */
+  double merged;   /* of all micro-batches, put together when activations are dead */
+} OrrHandoverBytes;
+/* @received: passes under way at the peak whose input came from another block. */
+OrrHandoverBytes orr_training_handover_bytes(const OrrJob *job, gint64 stage, gint64 received);
+
+/* training_overhead.c */
 void orr_training_overhead(const OrrJob *job, double optimized, double gradients, OrrStageMemory *memory);
 double orr_training_fragmentation(const OrrTraining *params, double bytes); /* gaps between tensors of @bytes */
 extern const OrrFieldTable orr_overhead_table;
-double orr_training_peak_memory(const void *params, const OrrWorld *world); /* of the stage that holds most */
+/* Of the stage that holds most, and of the fullest node's host; FALSE: compiling says why. */
+gboolean orr_training_footprint(const void *params, const OrrWorld *world, OrrFootprint *ret_footprint);
 
 /* training_plan.c */
 

@@ -145,12 +145,17 @@ static void test_fsdp_options(void) {
   g_assert_cmpfloat(orr_sharding_gradients_share(&no_sync), ==, 1);
 }
 
-/* FSDP at its defaults has two blocks gathered and one block's gradients: (2 + 1) 2 bytes of 100 parameters. Nothing is
- * gathered where all is whole; stage 2 holds one bucket, here all of the unit. */
+/* FSDP at its defaults has two blocks gathered, one block's gradients as they were made and in the buffer that is
+ * scattered: (2 + 1) 2 + 2 bytes of 100 parameters; reduced in fp32 2 2 + 2 + 4. Nothing is gathered where all is whole;
+ * stage 2 holds one bucket, here all of the unit. */
 static void test_gathered(void) {
-  const OrrShardingShape shape = shape_of(10, 1);
+  OrrShardingShape shape = shape_of(10, 1);
+  shape.autograd_bytes = 2;
   OrrShardingPlan plan = plan_of("fsdp", &shape);
-  g_assert_cmpfloat(orr_sharding_gathered_bytes(&plan, &shape, 100), ==, 600);
+  g_assert_cmpfloat(orr_sharding_gathered_bytes(&plan, &shape, 100), ==, 800);
+  shape.gradient_bytes = 4;
+  g_assert_cmpfloat(orr_sharding_gathered_bytes(&plan, &shape, 100), ==, 1000);
+  shape.gradient_bytes = 2;
   plan = plan_of("none", &shape);
   g_assert_cmpfloat(orr_sharding_gathered_bytes(&plan, &shape, 100), ==, 0);
   plan = plan_of("zero-2", &shape);
