@@ -3,7 +3,7 @@
  *
  *   hybrid_override_pattern   "M-M*E": Mamba, MLP, attention, experts, a block each (Nemotron-H)
  *   layers_block_type         the same in words
- *   layer_types               full_attention, sliding_attention, chunked_attention, linear_attention
+ *   layer_types               full_attention, sliding_attention, chunked_attention, linear_attention, mamba
  *   attn_type_list            0: linear attention, 1: softmax (MiniMax)
  *   full_attention_interval   every n-th layer is full attention, the others linear (Qwen3-Next)
  *   sliding_window_pattern    every n-th layer is full attention, the others have the window (Gemma 3)
@@ -11,29 +11,29 @@
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers, interleave_moe_layer_step, moe_layers
  *                             which layers have experts
  *
- * The shortest list that makes all layers when it repeats is the layout.
+ * A list must say something of every layer. The shortest list that makes all layers when it repeats is the layout.
  */
 #include <string.h>
 
 #include "models/import_huggingface.h"
 
 typedef struct {
-  const OrrNode *config;
+  const OrrHuggingfaceConfig *config;
   const OrrHuggingfaceType *type;
   gint64 layers;
-  GHashTable *used;
 } Reading;
 
 static const OrrNode *take(const Reading *reading, const char *key) {
-  const OrrNode *node = orr_node_get(reading->config, key);
-  if (node) g_hash_table_add(reading->used, (gpointer)g_intern_string(key));
-  if (node && node->kind == ORR_NODE_SCALAR && strcmp(node->text, "null") == 0) return NULL;
-  return node;
+  return orr_huggingface_find(reading->config, key);
 }
 
 static gint64 number(const Reading *reading, const char *key, gint64 fallback) {
+  return orr_huggingface_number(reading->config, key, fallback);
+}
+
+static const OrrNode *take_list(const Reading *reading, const char *key) {
   const OrrNode *node = take(reading, key);
-  return node && node->kind == ORR_NODE_SCALAR ? g_ascii_strtoll(node->text, NULL, 10) : fallback;
+  return node && node->kind == ORR_NODE_LIST && orr_node_length(node) > 0 ? node : NULL;
 }
 
 /* Item @i of a list, or NULL. */
@@ -49,37 +49,79 @@ static gboolean holds(const OrrNode *list, gint64 value) {
   return FALSE;
 }
 
-/* --- blocks of one part --- */
+/* --- what lists must be --- */
 
-static const char *block_of(char letter) {
-  return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == 'E' ? "moe" : "dense";
+static void check_length(const Reading *reading, const char *key, const OrrNode *node, gint64 length) {
+  if (length < reading->layers)
+    orr_diags_error(reading->config->diags, node->place,
+                    "'%s' tells %" G_GINT64_FORMAT " layers, and the model has %" G_GINT64_FORMAT, key, length,
+                    reading->layers);
 }
 
-static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
-  const OrrNode *pattern = take(reading, "hybrid_override_pattern"), *words = take(reading, "layers_block_type");
-  if (words && words->kind == ORR_NODE_LIST && orr_node_length(words) >= reading->layers) {
-    for (gint64 i = 0; i < reading->layers; i++) {
-      const char *word = item(words, i);
-      ret_kinds[i] = g_strcmp0(word, "mlp") == 0 ? "dense" : g_intern_string(word ? word : "dense");
-    }
-    return TRUE;
+static void check_words(const Reading *reading, const char *key, const OrrNode *list, const char *const *known) {
+  for (gint64 i = 0; i < orr_node_length(list); i++) {
+    const OrrNode *node = list->items->pdata[i];
+    const char *word = node->kind == ORR_NODE_SCALAR ? node->text : "";
+    if (g_strv_contains(known, word)) continue;
+    g_autofree char *all = g_strjoinv(", ", (char **)known);
+    orr_diags_error(reading->config->diags, node->place, "'%s': unknown layer '%s' (known: %s)", key, word, all);
+    return; /* the first tells enough */
   }
-  if (!pattern || pattern->kind != ORR_NODE_SCALAR || (gint64)strlen(pattern->text) < reading->layers) return FALSE;
-  for (gint64 i = 0; i < reading->layers; i++) ret_kinds[i] = block_of(pattern->text[i]);
+}
+
+static const char *const block_words[] = {"mamba", "attention", "mlp", "moe", NULL};
+static const char *const mixer_words[] = {
+    "attention", "full_attention", "sliding_attention", "chunked_attention", "linear_attention", "mamba", NULL};
+static const char block_letters[] = "M*-E"; /* of block_words */
+
+static void check_lists(const Reading *reading) {
+  static const char *const keys[] = {"layer_types", "layers_block_type", "attn_type_list", "no_rope_layers",
+                                     "moe_layer_freq"};
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+    const OrrNode *list = take_list(reading, keys[i]);
+    if (list) check_length(reading, keys[i], list, orr_node_length(list));
+    if (list && i < 2) check_words(reading, keys[i], list, i == 0 ? mixer_words : block_words);
+  }
+  const OrrNode *pattern = take(reading, "hybrid_override_pattern");
+  if (!pattern || pattern->kind != ORR_NODE_SCALAR) return;
+  const gsize known = strspn(pattern->text, block_letters);
+  if (pattern->text[known])
+    orr_diags_error(reading->config->diags, pattern->place,
+                    "'hybrid_override_pattern': unknown layer '%c' (known: M Mamba-2, * attention, - MLP, E experts)",
+                    pattern->text[known]);
+  else
+    check_length(reading, "hybrid_override_pattern", pattern, (gint64)known);
+}
+
+/* --- blocks of one part --- */
+
+static const char *block_of(const char *word) { return strcmp(word, "mlp") == 0 ? "dense" : word; }
+
+static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
+  const OrrNode *pattern = take(reading, "hybrid_override_pattern"), *words = take_list(reading, "layers_block_type");
+  if (!words && (!pattern || pattern->kind != ORR_NODE_SCALAR)) return FALSE;
+  for (gint64 i = 0; i < reading->layers; i++) {
+    const char *word = words ? item(words, i) : block_words[strchr(block_letters, pattern->text[i]) - block_letters];
+    ret_kinds[i] = g_intern_string(block_of(word));
+  }
   return TRUE;
 }
 
 /* --- mixers and feed-forwards --- */
 
 static const char *mixer_of_word(const char *word) {
-  if (strcmp(word, "full_attention") == 0) return "attention";
+  if (strcmp(word, "mamba") == 0) return "mamba";
+  if (strcmp(word, "attention") == 0 || strcmp(word, "full_attention") == 0) return "attention";
   return strcmp(word, "linear_attention") == 0 ? "linear" : "window";
 }
 
+/* A window of the context or more is none. */
 static gboolean has_window(const Reading *reading) {
-  const char *use = orr_node_get_text(reading->config, "use_sliding_window");
+  const char *use = orr_node_get_text(reading->config->map, "use_sliding_window");
   if (use && strcmp(use, "false") == 0) return FALSE;
-  return take(reading, "sliding_window") || take(reading, "attention_chunk_size");
+  if (take(reading, "attention_chunk_size")) return TRUE;
+  const gint64 context = number(reading, "max_position_embeddings", 0), size = number(reading, "sliding_window", 0);
+  return size > 0 && (context == 0 || size < context);
 }
 
 static const char *mixer_of(const Reading *reading, gint64 i) {
@@ -143,8 +185,11 @@ static char **compress(const char *const *kinds, gint64 layers) {
   return (char **)g_ptr_array_free(items, FALSE);
 }
 
-char **orr_huggingface_layout(const OrrNode *config, const OrrHuggingfaceType *type, gint64 layers, GHashTable *used) {
-  Reading reading = {config, type, layers, used};
+char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type, gint64 layers) {
+  const Reading reading = {config, type, layers};
+  const guint before = orr_diags_n_errors(config->diags);
+  check_lists(&reading);
+  if (orr_diags_n_errors(config->diags) > before) return NULL;
   g_autofree const char **kinds = g_new0(const char *, layers + 1);
   if (!read_blocks(&reading, kinds))
     for (gint64 i = 0; i < layers; i++) {

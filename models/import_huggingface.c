@@ -62,70 +62,33 @@ static OrrNode *read_config(const char *path, OrrDiags *diags, GError **error) {
 /* --- the document --- */
 
 typedef struct {
-  const OrrNode *config; /* of the decoder */
+  const OrrHuggingfaceConfig *config; /* of the decoder */
   const OrrHuggingfaceType *type;
-  const char *whole; /* model_type of the whole */
   OrrNode *model;
-  GHashTable *used; /* interned keys of config */
-  OrrDiags *diags;
 } Import;
 
-/* The scalar under the first of @keys ('|' between them) that is there and not null, else NULL. */
-static const OrrNode *find(const Import *import, const char *keys) {
-  g_auto(GStrv) names = g_strsplit(keys, "|", -1);
-  const OrrNode *found = NULL;
-  for (guint i = 0; names[i]; i++) {
-    const OrrNode *node = orr_node_get(import->config, names[i]);
-    if (!node) continue;
-    g_hash_table_add(import->used, (gpointer)g_intern_string(names[i]));
-    if (!found && node->kind == ORR_NODE_SCALAR && strcmp(node->text, "null") != 0) found = node;
-  }
-  return found;
-}
-
 static gint64 number(const Import *import, const char *keys, gint64 fallback) {
-  const OrrNode *node = find(import, keys);
-  char *end = NULL;
-  gint64 value = node ? g_ascii_strtoll(node->text, &end, 10) : fallback;
-  if (node && (end == node->text || *end || value < 0)) {
-    g_auto(GStrv) names = g_strsplit(keys, "|", -1);
-    g_autofree char *known = g_strjoinv("' or '", names);
-    orr_diags_error(import->diags, node->place, "'%s' must be a whole number of 0 or more, found '%s'", known,
-                    node->text);
-  }
-  return value;
+  return orr_huggingface_number(import->config, keys, fallback);
 }
 
 static gboolean flag(const Import *import, const char *keys, gboolean fallback) {
-  const OrrNode *node = find(import, keys);
-  return node ? strcmp(node->text, "true") == 0 : fallback;
+  return orr_huggingface_flag(import->config, keys, fallback);
 }
-
-static void set_text(OrrNode *map, const char *key, const char *text) {
-  orr_node_set(map, key, orr_node_new_scalar((OrrPlace){0}, text));
-}
-
-static void set_number(OrrNode *map, const char *key, gint64 value) {
-  g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
-  set_text(map, key, text);
-}
-
-static void set_flag(OrrNode *map, const char *key, gboolean value) { set_text(map, key, value ? "true" : "false"); }
 
 static gint64 need(const Import *import, const char *key, const char *keys) {
   gint64 value = number(import, keys, -1);
-  if (value < 0 && !find(import, keys)) {
+  if (value < 0 && !orr_huggingface_find(import->config, keys)) {
     g_auto(GStrv) names = g_strsplit(keys, "|", -1);
     g_autofree char *known = g_strjoinv(", ", names);
-    orr_diags_error(import->diags, import->config->place, "missing key for '%s': one of %s", key, known);
+    orr_diags_error(import->config->diags, import->config->map->place, "missing key for '%s': one of %s", key, known);
   }
-  set_number(import->model, key, MAX(value, 1));
+  orr_huggingface_set_number(import->model, key, MAX(value, 1));
   return MAX(value, 1);
 }
 
 static void may(const Import *import, const char *key, const char *keys) {
   gint64 value = number(import, keys, 0);
-  if (value > 0) set_number(import->model, key, value);
+  if (value > 0) orr_huggingface_set_number(import->model, key, value);
 }
 
 /* --- parts --- */
@@ -138,17 +101,18 @@ static void map_sizes(const Import *import) {
   may(import, "kv-heads", "num_key_value_heads|num_kv_heads");
   gint64 head_dim = number(import, "head_dim|attention_head_dim|kv_channels", 0);
   if (head_dim && head_dim * heads != hidden && !number(import, "kv_lora_rank", 0))
-    set_number(import->model, "head-dim", head_dim);
+    orr_huggingface_set_number(import->model, "head-dim", head_dim);
   gint64 dense = number(import, "intermediate_size_mlp", 0);
   gint64 ffn = dense ? dense : number(import, "intermediate_size|n_inner|ffn_dim|ffn_hidden_size", 0);
   if (!ffn && (expansion = number(import, "expansion_ratio", 0)) > 0) ffn = expansion * hidden;
-  if (ffn) set_number(import->model, "ffn", ffn);
+  if (ffn) orr_huggingface_set_number(import->model, "ffn", ffn);
   need(import, "vocab", "vocab_size");
   need(import, "context", "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx");
 }
 
 static void map_activation(const Import *import) {
-  const OrrNode *node = find(import, "hidden_activation|hidden_act|mlp_hidden_act|activation_function|hidden_act_fn");
+  const OrrNode *node = orr_huggingface_find(
+      import->config, "hidden_activation|hidden_act|mlp_hidden_act|activation_function|hidden_act_fn");
   const char *word = node ? node->text : "", *activation = "gelu";
   gboolean gated = import->type->flags & ORR_HF_GATED, is_gelu = strstr(word, "gelu") != NULL;
   if (gated)
@@ -157,7 +121,7 @@ static void map_activation(const Import *import) {
     activation = "squared-relu";
   else if (strcmp(word, "relu") == 0 || (!node && strcmp(import->type->model_type, "opt") == 0))
     activation = "relu";
-  set_text(import->model, "activation", activation);
+  orr_huggingface_set_text(import->model, "activation", activation);
 }
 
 static void map_form(const Import *import) {
@@ -166,49 +130,37 @@ static void map_form(const Import *import) {
   gboolean bias = flags & ORR_HF_BIAS;
   gboolean qkv_bias = flag(import, "attention_bias|qkv_bias", flags & ORR_HF_QKV_BIAS) && !bias;
   map_activation(import);
-  set_text(import->model, "norm", flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
-  set_text(import->model, "position", positions[import->type->position]);
-  set_flag(import->model, "tied-embeddings", flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
-  set_flag(import->model, "bias", bias);
-  if (qkv_bias) set_flag(import->model, "qkv-bias", TRUE);
+  orr_huggingface_set_text(import->model, "norm", flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
+  orr_huggingface_set_text(import->model, "position", positions[import->type->position]);
+  orr_huggingface_set_flag(import->model, "tied-embeddings", flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
+  orr_huggingface_set_flag(import->model, "bias", bias);
+  if (qkv_bias) orr_huggingface_set_flag(import->model, "qkv-bias", TRUE);
   if (flag(import, "use_qk_norm|qk_norm|qk_layernorm", flags & ORR_HF_QK_NORM))
-    set_flag(import->model, "qk-norm", TRUE);
-  if (flags & ORR_HF_POST_NORMS) set_flag(import->model, "post-norms", TRUE);
-  if (flag(import, "use_parallel_residual", flags & ORR_HF_PARALLEL)) set_flag(import->model, "parallel-blocks", TRUE);
-}
-
-/* Numbers of a section: each where it is above 0. */
-typedef struct {
-  const char *key, *from;
-} Pair;
-
-static OrrNode *section(const Import *import, const Pair *pairs, guint n_pairs) {
-  OrrNode *map = orr_node_new_map((OrrPlace){0});
-  for (guint i = 0; i < n_pairs; i++) {
-    gint64 value = number(import, pairs[i].from, 0);
-    if (value > 0) set_number(map, pairs[i].key, value);
-  }
-  return map;
+    orr_huggingface_set_flag(import->model, "qk-norm", TRUE);
+  if (flags & ORR_HF_POST_NORMS) orr_huggingface_set_flag(import->model, "post-norms", TRUE);
+  if (flag(import, "use_parallel_residual", flags & ORR_HF_PARALLEL))
+    orr_huggingface_set_flag(import->model, "parallel-blocks", TRUE);
 }
 
 static void map_latent(const Import *import) {
-  static const Pair pairs[] = {{"q-lora-rank", "q_lora_rank"},
-                               {"kv-lora-rank", "kv_lora_rank"},
-                               {"qk-nope-head-dim", "qk_nope_head_dim"},
-                               {"qk-rope-head-dim", "qk_rope_head_dim"},
-                               {"v-head-dim", "v_head_dim"}};
+  static const OrrHuggingfacePair pairs[] = {{"q-lora-rank", "q_lora_rank"},
+                                             {"kv-lora-rank", "kv_lora_rank"},
+                                             {"qk-nope-head-dim", "qk_nope_head_dim"},
+                                             {"qk-rope-head-dim", "qk_rope_head_dim"},
+                                             {"v-head-dim", "v_head_dim"}};
   if (number(import, "kv_lora_rank", 0) <= 0) return;
-  find(import, "qk_head_dim"); /* the sum of two of them */
+  orr_huggingface_find(import->config, "qk_head_dim"); /* the sum of two of them */
   orr_node_remove(import->model, "kv-heads");
-  orr_node_set(import->model, "mla", section(import, pairs, G_N_ELEMENTS(pairs)));
+  orr_node_set(import->model, "mla", orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs)));
 }
 
 static void map_experts(const Import *import) {
-  static const Pair pairs[] = {{"experts", EXPERTS},
-                               {"topk", "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token"},
-                               {"latent", "moe_latent_size"}};
+  static const OrrHuggingfacePair pairs[] = {
+      {"experts", EXPERTS},
+      {"topk", "num_experts_per_tok|num_experts_per_token|moe_topk|experts_per_token"},
+      {"latent", "moe_latent_size"}};
   if (number(import, EXPERTS, 0) <= 1) return;
-  OrrNode *moe = section(import, pairs, G_N_ELEMENTS(pairs));
+  OrrNode *moe = orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs));
   gint64 ffn = number(import, "moe_intermediate_size", 0), n_shared = number(import, "n_shared_experts", 0);
   gint64 shared = number(import,
                          "shared_expert_intermediate_size|moe_shared_expert_intermediate_size|"
@@ -218,48 +170,49 @@ static void map_experts(const Import *import) {
   if (!ffn && llama4) ffn = number(import, "intermediate_size", 0); /* the dense layers' is intermediate_size_mlp */
   if (llama4) n_shared = 1;
   if (!shared) shared = n_shared * ffn;
-  if (ffn) set_number(moe, "ffn", ffn);
-  if (shared) set_number(moe, "shared-ffn", shared);
-  if (shared && (import->type->flags & ORR_HF_SHARED_GATE)) set_flag(moe, "shared-gate", TRUE);
+  if (ffn) orr_huggingface_set_number(moe, "ffn", ffn);
+  if (shared) orr_huggingface_set_number(moe, "shared-ffn", shared);
+  if (shared && (import->type->flags & ORR_HF_SHARED_GATE)) orr_huggingface_set_flag(moe, "shared-gate", TRUE);
   orr_node_set(import->model, "moe", moe);
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules");
 }
 
 static void map_states(const Import *import) {
-  static const Pair mamba[] = {{"heads", "mamba_num_heads"},
-                               {"head-dim", "mamba_head_dim"},
-                               {"state", "ssm_state_size|mamba_state_dim|mamba_d_state"},
-                               {"groups", "n_groups|mamba_num_groups|mamba_n_groups"},
-                               {"conv", "conv_kernel|mamba_d_conv"},
-                               {"chunk", "chunk_size|mamba_chunk_size"}};
-  static const Pair linear[] = {{"key-heads", "linear_num_key_heads"},
-                                {"value-heads", "linear_num_value_heads"},
-                                {"key-dim", "linear_key_head_dim"},
-                                {"value-dim", "linear_value_head_dim"},
-                                {"conv", "linear_conv_kernel_dim"}};
-  if (number(import, "mamba_num_heads", 0) > 0) {
-    find(import,
-         "expand|mamba_expand|use_mamba_kernels|use_conv_bias|mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
-    orr_node_set(import->model, "mamba", section(import, mamba, G_N_ELEMENTS(mamba)));
+  static const OrrHuggingfacePair mamba[] = {{"heads", "mamba_num_heads|mamba_n_heads"},
+                                             {"head-dim", "mamba_head_dim|mamba_d_head"},
+                                             {"state", "ssm_state_size|mamba_state_dim|mamba_d_state"},
+                                             {"groups", "n_groups|mamba_num_groups|mamba_n_groups"},
+                                             {"conv", "conv_kernel|mamba_d_conv"},
+                                             {"chunk", "chunk_size|mamba_chunk_size"}};
+  static const OrrHuggingfacePair linear[] = {{"key-heads", "linear_num_key_heads"},
+                                              {"value-heads", "linear_num_value_heads"},
+                                              {"key-dim", "linear_key_head_dim"},
+                                              {"value-dim", "linear_value_head_dim"},
+                                              {"conv", "linear_conv_kernel_dim"}};
+  if (number(import, "mamba_num_heads|mamba_n_heads", 0) > 0) {
+    orr_huggingface_find(
+        import->config,
+        "expand|mamba_expand|use_mamba_kernels|use_conv_bias|mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
+    orr_node_set(import->model, "mamba", orr_huggingface_section(import->config, mamba, G_N_ELEMENTS(mamba)));
   }
   if (number(import, "linear_num_key_heads", 0) > 0) {
-    OrrNode *map = section(import, linear, G_N_ELEMENTS(linear));
-    set_text(map, "kind", "gated-delta");
+    OrrNode *map = orr_huggingface_section(import->config, linear, G_N_ELEMENTS(linear));
+    orr_huggingface_set_text(map, "kind", "gated-delta");
     orr_node_set(import->model, "linear-attention", map);
-  } else if (orr_node_get(import->config, "attn_type_list")) {
+  } else if (orr_node_get(import->config->map, "attn_type_list")) {
     OrrNode *map = orr_node_new_map((OrrPlace){0});
     gint64 heads = number(import, "num_attention_heads", 1), head_dim = number(import, "head_dim", 128);
-    set_text(map, "kind", "lightning");
-    set_number(map, "key-heads", heads);
-    set_number(map, "key-dim", head_dim);
-    set_number(map, "value-dim", head_dim);
-    set_number(map, "chunk", 256); /* BLOCK of MiniMax-Text-01's lightning attention */
+    orr_huggingface_set_text(map, "kind", "lightning");
+    orr_huggingface_set_number(map, "key-heads", heads);
+    orr_huggingface_set_number(map, "key-dim", head_dim);
+    orr_huggingface_set_number(map, "value-dim", head_dim);
+    orr_huggingface_set_number(map, "chunk", 256); /* BLOCK of MiniMax-Text-01's lightning attention */
     orr_node_set(import->model, "linear-attention", map);
   }
 }
 
 static void map_layout(const Import *import, gint64 layers) {
-  g_auto(GStrv) layout = orr_huggingface_layout(import->config, import->type, layers, import->used);
+  g_auto(GStrv) layout = orr_huggingface_layout(import->config, import->type, layers);
   OrrNode *list = orr_node_new_list((OrrPlace){0});
   gboolean windows = FALSE;
   for (guint i = 0; layout && layout[i]; i++) {
@@ -269,8 +222,8 @@ static void map_layout(const Import *import, gint64 layers) {
   gint64 chunk = number(import, "attention_chunk_size", 0), size = number(import, "sliding_window", 0);
   if (windows) {
     OrrNode *window = orr_node_new_map((OrrPlace){0});
-    set_number(window, "size", chunk ? chunk : size);
-    if (chunk) set_flag(window, "chunked", TRUE);
+    orr_huggingface_set_number(window, "size", chunk ? chunk : size);
+    if (chunk) orr_huggingface_set_flag(window, "chunked", TRUE);
     orr_node_set(import->model, "window", window);
   }
   if (layout)
@@ -279,50 +232,14 @@ static void map_layout(const Import *import, gint64 layers) {
     orr_node_free(list);
 }
 
-/* --- towers --- */
-
-/* CLIP's and Qwen2-VL's. FALSE for any other. */
-static gboolean map_tower(const Import *import, const OrrNode *vision) {
-  const char *type = orr_node_get_text(vision, "model_type");
-  gboolean clip = g_strcmp0(type, "clip_vision_model") == 0, qwen = strcmp(import->whole, "qwen2_vl") == 0;
-  Import tower = {.config = vision,
-                  .type = import->type,
-                  .used = g_hash_table_new(g_str_hash, g_str_equal),
-                  .diags = import->diags};
-  g_autoptr(GHashTable) used = tower.used;
-  static const Pair clip_pairs[] = {{"layers", "num_hidden_layers"},  {"hidden", "hidden_size"},
-                                    {"heads", "num_attention_heads"}, {"ffn", "intermediate_size"},
-                                    {"patch", "patch_size"},          {"image", "image_size"}};
-  static const Pair qwen_pairs[] = {{"layers", "depth"},
-                                    {"hidden", "embed_dim"},
-                                    {"heads", "num_heads"},
-                                    {"patch", "patch_size|spatial_patch_size"},
-                                    {"frames", "temporal_patch_size"},
-                                    {"merge", "spatial_merge_size"}};
-  if (!clip && !qwen) return FALSE;
-  OrrNode *encoder = clip ? section(&tower, clip_pairs, G_N_ELEMENTS(clip_pairs))
-                          : section(&tower, qwen_pairs, G_N_ELEMENTS(qwen_pairs));
-  if (clip) {
-    set_number(encoder, "extra-tokens", 1);
-  } else {
-    gint64 hidden = number(&tower, "embed_dim", 1), merge = MAX(1, number(&tower, "spatial_merge_size", 1));
-    set_number(encoder, "ffn", MAX(1, number(&tower, "mlp_ratio", 4)) * hidden);
-    set_number(encoder, "projector", hidden * merge * merge);
-    set_number(encoder, "image", 32 * MAX(1, number(&tower, "patch_size|spatial_patch_size", 14)));
-    set_flag(encoder, "learned-positions", FALSE);
-  }
-  orr_node_set(import->model, "encoder", encoder);
-  return TRUE;
-}
-
 /* --- the whole --- */
 
-static void add_left_out(const Import *import, const OrrNode *map, const char *prefix, GString *left_out) {
-  for (guint i = 0; i < map->keys->len; i++) {
-    const OrrNode *key = map->keys->pdata[i], *value = map->items->pdata[i];
+static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix, GString *left_out) {
+  for (guint i = 0; i < config->map->keys->len; i++) {
+    const OrrNode *key = config->map->keys->pdata[i], *value = config->map->items->pdata[i];
     gboolean nothing =
         value->kind == ORR_NODE_SCALAR && (strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0);
-    if (nothing || orr_huggingface_is_harmless(key->text) || g_hash_table_contains(import->used, key->text)) continue;
+    if (nothing || orr_huggingface_is_harmless(key->text) || g_hash_table_contains(config->used, key->text)) continue;
     g_string_append_printf(left_out, "%s%s%s%s\n", prefix, key->text, value->kind == ORR_NODE_SCALAR ? ": " : "",
                            value->kind == ORR_NODE_SCALAR ? value->text : "");
   }
@@ -362,26 +279,49 @@ static void name_document(const Import *import, const OrrNode *root, const char 
   g_autofree char *base = called && *called ? g_path_get_basename(called) : g_strdup(import->type->model_type);
   g_autofree char *lower = g_ascii_strdown(base, -1),
                   *source = g_strdup_printf("config.json of %s, imported from %s", base, path);
-  set_text(import->model, "schema", "model/1");
-  set_text(import->model, "name", lower);
-  set_text(import->model, "source", source);
+  orr_huggingface_set_text(import->model, "schema", "model/1");
+  orr_huggingface_set_text(import->model, "name", lower);
+  orr_huggingface_set_text(import->model, "source", source);
 }
 
-static void map_all(const Import *import, const OrrNode *root, const char *name, const char *path, GString *left_out) {
-  const OrrNode *vision = orr_node_get(root, "vision_config");
-  name_document(import, root, name, path);
-  gint64 layers = need(import, "layers", "num_hidden_layers|n_layer|n_layers|num_layers");
+static void map_all(const Import *import, gint64 layers) {
   map_sizes(import);
   map_form(import);
   map_latent(import);
   map_experts(import);
   map_states(import);
-  if (vision && vision->kind == ORR_NODE_MAP && map_tower(import, vision))
-    g_hash_table_add(import->used, (gpointer)g_intern_string("vision_config"));
   map_layout(import, MIN(layers, ORR_MAX_LAYOUT));
-  g_hash_table_add(import->used, (gpointer)g_intern_string("text_config"));
-  if (import->config != root) add_left_out(import, import->config, "text_config.", left_out);
-  add_left_out(import, root, "", left_out);
+}
+
+/* The tower, where it is one that is known; else its section is told as a whole. */
+static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole, GString *left_out) {
+  const OrrNode *map = orr_node_get(root->map, "vision_config");
+  g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
+  const OrrHuggingfaceConfig tower = {map, used, root->diags};
+  OrrNode *encoder = map && map->kind == ORR_NODE_MAP ? orr_huggingface_tower(&tower, whole) : NULL;
+  if (!encoder) return;
+  orr_huggingface_find(root, "vision_config");
+  orr_node_set(import->model, "encoder", encoder);
+  add_left_out(&tower, "vision_config.", left_out);
+}
+
+/* A config inside another one: what it leaves out is as its class has it, and tying is said outside too. */
+static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root, const OrrHuggingfaceType *type) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const char *defaults = type->defaults ? type->defaults : "{}";
+  g_autoptr(OrrNode) base = orr_yaml_parse(defaults, strlen(defaults), type->model_type, diags);
+  const char *tied = orr_node_get_text(root, "tie_word_embeddings");
+  if (tied) orr_huggingface_set_text(base, "tie_word_embeddings", tied);
+  return orr_node_merge(base, config);
+}
+
+static char *document_text(const OrrNode *model, const char *left_out) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_auto(GStrv) lines = g_strsplit(left_out, "\n", -1);
+  for (guint i = 0; lines[i] && *lines[i]; i++) g_string_append_printf(text, "# not mapped: %s\n", lines[i]);
+  g_autofree char *document = orr_yaml_text(model);
+  g_string_append(text, document);
+  return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out, GError **error) {
@@ -391,22 +331,24 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   const OrrHuggingfaceType *type = find_type(root, diags);
   if (!orr_diags_check(diags, error)) return NULL;
   const OrrNode *text_config = orr_node_get(root, "text_config");
-  gboolean nested = text_config && text_config->kind == ORR_NODE_MAP;
-  const char *inner = nested ? orr_node_get_text(text_config, "model_type") : NULL;
-  const char *whole = type->model_type;
+  const gboolean nested = text_config && text_config->kind == ORR_NODE_MAP;
+  const char *inner = nested ? orr_node_get_text(text_config, "model_type") : NULL, *whole = type->model_type;
   if (inner && orr_huggingface_type(inner)) type = orr_huggingface_type(inner);
+  g_autoptr(OrrNode) decoder = nested ? with_defaults(text_config, root, type) : orr_node_copy(root);
   g_autoptr(OrrNode) model = orr_node_new_map((OrrPlace){0});
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   g_autoptr(GString) left_out = g_string_new(NULL);
-  const Import import = {nested ? text_config : root, type, whole, model, used, diags};
-  map_all(&import, root, name, path, left_out);
+  const OrrHuggingfaceConfig outer = {root, used, diags}, config = {decoder, used, diags};
+  const Import import = {&config, type, model};
+  name_document(&import, root, name, path);
+  map_all(&import, need(&import, "layers", "num_hidden_layers|n_layer|n_layers|num_layers"));
+  orr_huggingface_find(&outer, "text_config");
+  if (nested) add_left_out(&config, "text_config.", left_out);
+  map_tower(&import, &outer, whole, left_out);
+  add_left_out(&outer, "", left_out);
   if (!orr_diags_n_errors(diags)) check_document(model, path, diags);
   if (!orr_diags_check(diags, error)) return NULL;
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_auto(GStrv) lines = g_strsplit(left_out->str, "\n", -1);
-  for (guint i = 0; lines[i] && *lines[i]; i++) g_string_append_printf(text, "# not mapped: %s\n", lines[i]);
-  g_autofree char *document = orr_yaml_text(model);
-  g_string_append(text, document);
+  char *text = document_text(model, left_out->str);
   *ret_left_out = g_string_free(g_steal_pointer(&left_out), FALSE);
-  return g_string_free(g_steal_pointer(&text), FALSE);
+  return text;
 }

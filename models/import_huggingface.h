@@ -7,6 +7,7 @@
 #ifndef ORR_IMPORT_HUGGINGFACE_H
 #define ORR_IMPORT_HUGGINGFACE_H
 
+#include "models/huggingface_config.h"
 #include "models/model.h"
 
 G_BEGIN_DECLS
@@ -29,17 +30,23 @@ typedef struct {
   const char *model_type;
   guint flags;
   int position; /* OrrPosition */
+  /* A map of the configuration class's defaults, or NULL: a config inside another one (text_config) is saved without
+   * the keys that have them. */
+  const char *defaults;
 } OrrHuggingfaceType;
 
 /* NULL where it is unknown. */
 const OrrHuggingfaceType *orr_huggingface_type(const char *model_type);
-char *orr_huggingface_type_names(void);                   /* "bloom, cohere, ..."; newly allocated */
+char *orr_huggingface_type_names(void);                      /* "bloom, cohere, ..."; newly allocated */
 const char *orr_huggingface_nearest(const char *model_type); /* or NULL */
-gboolean orr_huggingface_is_harmless(const char *key);    /* changes nothing that costs time or memory */
+gboolean orr_huggingface_is_harmless(const char *key);       /* changes nothing that costs time or memory */
 
-/* Kinds of the layers that @config (a map) tells, as items of `layout`; NULL where all are alike. What it read is added to
- * @used (of interned keys). Free with g_strfreev. */
-char **orr_huggingface_layout(const OrrNode *config, const OrrHuggingfaceType *type, gint64 layers, GHashTable *used);
+/* Kinds of the layers that @config tells, as items of `layout`; NULL where all are alike, or where a list is wrong (an
+ * error in its diags). Free with g_strfreev. */
+char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type, gint64 layers);
+
+/* The `encoder` that @config, a vision_config, is; @whole: the model_type around it. NULL: a tower that is not mapped. */
+OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole);
 
 /* The text of a model document; @name: what to call the model, NULL: as the config's _name_or_path, else its type. What
  * could not be mapped is in comments at its head, and in @ret_left_out, one key a line ("" where all was). NULL and
