@@ -45,7 +45,8 @@ gboolean orr_huggingface_is_harmless(const char *key);       /* changes nothing 
  * error in its diags). Free with g_strfreev. */
 char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type, gint64 layers);
 
-/* The `encoder` that @config, a vision_config, is; @whole: the model_type around it. NULL: a tower that is not mapped. */
+/* The `encoder` that @config, a vision_config, is; @whole: the model_type around it. NULL: a tower that is not
+ * mapped. */
 OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole);
 
 /* The text of a model document; @name: what to call the model, NULL: as the config's _name_or_path, else its type. What

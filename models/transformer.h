@@ -64,9 +64,9 @@ typedef struct {
   OrrKernels kernels;     /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
   OrrDtype dtype;         /* of activations between kernels, and of the weights as stored */
   const OrrPrecisionRecipe *recipe; /* what linear layers' products run in; NULL: dtype */
-  double capacity;        /* tokens an expert takes, of its balanced share, padded up to that; 0: as many as come */
+  double capacity;        /* tokens of an expert, of its balanced share, padded up to that; 0: as many as come */
   double imbalance;       /* see OrrOperator */
-  double fullest;         /* pairs of the rank whose experts have most, in balanced shares; 0 as 1 */
+  double fullest;         /* pairs that the rank whose experts have most takes, in balanced shares; 0 as 1 */
   gboolean shared_expert_overlap; /* shared experts run beside the dispatch (Megatron's moe-shared-expert-overlap) */
   OrrLora lora;
 } OrrShard;

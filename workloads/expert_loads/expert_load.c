@@ -43,16 +43,25 @@ static double fullest_sum(const double *shares, gint64 experts, gint64 ep) {
   return most;
 }
 
-double orr_expert_load_fullest(const OrrChoice *choice, gint64 experts, gint64 topk, gint64 ep, guint64 seed) {
+/* What experts take of all pairs, in shares of them. */
+static double *shares_of(const OrrExpertLoadKind *kind, const void *params, const OrrExpertSpread *spread) {
+  const gint64 n = spread->experts;
+  double *shares = g_new(double, n), sum = 0;
+  kind->loads(params, n, shares);
+  for (gint64 e = 0; e < n; e++) sum += shares[e];
+  for (gint64 e = 0; e < n; e++) shares[e] /= sum;
+  cap_shares(shares, n, 1.0 / (double)MAX(1, spread->topk));
+  for (gint64 e = 0; e < n && spread->capacity > 0; e++) shares[e] = MIN(shares[e], spread->capacity / (double)n);
+  return shares;
+}
+
+double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread, guint64 seed) {
   const OrrExpertLoadKind *kind = choice ? (const OrrExpertLoadKind *)choice->entry : NULL;
-  if (!kind || experts == 0 || ep <= 1 || experts % ep != 0) return 1;
-  g_autofree double *shares = g_new(double, experts);
+  const gint64 experts = spread->experts, ep = MAX(1, spread->ep);
+  if (!kind || experts == 0 || experts % ep != 0 || (ep == 1 && !(spread->capacity > 0))) return 1;
+  g_autofree double *shares = shares_of(kind, choice->params, spread);
   OrrRandom random = orr_random_stream(seed, "expert-load");
-  double sum = 0, fullest = 0;
-  kind->loads(choice->params, experts, shares);
-  for (gint64 e = 0; e < experts; e++) sum += shares[e];
-  for (gint64 e = 0; e < experts; e++) shares[e] /= sum;
-  cap_shares(shares, experts, 1.0 / (double)MAX(1, topk));
+  double fullest = 0;
   for (guint draw = 0; draw < DRAWS; draw++) {
     shuffle(&random, shares, experts);
     fullest += fullest_sum(shares, experts, ep) / DRAWS;

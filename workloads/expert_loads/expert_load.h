@@ -8,7 +8,9 @@
  *   fullest            mean over DRAWS draws of the fullest rank's sum, times ep: 1 where all are equal
  *
  * The step waits for the fullest rank: its tokens are multiplied, sent to it, kept by it. A token has an expert once:
- * no share is above 1 / topk (what is above goes to the others, in their proportions).
+ * no share is above 1 / topk (what is above goes to the others, in their proportions). With a capacity C an expert takes
+ * C / E at most and drops the rest: the fullest rank then has C times its balanced share at most, and less than 1 where
+ * all experts are full.
  *
  * To add one: write workloads/expert_loads/NAME.c with one `const OrrExpertLoadKind`, add it to the array in
  * expert_load.c and to meson.build. The family's test holds each against its closed form at ep = experts.
@@ -31,8 +33,13 @@ typedef struct {
 extern const OrrRegistry orr_expert_load_registry;
 extern const OrrExpertLoadKind orr_expert_load_balanced, orr_expert_load_histogram, orr_expert_load_zipf;
 
-/* As above: 1 or more, at most the share of one expert's cap. @choice NULL or without an entry: 1. */
-double orr_expert_load_fullest(const OrrChoice *choice, gint64 experts, gint64 topk, gint64 ep, guint64 seed);
+typedef struct {
+  gint64 experts, topk, ep;
+  double capacity; /* balanced shares; 0: experts take what comes */
+} OrrExpertSpread;
+
+/* As above: 1 or more (dropless), at most the share of one expert's cap. @choice NULL or without an entry: balanced. */
+double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread, guint64 seed);
 
 G_END_DECLS
 

@@ -165,11 +165,14 @@ static const OrrField expert_fields[] = {
     {.name = "capacity",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrExpertDispatch, capacity),
-     .sentence = "Tokens that an expert takes, as a multiple of its balanced share, to which it is padded "
-                 "(moe-expert-capacity-factor); 0: as many as come.",
+     .sentence = "Tokens that an expert takes at most, as a multiple of its balanced share; more are dropped "
+                 "(moe-expert-capacity-factor). 0: as many as come.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE},
+    FLAG(OrrExpertDispatch, "pad-to-capacity", pads,
+         "Fill up every expert to the capacity, so that all shapes are equal (moe-pad-expert-input-to-capacity; GShard).",
+         "false"),
     {.name = "imbalance",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrExpertDispatch, imbalance),
@@ -214,11 +217,13 @@ static const OrrFieldTable optimizer_table =
     ORR_FIELD_TABLE("optimizer", "The optimizer and its sharding.", OrrOptimizer, optimizer_fields);
 
 static const OrrField data_parallel_fields[] = {
-    FLAG(OrrDataParallel, "overlap", overlap, "Reduce gradients bucket by bucket beside the last backward.", "true"),
+    FLAG(OrrDataParallel, "overlap", overlap, "Reduce gradients bucket by bucket beside the last backward (ZeRO-2, ZeRO-3, FSDP: beside every one); false: each "
+         "waits for its reduction, whatever the sharding.", "true"),
     {.name = "bucket",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrDataParallel, bucket_bytes),
-     .sentence = "Gradient bytes that are reduced together when reduction overlaps (PyTorch DDP's bucket_cap_mb).",
+     .sentence = "Gradient bytes that are reduced together when reduction overlaps, of sharding none; the others have "
+                 "buckets of their own (optimizer.sharding).",
      .fallback = "25 MiB",
      .flags = ORR_FIELD_POSITIVE,
      .unit = ORR_UNIT_BYTES},

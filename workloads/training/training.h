@@ -61,6 +61,7 @@ typedef struct {
 /* What is not the model's about routed experts. */
 typedef struct {
   double capacity;  /* of an expert, in balanced shares; 0: dropless */
+  gboolean pads;    /* experts are filled up to it */
   double imbalance; /* exponent of the power law that tokens follow over experts; 0: as load says */
   OrrChoice load;   /* of orr_expert_load_registry */
   gboolean shared_expert_overlap;

@@ -36,6 +36,14 @@ static void check_load(const Check *check) {
   if (!kind || check->model->moe.experts == 0) return;
   g_autofree char *refusal = kind->refuse ? kind->refuse(experts->load.params, check->model->moe.experts) : NULL;
   if (refusal) orr_diags_error(check->diags, check->place, "%s", refusal);
+  if (experts->pads && !(experts->capacity > 0))
+    orr_diags_error(check->diags, check->place,
+                    "experts.pad-to-capacity wants a capacity to fill experts up to: set experts.capacity");
+  if (experts->imbalance > 0 && experts->capacity > 0)
+    orr_diags_error(check->diags, check->place,
+                    "experts.capacity (%g) cuts what experts.load says, and experts.imbalance (%g) is another way to "
+                    "say it: give experts.load, as {kind: zipf, exponent: 0.5}",
+                    experts->capacity, experts->imbalance);
   if (experts->imbalance > 0 && kind != &orr_expert_load_balanced)
     orr_diags_error(check->diags, check->place,
                     "experts.imbalance (%g) and experts.load (%s) both say how tokens spread: give one of them",

@@ -182,8 +182,9 @@ typedef struct {
 void orr_emit_stash_room(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, const OrrStash *stash);
 void orr_emit_stashed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, const OrrStash *stash);
 
-/* training_loader.c: a micro-batch enters the model. */
+/* training_loader.c: a micro-batch enters the model; the last step waits for what takes the place of its own. */
 void orr_emit_loaded(OrrEmitter *e, const OrrLaneAt *lane, gint32 micro_batch);
+void orr_emit_refilled(OrrEmitter *e, const OrrLaneAt *lane, gint64 step);
 
 /* training_storage.c: before the first step, before each, after each. */
 void orr_emit_load(OrrEmitter *e, const OrrLaneAt *lane);

@@ -36,7 +36,7 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .dtype = recipe->storage,
       .recipe = recipe,
       .lora = orr_lora_settle(&params->lora, (OrrPlace){0}, NULL),
-      .capacity = params->experts.capacity,
+      .capacity = params->experts.pads ? params->experts.capacity : 0,
       .imbalance = params->experts.imbalance,
       .shared_expert_overlap = params->experts.shared_expert_overlap,
   };
@@ -108,8 +108,10 @@ char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *mo
 /* Padded to a capacity, all experts have as many. */
 static double fullest_of(const OrrTraining *params, const OrrWorld *world) {
   const OrrMoe *moe = &world->model->moe;
-  if (params->experts.capacity > 0) return 1;
-  return orr_expert_load_fullest(&params->experts.load, moe->experts, moe->topk, params->parallel.ep, world->seed);
+  const OrrExpertDispatch *experts = &params->experts;
+  if (experts->capacity > 0 && experts->pads) return 1;
+  const OrrExpertSpread spread = {moe->experts, moe->topk, params->parallel.ep, experts->capacity};
+  return orr_expert_load_fullest(&experts->load, &spread, world->seed);
 }
 
 gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *world, GError **error) {
@@ -132,6 +134,7 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
   const OrrShardingKind *sharding = (const OrrShardingKind *)params->optimizer.sharding.entry;
   const OrrShardingShape shape = sharding_shape(params, world->cluster, job->dp);
   sharding->plan(params->optimizer.sharding.params, &shape, &job->sharding);
+  if (!params->data_parallel.overlap) job->sharding.overlap = FALSE; /* also where the sharding has a word for it */
   job->shard.fullest = fullest_of(params, world);
   const gint64 sizes[ORR_N_AXES] = {
       [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = job->cp, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};

@@ -47,21 +47,23 @@ static gint64 *team_ranks(const OrrTrainingPlan *plan, const OrrJob *job, guint 
   return firsts;
 }
 
-/* What an all-to-all between experts carries. Its bytes hold the fullest rank's share and the format. */
+/* What an all-to-all between experts carries. Its bytes hold the fullest rank's share, the capacity and
+ * the format. */
 static OrrExpertExchange exchange_of(const OrrJob *job, const OrrSegment *segment) {
   const OrrMoe *moe = &job->world->model->moe;
   const OrrShard *shard = &job->shard;
   const double split = (double)shard->cp * (shard->sequence_parallel ? (double)shard->tp : 1);
   const double tokens = (double)(shard->micro_batch * shard->sequence) / split;
   const gint64 width = moe->latent ? moe->latent : job->world->model->hidden;
-  const double each = segment->comm_bytes / (tokens * (double)(moe->topk * width)), plain = each / MAX(1, shard->fullest);
+  const double each = segment->comm_bytes / (tokens * (double)(moe->topk * width));
+  const double pairs = (shard->capacity > 0 ? shard->capacity : 1) * (shard->fullest > 0 ? shard->fullest : 1);
   return (OrrExpertExchange){.tokens = tokens,
                              .hidden = width,
                              .topk = moe->topk,
                              .experts = moe->experts,
                              .bytes_per_element = each,
                              .experts_dtype = shard->recipe->forward,
-                             .is_combine = plain >= orr_dtype_bytes(shard->dtype),
+                             .is_combine = each / pairs > 0.999 * orr_dtype_bytes(shard->dtype),
                              .most_domains = job->params->experts.nodes};
 }
 

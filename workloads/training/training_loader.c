@@ -6,9 +6,11 @@
  *
  * As PyTorch's DataLoader has it (num_workers, prefetch_factor: torch/utils/data/dataloader.py): depth = workers *
  * prefetch micro-batches are ready or under way; when one is taken, a worker begins the next. Workers are one stream at
- * their joint rate. The buffer is full when training begins. Each replica has a loader on the stages that a micro-batch
- * enters (of its tensor-parallel ranks one reads and broadcasts, whose time is not counted). A loader that is slower
- * than a step decides how long the step takes, m micro sample-time / workers; what compute waits for is host time.
+ * their joint rate. The buffer is full when training begins, and the last step ends when it is full again, so that what
+ * lay ready hides nothing: any number of steps says what one of many takes. Each replica has a loader on the stages that
+ * a micro-batch enters (of its tensor-parallel ranks one reads and broadcasts, whose time is not counted). A loader that
+ * is slower than a step decides how long the step takes, m micro sample-time / workers; what compute waits for is host
+ * time.
  *
  *   loader: {sample-time: 40 ms, workers: 4}
  */
@@ -53,10 +55,9 @@ static void prepare(OrrEmitter *e, const OrrLaneAt *lane, gint32 micro_batch) {
 /* The @taken-th micro-batch of the job on that lane is taken; the one that takes its place is begun. */
 static void take(OrrEmitter *e, const OrrLaneAt *lane, GArray *ready, gint64 taken, gint32 micro_batch) {
   const OrrLoader *loader = &e->job->params->loader;
-  const gint64 depth = loader->workers * loader->prefetch, all = orr_job_passes(e->job) * e->job->params->steps;
+  const gint64 depth = loader->workers * loader->prefetch;
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   if (taken >= depth) orr_program_wait(e->program, compute, g_array_index(ready, guint32, taken - depth));
-  if (taken + depth >= all) return;
   const guint32 stream = orr_emit_stream(e, lane, ORR_STREAM_LOADER);
   const guint32 gone = orr_program_event(e->program), there = orr_program_event(e->program);
   orr_program_record(e->program, compute, gone);
@@ -70,4 +71,11 @@ void orr_emit_loaded(OrrEmitter *e, const OrrLaneAt *lane, gint32 micro_batch) {
   if (!orr_loader_is_on(&e->job->params->loader)) return;
   GArray *ready = e->ready[lane->lane];
   take(e, lane, ready, e->taken[lane->lane]++, micro_batch);
+}
+
+void orr_emit_refilled(OrrEmitter *e, const OrrLaneAt *lane, gint64 step) {
+  const GArray *ready = e->ready[lane->lane];
+  if (step + 1 < e->job->params->steps || ready->len == 0) return;
+  orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE),
+                   g_array_index(ready, guint32, ready->len - 1));
 }

@@ -293,6 +293,7 @@ static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
 static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 step) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   if (e->job->params->evaluation) {
+    orr_emit_refilled(e, lane, step);
     orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
     return;
   }
@@ -312,6 +313,7 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
   orr_emit_host_updated(e, lane);
   emit_parameters(e, lane);
   orr_emit_checkpoint(e, lane, step);
+  orr_emit_refilled(e, lane, step);
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
 }
 

@@ -29,11 +29,15 @@ static Sample read_load(const char *load) {
   return sample;
 }
 
-static double fullest(const char *load, gint64 experts, gint64 topk, gint64 ep) {
+static double fullest_within(double capacity, const char *load, gint64 experts, gint64 topk, gint64 ep) {
   Sample sample = read_load(load);
-  const double most = orr_expert_load_fullest(&sample.load, experts, topk, ep, 7);
+  const double most = orr_expert_load_fullest(&sample.load, &(OrrExpertSpread){experts, topk, ep, capacity}, 7);
   orr_fields_clear(&table, &sample);
   return most;
+}
+
+static double fullest(const char *load, gint64 experts, gint64 topk, gint64 ep) {
+  return fullest_within(0, load, experts, topk, ep);
 }
 
 /* With an expert a rank the fullest one has the largest share: 1 of 8 times 8; of Zipf's law 8 / (1 + 1/2 + ... + 1/8)
@@ -49,6 +53,18 @@ static void test_an_expert_a_rank(void) {
 static void test_cap(void) {
   g_assert_cmpfloat_with_epsilon(fullest("{kind: zipf, exponent: 4}", 8, 2, 8), 4, 1e-9);
   g_assert_cmpfloat_with_epsilon(fullest("{kind: histogram, counts: [1, 0, 0, 0]}", 4, 1, 4), 4, 1e-9);
+}
+
+/* Counts 6, 3, 2, 1 over four experts are 2, 1, 2/3, 1/3 balanced shares. A capacity of 1.5 cuts the first to that, one
+ * of 1 to 1, one of 0.25 all of them; one of 2 nothing. On one rank the sum is left: 1.5 + 1 + 2/3 + 1/3 = 3.5 of 4. */
+static void test_capacity(void) {
+  const char *counts = "{kind: histogram, counts: [6, 3, 2, 1]}";
+  g_assert_cmpfloat_with_epsilon(fullest_within(1.5, counts, 4, 1, 4), 1.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon(fullest_within(1, counts, 4, 1, 4), 1, 1e-12);
+  g_assert_cmpfloat_with_epsilon(fullest_within(0.25, counts, 4, 1, 4), 0.25, 1e-12);
+  g_assert_cmpfloat_with_epsilon(fullest_within(2, counts, 4, 1, 4), fullest(counts, 4, 1, 4), 1e-12);
+  g_assert_cmpfloat_with_epsilon(fullest_within(1.5, counts, 4, 1, 1), 3.5 / 4, 1e-12);
+  g_assert_cmpfloat_with_epsilon(fullest_within(0.5, "balanced", 8, 2, 4), 0.5, 1e-12);
 }
 
 /* Two experts a rank of four: one wanted expert is on one of two ranks, 2. Two of them are on the same rank in 1 of 3
@@ -69,9 +85,10 @@ static void test_several_a_rank(void) {
 /* The same seed, the same draws; the order of a histogram's counts does not matter but for them. */
 static void test_seed(void) {
   Sample sample = read_load("zipf");
-  const double first = orr_expert_load_fullest(&sample.load, 64, 4, 8, 1);
-  g_assert_cmpfloat(first, ==, orr_expert_load_fullest(&sample.load, 64, 4, 8, 1));
-  g_assert_cmpfloat_with_epsilon(first, orr_expert_load_fullest(&sample.load, 64, 4, 8, 2), 0.05 * first);
+  const OrrExpertSpread spread = {64, 4, 8, 0};
+  const double first = orr_expert_load_fullest(&sample.load, &spread, 1);
+  g_assert_cmpfloat(first, ==, orr_expert_load_fullest(&sample.load, &spread, 1));
+  g_assert_cmpfloat_with_epsilon(first, orr_expert_load_fullest(&sample.load, &spread, 2), 0.05 * first);
   orr_fields_clear(&table, &sample);
 }
 
@@ -84,6 +101,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/expert-load/an-expert-a-rank", test_an_expert_a_rank);
   g_test_add_func("/expert-load/cap", test_cap);
+  g_test_add_func("/expert-load/capacity", test_capacity);
   g_test_add_func("/expert-load/several-a-rank", test_several_a_rank);
   g_test_add_func("/expert-load/seed", test_seed);
   g_test_add_func("/expert-load/tables", test_tables);

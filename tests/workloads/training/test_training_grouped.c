@@ -70,11 +70,14 @@ static void test_imbalance(void) {
 }
 
 /* Zipf's law over 256 experts, four a rank: the fullest rank's part of everything. Equal counts are balanced exactly;
- * padded to a capacity, experts have as many whatever they are wanted. */
+ * padded to a capacity, experts have as many whatever they are wanted; cut to one, the fullest rank has no more than
+ * that, and a capacity that nobody reaches changes nothing. */
 static void test_load(void) {
   const char *load = "workload.experts.load=";
   g_autofree char *zipf = g_strconcat(load, "{kind: zipf, exponent: 0.5}", NULL);
-  g_autofree char *padded = g_strconcat("workload.experts.capacity=1;", zipf, NULL);
+  g_autofree char *padded = g_strconcat("workload.experts.pad-to-capacity=true;workload.experts.capacity=1;", zipf, NULL);
+  g_autofree char *cut = g_strconcat("workload.experts.capacity=1;", zipf, NULL);
+  g_autofree char *roomy = g_strconcat("workload.experts.capacity=256;", zipf, NULL);
   g_autoptr(GString) counts = g_string_new(load);
   g_string_append(counts, "{kind: histogram, counts: [7");
   for (int e = 1; e < 256; e++) g_string_append(counts, ", 7");
@@ -89,6 +92,11 @@ static void test_load(void) {
   g_assert_cmpfloat(uneven.step_s, >, even.step_s);
   g_assert_cmpfloat_with_epsilon(same.step_s, even.step_s, 1e-9 * even.step_s);
   g_assert_cmpfloat(still.step_s, ==, full.step_s);
+  const Answer dropped = simulate(cut), none = simulate(roomy);
+  g_assert_cmpfloat(dropped.exchange_bytes, <=, even.exchange_bytes);
+  g_assert_cmpfloat(dropped.step_s, <=, even.step_s);
+  g_assert_cmpfloat(dropped.exchange_bytes, >, 0.5 * even.exchange_bytes); /* most ranks hold a wanted expert */
+  g_assert_cmpfloat(none.step_s, ==, uneven.step_s);
 }
 
 /* Equal experts next to each other put the exchange on the network, different ones on the nodes' NVLink: with 8 experts'

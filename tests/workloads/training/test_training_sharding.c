@@ -91,6 +91,23 @@ static void test_buckets_hide(void) {
 
 /* bf16 weights, fp32 gradients, 12 bytes of optimizer over 64 ranks, 805 M parameters of layers and 210 M of embedding,
  * tied: what is not sharded of one unit's gathers is small beside it. */
+/* data-parallel.overlap: false is heard by every sharding, and costs where reductions had hidden: ZeRO-1's, which does not
+ * overlap unless it is told to, is as it was. */
+static void test_no_overlap(void) {
+  static const char *const hides[] = {"none", "ddp", "distributed-optimizer", "{kind: zero-1, overlap-comm: true}",
+                                      "zero-3", "fsdp", "hsdp"};
+  for (guint i = 0; i < G_N_ELEMENTS(hides); i++) {
+    g_autofree char *beside = g_strconcat(SLOW "workload.optimizer.sharding=", hides[i], NULL);
+    g_autofree char *after = g_strconcat(beside, ";workload.data-parallel.overlap=false", NULL);
+    const double one = seconds(beside), other = seconds(after);
+    g_test_message("%s: %g s beside the backward, %g s after it", hides[i], one, other);
+    g_assert_cmpfloat(other, >, one * 1.005);
+  }
+  const char *plain = SLOW "workload.optimizer.sharding=zero-1";
+  g_autofree char *after = g_strconcat(plain, ";workload.data-parallel.overlap=false", NULL);
+  g_assert_cmpfloat(seconds(plain), ==, seconds(after));
+}
+
 static void test_memory(void) {
   const double whole = simulate(WIDE "workload.optimizer.sharding=ddp").result.memory_peak_bytes;
   const double os = simulate(WIDE "workload.optimizer.sharding=zero-1").result.memory_peak_bytes;
@@ -171,6 +188,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-sharding/slow-network", test_slow_network_closed_form);
   g_test_add_func("/training-sharding/ahead-hides", test_ahead_hides);
   g_test_add_func("/training-sharding/buckets-hide", test_buckets_hide);
+  g_test_add_func("/training-sharding/no-overlap", test_no_overlap);
   g_test_add_func("/training-sharding/memory", test_memory);
   g_test_add_func("/training-sharding/experts-are-shared-out", test_experts_are_shared_out);
   g_test_add_func("/training-sharding/experts-in-groups", test_experts_in_groups);
