@@ -50,6 +50,8 @@ typedef struct {
   double gather_bytes;                     /* weights that a gather ahead of its use may hold; 0: one unit */
   gint64 ahead;                            /* units whose weights are gathered ahead of the one that computes */
   double whole_below;                      /* parameters: smaller tensors stay whole everywhere (zero-3) */
+  gboolean by_tensor;    /* a collective a tensor, through lists of a part for each rank, launched by a host that waits */
+  double reuse_within;   /* by_tensor: parameters; a tensor used again after fewer is kept from recomputation on */
   double gradients_again;                  /* copies of all gradients in buckets (ddp) */
   gboolean copies_gradients; /* of a unit, into what is scattered: both are there at once */
   gboolean master_alone;   /* the rank's share of weights is the optimizer's fp32 one, no other beside */

@@ -7,6 +7,17 @@
  * stage3_param_persistence_threshold 1e5, overlap_comm true (DeepSpeed, docs config-json). DeepSpeed refuses it under a
  * pipeline.
  *
+ * by-tensor is the stage as it was released in March 2021, until pull requests 1188 (August 2021) and 1453 (January 2022)
+ * put tensors together (microsoft/DeepSpeed, runtime/zero/partition_parameters.py, _allgather_param and
+ * _reduce_scatter_gradient; PyTorch 1.8, ProcessGroupNCCL.cpp). Each tensor is a collective of its own over a list with a
+ * part for each of n ranks: `narrow`, `select` and `copy_` of each part on the host for a gather, `view` besides for a
+ * scatter, after torch.cuda.synchronize(): the GPU waits meanwhile. On the GPU a gather writes zeros (1), copies its
+ * result into the list (2) and reads it for a norm that only debugging prints (1), a scatter moves gradients into the
+ * bucket, divides them and copies the list (6 moves). A tensor used again after more than max-reuse-distance parameters
+ * is dropped after recomputation too and gathered a third time. One tensor is gathered beside the products of another.
+ *
+ *   t(tensor) = n operators host-launch + moves w P / HBM + max(its compute, collective of the next one)
+ *
  * A rank sends (n-1)/n m (2 w + g) P bytes a step (with m = 1 and w = g 3 P where plain data parallelism sends 2 P) and
  * holds (w + g + optimizer) P / n, and what is gathered.
  *
@@ -35,7 +46,10 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .first_bucket_bytes = bucket,
                                 .gather_bytes = (double)p->prefetch_bucket * shape->weight_bytes,
                                 .ahead = p->overlap_comm ? 1 : 0,
-                                .whole_below = (double)p->persistence_threshold};
+                                .whole_below = (double)p->persistence_threshold,
+                                .by_tensor = p->by_tensor,
+                                .reuse_within = (double)p->max_reuse_distance};
+  if (p->by_tensor) ret_plan->bucket_bytes = ret_plan->first_bucket_bytes = 0;
 }
 
 static const OrrField fields[] = {
@@ -54,6 +68,20 @@ static const OrrField fields[] = {
      .fallback = "100000",
      .min = 0,
      .max = 1e12},
+    {.name = "max-reuse-distance",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrZeroParams, max_reuse_distance),
+     .sentence = "Of by-tensor: a tensor is kept where it is used again after fewer elements of others "
+                 "(stage3_max_reuse_distance).",
+     .fallback = "1000000000",
+     .min = 0,
+     .max = 1e12},
+    {.name = "by-tensor",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(OrrZeroParams, by_tensor),
+     .sentence = "Gather and scatter each tensor by itself, through lists of a part for each rank that the host goes "
+                 "through while the GPU waits, as DeepSpeed did until August 2021.",
+     .fallback = "false"},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("zero-3", "Parameters of DeepSpeed's ZeRO stage 3.", OrrZeroParams, fields);

@@ -138,6 +138,7 @@ void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *hand
 /* training_sharding.c: how far a lane has come in this step. */
 typedef struct {
   GArray *computed; /* of guint32: an event a unit, where weights are gathered */
+  GArray *launched; /* likewise: the host is through with a unit's lists, where there are any */
   guint n_gathers[ORR_N_SHARES], n_reductions[ORR_N_SHARES];
   gint64 *left;              /* by chunk: backwards that complete gradients, to go */
   gboolean *first;           /* by chunk: its first forward is to come */
@@ -153,7 +154,7 @@ void orr_emit_shards_init(OrrEmitShards *shards, const OrrJob *job);
 void orr_emit_shards_clear(OrrEmitShards *shards);
 
 /* The weights of a unit, which compute waits for; and that it has computed. */
-void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part);
+void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part, gboolean backward);
 void orr_emit_computed(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards);
 
 /* The gradients of @stage's bucket @b are complete on compute: reduce them on the dp stream with @n_stages stages. */

@@ -152,6 +152,8 @@ void orr_training_plan_clear(OrrTrainingPlan *plan) {
     clear_wires(plan->weights[share], pp * plan->wires.job->layout.parts->len);
     g_free(plan->buckets[share]);
   }
+  clear_wires(plan->weights_again, plan->wires.job->layout.parts->len);
+  g_free(plan->lists);
   orr_training_clear_layers(plan);
   orr_training_clear_storage(plan, pp * classes);
   g_free(plan->offload);

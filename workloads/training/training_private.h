@@ -13,6 +13,7 @@
  *   training_plan.c     every communication of the job, planned
  *   training_layers.c   of those, the collectives inside layers
  *   training_sharding.c of those, what replicas say to each other; as ops
+ *   training_by_tensor.c  of that, what lists of a tensor's parts cost
  *   training_loader.c   data that hosts prepare, as ops
  *   training_memory.c   bytes a GPU of each stage holds
  *   training_handover.c of those, tensors on their way between stages
@@ -257,6 +258,7 @@ gboolean orr_wires_join(OrrWires *wires, const char *name, gint64 count, const O
 /* A path of the program over fabric links. */
 guint32 orr_wires_path(OrrWires *wires, const OrrLinkUse *fabric_uses, guint n);
 void orr_wire_clear(OrrWire *wire);
+void orr_wire_append(OrrWire *wire, OrrWire *next); /* @next after @wire; leaves @next empty */
 
 /* Adds to @load (a hash by fabric link) what @wire (NULL: nothing) puts on each of its links, told apart by @salt. */
 void orr_wires_load(const OrrWires *wires, const OrrWire *wire, guint64 salt, guint64 *load);
@@ -319,10 +321,16 @@ gboolean orr_training_footprint(const void *params, const OrrWorld *world, OrrFo
  */
 typedef struct {
   gint64 units;
+  guint part; /* of the last of them */
   double bytes;
   const OrrWire *wire;   /* of the plan; NULL: nobody else holds the same, it goes to the host alone */
   const OrrWire *copies; /* hybrid sharding: the all-reduce that follows, or NULL */
 } OrrBucket;
+
+/* What the lists of a unit's tensors take of its lane, by kind of time. */
+typedef struct {
+  double gather[ORR_N_TIMES], again[ORR_N_TIMES], scatter[ORR_N_TIMES]; /* of a forward; of a backward, two; after it */
+} OrrListWork;
 
 /* A collective inside layers, of one lane's group. */
 typedef struct {
@@ -349,6 +357,8 @@ typedef struct {
   GPtrArray *bucket_wires;           /* of OrrWire *: owned */
   OrrWire *parameters[ORR_N_SHARES]; /* by stage: all-gather of a distributed optimizer */
   OrrWire *weights[ORR_N_SHARES];    /* by stage * parts + part: all-gather of one unit's weights */
+  OrrWire *weights_again;            /* by part: of its backward, where tensors are gathered one by one; else NULL */
+  OrrListWork *lists;                /* by part; NULL: tensors are gathered together */
   OrrWire *transfers;           /* by (class * pp + stage) * 2 + direction: stage to stage + 1, and back */
   OrrWire *embedding;           /* by class: the tied embedding's gradient, first and last stage */
   OrrWire norm;                 /* the gradient norm over a replica */
@@ -373,6 +383,14 @@ gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job,
 /* What the replicas of @share say to each other. */
 gboolean orr_training_plan_share(OrrTrainingPlan *plan, const OrrJob *job, OrrShare share, GError **error);
 gboolean orr_training_reduces(const OrrTrainingPlan *plan, gint64 stage); /* whether anything of the stage is reduced */
+
+/* training_by_tensor.c */
+
+/* Parameters of each of the part's tensors that are not whole everywhere, in the order of the backward; of double. */
+GArray *orr_training_tensors(const OrrJob *job, guint part);
+/* Those of @tensors that are gathered again between the layer's recomputation and its backward. */
+GArray *orr_training_regathered(const OrrJob *job, guint part, const GArray *tensors);
+OrrListWork orr_training_list_work(const OrrJob *job, guint part);
 
 /* training_layers.c */
 

@@ -145,7 +145,7 @@ static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, Or
     if (is_reducing) to = from + units_to_go(e, lane, shards, n - from);
     if (is_gathering) {
       to = from + 1;
-      orr_emit_gather(e, lane, shards, g_array_index(pass->units, guint, unit));
+      orr_emit_gather(e, lane, shards, g_array_index(pass->units, guint, unit), !forward);
     }
     if (is_stashing) {
       to = from + 1;
@@ -361,7 +361,7 @@ double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, cons
     const gboolean cuts = orr_job_gathers(job) || orr_training_offloads(job->params);
     for (gint64 chunk = 0; chunk < job->shape.chunks && cuts; chunk++)
       units += orr_job_units(job, stage, chunk)->len;
-    ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments + 12 * units) * orr_job_passes(job) +
+    ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments + 20 * units) * orr_job_passes(job) +
            6.0 * reductions + 8;
   }
   return ops * plan->fold.n * job->params->steps;

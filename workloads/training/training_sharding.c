@@ -18,11 +18,12 @@ static gboolean is_bidirectional(const OrrJob *job) { return orr_pipeline_n_chai
 
 /* What communications about @share are called. */
 typedef struct {
-  const char *gradients, *copies, *weights, *parameters;
+  const char *gradients, *copies, *weights, *again, *parameters;
 } Names;
 static const Names names[] = {
-    [ORR_SHARE_DENSE] = {"dp-gradients", "dp-gradients-copies", "dp-weights", "dp-parameters"},
-    [ORR_SHARE_EXPERTS] = {"expert-gradients", "expert-gradients-copies", "expert-weights", "expert-parameters"},
+    [ORR_SHARE_DENSE] = {"dp-gradients", "dp-gradients-copies", "dp-weights", "dp-weights-again", "dp-parameters"},
+    [ORR_SHARE_EXPERTS] = {"expert-gradients", "expert-gradients-copies", "expert-weights", "expert-weights-again",
+                           "expert-parameters"},
 };
 
 /* One wire for all groups of @comb on @stage, which call at the same time. */
@@ -36,6 +37,18 @@ static gboolean plan_stage(OrrTrainingPlan *plan, const char *name, gint64 count
   const gboolean planned = orr_wires_join(&plan->wires, name, count, &calls, ret_wire, error);
   orr_calls_clear(&calls);
   return planned;
+}
+
+/* One after the other, a collective for each of @tensors. */
+static gboolean plan_tensors(OrrTrainingPlan *plan, const char *name, gint64 count, OrrCollectiveOp op, OrrComb comb,
+                             const GArray *tensors, double element_bytes, OrrWire *ret_wire, GError **error) {
+  for (guint i = 0; i < tensors->len; i++) {
+    OrrWire one = {0};
+    const double bytes = g_array_index(tensors, double, i) * element_bytes;
+    if (!plan_stage(plan, name, count, op, comb, 0, bytes, &one, error)) return FALSE;
+    orr_wire_append(ret_wire, &one);
+  }
+  return TRUE;
 }
 
 /* Of a block, where two stages hold it: those of chunk 0 of the stage of that number. */
@@ -59,6 +72,7 @@ static void cut_chunk(const OrrJob *job, OrrShare share, gint64 stage, gint64 ch
   for (guint i = units->len; i-- > 0;) {
     const guint part = g_array_index(units, guint, i);
     open->units++;
+    open->part = part;
     open->bytes += orr_share_of(orr_job_part_weights(job, stage, part), share) * job->gradient_bytes_each;
     const gboolean ends = i == 0 && (chunk == 0 || sharding->reduces_each_pass);
     if (!ends && open->bytes < (buckets->len == 0 ? sharding->first_bucket_bytes : sharding->bucket_bytes)) continue;
@@ -76,6 +90,18 @@ static const OrrWire *plan_bucket(OrrTrainingPlan *plan, const char *name, gint6
   return g_steal_pointer(&wire);
 }
 
+/* The same of a unit's tensors. */
+static const OrrWire *plan_tensor_bucket(OrrTrainingPlan *plan, const OrrJob *job, gint64 count, guint part,
+                                         GError **error) {
+  g_autofree OrrWire *wire = g_new0(OrrWire, 1);
+  g_autoptr(GArray) tensors = orr_training_tensors(job, part);
+  if (!plan_tensors(plan, names[ORR_SHARE_DENSE].gradients, count, ORR_REDUCE_SCATTER,
+                    orr_shard_comb(job, ORR_SHARE_DENSE), tensors, job->gradient_bytes_each, wire, error))
+    return NULL;
+  g_ptr_array_add(plan->bucket_wires, wire);
+  return g_steal_pointer(&wire);
+}
+
 static const OrrBucket *find_equal(const GArray *buckets, guint before) {
   for (guint k = 0; k < before; k++)
     if (g_array_index(buckets, OrrBucket, k).bytes == g_array_index(buckets, OrrBucket, before).bytes)
@@ -87,6 +113,10 @@ static const OrrBucket *find_equal(const GArray *buckets, guint before) {
 static gboolean plan_reduction(OrrTrainingPlan *plan, const OrrJob *job, OrrShare share, gint64 stage, gint64 count,
                                OrrBucket *bucket, double rest, GError **error) {
   const gboolean sharded = job->sharding.optimizer;
+  if (job->sharding.by_tensor && share == ORR_SHARE_DENSE) {
+    bucket->wire = plan_tensor_bucket(plan, job, count, bucket->part, error);
+    return bucket->wire != NULL;
+  }
   const OrrComb comb = sharded ? orr_shard_comb(job, share) : orr_share_comb(job, share);
   bucket->wire = plan_bucket(plan, names[share].gradients, count, sharded ? ORR_REDUCE_SCATTER : ORR_ALL_REDUCE, comb,
                              stage, bucket->bytes, error);
@@ -124,8 +154,32 @@ static gint64 gathers_of(const OrrJob *job, gint64 stage, guint part) {
   return orr_job_count(job, stage, part) * passes;
 }
 
+/* Unit by unit, one tensor after the other, in a forward and in a backward. */
+static gboolean plan_lists(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
+  const guint n = job->layout.parts->len;
+  const OrrComb comb = orr_shard_comb(job, ORR_SHARE_DENSE);
+  const double element_bytes = orr_dtype_bytes(job->shard.dtype);
+  const Names *name = &names[ORR_SHARE_DENSE];
+  plan->weights_again = g_new0(OrrWire, n);
+  plan->lists = g_new0(OrrListWork, n);
+  for (guint part = 0; part < n; part++) {
+    g_autoptr(GArray) tensors = orr_training_tensors(job, part);
+    g_autoptr(GArray) again = orr_training_regathered(job, part, tensors);
+    const gint64 count = orr_job_count(job, 0, part) * orr_job_passes(job);
+    plan->lists[part] = orr_training_list_work(job, part);
+    OrrWire *back = &plan->weights_again[part];
+    if (!plan_tensors(plan, name->weights, count, ORR_ALL_GATHER, comb, tensors, element_bytes,
+                      &plan->weights[ORR_SHARE_DENSE][part], error) ||
+        !plan_tensors(plan, name->weights, count, ORR_ALL_GATHER, comb, tensors, element_bytes, back, error) ||
+        !plan_tensors(plan, name->again, count, ORR_ALL_GATHER, comb, again, element_bytes, back, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean plan_weights(OrrTrainingPlan *plan, const OrrJob *job, OrrShare share, gint64 stage, GError **error) {
   const guint n = job->layout.parts->len;
+  if (job->sharding.by_tensor && share == ORR_SHARE_DENSE) return plan_lists(plan, job, error);
   for (guint part = 0; part < n; part++) {
     const OrrWeights weights = orr_job_part_weights(job, stage, part);
     const double bytes = orr_job_gather_bytes(job, weights, share);
@@ -173,6 +227,7 @@ static guint32 comm_at(OrrEmitter *e, GArray *made, guint index, guint n_stages,
 
 void orr_emit_shards_init(OrrEmitShards *shards, const OrrJob *job) {
   *shards = (OrrEmitShards){.computed = g_array_new(FALSE, FALSE, sizeof(guint32)),
+                            .launched = g_array_new(FALSE, FALSE, sizeof(guint32)),
                             .left = g_new(gint64, job->shape.chunks),
                             .first = g_new(gboolean, job->shape.chunks),
                             .stashed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL)};
@@ -184,14 +239,18 @@ void orr_emit_shards_init(OrrEmitShards *shards, const OrrJob *job) {
 
 void orr_emit_shards_clear(OrrEmitShards *shards) {
   g_array_unref(shards->computed);
+  g_array_unref(shards->launched);
   g_free(shards->left);
   g_free(shards->first);
   g_hash_table_unref(shards->stashed);
 }
 
 /* One share's weights of the part, on the gather stream; FALSE where they are there. */
-static gboolean join_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, OrrShare share, guint part) {
-  const OrrWire *wire = &e->plan->weights[share][lane->stage * e->job->layout.parts->len + part];
+static gboolean join_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, OrrShare share, guint part,
+                            gboolean backward) {
+  const gboolean again = backward && e->plan->weights_again && share == ORR_SHARE_DENSE;
+  const OrrWire *wire = again ? &e->plan->weights_again[part]
+                              : &e->plan->weights[share][lane->stage * e->job->layout.parts->len + part];
   if (wire->n_phases == 0) return FALSE;
   const guint32 gather = orr_emit_stream(e, lane, ORR_STREAM_GATHER);
   const gint64 behind = (gint64)shards->computed->len - 1 - e->job->sharding.ahead;
@@ -202,9 +261,25 @@ static gboolean join_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards 
   return TRUE;
 }
 
-void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part) {
+/* What goes through lists before this unit computes are the tensors of the next one, of a step of equal units as many as
+ * its own: its own were launched by the unit before. */
+static void emit_gather_lists(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part,
+                              gboolean backward) {
+  if (!e->plan->lists) return;
+  const OrrListWork *work = &e->plan->lists[part];
+  const guint32 launched = orr_program_event(e->program), compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
+  orr_emit_work(e, lane, "weights' lists", backward ? work->again : work->gather, 0, -1);
+  orr_program_record(e->program, compute, launched);
+  g_array_append_val(shards->launched, launched);
+  const gint64 at = MAX((gint64)shards->launched->len - 1 - e->job->sharding.ahead, 0);
+  orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_GATHER),
+                   g_array_index(shards->launched, guint32, at));
+}
+
+void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part, gboolean backward) {
   gboolean any = FALSE;
-  for (int share = 0; share < ORR_N_SHARES; share++) any = join_gather(e, lane, shards, share, part) || any;
+  emit_gather_lists(e, lane, shards, part, backward);
+  for (int share = 0; share < ORR_N_SHARES; share++) any = join_gather(e, lane, shards, share, part, backward) || any;
   if (!any) return;
   const guint32 there = orr_program_event(e->program);
   orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_GATHER), there);
@@ -222,6 +297,7 @@ void orr_emit_reduction(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
   const guint32 dp = orr_emit_stream(e, lane, ORR_STREAM_DP), compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   const OrrBucket *bucket = &g_array_index(e->plan->buckets[share][stage], OrrBucket, b);
   const OrrWire *const wires[] = {bucket->wire, bucket->copies};
+  if (e->plan->lists) orr_emit_work(e, lane, "gradients' lists", e->plan->lists[bucket->part].scatter, 0, -1);
   const guint32 ready = orr_program_event(e->program);
   orr_program_record(e->program, compute, ready);
   orr_program_wait(e->program, dp, ready);

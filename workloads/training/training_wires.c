@@ -34,6 +34,13 @@ void orr_wire_clear(OrrWire *wire) {
   *wire = (OrrWire){0};
 }
 
+void orr_wire_append(OrrWire *wire, OrrWire *next) {
+  wire->phases = g_renew(OrrPhase, wire->phases, wire->n_phases + next->n_phases);
+  for (guint i = 0; i < next->n_phases; i++) wire->phases[wire->n_phases++] = next->phases[i];
+  wire->predicted_s += next->predicted_s;
+  orr_wire_clear(next);
+}
+
 static guint32 program_link(OrrWires *wires, guint32 fabric_link) {
   if (wires->program_links[fabric_link]) return wires->program_links[fabric_link] - 1;
   const OrrFabric *fabric = wires->context.fabric;
