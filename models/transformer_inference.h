@@ -81,6 +81,10 @@ void orr_inference_embedding(const OrrModel *model, const OrrInferenceShard *sha
 /* After the last one: the final norm over all tokens, logits and sampling for @sequences of them. */
 void orr_inference_final_norm(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators);
 void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, gint64 sequences, GArray *operators);
+/* The best of @sequences logits with their log-probabilities and ranks, as beam search asks for: log-softmax reads and
+ * writes the vocabulary in fp32, top-k reads it, and so does counting ranks (vLLM, vllm/v1/sample/sampler.py). */
+void orr_inference_candidates(const OrrModel *model, const OrrInferenceShard *shard, gint64 sequences,
+                              GArray *operators);
 
 /* Bytes that one rank holds of layers [first, first + n): of the cache for a token; of that, in layers with a window;
  * of the state of a sequence; and of the weights. */

@@ -138,7 +138,7 @@ static void count_requests(const OrrServingWork *work, guint group, Counted *cou
     counted->n++;
     counted->good += seen.good != FALSE;
     counted->input += (guint64)request->prompt;
-    counted->output += (guint64)(request->output * work->params.samples);
+    counted->output += (guint64)(request->output * orr_serving_outputs(&work->params));
     counted->first_s = fmin(counted->first_s, request->arrival_s);
     counted->last_s = fmax(counted->last_s, request->end_s);
   }

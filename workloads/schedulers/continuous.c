@@ -17,5 +17,6 @@ static void plan(OrrCore *core, const void *params) {
 const OrrScheduler orr_scheduler_continuous = {
     .entry = {"continuous", "Orca: iteration-level batching, whole prompts, room for the output reserved.", NULL},
     .plan = plan,
+    .reserves = TRUE,
     .without_chunks = TRUE,
 };

@@ -19,6 +19,7 @@ struct OrrScheduler {
   double (*key)(const OrrRequest *request, const void *params); /* order of waiting, least first; NULL: of arrival */
   OrrRequest *(*pick)(OrrCore *core, GPtrArray *heap);          /* NULL: the first by key */
   gboolean is_fair;                                             /* a queue for each client, the least served first */
+  gboolean reserves;       /* an admission takes room for the whole output */
   gboolean without_chunks; /* prompts are computed whole, and may be longer than the budget of a step */
 };
 

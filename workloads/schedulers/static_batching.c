@@ -24,5 +24,6 @@ static void plan(OrrCore *core, const void *params) {
 const OrrScheduler orr_scheduler_static = {
     .entry = {"static", "Static batching: a batch runs until its longest output ends.", NULL},
     .plan = plan,
+    .reserves = TRUE,
     .without_chunks = TRUE,
 };

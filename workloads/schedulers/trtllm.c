@@ -71,4 +71,5 @@ const OrrScheduler orr_scheduler_trtllm = {
     .entry = {"trtllm", "TensorRT-LLM: decodes first, chunked prompts; room for the output reserved, nobody preempted.",
               &table},
     .plan = plan,
+    .reserves = TRUE,
 };

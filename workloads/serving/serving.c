@@ -286,6 +286,24 @@ static const OrrField disaggregation_fields[] = {
 static const OrrFieldTable disaggregation_table = ORR_FIELD_TABLE(
     "disaggregation", "Prefill and decode on different replicas.", OrrDisaggregation, disaggregation_fields);
 
+static const char *const beams_words[] = {"front-end", "engine", NULL};
+static const OrrField beams_fields[] = {
+    COUNT(OrrBeamSearch, "width", width, 1, "1", "Beams of each request, all of which its client gets; 1: no search."),
+    WORD(OrrBeamSearch, "by", by, beams_words, "front-end",
+         "Who searches: the front end, with a request of one token for each beam and step (vLLM from 0.6.3 on), or the "
+         "engine, whose sequences fork (vLLM before)."),
+    {.name = "skew",
+     .kind = ORR_FIELD_REAL,
+     AT(OrrBeamSearch, skew),
+     .sentence = "Exponent of the power law by which beams go on from better ones; 0: from any alike.",
+     .fallback = "0",
+     .min = 0,
+     .max = 10},
+};
+static const OrrFieldTable beams_table =
+    ORR_FIELD_TABLE("beam-search", "Several candidates of an output, the best kept token by token.", OrrBeamSearch,
+                    beams_fields);
+
 static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
@@ -329,6 +347,8 @@ static const OrrField fields[] = {
     COUNT(OrrServing, "samples", samples, 1, "1",
           "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, and share its full "
           "blocks where prefix-caching is on."),
+    PART(OrrServing, "beam-search", beams, beams_table,
+         "Several candidates of an output, the best kept token by token."),
     COUNT(OrrServing, "images", images, 0, "0",
           "Images of each prompt, at its begin: encoded in its first step; their tokens add to drawn lengths."),
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),

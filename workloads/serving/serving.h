@@ -128,6 +128,15 @@ typedef struct {
   gboolean weights, warm;
 } OrrReplicaStart;
 
+typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
+
+/* See serving_beam_search.c. */
+typedef struct {
+  gint64 width; /* 1: none */
+  int by;       /* OrrBeamsBy */
+  double skew;
+} OrrBeamSearch;
+
 typedef enum { ORR_FAILURE_RETRY, ORR_FAILURE_FAIL } OrrOnFailure;
 
 typedef struct {
@@ -149,11 +158,16 @@ typedef struct {
   gint64 shared_prefix; /* tokens that all prompts begin with */
   gint64 images;        /* of a prompt */
   gint64 samples;       /* outputs of a prompt */
+  OrrBeamSearch beams;
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
   OrrServingMetricsParams metrics;
   double most_queue_s; /* a request that waits longer ends the run: the queue diverges; 0: never */
 } OrrServing;
+
+static inline gint64 orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client gets */
+  return params->samples * params->beams.width;
+}
 
 extern const OrrFieldTable orr_serving_table;
 extern const OrrWorkloadKind orr_serving_kind;

@@ -99,6 +99,9 @@ double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore 
   for (int tier = 0; tier < ORR_N_TIERS; tier++)
     if (core->loaded_tokens[tier] > 0)
       sum_s += load_seconds(alike, (OrrTier)tier, (double)core->loaded_tokens[tier] * alike->kv_bytes_per_token, link);
+  /* copy-on-write reads and writes a block of HBM (vLLM, csrc/cache_kernels.cu, copy_blocks) */
+  sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) * alike->kv_bytes_per_token /
+           cluster->device.memory_bytes_per_s;
   return sum_s + (double)core->loaded_adapters * alike->adapter_bytes / link;
 }
 

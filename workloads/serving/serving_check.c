@@ -213,67 +213,10 @@ static void check_formats(const OrrServing *params, const OrrDevice *device, Orr
                     device->name, orr_dtype_names[products]);
 }
 
-static void check_lora(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
-  const OrrServingLora *lora = &params->engine.lora;
-  if (lora->adapters == 0) return;
-  const OrrLora settled = orr_lora_settle(&lora->shape, place, diags);
-  if (settled.rank == 0)
-    orr_diags_error(diags, place, "engine.lora: " D " adapters of rank 0: give shape.rank", lora->adapters);
-  if (settled.quantised) orr_diags_error(diags, place, "engine.lora: shape.quantised is of training: use quantization");
-  if (model->mla.kv_rank > 0 || model->mamba.heads > 0 || model->linear.key_heads > 0)
-    orr_diags_error(diags, place,
-                    "engine.lora: adapters beside latent attention or layers with a state (model %s) are not known yet",
-                    model->name);
-}
-
-static void check_samples(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
-  if (params->samples > params->engine.max_num_seqs)
-    orr_diags_error(diags, place, "samples (" D ") of a prompt are above engine.max-num-seqs (" D ")", params->samples,
-                    params->engine.max_num_seqs);
-  if (params->samples > 1 && params->disaggregation.prefill > 0 && params->admission.queue >= 0)
-    orr_diags_error(diags, place,
-                    "samples (" D ") with disaggregation and admission.queue exclude each other: outputs come one by "
-                    "one, and some of a prompt's could be rejected",
-                    params->samples);
-}
-
-/* Layers that keep a state. What vLLM 0.19 refuses is refused in its words (config/vllm.py, nixl_connector.py). */
-static void check_states(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
-  const OrrEngineParams *engine = &params->engine;
-  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
-  const OrrCacheTiers *tiers = &engine->tiers;
-  const gboolean keeps = engine->prefix_caching != ORR_PREFIX_NONE, is_apart = params->disaggregation.prefill > 0;
-  if (keeps && scheduler && scheduler->without_chunks)
-    orr_diags_error(diags, place,
-                    "engine.prefix-caching of model %s, whose layers keep a state: scheduler %s computes prompts whole "
-                    "(vLLM: \"Chunked prefill is required for mamba cache mode 'align'\")",
-                    model->name, scheduler->entry.name);
-  if (keeps && engine->block_size > engine->max_num_batched_tokens)
-    orr_diags_error(diags, place,
-                    "engine.block-size (" D ") of model %s, whose layers keep a state (vLLM: \"In Mamba cache align "
-                    "mode, block_size must be <= max_num_batched_tokens\", here " D ")",
-                    engine->block_size, model->name, engine->max_num_batched_tokens);
-  if (keeps && tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
-    orr_diags_error(diags, place,
-                    "engine.cache-tiers of model %s: its layers keep a state, and states are kept in HBM alone",
-                    model->name);
-  if (is_apart && keeps)
-    orr_diags_error(diags, place,
-                    "disaggregation of model %s, whose layers keep a state, with prefix-caching (vLLM's NixlConnector: "
-                    "\"SSM can only have one local block\"): use none",
-                    model->name);
-  if (is_apart && params->groups)
-    orr_diags_error(diags, place,
-                    "disaggregation of model %s, whose layers keep a state, with groups (vLLM's NixlConnector: "
-                    "\"Hybrid SSM (Mamba) models require homogeneous TP\")",
-                    model->name);
-}
-
 /* Layers with a state, and images. */
 static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gboolean has_state = orr_inference_state_bytes(model, &shard, 0, model->layers) > 0;
-  if (has_state) check_states(params, model, place, diags);
   if (has_state && orr_speculation_of(&params->engine.speculation).tokens > 0)
     orr_diags_error(diags, place,
                     "engine.speculation: model %s has layers that keep a state, which cannot forget wrong guesses: use "
@@ -400,8 +343,7 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_engine(params, model, place, diags);
   check_admission(params, place, diags);
   check_parts(params, model, place, diags);
-  check_lora(params, model, place, diags);
-  check_samples(params, place, diags);
+  orr_serving_refuse(params, model, place, diags);
   check_disaggregation(params, replicas, place, diags);
   check_life(params, replicas, cluster, place, diags);
   check_load(params, place, diags);

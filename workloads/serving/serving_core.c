@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "workloads/schedulers/scheduler.h"
+#include "workloads/serving/serving_beams.h"
 
 /* --- heaps of waiting requests: the least (key, turn) is at 0 --- */
 
@@ -139,18 +140,21 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests) {
 
 /* --- the batch --- */
 
-static void count(OrrCore *core, const OrrRequest *request, double sign) {
+static void count(OrrCore *core, const OrrRequest *request, int sign) {
   OrrStepShape *shape = &core->shape;
+  const gint64 n = orr_request_sequences(request);
+  const gint32 sequences = sign * (gint32)n, logits = sequences * (1 + request->drafted);
   const double tokens = request->scheduled, before = request->computed;
-  shape->tokens += sign * tokens;
-  shape->sequences += sign > 0 ? 1 : -1;
-  shape->logits += sign > 0 ? 1 + request->drafted : -1 - request->drafted;
+  shape->tokens += sign * tokens * (double)n;
+  shape->sequences += (guint)sequences;
+  shape->logits += (guint)logits;
+  if (request->lists_candidates) shape->candidates += (guint)logits;
   if (orr_request_decodes(request)) {
-    shape->decodes += sign > 0 ? 1 : -1;
-    shape->key_sum += sign * (before + tokens);
+    shape->decodes += (guint)sequences;
+    shape->key_sum += sign * (double)n * (before + tokens);
     return;
   }
-  shape->n_chunks += sign > 0 ? 1 : -1;
+  shape->n_chunks += (guint)sign;
   shape->chunk += sign * tokens;
   shape->chunk_key_sum += sign * tokens * (before + tokens / 2);
   shape->chunk_pairs += sign * (tokens * before + tokens * (tokens + 1) / 2);
@@ -172,7 +176,23 @@ static gint64 up_to_block(const OrrCore *core, const OrrRequest *request, gint64
   return MAX(MIN(end - end % size, last) - begin, 0);
 }
 
+/* A token of each beam; in this step or, where its budget is not enough for all, a later one. */
+static gboolean give_beams(OrrCore *core, OrrRequest *request) {
+  const gint64 fresh = orr_beams_fresh(request->beams);
+  if (orr_request_sequences(request) > core->budget) return TRUE;
+  if (fresh > orr_kv_n_free(core->kv)) return FALSE;
+  core->copied_blocks += orr_beams_copies(request->beams);
+  orr_kv_take(core->kv, request, fresh);
+  orr_beams_append(request->beams);
+  request->scheduled = 1;
+  core->budget -= orr_request_sequences(request);
+  g_ptr_array_add(core->batch, request);
+  count(core, request, 1);
+  return TRUE;
+}
+
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most) {
+  if (request->beams) return give_beams(core, request);
   const gint64 tokens = up_to_block(core, request, request->computed, most);
   if (tokens == 0) return TRUE; /* not in this step: what is left of it does not reach the end of a block */
   const gint64 drafted = guesses(core, request, tokens), all = tokens + drafted;
@@ -202,6 +222,22 @@ static void load(OrrCore *core, OrrRequest *request, gint64 end, const gint64 *f
   }
 }
 
+/* What beams hold: the prompt's whole blocks, and those that they have together. */
+static gint64 blocks_of_beams(const OrrCore *core, const OrrRequest *request) {
+  return request->prompt / orr_kv_block_size(core->kv) + orr_beams_blocks(request->beams);
+}
+
+static gint64 blocks_needed(const OrrCore *core, const OrrRequest *request, gint64 tokens, gint64 hit) {
+  if (request->beams) return blocks_of_beams(core, request) + orr_beams_fresh(request->beams);
+  return orr_kv_needed(core->kv, request, tokens, hit);
+}
+
+static gint64 swapped_tokens(const OrrCore *core, const OrrRequest *request) {
+  return request->beams ? request->blocks * orr_kv_block_size(core->kv) : request->computed;
+}
+
+static gint64 most_sequences(const OrrRequest *request) { return MAX(request->beam_width, 1); }
+
 gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole, gint64 reserve_tokens) {
   const gboolean resumes = request->swapped;
   gint64 from[ORR_N_TIERS];
@@ -213,13 +249,16 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   const gint64 room = MAX(reserve_tokens, begin + tokens);
   const gint64 checked = core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
-  const gint64 needed = orr_kv_needed(core->kv, request, checked, hit);
+  if ((gint64)core->running->len + core->more_sequences + most_sequences(request) > core->limits.max_sequences)
+    return FALSE;
+  const gint64 needed = blocks_needed(core, request, checked, hit);
   if (needed + (core->running->len > 0 ? core->limits.watermark_blocks : 0) > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
   core->n_waiting--;
   core->waiting_tokens -= orr_request_wanted(request);
   request->state = ORR_REQUEST_RUNNING;
   g_ptr_array_add(core->running, request);
+  core->more_sequences += most_sequences(request) - 1;
   hold_adapter(core, request);
   if (hit > 0) orr_kv_share(core->kv, request, hit);
   if (below > 0) load(core, request, begin, from);
@@ -229,9 +268,12 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   }
   core->hit_tokens += hit + below;
   core->looked_up_tokens += resumes ? 0 : left + hit + below;
-  if (resumes) core->swapped_tokens += request->computed;
   request->swapped = FALSE;
-  orr_kv_grow(core->kv, request, room);
+  if (request->beams)
+    orr_kv_take(core->kv, request, blocks_of_beams(core, request));
+  else
+    orr_kv_grow(core->kv, request, room);
+  if (resumes) core->swapped_tokens += swapped_tokens(core, request);
   if (core->n_queues > 1) core->served[queue_of(core, request)] += (double)left;
   return orr_core_give(core, request, tokens);
 }
@@ -239,19 +281,20 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
 void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   if (request->scheduled > 0) { /* it was given its turn already: take that back */
     count(core, request, -1);
-    core->budget += request->scheduled;
+    core->budget += request->scheduled * orr_request_sequences(request);
     g_ptr_array_remove(core->batch, request);
     request->scheduled = request->drafted = 0;
   }
   g_ptr_array_remove(core->running, request);
+  core->more_sequences -= most_sequences(request) - 1;
   if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
-  orr_kv_release(core->kv, request);
-  if (core->limits.preemption == ORR_PREEMPT_SWAP) {
+  if (core->limits.preemption == ORR_PREEMPT_SWAP || request->beams) {
     request->swapped = TRUE;
-    core->swapped_tokens += request->computed;
+    core->swapped_tokens += swapped_tokens(core, request);
   } else {
     request->computed = 0;
   }
+  orr_kv_release(core->kv, request);
   request->preemptions++;
   core->preemptions++;
   core->has_preempted = TRUE;
@@ -337,6 +380,7 @@ gboolean orr_core_plan(OrrCore *core, double now_s) {
   core->budget = core->limits.max_batched_tokens;
   core->has_preempted = FALSE;
   core->swapped_tokens = core->padding = 0;
+  core->copied_blocks = 0;
   core->loaded_adapters = core->joined_adapters;
   core->joined_adapters = 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++) core->loaded_tokens[tier] = 0;
@@ -365,6 +409,27 @@ static gint32 check_guesses(OrrCore *core, OrrRequest *request) {
   return wrote;
 }
 
+/* A search has one more token: its beams begin, or those of the next step go on from some of them. */
+static void fork_beams(OrrCore *core, OrrRequest *request) {
+  if (request->beams)
+    orr_beams_fork(request->beams);
+  else
+    request->beams = orr_beams_new((guint)request->beam_width, request->prompt, orr_kv_block_size(core->kv),
+                                   core->beam_skew, orr_hash3(core->beam_seed, request->id, 0));
+  orr_kv_shrink(core->kv, request, 0, blocks_of_beams(core, request));
+}
+
+static void end_request(OrrCore *core, OrrRequest *request) {
+  request->state = ORR_REQUEST_FINISHED;
+  core->more_sequences -= most_sequences(request) - 1;
+  if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
+  if (request->is_twin)
+    core->n_kept++; /* until its cache is elsewhere */
+  else
+    orr_kv_release(core->kv, request);
+  g_clear_pointer(&request->beams, orr_beams_free);
+}
+
 void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, OrrCoreFinish token,
                           OrrCoreFinish finish, void *user) {
   gboolean has_finished = FALSE;
@@ -381,17 +446,16 @@ void orr_core_finish_step(OrrCore *core, const GPtrArray *batch, double now_s, O
     if (orr_request_left(request) > 0) continue;
     const gboolean is_first = request->generated == 0;
     request->generated += wrote;
-    if (core->n_queues > 1) core->served[queue_of(core, request)] += 2 * wrote; /* an output token counts twice (VTC) */
+    if (core->n_queues > 1) /* an output token counts twice (VTC) */
+      core->served[queue_of(core, request)] += 2.0 * wrote * (double)orr_request_sequences(request);
     if (is_first) request->first_token_s = now_s;
     token(request, user);
     request->last_token_s = now_s;
-    if (request->generated < request->output) continue;
-    request->state = ORR_REQUEST_FINISHED;
-    if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
-    if (request->is_twin)
-      core->n_kept++; /* until its cache is elsewhere */
-    else
-      orr_kv_release(core->kv, request);
+    if (request->generated < request->output) {
+      if (request->beam_width > 1) fork_beams(core, request);
+      continue;
+    }
+    end_request(core, request);
     has_finished = TRUE;
   }
   if (has_finished) {

@@ -50,11 +50,15 @@ typedef struct {
   gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
   double *served;        /* by queue: what fairness counts */
   guint64 turns;
+  gint64 more_sequences; /* of the running: beams, beyond one of each request */
+  double beam_skew; /* see serving_beams.h */
+  guint64 beam_seed;
   /* the batch in the making, or running */
   GPtrArray *batch; /* requests with `scheduled` > 0 */
   OrrStepShape shape;
   gint64 budget;                     /* tokens left */
   gint64 swapped_tokens;             /* moved between host and device by this batch */
+  gint64 copied_blocks;              /* of beams, before this batch */
   gint64 loaded_adapters;            /* to the GPU, before this batch */
   gint64 joined_adapters;            /* of those that have joined since the last plan */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */

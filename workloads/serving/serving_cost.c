@@ -44,6 +44,7 @@ struct OrrServingCost {
   Kind *kinds;
   guint n_kinds;
   GArray *embedding, *final_norm, *head; /* Piece by tokens, tokens, logits */
+  GArray *candidates;                    /* Piece by logits */
   GArray *encoder;                       /* Piece by images */
   GArray *operators;                     /* scratch */
   double trust[N_HOWS];
@@ -92,6 +93,7 @@ OrrServingCost *orr_serving_cost_new(const OrrServingCostParams *params, GError 
   cost->embedding = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->final_norm = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->head = g_array_new(FALSE, TRUE, sizeof(Piece));
+  cost->candidates = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->encoder = g_array_new(FALSE, TRUE, sizeof(Piece));
   cost->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   if (orr_serving_try_collectives(params, error) && check_missing(cost, error)) return cost;
@@ -111,6 +113,7 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   g_array_unref(cost->embedding);
   g_array_unref(cost->final_norm);
   g_array_unref(cost->head);
+  g_array_unref(cost->candidates);
   g_array_unref(cost->encoder);
   g_array_unref(cost->operators);
   g_free(cost);
@@ -340,11 +343,13 @@ static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
   for (int how = 0; how < N_HOWS; how++) cost->trust[how] += n * piece->by_how[how];
 }
 
-static void add_ends(OrrServingCost *cost, gint64 padded, guint logits, OrrStepTime *time, guint *kernels) {
+static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *shape, OrrStepTime *time,
+                     guint *kernels) {
   const Piece *const ends[] = {
       end_piece(cost, cost->embedding, orr_inference_embedding, padded),
       end_piece(cost, cost->final_norm, orr_inference_final_norm, padded),
-      end_piece(cost, cost->head, orr_inference_head, logits),
+      end_piece(cost, cost->head, orr_inference_head, shape->logits),
+      end_piece(cost, cost->candidates, orr_inference_candidates, shape->candidates),
   };
   double last_s = 0; /* of the last stage, which is the busiest */
   for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
@@ -400,7 +405,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.attention_s += n * core_s;
     time.stage_s += (double)kind->n_of_largest_stage * layer_s;
   }
-  add_ends(cost, padded, shape->logits, &time, &kernels);
+  add_ends(cost, padded, shape, &time, &kernels);
   if (shape->adapters > 0 && cost->params.lora.rank > 0) add_adapters(cost, padded, shape->adapters, &time, &kernels);
   if (shape->images > 0) {
     const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);

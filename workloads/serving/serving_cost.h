@@ -35,6 +35,7 @@ typedef struct {
   double group_tokens; /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
   guint adapters;      /* different ones among its requests */
   guint images;        /* to be encoded for prompts that begin */
+  guint candidates;    /* of the logits: those whose best are asked for, with their ranks */
   guint logits; /* tokens whose logits are needed: a sequence's last, and guesses */
 } OrrStepShape;
 

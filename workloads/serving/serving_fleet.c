@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "sim/base/fault.h"
+#include "workloads/serving/serving_beams.h"
 #include "workloads/serving/serving_life.h"
 
 typedef struct {
@@ -120,6 +121,8 @@ static void complete(Fleet *fleet, OrrRequest *request) {
   request->id = fleet->n_requests++;
   request->images = (guint32)fleet->fleet.work->params.images;
   request->samples_left = (gint32)fleet->fleet.work->params.samples;
+  if (fleet->fleet.work->params.beams.width > 1) request->beam_width = (gint32)fleet->fleet.work->params.beams.width;
+  request->lists_candidates = request->beam_width > 1;
   request->adapter = draw_adapter(fleet);
   request->group = request->client = (guint16)draw_group(fleet);
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
@@ -284,6 +287,8 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
   request->state = ORR_REQUEST_FUTURE;
   request->computed = request->scheduled = request->drafted = 0;
   request->swapped = request->is_in_flight = FALSE;
+  if (request->beams) request->generated = 0; /* its client has nothing yet */
+  g_clear_pointer(&request->beams, orr_beams_free);
   if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request)) {
     work->retried++;
     return;
@@ -366,6 +371,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   fleet->load = (const OrrArrival *)params->load.entry;
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
+  fleet->fleet.rounds = orr_beam_search_rounds();
   open_doors(&fleet->fleet);
   fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
@@ -416,6 +422,7 @@ void orr_fleet_free(OrrFleet *base) {
   orr_door_free(base->door);
   orr_door_free(base->decode_door);
   orr_fleet_close_transfers(base);
+  orr_pool_free(base->rounds);
   orr_pool_free(fleet->requests);
   orr_pool_free(fleet->comings);
   if (fleet->state) fleet->load->close(fleet->state);

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "sim/base/random.h"
+#include "workloads/serving/serving_beams.h"
 
 #define NOBODY G_MAXUINT32
 
@@ -35,12 +36,15 @@ struct OrrKv {
   void *user;
 };
 
-enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE };
+enum { OF_SHARED = 1, OF_SPAN, OF_STREAM, OF_REQUEST, OF_ADAPTER, OF_SAMPLE, OF_STATE, OF_BEAM };
 
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size) {
   const gint64 end = (block + 1) * block_size, last = end - 1;
+  const OrrRequest *search = request->parent && request->parent->beams ? request->parent : NULL;
   guint64 key;
-  if (end <= request->shared_tokens)
+  if (search && end > search->prompt)
+    key = orr_hash3(OF_BEAM, search->id, orr_beams_block(search->beams, request->sample, block));
+  else if (end <= request->shared_tokens)
     key = orr_hash3(OF_SHARED, request->shared, (guint64)block);
   else if (request->n_spans > 0 && end <= request->prompt && last / request->span_tokens < request->n_spans)
     key = orr_hash3(OF_SPAN, request->spans[last / request->span_tokens], (guint64)(last % request->span_tokens));
@@ -49,8 +53,14 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
   else
     key = orr_hash3(OF_REQUEST, request->id, (guint64)block);
   if (request->adapter) key = orr_hash3(OF_ADAPTER, key, request->adapter);
-  if (request->sample && end > request->prompt) key = orr_hash3(OF_SAMPLE, key, request->sample);
+  if (request->sample && !search && end > request->prompt) key = orr_hash3(OF_SAMPLE, key, request->sample);
   return key ? key : 1;
+}
+
+void orr_request_clear(OrrRequest *request) {
+  g_clear_pointer(&request->block_ids, g_free);
+  g_clear_pointer(&request->state_ids, g_free);
+  g_clear_pointer(&request->beams, orr_beams_free);
 }
 
 /* --- life --- */
@@ -307,14 +317,18 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
   request->computed = (gint32)hit;
 }
 
+void orr_kv_take(OrrKv *kv, OrrRequest *request, gint64 n) {
+  request->blocks += (gint32)n;
+  kv->n_free -= n;
+  kv->n_held += n;
+}
+
 gboolean orr_kv_grow(OrrKv *kv, OrrRequest *request, gint64 tokens) {
   const gint64 fresh = orr_kv_blocks_of(kv, tokens) - request->blocks;
   if (fresh <= 0) return TRUE;
   if (fresh + (request->state_ids ? 0 : kv->n_state) > kv->n_free) return FALSE;
   if (!kv->blocks) {
-    request->blocks += (gint32)fresh;
-    kv->n_free -= fresh;
-    kv->n_held += fresh;
+    orr_kv_take(kv, request, fresh);
     return TRUE;
   }
   for (gint64 i = 0; i < fresh; i++) remember(request, take_fresh(kv));

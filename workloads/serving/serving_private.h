@@ -43,6 +43,7 @@ struct OrrFleet {
   double start_s;       /* all dates here are the engine's; what is written down counts from start_s */
   OrrPool *flows;       /* transfers that have not ended (serving_wires.c) */
   gint64 n_flows;
+  OrrPool *rounds;            /* of beam searches, between two steps (serving_beam_search.c) */
   gint64 in_system, n_coming; /* requests; those that will come after another one's end */
   OrrLife *life;              /* NULL: all replicas are up from beginning to end */
   double next_look_s;         /* of the scaler: no run of steps goes past it */
@@ -63,6 +64,9 @@ struct OrrFleet {
   guint64 seen_steps, step_stride;
 };
 
+/* serving_refusals.c: a part of orr_serving_check */
+void orr_serving_refuse(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags);
+
 /* serving_objectives.c: once the costs are there */
 gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error);
 
@@ -74,14 +78,23 @@ OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, guint group, const OrrSte
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint group, guint sequences);             /* of a step */
 /* Tells planned cores that step together how many tokens their experts have in all. */
 void orr_fleet_share_experts(const OrrFleet *fleet, guint group, OrrCore *cores, guint n_cores);
-/* Reading what a batch needs before it begins: of requests swapped, and of prompts that tiers below HBM have. */
+/* Moving what a batch needs before it begins: requests swapped, what tiers below HBM have, adapters, copies for beams. */
 double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore *core);
 /* Blocks of its cache that @bytes of a tier hold. */
 gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, guint group, double bytes);
 
+/* --- beam search in the front end: serving_beam_search.c --- */
+
+OrrPool *orr_beam_search_rounds(void);
+gboolean orr_beam_search_takes(const OrrFleet *fleet, const OrrRequest *request); /* it is searched by a front end */
+void orr_beam_search_begin(OrrReplica *replica, OrrRequest *first);
+/* A beam's token is there; TRUE: the search is over, and has its last token's date. */
+gboolean orr_beam_search_token(OrrReplica *replica, OrrRequest *beam);
+
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);
 void orr_replica_add(OrrReplica *replica, OrrRequest *request); /* now */
+void orr_replica_add_output(OrrReplica *replica, OrrRequest *output); /* of a request that is there: now */
 gint64 orr_replica_n_requests(const OrrReplica *replica);       /* waiting and running */
 gint64 orr_replica_n_waiting(const OrrReplica *replica);
 gint64 orr_replica_claimed_blocks(const OrrReplica *replica); /* held, and what the waiting will hold */

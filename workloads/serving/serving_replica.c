@@ -47,6 +47,8 @@ void orr_replica_open_cores(OrrReplica *replica) {
     orr_kv_back(kv, &replica->tiers);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, kv);
+    replica->cores[i].beam_skew = work->params.beams.skew;
+    replica->cores[i].beam_seed = (guint64)work->world->seed;
     replica->cores[i].drafter = fleet->drafters[replica->books->group];
     replica->cores[i].adapters = orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
   }
@@ -148,53 +150,6 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
   return sum;
 }
 
-static OrrCore *least_loaded(OrrReplica *replica);
-
-/* The prompt is computed: its other outputs begin, as requests of their own whose prefix may be found again. */
-static void branch(OrrReplica *replica, OrrRequest *first) {
-  for (gint32 sample = 1; sample < first->samples_left; sample++) {
-    replica->n_requests++;
-    orr_core_add(least_loaded(replica), replica->fleet->another(replica->fleet, first, (guint32)sample));
-  }
-}
-
-void orr_replica_on_token(OrrRequest *request, void *user) {
-  OrrReplica *replica = user;
-  if (request->generated == 1 && replica->fleet->life)
-    orr_life_first_token(replica->fleet->life, orr_engine_now(replica->fleet->engine) - request->arrival_s);
-  if (request->generated > 1)
-    orr_fleet_note_gaps(replica->fleet, orr_engine_now(replica->fleet->engine) - request->last_token_s, 1);
-  else if (!request->parent && !request->is_twin && request->samples_left > 1)
-    branch(replica, request);
-}
-
-/* An output has ended: the request has when all have, with the last one's end. */
-static void end_output(OrrReplica *replica, OrrRequest *request) {
-  OrrRequest *first = request->parent ? request->parent : request;
-  first->last_token_s = fmax(first->last_token_s, request->last_token_s);
-  if (request != first) {
-    first->preemptions += request->preemptions;
-    replica->fleet->drop(replica->fleet, request);
-  }
-  if (--first->samples_left > 0) return;
-  replica->books->requests++;
-  replica->fleet->ended(replica->fleet, first);
-}
-
-void orr_replica_on_finish(OrrRequest *request, void *user) {
-  OrrReplica *replica = user;
-  OrrFleet *fleet = replica->fleet;
-  replica->n_requests--;
-  if (!request->is_twin) {
-    end_output(replica, request);
-    orr_life_idle(fleet->life, (guint)replica->index);
-    return;
-  }
-  replica->books->requests++;
-  orr_handover_prefilled(request);
-  orr_life_idle(fleet->life, (guint)replica->index);
-}
-
 /* --- runs of alike steps --- */
 
 /* How many steps may be taken at once from the batch that was planned: 1 where they are not alike. */
@@ -202,7 +157,8 @@ static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
   if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks || replica->n_cores > 1 ||
       core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 || core->padding > 0 ||
-      core->batch->len != core->running->len || core->drafter || orr_kv_keeps_states(core->kv))
+      core->batch->len != core->running->len || core->drafter || orr_kv_keeps_states(core->kv) ||
+      core->more_sequences > 0)
     return 1;
   gint64 steps = LONGEST_RUN;
   for (guint i = 0; i < core->batch->len; i++) {
@@ -448,8 +404,17 @@ static void enter(OrrReplica *replica, OrrRequest *request) {
   replica->n_requests++;
 }
 
+void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
+  replica->n_requests++;
+  orr_core_add(least_loaded(replica), output);
+}
+
 void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
+  if (orr_beam_search_takes(replica->fleet, request)) {
+    orr_beam_search_begin(replica, request);
+    return;
+  }
   OrrCore *core = least_loaded(replica);
   request->core = (guint16)(core - replica->cores);
   orr_core_add(core, request);

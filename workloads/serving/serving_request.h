@@ -18,6 +18,8 @@
 
 G_BEGIN_DECLS
 
+typedef struct OrrBeams OrrBeams; /* serving_beams.h */
+
 typedef enum { ORR_REQUEST_FUTURE, ORR_REQUEST_WAITING, ORR_REQUEST_RUNNING, ORR_REQUEST_FINISHED } OrrRequestState;
 
 typedef struct OrrRequest {
@@ -30,6 +32,9 @@ typedef struct OrrRequest {
   guint32 sample;            /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
   struct OrrRequest *parent; /* of another output than the first; NULL: it is the first */
   gint32 samples_left;       /* of the first: outputs that have not ended */
+  gint32 beam_width;         /* of its beam search; 0: none */
+  gboolean lists_candidates; /* the best of its logits are asked for */
+  OrrBeams *beams;           /* of a search, from its first token on; owned */
   /* What the prompt begins with, for prefix caches. Equal keys mean equal tokens up to there. */
   guint64 stream; /* conversation that prompt and output continue; 0: none */
   guint64 shared; /* of the first shared_tokens, e.g. a system prompt; 0: none */
@@ -79,10 +84,12 @@ static inline gboolean orr_request_decodes(const OrrRequest *request) {
   return request->generated > 0 && orr_request_left(request) == 1;
 }
 
-static inline void orr_request_clear(OrrRequest *request) {
-  g_clear_pointer(&request->block_ids, g_free);
-  g_clear_pointer(&request->state_ids, g_free);
+/* Sequences that it decodes as. */
+static inline gint64 orr_request_sequences(const OrrRequest *request) {
+  return request->beams ? (gint64)request->beam_width : 1;
 }
+
+void orr_request_clear(OrrRequest *request); /* what it owns */
 
 /* Names the content of tokens [block * size, (block + 1) * size): equal for two requests only where all tokens up to
  * its end are equal. */
