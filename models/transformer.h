@@ -100,9 +100,6 @@ enum {
 extern const char *const orr_module_words[];
 guint orr_recompute_modules(OrrRecompute recompute); /* none: 0; selective: the attention core; full: the layer */
 
-/* Bytes of the results that ORR_MODULE_OPERATORS keeps of one layer for one micro-batch, its input left out. */
-double orr_transformer_kept_results(const OrrModel *model, guint kind, const OrrShard *shard);
-
 /* Each appends OrrOperator to @operators in execution order, COMM operators (of groups of two and more) in their places.
  * @kind is one of orr_model_layer_kind.
  * Backward appends DGRAD and WGRAD of each GEMM. A COMM's pass is that of the result it serves: one of DGRAD may run
@@ -146,6 +143,21 @@ double orr_transformer_weight_bytes(const OrrShard *shard, OrrWeights weights);
 
 /* Of the last stage: no logits' weights when it shares the first stage's memory (pp = 1, tied). */
 OrrWeights orr_transformer_head_weights(const OrrModel *model, const OrrShard *shard, gboolean shares_embedding);
+
+/* What the backward of one kind of operator reads, and so is kept. Operators are named as they are where they run, but
+ * for layer-input, of layers that are recomputed, and NAME-result, of those that ORR_MODULE_OPERATORS keeps. */
+typedef struct {
+  const char *operator;
+  double bytes; /* of one micro-batch, on one rank */
+} OrrKeptBytes;
+
+/* Each appends OrrKeptBytes to @kept, or adds to those of that operator: of a layer (@modules are recomputed), of the
+ * embedding, of the head, of a multi-token-prediction layer with its head. The sums are the functions' below. */
+void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShard *shard, guint modules, GArray *kept);
+void orr_transformer_embedding_kept(const OrrModel *model, const OrrShard *shard, GArray *kept);
+void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GArray *kept);
+void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules, GArray *kept);
+double orr_transformer_kept_sum(const GArray *kept);
 
 /* Bytes of activations that one layer keeps from forward to backward for one micro-batch (Korthikanti et al. 2022, eq.
  * 2-6: sbh (10 + 24/t + 5 a s / (h t)) and its variants; generalised to GQA, gated MLPs, fused attention). */

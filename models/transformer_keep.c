@@ -72,17 +72,19 @@ static double result_bytes(const OrrTransformerView *view, const OrrOperator *op
   return is_scatter(op) ? op->bytes / view->tp : 0;
 }
 
-double orr_transformer_kept_results(const OrrModel *model, guint kind, const OrrShard *shard) {
+void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_forward(model, kind, shard, forward);
   gboolean attends = FALSE;
-  double bytes = 0;
   guint count = 0;
   for (guint i = 0; i < forward->len; i++) {
     const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
+    g_autofree char *name = g_strconcat(op->name, "-result", NULL);
     attends = attends || op->kind == ORR_OPERATOR_ATTENTION;
-    bytes += result_bytes(&view, op, &count);
+    orr_transformer_keep(kept, g_intern_string(name), result_bytes(&view, op, &count));
   }
-  return bytes + (attends ? view.tokens * (view.context * view.element_bytes + 4.0 * view.heads) : 0);
+  if (attends)
+    orr_transformer_keep(kept, "attention-result",
+                         view.tokens * (view.context * view.element_bytes + 4.0 * view.heads));
 }

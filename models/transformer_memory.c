@@ -25,7 +25,8 @@
  *                     product's result, the activation's
  *   Mamba, linear     the first projection's result, the convolution's, the scan's, the gated norm's
  *
- * Modules that are recomputed keep their own input alone. Where gathered inputs of column-parallel layers are kept
+ * It is told operator by operator (OrrKeptBytes): what an operator's backward reads counts as its. Modules that are
+ * recomputed keep their own input alone. Where gathered inputs of column-parallel layers are kept
  * (DTensor), they are whole on each rank: t times the bytes under sequence parallelism.
  */
 #include "models/transformer_private.h"
@@ -53,10 +54,22 @@ static double adapter_bytes(const OrrTransformerView *view, guint target) {
   return lora->targets & target ? (double)view->tokens * lora->rank * view->element_bytes : 0;
 }
 
+void orr_transformer_keep(GArray *kept, const char *operator, double bytes) {
+  for (guint i = 0; i < kept->len; i++) {
+    OrrKeptBytes *known = &g_array_index(kept, OrrKeptBytes, i);
+    if (!g_str_equal(known->operator, operator)) continue;
+    known->bytes += bytes;
+    return;
+  }
+  const OrrKeptBytes first = {operator, bytes };
+  if (bytes > 0) g_array_append_val(kept, first);
+}
+
 /* What each block keeps around itself: the norm's input, a dropout mask, the input of a norm after it. */
-static double end_bytes(const OrrTransformerView *view) {
-  double norms = view->model->post_norms && view->causal ? 2 : 1;
-  return orr_transformer_own_elements(view) * (norms * view->element_bytes + (view->shard->dropout ? 1 : 0));
+static void keep_ends(const OrrTransformerView *view, GArray *kept) {
+  const double norms = view->model->post_norms && view->causal ? 2 : 1, own = orr_transformer_own_elements(view);
+  orr_transformer_keep(kept, "norm", own * norms * view->element_bytes);
+  orr_transformer_keep(kept, "dropout", view->shard->dropout ? own : 0);
 }
 
 /* Without dropout the softmax' output is also what multiplies V: kept once. Fused attention keeps one fp32 log-sum-exp
@@ -70,120 +83,182 @@ static double core_bytes(const OrrTransformerView *view) {
 /* --- mixers --- */
 
 /* Unfused attention keeps keys and values repeated for each query head. */
-static double attention_bytes(const OrrTransformerView *view, guint modules) {
-  double kv = orr_transformer_is_unfused(view) ? view->q : view->kv, tokens = view->tokens, e = view->element_bytes;
-  double bytes = tokens * (view->q + 2 * kv) * e;
-  if (!(modules & ORR_MODULE_LAYERNORM)) bytes += input_bytes(view, column_elements(view), ORR_LORA_QKV, FALSE);
-  if (view->model->qk_norm && view->causal) bytes += tokens * (view->q + view->kv) * e;
-  if (!(modules & ORR_MODULE_CORE_ATTN)) bytes += core_bytes(view);
-  return bytes + input_bytes(view, tokens * view->q, ORR_LORA_PROJECTION, TRUE) + adapter_bytes(view, ORR_LORA_QKV) +
-         adapter_bytes(view, ORR_LORA_PROJECTION);
+static void keep_attention(const OrrTransformerView *view, guint modules, GArray *kept) {
+  const double kv = orr_transformer_is_unfused(view) ? view->q : view->kv, tokens = view->tokens;
+  const double e = view->element_bytes;
+  if (!(modules & ORR_MODULE_LAYERNORM))
+    orr_transformer_keep(kept, "qkv", input_bytes(view, column_elements(view), ORR_LORA_QKV, FALSE));
+  orr_transformer_keep(kept, "qkv", adapter_bytes(view, ORR_LORA_QKV));
+  if (view->model->qk_norm && view->causal) orr_transformer_keep(kept, "qk-norm", tokens * (view->q + view->kv) * e);
+  orr_transformer_keep(kept, "attention", tokens * (view->q + 2 * kv) * e);
+  if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
+  orr_transformer_keep(kept, "projection",
+                       input_bytes(view, tokens * view->q, ORR_LORA_PROJECTION, TRUE) +
+                           adapter_bytes(view, ORR_LORA_PROJECTION));
 }
 
-static double latent_bytes(const OrrTransformerView *view, guint modules) {
+static void keep_latent(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrMla *mla = &view->model->mla;
-  double tokens = view->tokens, e = view->element_bytes, ranks = view->own_tokens * (mla->q_rank + mla->kv_rank);
-  double bytes = ranks * e + view->own_tokens * mla->rope_dim * e;
+  const double tokens = view->tokens, e = view->element_bytes, ranks = view->own_tokens * (mla->q_rank + mla->kv_rank);
   if (!(modules & ORR_MODULE_LAYERNORM))
-    bytes += input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_QKV, FALSE);
-  if (!(modules & ORR_MODULE_MLA_UP_PROJ))
-    bytes += input_bytes(view, ranks, ORR_LORA_QKV, FALSE) + tokens * (view->q + view->kv + view->value) * e;
-  if (!(modules & ORR_MODULE_CORE_ATTN)) bytes += core_bytes(view);
-  return bytes + input_bytes(view, tokens * view->context, ORR_LORA_PROJECTION, TRUE);
+    orr_transformer_keep(kept, "latent-down",
+                         input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_QKV, FALSE));
+  orr_transformer_keep(kept, "latent-norm", ranks * e + view->own_tokens * mla->rope_dim * e);
+  if (!(modules & ORR_MODULE_MLA_UP_PROJ)) {
+    orr_transformer_keep(kept, "latent-up", input_bytes(view, ranks, ORR_LORA_QKV, FALSE));
+    orr_transformer_keep(kept, "attention", tokens * (view->q + view->kv + view->value) * e);
+  }
+  if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
+  orr_transformer_keep(kept, "projection", input_bytes(view, tokens * view->context, ORR_LORA_PROJECTION, TRUE));
 }
 
 /* @in, @conv, @out: widths of the first projection, of what is convolved, of what goes out. */
-static double scan_bytes(const OrrTransformerView *view, guint modules, double in, double conv, double out) {
-  double tokens = view->tokens, e = view->element_bytes, bytes = tokens * in * e;
-  if (!(modules & ORR_MODULE_LAYERNORM)) bytes += input_bytes(view, column_elements(view), 0, FALSE);
-  if (!(modules & ORR_MODULE_CORE_ATTN)) bytes += tokens * (conv + out) * e;
-  return bytes + input_bytes(view, tokens * out, 0, FALSE);
+static void keep_scan(const OrrTransformerView *view, guint modules, double in, double conv, double out, GArray *kept) {
+  const double tokens = view->tokens, e = view->element_bytes;
+  if (!(modules & ORR_MODULE_LAYERNORM))
+    orr_transformer_keep(kept, "scan-in", input_bytes(view, column_elements(view), 0, FALSE));
+  orr_transformer_keep(kept, "scan", tokens * in * e);
+  if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "scan", tokens * (conv + out) * e);
+  orr_transformer_keep(kept, "scan-out", input_bytes(view, tokens * out, 0, FALSE));
 }
 
-static double mamba_bytes(const OrrTransformerView *view, guint modules) {
+static void keep_mamba(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrMamba *mamba = &view->model->mamba;
-  double heads = (double)mamba->heads / view->tp, out = heads * mamba->head_dim;
-  double conv = out + 2.0 * mamba->groups * mamba->state / view->tp;
-  return scan_bytes(view, modules, out + conv + heads, conv, out);
+  const double heads = (double)mamba->heads / view->tp, out = heads * mamba->head_dim;
+  const double conv = out + 2.0 * mamba->groups * mamba->state / view->tp;
+  keep_scan(view, modules, out + conv + heads, conv, out, kept);
 }
 
-static double linear_bytes(const OrrTransformerView *view, guint modules) {
+static void keep_linear(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrLinear *linear = &view->model->linear;
-  double k = (double)linear->key_heads * linear->key_dim / view->tp;
-  double out = (double)linear->value_heads * linear->value_dim / view->tp, conv = linear->conv ? 2 * k + out : 0;
-  return scan_bytes(view, modules, 2 * k + 2 * out, conv, out);
+  const double k = (double)linear->key_heads * linear->key_dim / view->tp;
+  const double out = (double)linear->value_heads * linear->value_dim / view->tp, conv = linear->conv ? 2 * k + out : 0;
+  keep_scan(view, modules, 2 * k + 2 * out, conv, out, kept);
 }
 
-static double mixer_bytes(const OrrTransformerView *view, guint modules) {
+static void keep_mixer(const OrrTransformerView *view, guint modules, GArray *kept) {
   switch (view->kind.mixer) {
   case ORR_MIXER_NONE:
-    return 0;
+    break;
   case ORR_MIXER_MAMBA:
-    return end_bytes(view) + mamba_bytes(view, modules);
+    keep_mamba(view, modules, kept);
+    break;
   case ORR_MIXER_LINEAR:
-    return end_bytes(view) + linear_bytes(view, modules);
+    keep_linear(view, modules, kept);
+    break;
   default:
-    return end_bytes(view) +
-           (orr_transformer_is_latent(view) ? latent_bytes(view, modules) : attention_bytes(view, modules));
+    (orr_transformer_is_latent(view) ? keep_latent : keep_attention)(view, modules, kept);
   }
 }
 
 /* --- feed-forwards --- */
 
-static double mlp_bytes(const OrrTransformerView *view, guint modules) {
-  double tokens = view->tokens, bytes = 0;
+static void keep_mlp(const OrrTransformerView *view, guint modules, GArray *kept) {
+  const double tokens = view->tokens;
   if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MLP))
-    bytes += input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE);
-  if (modules & ORR_MODULE_MLP) return bytes;
-  return bytes + tokens * view->fc1_width * view->element_bytes +
-         input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) + adapter_bytes(view, ORR_LORA_FC1) +
-         adapter_bytes(view, ORR_LORA_FC2);
+    orr_transformer_keep(kept, "fc1", input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE));
+  if (modules & ORR_MODULE_MLP) return;
+  orr_transformer_keep(kept, "fc1", adapter_bytes(view, ORR_LORA_FC1));
+  orr_transformer_keep(kept, "activation", tokens * view->fc1_width * view->element_bytes);
+  orr_transformer_keep(kept, "fc2",
+                       input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) + adapter_bytes(view, ORR_LORA_FC2));
 }
 
-static double moe_bytes(const OrrTransformerView *view, guint modules) {
-  OrrTransformerRouting r = orr_transformer_routing(view);
-  double e = view->element_bytes, gates = orr_activation_is_gated(view->activation) ? 2 : 1;
-  double width = (double)r.ffn / r.etp, tokens = view->tokens;
-  double bytes = modules & ORR_MODULE_LAYERNORM && !(modules & ORR_MODULE_MOE) ? 0 : r.tokens * view->hidden * e;
-  if (modules & ORR_MODULE_MOE) return bytes;
-  bytes += 4 * r.tokens * view->model->moe.experts + 2 * e * r.tokens * view->model->moe.latent;
-  bytes += input_bytes(view, r.local * r.width, 0, FALSE) + r.local * gates * width * e;
-  if (!(modules & ORR_MODULE_MOE_ACT)) bytes += input_bytes(view, r.local * width, 0, FALSE);
+static void keep_moe(const OrrTransformerView *view, guint modules, GArray *kept) {
+  const OrrTransformerRouting r = orr_transformer_routing(view);
+  const double e = view->element_bytes, gates = orr_activation_is_gated(view->activation) ? 2 : 1;
+  const double width = (double)r.ffn / r.etp, tokens = view->tokens;
+  if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MOE))
+    orr_transformer_keep(kept, "router", r.tokens * view->hidden * e);
+  if (modules & ORR_MODULE_MOE) return;
+  orr_transformer_keep(kept, "router", 4 * r.tokens * view->model->moe.experts);
+  orr_transformer_keep(kept, "latent", 2 * e * r.tokens * view->model->moe.latent);
+  orr_transformer_keep(kept, "experts-fc1", input_bytes(view, r.local * r.width, 0, FALSE));
+  orr_transformer_keep(kept, "experts-activation", r.local * gates * width * e);
+  if (!(modules & ORR_MODULE_MOE_ACT))
+    orr_transformer_keep(kept, "experts-fc2", input_bytes(view, r.local * width, 0, FALSE));
   if (r.shared && !(modules & ORR_MODULE_SHARED_EXPERTS))
-    bytes += tokens * gates * r.shared * e + input_bytes(view, tokens * r.shared, 0, FALSE);
-  return bytes;
+    orr_transformer_keep(kept, "shared-experts",
+                         tokens * gates * r.shared * e + input_bytes(view, tokens * r.shared, 0, FALSE));
 }
 
-static double feed_bytes(const OrrTransformerView *view, guint modules) {
-  if (view->kind.feed == ORR_FEED_NONE) return 0;
-  return end_bytes(view) + (view->kind.feed == ORR_FEED_MOE ? moe_bytes(view, modules) : mlp_bytes(view, modules));
+static void keep_feed(const OrrTransformerView *view, guint modules, GArray *kept) {
+  if (view->kind.feed != ORR_FEED_NONE) (view->kind.feed == ORR_FEED_MOE ? keep_moe : keep_mlp)(view, modules, kept);
 }
 
 /* --- the layer and the ends --- */
 
-double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind, const OrrShard *shard, guint modules) {
+void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShard *shard, guint modules, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
-  double input = view.element_bytes * orr_transformer_own_elements(&view);
-  if (modules & ORR_MODULE_LAYER) return input;
-  if (modules & ORR_MODULE_OPERATORS) return input + orr_transformer_kept_results(model, kind, shard);
-  double bytes = mixer_bytes(&view, modules) + feed_bytes(&view, modules);
-  gboolean shares = model->parallel && view.kind.mixer != ORR_MIXER_ENCODER && view.kind.mixer && view.kind.feed;
-  return shares ? bytes - end_bytes(&view) : bytes; /* one norm and one residual for both */
+  if (modules & (ORR_MODULE_LAYER | ORR_MODULE_OPERATORS))
+    orr_transformer_keep(kept, "layer-input", view.element_bytes * orr_transformer_own_elements(&view));
+  if (modules & ORR_MODULE_LAYER) return;
+  if (modules & ORR_MODULE_OPERATORS) {
+    orr_transformer_keep_results(model, kind, shard, kept);
+    return;
+  }
+  /* A parallel layer has one norm and one residual for both. */
+  const gboolean mixes = view.kind.mixer != ORR_MIXER_NONE, feeds = view.kind.feed != ORR_FEED_NONE;
+  const gboolean shares = model->parallel && view.kind.mixer != ORR_MIXER_ENCODER && mixes && feeds;
+  if (mixes) keep_ends(&view, kept);
+  keep_mixer(&view, modules, kept);
+  if (feeds && !shares) keep_ends(&view, kept);
+  keep_feed(&view, modules, kept);
 }
 
-double orr_transformer_embedding_activation_bytes(const OrrModel *model, const OrrShard *shard) {
+void orr_transformer_embedding_kept(const OrrModel *model, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  return shard->dropout ? orr_transformer_own_elements(&view) : 0;
+  orr_transformer_keep(kept, "embedding-dropout", shard->dropout ? orr_transformer_own_elements(&view) : 0);
 }
 
 /* Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h, the logits in fp32 4 s b v (split by
  * t): with sequence parallelism 4 s b h / t (1 + v / h). Of PyTorch's loss the log-softmax is kept, 4 bytes too; a
  * fused one reads the logits again. */
-double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard) {
+void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  double logit = shard->loss == ORR_LOSS_FUSED ? view.element_bytes : 4;
-  return view.element_bytes * (orr_transformer_own_elements(&view) + column_elements(&view)) +
-         logit * view.tokens * view.vocab;
+  const double logit = shard->loss == ORR_LOSS_FUSED ? view.element_bytes : 4;
+  orr_transformer_keep(kept, "final-norm", view.element_bytes * orr_transformer_own_elements(&view));
+  orr_transformer_keep(kept, "logits", view.element_bytes * column_elements(&view));
+  orr_transformer_keep(kept, "cross-entropy", logit * view.tokens * view.vocab);
+}
+
+/* Both norms' inputs, the projection's input of twice the width, the layer, the output layer. */
+void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules, GArray *kept) {
+  OrrTransformerView view = orr_transformer_view(model, 0, shard);
+  orr_transformer_keep(kept, "mtp-norm", 2 * view.element_bytes * orr_transformer_own_elements(&view));
+  orr_transformer_keep(kept, "mtp-projection", 2 * view.element_bytes * orr_transformer_own_elements(&view));
+  orr_transformer_layer_kept(model, orr_model_layer_kind(model, model->layers - 1), shard, modules, kept);
+  orr_transformer_head_kept(model, shard, kept);
+}
+
+double orr_transformer_kept_sum(const GArray *kept) {
+  double sum = 0;
+  for (guint i = 0; i < kept->len; i++) sum += g_array_index(kept, OrrKeptBytes, i).bytes;
+  return sum;
+}
+
+double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind, const OrrShard *shard, guint modules) {
+  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  orr_transformer_layer_kept(model, kind, shard, modules, kept);
+  return orr_transformer_kept_sum(kept);
+}
+
+double orr_transformer_embedding_activation_bytes(const OrrModel *model, const OrrShard *shard) {
+  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  orr_transformer_embedding_kept(model, shard, kept);
+  return orr_transformer_kept_sum(kept);
+}
+
+double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard) {
+  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  orr_transformer_head_kept(model, shard, kept);
+  return orr_transformer_kept_sum(kept);
+}
+
+double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard, guint modules) {
+  g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
+  orr_transformer_mtp_kept(model, shard, modules, kept);
+  return orr_transformer_kept_sum(kept);
 }
 
 /* A logit's gradient in the storage format; before it, PyTorch's: that of the log-softmax and of its input, in fp32
@@ -193,15 +268,6 @@ double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double torch = view.tp > 1 ? 3 * 4 : 2 * 4;
   return (shard->loss == ORR_LOSS_TORCH ? torch : view.element_bytes) * view.tokens * view.vocab;
-}
-
-/* Both norms' inputs, the projection's input of twice the width, the layer, the output layer. */
-double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard, guint modules) {
-  OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  guint last = orr_model_layer_kind(model, model->layers - 1);
-  return 4 * view.element_bytes * orr_transformer_own_elements(&view) +
-         orr_transformer_layer_activation_bytes(model, last, shard, modules) +
-         orr_transformer_head_activation_bytes(model, shard);
 }
 
 /* Elements of results that a product by data reads and writes: its gradients; 0 of any other operator. */

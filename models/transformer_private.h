@@ -163,6 +163,12 @@ void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *op
 void orr_transformer_put_shared_experts(const OrrTransformerView *view, GArray *operators);
 void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *operators);
 
+/* transformer_memory.c: adds to what @operator keeps; @kept is of OrrKeptBytes. */
+void orr_transformer_keep(GArray *kept, const char *operator, double bytes);
+
+/* transformer_keep.c: the results that ORR_MODULE_OPERATORS keeps of one layer for one micro-batch. */
+void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrShard *shard, GArray *kept);
+
 /* How tokens and experts meet on one rank. */
 typedef struct {
   double tokens;   /* that this rank routes */

@@ -68,6 +68,7 @@ static const Section sections[] = {
     {.view = "serving", .heading = "Replicas"},
     {.view = "slowest-requests", .heading = "The slowest requests"},
     {.view = "memory", .heading = "Memory"},
+    {.view = "activations", .heading = "Activations of the stage that holds most"},
     {.view = "collectives", .heading = "Communication"},
     {.view = "hot-links", .heading = "The busiest links"},
     {.view = "storage", .heading = "Checkpoints and data"},

@@ -49,15 +49,14 @@ typedef struct {
 } Level;
 
 static Level level_of(const OrrStageMemory *memory) {
-  const double dynamic = memory->activations + memory->working + memory->buffers + memory->fragmentation;
+  const double dynamic = memory->activations + memory->working + memory->fragmentation;
   return (Level){.fixed = orr_stage_memory_total(memory) - dynamic - memory->flat_copies,
                  .update = memory->flat_copies};
 }
 
 static OrrMemoryTimeRow row_of(const OrrMemoryMoment *moment, const OrrStageMemory *peak, Level *level) {
-  const double tensors = moment->activations + moment->working + peak->buffers;
-  const double most = peak->activations + peak->working + peak->buffers;
-  const double gaps = most > 0 ? peak->fragmentation / most : 0; /* of each byte */
+  const double tensors = moment->activations + moment->working, most = peak->activations + peak->working;
+  const double gaps = most > 0 ? peak->fragmentation / most : 0; /* of each byte; those between buffers among them */
   const gboolean is_update = moment->activations == 0 && moment->chunk < 0;
   level->held = MAX(level->held, tensors * (1 + gaps));
   return (OrrMemoryTimeRow){.stage = moment->stage,

@@ -45,6 +45,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
       {&orr_link_time_table, outcome->link_times},
       {&orr_memory_time_table, outcome->memory_times},
       {&orr_memory_table, outcome->memory},
+      {&orr_activation_table, outcome->activations},
       {&orr_fault_row_table, outcome->faults},
       {&orr_storage_row_table, outcome->storage},
   };

@@ -310,6 +310,28 @@ static const OrrField memory_fields[] = {
 const OrrFieldTable orr_memory_table = ORR_FIELD_TABLE(
     "memory", "One row a pipeline stage: bytes one GPU holds at the peak.", OrrMemoryRow, memory_fields);
 
+static const OrrField activation_fields[] = {
+    COLUMN(OrrActivationRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
+    COLUMN(OrrActivationRow, "chunk", ORR_FIELD_INT, chunk, ORR_UNIT_NONE, "Chunk of the stage."),
+    COLUMN(OrrActivationRow, "unit", ORR_FIELD_TEXT, unit, ORR_UNIT_NONE, "embedding, layer, mtp or head."),
+    COLUMN(OrrActivationRow, "operator", ORR_FIELD_TEXT, operator, ORR_UNIT_NONE,
+           "Whose backward reads it; layer-input of a layer that is recomputed, NAME-result where that result is kept."),
+    COLUMN(OrrActivationRow, "units", ORR_FIELD_INT, units, ORR_UNIT_NONE, "Of the chunk, that have the operator."),
+    COLUMN(OrrActivationRow, "kept-bytes", ORR_FIELD_REAL, kept_bytes, ORR_UNIT_BYTES,
+           "Kept from forward to backward by all of them, of one micro-batch."),
+    COLUMN(OrrActivationRow, "host-bytes", ORR_FIELD_REAL, host_bytes, ORR_UNIT_BYTES,
+           "Kept in the host's memory instead."),
+    COLUMN(OrrActivationRow, "replayed-bytes", ORR_FIELD_REAL, replayed_bytes, ORR_UNIT_BYTES,
+           "Not kept, but recomputed before the backward."),
+    COLUMN(OrrActivationRow, "micro-batches", ORR_FIELD_INT, micro_batches, ORR_UNIT_NONE,
+           "Of the chunk, under way when the stage holds most."),
+    COLUMN(OrrActivationRow, "peak-bytes", ORR_FIELD_REAL, peak_bytes, ORR_UNIT_BYTES,
+           "Kept of all of these; over a stage the memory table's activations_bytes."),
+};
+const OrrFieldTable orr_activation_table =
+    ORR_FIELD_TABLE("activation", "One row for each operator of each stage: what one GPU keeps of its activations.",
+                    OrrActivationRow, activation_fields);
+
 static const OrrField memory_time_fields[] = {
     COLUMN(OrrMemoryTimeRow, "stage", ORR_FIELD_INT, stage, ORR_UNIT_NONE, "Pipeline stage."),
     COLUMN(OrrMemoryTimeRow, "what", ORR_FIELD_TEXT, what, ORR_UNIT_NONE,
@@ -319,7 +341,7 @@ static const OrrField memory_time_fields[] = {
     COLUMN(OrrMemoryTimeRow, "begin-s", ORR_FIELD_REAL, begin_s, ORR_UNIT_SECONDS, "When it began to compute."),
     COLUMN(OrrMemoryTimeRow, "end-s", ORR_FIELD_REAL, end_s, ORR_UNIT_SECONDS, "When it had."),
     COLUMN(OrrMemoryTimeRow, "fixed-bytes", ORR_FIELD_REAL, fixed_bytes, ORR_UNIT_BYTES,
-           "Weights, gradients, optimizer, libraries."),
+           "Weights, gradients, optimizer, tensors on their way, libraries."),
     COLUMN(OrrMemoryTimeRow, "activations-bytes", ORR_FIELD_REAL, activations_bytes, ORR_UNIT_BYTES,
            "Activations kept for backwards, its own included."),
     COLUMN(OrrMemoryTimeRow, "working-bytes", ORR_FIELD_REAL, working_bytes, ORR_UNIT_BYTES,
@@ -351,6 +373,7 @@ const OrrFieldTable *const orr_row_tables[] = {&orr_training_result_table,
                                                &orr_link_use_table,
                                                &orr_link_time_table,
                                                &orr_memory_table,
+                                               &orr_activation_table,
                                                &orr_memory_time_table,
                                                &orr_warning_table,
                                                &orr_cost_trust_table,

@@ -170,6 +170,15 @@ typedef struct {
 } OrrMemoryRow;
 
 typedef struct {
+  gint64 stage, chunk;
+  char *unit, *operator;
+  gint64 units;
+  double kept_bytes, host_bytes, replayed_bytes;
+  gint64 micro_batches;
+  double peak_bytes;
+} OrrActivationRow;
+
+typedef struct {
   gint64 stage;
   char *what;
   gint64 chunk, micro_batch; /* -1: none */
@@ -215,7 +224,7 @@ extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table, 
     orr_serving_replica_table, orr_serving_class_table, orr_serving_turn_table;
 extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
     orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table,
-    orr_link_use_table, orr_link_time_table, orr_memory_table, orr_memory_time_table, orr_warning_table,
+    orr_link_use_table, orr_link_time_table, orr_memory_table, orr_activation_table, orr_memory_time_table, orr_warning_table,
     orr_cost_trust_table, orr_job_row_table, orr_fault_row_table, orr_storage_row_table;
 
 /* All of them, NULL-terminated: for documentation and for views over a new database. */

@@ -150,6 +150,7 @@ OrrOutcome *orr_outcome_new(void) {
   outcome->links = g_array_new(FALSE, TRUE, sizeof(OrrLinkRow));
   outcome->link_times = g_array_new(FALSE, TRUE, sizeof(OrrLinkTimeRow));
   outcome->memory_times = g_array_new(FALSE, TRUE, sizeof(OrrMemoryTimeRow));
+  outcome->activations = g_array_new(FALSE, TRUE, sizeof(OrrActivationRow));
   outcome->memory = g_array_new(FALSE, TRUE, sizeof(OrrMemoryRow));
   outcome->faults = g_array_new(FALSE, TRUE, sizeof(OrrFaultRow));
   outcome->storage = g_array_new(FALSE, TRUE, sizeof(OrrStorageRow));
@@ -206,7 +207,8 @@ void orr_outcome_free(OrrOutcome *outcome) {
                             outcome->memory_times,    outcome->serving_requests,
                             outcome->serving_steps,   outcome->serving_replicas,
                             outcome->serving_classes, outcome->serving_turns,
-                            outcome->faults,          outcome->storage};
+                            outcome->faults,          outcome->storage,
+                            outcome->activations};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);

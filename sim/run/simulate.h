@@ -33,6 +33,7 @@ typedef struct {
   GArray *links;       /* OrrLinkRow */
   GArray *link_times;  /* OrrLinkTimeRow; empty without spans */
   GArray *memory;      /* OrrMemoryRow */
+  GArray *activations; /* OrrActivationRow */
   GArray *memory_times; /* OrrMemoryTimeRow; empty without spans */
   GArray *faults;      /* OrrFaultRow */
   GArray *storage;     /* OrrStorageRow */

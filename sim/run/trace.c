@@ -52,15 +52,17 @@ static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
   g_string_append(out, "}},\n");
 }
 
-/* Counters of a lane's GPU, in GiB: one graph, its parts on top of each other. */
-static void add_counter(GString *out, gint64 lane, double at_s, double fixed, double activations, double working) {
-  const double gib = 1 << 30;
+/* Counters of a lane's GPU, in GiB: one graph, its parts on top of each other up to what nvidia-smi shows. */
+static void add_counter(GString *out, gint64 lane, double at_s, const OrrMemoryTimeRow *row, double activations,
+                        double working) {
+  const double gib = 1 << 30, fixed = row->fixed_bytes;
   g_string_append_printf(out, "{\"ph\":\"C\",\"name\":\"memory, GiB\",\"pid\":%d", (int)lane);
   add_number(out, "ts", at_s * 1e6);
   g_string_append(out, ",\"args\":{");
   add_first(out, "fixed", fixed / gib);
   add_number(out, "activations", activations / gib);
   add_number(out, "working", working / gib);
+  add_number(out, "held, not filled", (row->total_bytes - fixed - activations - working) / gib);
   g_string_append(out, "}},\n");
 }
 
@@ -70,8 +72,8 @@ static void add_memory(GString *out, const OrrOutcome *outcome) {
     const OrrMemoryTimeRow *row = &g_array_index(outcome->memory_times, OrrMemoryTimeRow, i);
     guint lane = 0;
     while (g_array_index(outcome->lanes, OrrLaneRow, lane).stage != row->stage) lane++;
-    add_counter(out, lane, row->begin_s, row->fixed_bytes, row->activations_bytes, row->working_bytes);
-    add_counter(out, lane, row->end_s, row->fixed_bytes, row->after_bytes, 0);
+    add_counter(out, lane, row->begin_s, row, row->activations_bytes, row->working_bytes);
+    add_counter(out, lane, row->end_s, row, row->after_bytes, 0);
   }
 }
 

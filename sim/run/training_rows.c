@@ -170,6 +170,25 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
   r->fits = r->headroom_bytes >= 0 && r->host_headroom_bytes >= 0;
 }
 
+static void add_activations(const OrrTrainingWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->activations->len; i++) {
+    const OrrKeptActivation *one = &g_array_index(work->activations, OrrKeptActivation, i);
+    const OrrActivationRow row = {
+        .stage = one->stage,
+        .chunk = one->chunk,
+        .unit = interned(one->unit),
+        .operator= interned(one->operator),
+        .units = one->units,
+        .kept_bytes = one->kept,
+        .host_bytes = one->in_host,
+        .replayed_bytes = one->replayed,
+        .micro_batches = one->micro_batches,
+        .peak_bytes = one->kept * (double)one->micro_batches,
+    };
+    g_array_append_val(outcome->activations, row);
+  }
+}
+
 static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
   const double per_gpu_s = r->iteration_time_s * r->n_gpus;
   r->tokens_per_s = work->global_batch * work->sequence / r->iteration_time_s;
@@ -229,6 +248,7 @@ void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
   orr_replayed_add_links(replayed, outcome);
   orr_replayed_add_link_times(replayed, outcome);
   add_memory(work, scenario, outcome);
+  add_activations(work, outcome);
   orr_replayed_add_memory_times(replayed, outcome);
   add_storage(work, replayed, outcome);
   fill_result(work, replayed, outcome);

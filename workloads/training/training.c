@@ -336,7 +336,7 @@ const OrrFieldTable orr_training_table = ORR_FIELD_TABLE(
 
 static void work_free(OrrWork *work) {
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  GArray *const arrays[] = {training->operators,  training->collectives, training->memory,      training->moments,
+  GArray *const arrays[] = {training->operators,  training->collectives, training->memory,      training->moments, training->activations,
                             training->moment_ops, training->lane_stage,  training->lane_replica};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
     if (arrays[i]) g_array_unref(arrays[i]);

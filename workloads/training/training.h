@@ -211,6 +211,18 @@ typedef struct {
   double host; /* in the host's memory instead */
 } OrrStageMemory;
 
+/* What operators of one kind keep from forward to backward in a GPU of a stage: bytes of one micro-batch. */
+typedef struct {
+  gint64 stage, chunk;
+  const char *unit;     /* "embedding", "layer", "mtp", "head" */
+  const char *operator; /* OrrKeptBytes.operator */
+  gint64 units;         /* of the chunk, that keep it or replay it */
+  double kept;          /* in the GPU's memory, by all of them */
+  double in_host;       /* offloaded */
+  double replayed;      /* what they would keep besides, were nothing recomputed */
+  gint64 micro_batches; /* of the chunk, under way when the stage holds most */
+} OrrKeptActivation;
+
 /* One pass of a stage's schedule, or what follows the last of them. */
 typedef struct {
   gint64 stage;
@@ -248,6 +260,7 @@ typedef struct {
   GArray *operators;                        /* of OrrCostedOperator */
   GArray *collectives;                      /* of OrrPlannedCollective */
   GArray *memory;                           /* of OrrStageMemory, by stage: at its peak */
+  GArray *activations;                      /* of OrrKeptActivation, by stage and chunk, in the forward's order */
   GArray *moments;                          /* of OrrMemoryMoment, by stage, in the schedule's order */
   GArray *moment_ops; /* of guint, for each step the moments again: ops of the stage's first lane's compute stream, up
                        * to the moment's end; others where the program leaves a part of the step out */

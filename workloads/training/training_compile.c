@@ -21,6 +21,7 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->sequence = job->shard.sequence;
   work->global_batch = job->params->batch.global_size;
   work->memory = g_array_new(FALSE, TRUE, sizeof(OrrStageMemory));
+  work->activations = g_array_new(FALSE, TRUE, sizeof(OrrKeptActivation));
   work->moments = g_array_new(FALSE, TRUE, sizeof(OrrMemoryMoment));
   work->moment_ops = g_array_new(FALSE, FALSE, sizeof(guint));
   work->lane_stage = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -206,7 +207,7 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   training->costs_outside = costs.outside;
   note_flops(training, job, costs.packed);
   if (compiled) {
-    orr_training_memory(job, training->memory, training->moments);
+    orr_training_memory(job, training->memory, training->moments, training->activations);
     /* as long as the schedule, which may be too long */
     training->host_peak_bytes = orr_training_host_peak(job, training->memory);
   }

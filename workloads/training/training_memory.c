@@ -232,17 +232,17 @@ static double optimizer_bytes(const OrrJob *job, double parameters) {
   return parameters * (own ? 8 : 12);
 }
 
-/* The largest of the stage's moments; returns how many of its passes under way were received. */
-static gint64 fill_peak(const GArray *moments, guint from, OrrStageMemory *row) {
-  gint64 received = 0;
+/* The largest of the stage's moments. */
+static guint fill_peak(const GArray *moments, guint from, OrrStageMemory *row) {
+  guint peak = from;
   for (guint i = from; i < moments->len; i++) {
     const OrrMemoryMoment *moment = &g_array_index(moments, OrrMemoryMoment, i);
     if (moment->activations + moment->working <= row->activations + row->working) continue;
     row->activations = moment->activations;
     row->working = moment->working;
-    received = moment->received;
+    peak = i;
   }
-  return received;
+  return peak;
 }
 
 /* Of the parameters @weights that a rank reduces: whole ones, and the shares that they become. */
@@ -257,7 +257,9 @@ static double reduced_parameters(const OrrJob *job, OrrWeights weights, double i
   return reduced;
 }
 
-static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray *moments, guint from) {
+/* @ret_peak: which moment from @from on. */
+static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray *moments, guint from,
+                                   guint *ret_peak) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   const double in_host = orr_offload_optimized(job, weights), optimized = orr_job_optimized(job, weights) - in_host;
   const double stashed = host_bytes(job, stage);
@@ -269,20 +271,25 @@ static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray
       .host = optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
   };
   if (job->params->evaluation) row.gradients = row.optimizer = 0;
-  const OrrHandoverBytes handover = orr_training_handover_bytes(job, stage, fill_peak(moments, from, &row));
+  const guint peak = fill_peak(moments, from, &row);
+  const gint64 received = g_array_index(moments, OrrMemoryMoment, peak).received;
+  const OrrHandoverBytes handover = orr_training_handover_bytes(job, stage, received);
   const double passing = handover.passing + stash_buffers(job, stage, stashed);
   row.buffers = passing + handover.standing;
   orr_training_overhead(job, optimized, row.gradients, &row);
   row.flat_copies += handover.merged;
   row.fragmentation = orr_training_fragmentation(job->params, row.activations + row.working + passing);
+  *ret_peak = peak - from;
   return row;
 }
 
-void orr_training_memory(const OrrJob *job, GArray *memory, GArray *moments) {
+void orr_training_memory(const OrrJob *job, GArray *memory, GArray *moments, GArray *activations) {
   for (gint64 stage = 0; stage < job->pp; stage++) {
     const guint from = moments->len;
     add_moments(job, stage, moments);
-    const OrrStageMemory row = stage_memory(job, stage, moments, from);
+    guint peak = 0;
+    const OrrStageMemory row = stage_memory(job, stage, moments, from, &peak);
+    if (activations) orr_training_activations(job, stage, peak, activations);
     g_array_append_val(memory, row);
   }
 }
@@ -294,7 +301,7 @@ gboolean orr_training_footprint(const void *params, const OrrWorld *world, OrrFo
   OrrJob job;
   const gboolean is_job = orr_job_init(&job, params, world, NULL);
   if (is_job) {
-    orr_training_memory(&job, memory, moments);
+    orr_training_memory(&job, memory, moments, NULL);
     footprint.host_bytes = orr_training_host_peak(&job, memory);
   }
   for (guint i = 0; i < memory->len; i++)

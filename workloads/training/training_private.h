@@ -16,6 +16,7 @@
  *   training_by_tensor.c  of that, what lists of a tensor's parts cost
  *   training_loader.c   data that hosts prepare, as ops
  *   training_memory.c   bytes a GPU of each stage holds
+ *   training_activations.c of those, activations by operator
  *   training_handover.c of those, tensors on their way between stages
  *   training_overhead.c of those, what libraries take for themselves
  *   training_offload.c  what lies in the hosts' memory: rules, bytes, ways; as ops in training_offload_emit.c
@@ -297,7 +298,12 @@ void orr_fold_clear(OrrFold *fold);
 
 double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit); /* by one unit of a block's pass */
 void orr_training_memory(const OrrJob *job, GArray *memory /* of OrrStageMemory */,
-                         GArray *moments /* of OrrMemoryMoment */);
+                         GArray *moments /* of OrrMemoryMoment */,
+                         GArray *activations /* of OrrKeptActivation, or NULL */);
+
+/* training_activations.c: appends those of @stage, whose @peak-th pass is the one with most. */
+void orr_training_activations(const OrrJob *job, gint64 stage, guint peak, GArray *rows /* of OrrKeptActivation */);
+
 
 /* training_handover.c: bytes of tensors between stages. */
 typedef struct {

@@ -152,6 +152,71 @@ static void test_torch_evaluation(void) {
   g_assert_cmpfloat_with_epsilon(stage_of(outcome, 3)->buffers_bytes, (48 + 12 * 200) * MIB, 1);
 }
 
+static const OrrActivationRow *activation_of(const OrrOutcome *outcome, gint64 stage, const char *unit,
+                                             const char *operator) {
+  for (guint i = 0; i < outcome->activations->len; i++) {
+    const OrrActivationRow *row = &g_array_index(outcome->activations, OrrActivationRow, i);
+    if (row->stage == stage && g_str_equal(row->unit, unit) && g_str_equal(row->operator, operator)) return row;
+  }
+  g_error("stage %d has no %s of a %s", (int)stage, operator, unit);
+}
+
+/* By operator a stage's activations are the sum, to the byte, whatever is recomputed, offloaded, or of the model. What
+ * is replayed and what is kept are what is kept where nothing is recomputed, but for recomputed layers' inputs. */
+static void test_by_operator(void) {
+  static const char *const variants[] = {
+      "",
+      "workload.pipeline={kind: interleaved-1f1b, chunks: 2}",
+      "workload.pipeline=zb-v;workload.attention=unfused;workload.dropout=true",
+      "workload.recompute=selective;workload.attention=unfused",
+      "workload.recompute=full",
+      "workload.recompute=full;workload.recompute-method=uniform;workload.recompute-layers=2",
+      "workload.recompute=operators",
+      "workload.recompute=selective;workload.recompute-modules=[layernorm, mlp]",
+      "workload.offload.activations=2",
+      "workload.parallel={tp: 2, pp: 4, dp: 1, sequence-parallel: true};workload.loss=torch",
+      "model={base: deepseek-v2-lite, layers: 8};workload.recompute=selective;workload.recompute-modules=[moe-act, "
+      "mla-up-proj, shared-experts];workload.parallel={tp: 1, pp: 1, dp: 8, ep: 8};workload.batch.global=8",
+      "model=nemotron-h-8b;workload.parallel={tp: 8, pp: 1, dp: 1};workload.batch.global=1",
+  };
+  for (guint v = 0; v < G_N_ELEMENTS(variants); v++) {
+    g_autoptr(OrrOutcome) outcome = simulate(variants[v]);
+    for (guint stage = 0; stage < outcome->memory->len; stage++) {
+      double sum = 0;
+      for (guint i = 0; i < outcome->activations->len; i++) {
+        const OrrActivationRow *row = &g_array_index(outcome->activations, OrrActivationRow, i);
+        if (row->stage == stage) sum += row->peak_bytes;
+        g_assert_cmpfloat(row->kept_bytes + row->host_bytes + row->replayed_bytes, >, 0);
+      }
+      g_test_message("%s, stage %u", variants[v], stage);
+      g_assert_cmpfloat(sum, >, 0);
+      g_assert_cmpfloat_with_epsilon(sum / stage_of(outcome, stage)->activations_bytes, 1, 1e-12);
+    }
+  }
+}
+
+/* GPT, a layer of 4 MiB a 16-bit tensor s h, 4 layers a stage, 4 micro-batches on stage 0. QKV's input is 1 tensor,
+ * queries, keys and values 3 and 2,048 x 16 fp32 numbers, GELU's input 4. Full recomputation keeps the input and replays
+ * all of it. Two layers in the host's memory leave two. */
+static void test_operator_bytes(void) {
+  g_autoptr(OrrOutcome) none = simulate("");
+  g_autoptr(OrrOutcome) full = simulate("workload.recompute=full");
+  g_autoptr(OrrOutcome) offload = simulate("workload.offload.activations=2");
+  const OrrActivationRow *qkv = activation_of(none, 0, "layer", "qkv");
+  g_assert_cmpint(qkv->units, ==, 4);
+  g_assert_cmpint(qkv->micro_batches, ==, 4);
+  g_assert_cmpfloat(qkv->kept_bytes, ==, 4 * 4 * MIB);
+  g_assert_cmpfloat(qkv->peak_bytes, ==, 4 * 4 * 4 * MIB);
+  g_assert_cmpfloat(activation_of(none, 0, "layer", "attention")->kept_bytes, ==, 4 * (12 * MIB + 4 * 2048 * 16));
+  g_assert_cmpfloat(activation_of(none, 1, "layer", "activation")->kept_bytes, ==, 4 * 16 * MIB);
+  g_assert_cmpfloat(activation_of(none, 3, "head", "cross-entropy")->kept_bytes, ==, 400 * MIB);
+  g_assert_cmpfloat(activation_of(full, 0, "layer", "layer-input")->kept_bytes, ==, 4 * 4 * MIB);
+  g_assert_cmpfloat(activation_of(full, 0, "layer", "qkv")->kept_bytes, ==, 0);
+  g_assert_cmpfloat(activation_of(full, 0, "layer", "qkv")->replayed_bytes, ==, qkv->kept_bytes);
+  g_assert_cmpfloat(activation_of(offload, 0, "layer", "qkv")->kept_bytes, ==, 2 * 4 * MIB);
+  g_assert_cmpfloat(activation_of(offload, 0, "layer", "qkv")->host_bytes, ==, 2 * 4 * MIB);
+}
+
 /* Two steps are two times the moments, the second as the first. */
 static void test_steps(void) {
   g_autoptr(OrrOutcome) one = simulate("");
@@ -208,6 +273,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-memory/gaps", test_gaps);
   g_test_add_func("/training-memory/torch-pipeline", test_torch_pipeline);
   g_test_add_func("/training-memory/torch-evaluation", test_torch_evaluation);
+  g_test_add_func("/training-memory/by-operator", test_by_operator);
+  g_test_add_func("/training-memory/operator-bytes", test_operator_bytes);
   g_test_add_func("/training-memory/steps", test_steps);
   g_test_add_func("/training-memory/loss", test_loss);
   g_test_add_func("/training-memory/fsdp", test_fsdp);
