@@ -42,6 +42,37 @@ static void test_ring_channels(void) {
   assert_single(plan, 2 * 37e-6, 2 * 31.0 / 32 * S / 8 / NIC);
 }
 
+static OrrCollectivePlan *plan_before_pxn(const Machine *machine, const gint64 *gpus, guint n, const char *algorithm) {
+  const OrrCollectiveContext context = {.fabric = machine->fabric, .gpus_per_switch = 2};
+  const OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = S, .gpus = gpus, .n = n};
+  const OrrEntry *entry = algorithm ? orr_registry_find(&orr_collective_registry, algorithm) : NULL;
+  return orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)entry, NULL);
+}
+
+/* Every second GPU of 4 nodes, a PCIe switch each: without PXN one ring of 16 over one NIC a node, 2 * 15/16 * S. Each
+ * pass has 12 hops inside and 4 across, less the cheapest: 11 + 10 us. There is no tree. Two on a switch, one a node, and
+ * later libraries are as ever. */
+static void test_ring_before_pxn(void) {
+  g_auto(Machine) machine;
+  machine_init(&machine, 4, 8, 4, 1);
+  g_autofree gint64 *strided = group_new(16, 0, 2), *all = group_new(32, 0, 1), *one = group_new(4, 0, 8);
+  g_autoptr(OrrCollectivePlan) plan = plan_before_pxn(&machine, strided, 16, NULL);
+  g_assert_cmpstr(plan->algorithm->entry.name, ==, "ring");
+  assert_single(plan, 2 * 21e-6, 2 * 15.0 / 16 * S / NIC);
+  g_assert_null(plan_before_pxn(&machine, strided, 16, "tree"));
+  g_autoptr(OrrCollectivePlan) later = plan_on(&machine, ORR_ALL_REDUCE, S, strided, 16, "ring");
+  g_assert_cmpfloat(later->predicted_s, <, plan->predicted_s / 3);
+  const struct {
+    const gint64 *gpus;
+    guint n;
+  } same[] = {{all, 32}, {one, 4}};
+  for (guint i = 0; i < G_N_ELEMENTS(same); i++) {
+    g_autoptr(OrrCollectivePlan) before = plan_before_pxn(&machine, same[i].gpus, same[i].n, NULL);
+    g_autoptr(OrrCollectivePlan) after = plan_on(&machine, ORR_ALL_REDUCE, S, same[i].gpus, same[i].n, NULL);
+    g_assert_cmpfloat(before->predicted_s, ==, after->predicted_s);
+  }
+}
+
 /* Ranks dealt out node by node make the same group as ranks that fill nodes. */
 static void test_ring_permuted(void) {
   g_auto(Machine) machine;
@@ -362,6 +393,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/plan/choice", test_choice);
   g_test_add_func("/collective/plan/edges", test_edges);
   g_test_add_func("/collective/plan/unsupported", test_unsupported);
+  g_test_add_func("/collective/plan/ring-before-pxn", test_ring_before_pxn);
   g_test_add_func("/collective/plan/constants", test_constants);
   g_test_add_func("/collective/plan/measured", test_measured);
   g_test_add_func("/collective/plan/scale", test_scale);

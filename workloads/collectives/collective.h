@@ -84,6 +84,9 @@ typedef struct {
   const OrrCostModel *cost;
   const OrrNcclCosts *costs; /* the planner's: of the algorithm and protocol that it plans; callers leave it NULL */
   guint32 *connections; /* by link, where not NULL: counts those that an algorithm's plan() puts on it (queue pairs) */
+  /* Of NCCL before 2.12 (March 2022), which has no PXN: GPUs of a PCIe switch, where the cluster says it. A channel enters
+   * and leaves a node by one NIC, next to which two members must sit. 0: later, or no such switches. */
+  gint64 gpus_per_switch;
 } OrrCollectiveContext;
 
 /* When an algorithm is chosen by itself. */

@@ -44,4 +44,13 @@ void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fa
     layout->gpus[r] = gpus[r];
 }
 
+gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout, const OrrCollectiveContext *context) {
+  const gint64 each = context->gpus_per_switch;
+  if (each == 0 || layout->per_domain == 1 || layout->n_domains == 1) return FALSE;
+  for (guint i = 0; i < layout->per_domain; i++)
+    for (guint j = 0; j < i; j++)
+      if (layout->gpus[i] / each == layout->gpus[j] / each) return FALSE;
+  return TRUE;
+}
+
 void orr_collective_layout_clear(OrrCollectiveLayout *layout) { g_clear_pointer(&layout->gpus, g_free); }

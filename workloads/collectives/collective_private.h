@@ -39,6 +39,10 @@ typedef struct {
 
 void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric, const gint64 *gpus, guint n);
 void orr_collective_layout_clear(OrrCollectiveLayout *layout);
+
+/* Whether the group's members in a node, several of them, sit on a PCIe switch each (ranks of tensor-parallel 2 and 4 on a
+ * DGX A100): NCCL before 2.12 finds one channel for them. */
+gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout, const OrrCollectiveContext *context);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clear)
 
 /* One phase in the making: edges between GPUs pile up as weights on links.

@@ -149,8 +149,11 @@ static double add_rooted(Trees *trees) {
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  (void)context;
-  return call->op == ORR_ALL_REDUCE || call->op == ORR_BROADCAST || call->op == ORR_REDUCE;
+  if (call->op != ORR_ALL_REDUCE && call->op != ORR_BROADCAST && call->op != ORR_REDUCE) return FALSE;
+  if (context->gpus_per_switch == 0) return TRUE;
+  g_auto(OrrCollectiveLayout) layout;
+  orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
+  return !orr_collective_layout_is_strided(&layout, context); /* left to the ring: see its head */
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {

@@ -25,7 +25,11 @@
  *
  *   all-reduce     launch + 2 (hops) + 2(n-1)/n S/m * max(1 / B_nic, (m-1) / B_scale_up)
  *
- * Inside one domain, or with one member a domain, or with unequal numbers of members: one ring in rank order.
+ * Inside one domain, or with one member a domain, or with unequal numbers of members: one ring in rank order. So it was
+ * with NCCL before 2.12 where no two members of a node share a PCIe switch (src/graph/search.cc: a ring comes back to the
+ * NIC it entered by, and a GPU reaches none but that of its own switch without going through the CPU; PXN ended that). On
+ * Selene data-parallel groups of every second or fourth GPU of a node then reduced 24.3 GB/s, what one of their NICs does
+ * (Narayanan et al., SC21: figure 15's step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
  *
  * Example:   algorithm: ring
  */
@@ -109,13 +113,17 @@ static double add_single(OrrCollectiveFlow *flow, const OrrCollectiveCall *call)
   return orr_collective_flow_chain(flow, call->gpus, call->n, 1, 0, chain);
 }
 
+static gboolean is_single(const OrrCollectiveContext *context, const OrrCollectiveLayout *layout) {
+  return layout->n_domains == 1 || layout->per_domain == 1 || orr_collective_layout_is_strided(layout, context);
+}
+
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
-  orr_collective_flow_fill(&flow, call->bytes / call->n, call->bytes / call->n / layout.per_domain);
-  gboolean single = layout.n_domains == 1 || layout.per_domain == 1;
+  gboolean single = is_single(context, &layout);
+  orr_collective_flow_fill(&flow, call->bytes / call->n, call->bytes / call->n / (single ? 1 : layout.per_domain));
   Rings rings = {.flow = &flow, .layout = &layout, .no_src = -1, .no_dst = -1};
   if (call->op == ORR_BROADCAST)
     rings.no_dst = call->gpus[0];
@@ -137,7 +145,7 @@ static void channel_order(const Rings *rings, guint k, gint64 *ret_gpus) {
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
-  const gboolean single = layout.n_domains == 1 || layout.per_domain == 1;
+  const gboolean single = is_single(context, &layout);
   const guint channels = single ? 1 : layout.per_domain, n = call->n;
   const Rings rings = {.layout = &layout, .no_src = -1, .no_dst = -1};
   const guint rounds = passes(call->op) * (n - 1);

@@ -269,7 +269,8 @@ static const OrrField training_fields[] = {
          "the peak), or fused (compiled or one kernel: reads the logits as they are).",
          "megatron"),
     WORD(OrrTraining, "kernels", kernels, orr_kernels_words,
-         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels of 2021-22.",
+         "The generation of software: modern, or the PyTorch eager, TorchScript and apex kernels of 2021-22, with NCCL "
+         "before 2.12.",
          "modern"),
     WORD(OrrTraining, "launches", launches, orr_launches_words,
          "How the host launches kernels: ahead of the GPU; blocking, each after the end of the one before "

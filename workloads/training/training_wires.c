@@ -13,7 +13,11 @@
 void orr_wires_init(OrrWires *wires, const OrrJob *job, OrrProgram *program) {
   *wires = (OrrWires){
       .job = job,
-      .context = {job->world->fabric, job->world->cost},
+      .context = {.fabric = job->world->fabric,
+                  .cost = job->world->cost,
+                  .gpus_per_switch = job->shard.kernels == ORR_KERNELS_EAGER
+                                         ? job->world->cluster->node.host.gpus_per_switch
+                                         : 0},
       .program = program,
       .program_links = g_new0(guint32, orr_fabric_n_links(job->world->fabric)),
       .links = g_array_new(FALSE, FALSE, sizeof(guint32)),
