@@ -41,9 +41,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 /* GEMM, ATTENTION, MEMORY, MOE. A COMM operator is not its business (0 s). */
 OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op);
 
-/* The same amid others of its kind, under the board's power limit (cost_power.c): what a training step asks. Never shorter;
- * known as the row is. */
+/* The same amid others of its kind, under the board's power limit (cost_power.c): what steps of training and serving ask.
+ * Never shorter; known as the row is. */
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op);
+OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst); /* of @op, found otherwise */
 
 /* Of a MOE operator's fullest rank: pairs of a token and an expert, and experts that have any. */
 void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active);

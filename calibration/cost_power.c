@@ -2,7 +2,7 @@
  * cost_power.c - what the board's power limit leaves of a kernel's rate when such kernels go on for long.
  *
  * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short ones. In a training
- * step products of random-like data follow one another. With u the share of the format's peak that the row reaches, and
+ * step, and in the prefill of a prompt, products of random-like data follow one another. With u the share of the format's peak that the row reaches, and
  * p the clock in that of the row,
  *
  *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
@@ -29,9 +29,12 @@ double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_pe
   return fmax(cbrt(left_w / wanted_w), least_clock);
 }
 
+OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCost burst) {
+  if (op->kind == ORR_OPERATOR_MEMORY || burst.time_s <= 0) return burst;
+  double clock = orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / burst.time_s);
+  return (OrrCost){burst.time_s / clock, burst.how};
+}
+
 OrrCost orr_cost_sustained(const OrrCostModel *model, const OrrOperator *op) {
-  OrrCost cost = orr_cost_operator(model, op);
-  if (op->kind == ORR_OPERATOR_MEMORY || cost.time_s <= 0) return cost;
-  double clock = orr_cost_clock(model, (OrrDtype)op->dtype, op->flops / cost.time_s);
-  return (OrrCost){cost.time_s / clock, cost.how};
+  return orr_cost_limited(model, op, orr_cost_operator(model, op));
 }

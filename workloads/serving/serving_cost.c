@@ -130,7 +130,7 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
   if (op->kind == ORR_OPERATOR_MOE) return orr_serving_experts(model, op, cost->params.shard.activations);
   if (op->kind == ORR_OPERATOR_MEMORY && orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
     return answer;
-  return orr_cost_operator(model, op);
+  return orr_cost_sustained(model, op);
 }
 
 static void sum_operators(OrrServingCost *cost, Piece *piece) {
@@ -231,7 +231,8 @@ static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceH
 
 static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries, gint64 keys) {
   const OrrOperator op = core_operator(cost, &kind->heads, batch, queries, keys);
-  return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  const OrrCostModel *model = cost->params.world->cost;
+  return orr_cost_limited(model, &op, orr_cost_attention_over(model, &op, cost->params.shard.kv));
 }
 
 /* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that there really are. */

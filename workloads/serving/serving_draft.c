@@ -116,7 +116,7 @@ static double projection_s(const OrrDrafter *drafter, gint64 tokens) {
   if (drafter->draft.joined == 0) return 0;
   const OrrOperator op = orr_operator_gemm("draft-projection", ORR_PASS_FORWARD, drafter->params.shard.activations, 1,
                                            tokens, hidden / drafter->params.shard.tp, hidden * drafter->draft.joined);
-  return orr_cost_operator(drafter->world.cost, &op).time_s;
+  return orr_cost_sustained(drafter->world.cost, &op).time_s;
 }
 
 static void add_pass(OrrDrafter *drafter, const OrrStepShape *shape, OrrStepTime *sum) {

@@ -30,14 +30,14 @@ static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op, Or
   orr_cost_moe_load(op, &pairs, &active);
   const double tokens = MIN((double)op->m, pairs), hidden = (double)op->k;
   const double wide = orr_dtype_bytes(activations), narrow = orr_dtype_bytes((OrrDtype)op->dtype);
-  OrrCost sum = orr_grouped_experts(model, op, activations, orr_cost_operator);
+  OrrCost sum = orr_grouped_experts(model, op, activations, orr_cost_sustained);
   add_move(model, "permute", (tokens * wide + pairs * narrow) * hidden, &sum);
   add_move(model, "unpermute", (tokens + pairs) * wide * hidden, &sum);
   return sum;
 }
 
 OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations) {
-  const OrrCost fused = orr_cost_operator(model, op);
+  const OrrCost fused = orr_cost_sustained(model, op);
   if (!is_narrow(op)) return fused;
   const OrrCost grouped = grouped_cost(model, op, activations);
   if (!holds(model, op) && holds_products(model, op)) return grouped;

@@ -154,6 +154,23 @@ static void test_speed(void) {
   g_assert_cmpfloat(int8->result.serving.ttft.mean, <, 0.75 * a->ttft.mean);
 }
 
+/* H100: products at u = 0.75 to 0.9 of the peak want 150 + 920 u W, so that 350 instead of 700 W leave a clock of
+ * ((350 - 150) / (min(700, 150 + 920 u) - 150))^(1/3) = 0.66 to 0.71 of what it was: prompts of 16,384 tokens take up to 1.5
+ * times as long, what waits for memory in them the same. Single sequences that decode wait for memory alone. */
+static void test_power_limit(void) {
+  static const char alone[] = "workload.input={tokens: 16384};workload.output={tokens: 20};workload.requests=5;"
+                              "workload.load={kind: constant, rate: 0.2};cluster.device.tdp=%s";
+  g_autofree char *capped = g_strdup_printf(alone, "350 W"), *rated = g_strdup_printf(alone, "700 W");
+  g_autoptr(OrrOutcome) a = serving_run(capped);
+  g_autoptr(OrrOutcome) b = serving_run(rated);
+  const OrrServingResult *slow = &a->result.serving, *fast = &b->result.serving;
+  g_test_message("ttft %g and %g s, tpot %g and %g s", slow->ttft.mean, fast->ttft.mean, slow->tpot.mean,
+                 fast->tpot.mean);
+  g_assert_cmpfloat(slow->ttft.mean, >, 1.3 * fast->ttft.mean);
+  g_assert_cmpfloat(slow->ttft.mean, <, 1.0 / 0.66 * fast->ttft.mean);
+  g_assert_cmpfloat_with_epsilon(slow->tpot.mean, fast->tpot.mean, 1e-9);
+}
+
 /* A cache of half the bytes holds twice the tokens, and long ones are read sooner. */
 static void test_cache_format(void) {
   g_autoptr(OrrOutcome) wide = serving_run(ALONE "workload.input={tokens: 60000}");
@@ -196,6 +213,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/lock-step", test_lock_step);
   g_test_add_func("/workloads/serving-models/weights", test_weights);
   g_test_add_func("/workloads/serving-models/speed", test_speed);
+  g_test_add_func("/workloads/serving-models/power-limit", test_power_limit);
   g_test_add_func("/workloads/serving-models/cache-format", test_cache_format);
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
   return g_test_run();
