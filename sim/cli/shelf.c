@@ -17,6 +17,7 @@
 #include "topologies/machine_fault.h"
 #include "workloads/arrivals/arrival.h"
 #include "workloads/autoscalers/autoscaler.h"
+#include "workloads/balances/balance.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/pipelines/pipeline.h"
@@ -28,6 +29,7 @@
 
 const OrrShelf orr_shelves[] = {
     {"autoscalers", "autoscaler", "how many replicas a fleet wants", NULL, &orr_autoscaler_registry},
+    {"balances", "balance", "which packed sequences go to which replica", NULL, &orr_balance_registry},
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},

@@ -21,6 +21,7 @@
 
 #include "models/transformer.h"
 #include "topologies/placement.h"
+#include "workloads/balances/balance.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/expert_loads/expert_load.h"
 #include "workloads/pipelines/pipeline.h"
@@ -106,6 +107,7 @@ typedef struct {
 typedef struct {
   OrrLengths documents;
   gboolean cut;
+  OrrChoice balance; /* of orr_balance_registry */
 } OrrPacking;
 
 /* Of one replica's data (training_loader.c). */

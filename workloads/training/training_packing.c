@@ -15,9 +15,10 @@
  * in its kinds of time, and what it differs from that as lateness: over a step they cancel.
  *
  * Replicas wait for the one with the longest documents wherever they meet, stages for the micro-batch with the longest.
- * Not modelled: sorting or balancing by length, context-parallel ranks of unequal share.
+ * packing.balance deals a step's sequences to replicas, and each one's to its micro-batches, by sum L_j^2, which is what a
+ * framework can know (workloads/balances). Not modelled: context-parallel ranks of unequal share.
  *
- *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}}
+ *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}, balance: karmarkar-karp}
  */
 #include <math.h>
 
@@ -35,6 +36,12 @@ static const OrrField packing_fields[] = {
      .offset = offsetof(OrrPacking, cut),
      .sentence = "Cut documents where a sequence ends (pre-training); else they stay whole, and the rest is padding.",
      .fallback = "false"},
+    {.name = "balance",
+     .kind = ORR_FIELD_CHOICE,
+     .offset = offsetof(OrrPacking, balance),
+     .sentence = "Which of a step's sequences go to which replica and micro-batch.",
+     .fallback = "in-order",
+     .registry = &orr_balance_registry},
 };
 const OrrFieldTable orr_packing_table = ORR_FIELD_TABLE(
     "packing", "Documents that share a sequence and do not see each other.", OrrPacking, packing_fields);
@@ -97,21 +104,84 @@ typedef struct {
   gint64 left; /* of a document that has not begun, or not ended */
 } Source;
 
-/* Fills one sequence: seconds of attention, and squares of its documents' tokens. */
-static void pack(const OrrJob *job, const Ladder *ladder, Source *source, OrrPackedLoads *loads, double *seconds) {
+/* What attention has of the packed sequences of a step, those of each replica in a row. */
+typedef struct {
+  gsize n;
+  double *seconds, *pairs; /* by sequence; pairs: squares of its documents' tokens */
+} Sequences;
+
+static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize at, Sequences *sequences,
+                 OrrPackedLoads *loads) {
   const OrrPacking *packing = &job->params->packing;
   gint64 room = job->shard.sequence;
+  sequences->seconds[at] = sequences->pairs[at] = 0;
   while (room > 0) {
     if (source->left == 0) source->left = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
     if (!packing->cut) source->left = MIN(source->left, job->shard.sequence);
     if (!packing->cut && source->left > room) break;
     const gint64 length = MIN(source->left, room);
-    *seconds += seconds_of(ladder, (double)length);
-    loads->pairs += (double)length * (double)length;
+    sequences->seconds[at] += seconds_of(ladder, (double)length);
+    sequences->pairs[at] += (double)length * (double)length;
     room -= length;
     source->left -= length;
   }
+  loads->pairs += sequences->pairs[at];
   loads->padding += (double)room;
+}
+
+/* --- who gets which --- */
+
+/* Those of @items (@n of them) that go to @group. */
+static gsize *members(const gsize *items, const guint32 *groups, gsize n, guint32 group, gsize n_each) {
+  gsize *found = g_new(gsize, n_each), at = 0;
+  for (gsize i = 0; i < n; i++)
+    if (groups[i] == group) found[at++] = items[i];
+  return found;
+}
+
+/* Which of @k groups each of @items is dealt to; newly allocated. */
+static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize *items, gsize n, gint64 k) {
+  const OrrBalanceKind *balance = (const OrrBalanceKind *)job->params->packing.balance.entry;
+  g_autofree double *weights = g_new(double, n);
+  guint32 *groups = g_new(guint32, n);
+  for (gsize i = 0; i < n; i++) weights[i] = sequences->pairs[items[i]];
+  balance->deal(weights, n, (gsize)k, groups);
+  return groups;
+}
+
+/* Adds the step's seconds to the micro-batches of each replica: @ret_seconds, by replica * m + micro-batch. */
+static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret_seconds) {
+  const gint64 m = job->shape.micro_batches;
+  const gsize each = sequences->n / (gsize)job->dp;
+  g_autofree gsize *all = g_new(gsize, sequences->n);
+  for (gsize i = 0; i < sequences->n; i++) all[i] = i;
+  g_autofree guint32 *replicas = deal(job, sequences, all, sequences->n, job->dp);
+  for (gint64 replica = 0; replica < job->dp; replica++) {
+    g_autofree gsize *own = members(all, replicas, sequences->n, (guint32)replica, each);
+    g_autofree guint32 *micro_batches = deal(job, sequences, own, each, m);
+    for (gsize i = 0; i < each; i++) ret_seconds[replica * m + micro_batches[i]] += sequences->seconds[own[i]];
+  }
+}
+
+static Source *sources_new(const OrrJob *job) {
+  Source *sources = g_new0(Source, job->dp);
+  for (gint64 replica = 0; replica < job->dp; replica++) {
+    g_autofree char *name = g_strdup_printf("packing-replica-%d", (int)replica);
+    sources[replica].random = orr_random_stream(job->world->seed, name);
+  }
+  return sources;
+}
+
+static void pack_steps(const OrrJob *job, const Ladder *ladder, OrrPackedLoads *loads) {
+  const gint64 m = job->shape.micro_batches, each = m * job->shard.micro_batch;
+  const gsize n = (gsize)(each * job->dp);
+  g_autofree double *seconds = g_new(double, n), *pairs = g_new(double, n);
+  g_autofree Source *sources = sources_new(job);
+  Sequences sequences = {n, seconds, pairs};
+  for (gint64 step = 0; step < job->params->steps; step++) {
+    for (gsize i = 0; i < n; i++) pack(job, ladder, &sources[i / (gsize)each], i, &sequences, loads);
+    deal_step(job, &sequences, &loads->ratio[step * job->dp * m]);
+  }
 }
 
 OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
@@ -119,19 +189,12 @@ OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
   Ladder ladder = {.n = 0};
   if (!orr_packing_is_on(&job->params->packing) || !find_attention(job, &like)) return NULL;
   OrrPackedLoads *loads = g_new0(OrrPackedLoads, 1);
-  const gint64 m = job->shape.micro_batches, steps = job->params->steps, n = steps * job->dp * m;
+  const gint64 n = job->params->steps * job->dp * job->shape.micro_batches;
   fill_ladder(job, &like, &ladder);
   loads->ratio = g_new0(double, n);
+  pack_steps(job, &ladder, loads);
   double sum = 0;
-  for (gint64 replica = 0; replica < job->dp; replica++) {
-    g_autofree char *name = g_strdup_printf("packing-replica-%d", (int)replica);
-    Source source = {orr_random_stream(job->world->seed, name), 0};
-    for (gint64 i = 0; i < steps * m; i++) {
-      double *seconds = &loads->ratio[(i / m * job->dp + replica) * m + i % m];
-      for (gint64 s = 0; s < job->shard.micro_batch; s++) pack(job, &ladder, &source, loads, seconds);
-      sum += *seconds;
-    }
-  }
+  for (gint64 i = 0; i < n; i++) sum += loads->ratio[i];
   const double sequences = (double)(n * job->shard.micro_batch), s = (double)job->shard.sequence;
   for (gint64 i = 0; i < n; i++) loads->ratio[i] /= sum / (double)n;
   loads->mean = sum / sequences / seconds_of(&ladder, s);

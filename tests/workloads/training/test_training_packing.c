@@ -89,6 +89,40 @@ static void test_steps(void) {
   g_assert_cmpfloat(two.result.step_p99_s, >, two.result.step_p50_s);
 }
 
+#define UNEVEN "{documents: {kind: lognormal, tokens: 1500, sigma: 1.2}, cut: true"
+
+/* Balanced, the same documents take the same attention, and replicas wait less for the slowest; stages of a pipeline for
+ * the longest micro-batch, too. Nothing but who computes what is another. */
+static void test_balance(void) {
+  static const char *const layouts[] = {"", "workload.parallel={tp: 1, pp: 4, dp: 2};workload.batch.micro=4"};
+  static const char *const kinds[] = {"longest-first", "karmarkar-karp"};
+  for (guint l = 0; l < G_N_ELEMENTS(layouts); l++) {
+    g_autofree char *plain = g_strconcat("workload.packing=" UNEVEN ", balance: in-order};", layouts[l], NULL);
+    const Answer before = simulate(plain);
+    for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
+      g_autofree char *sets = g_strconcat("workload.packing=" UNEVEN ", balance: ", kinds[k], "};", layouts[l], NULL);
+      const Answer after = simulate(sets);
+      g_test_message("%s: %g s, %g s as they come", kinds[k], after.result.iteration_time_s,
+                     before.result.iteration_time_s);
+      g_assert_cmpfloat(after.result.iteration_time_s, <, before.result.iteration_time_s);
+      assert_near(after.result.model_tflops_per_gpu * after.result.iteration_time_s,
+                  before.result.model_tflops_per_gpu * before.result.iteration_time_s);
+      g_assert_cmpfloat_with_epsilon(after.attention_s / before.attention_s, 1, 0.02); /* by kind it is a mean */
+      g_assert_cmpfloat(after.result.padding_fraction, ==, before.result.padding_fraction);
+      g_assert_cmpfloat(after.bubble_s, <, before.bubble_s);
+    }
+  }
+  assert_near(packed(UNEVEN "}").result.iteration_time_s,
+              packed(UNEVEN ", balance: in-order}").result.iteration_time_s);
+}
+
+/* Equal documents need no balance. */
+static void test_balance_of_equals(void) {
+  const Answer plain = packed("{documents: {tokens: 2048}}");
+  assert_near(packed("{documents: {tokens: 2048}, balance: karmarkar-karp}").result.iteration_time_s,
+              plain.result.iteration_time_s);
+}
+
 static void assert_refused(const char *sets, const char *says) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -108,6 +142,7 @@ static void test_refusals(void) {
   assert_refused("workload.packing.documents.tokens=1000;workload.attention=unfused", "knows no block-diagonal mask");
   assert_refused("workload.packing.documents.tokens=1000;fidelity=folded", "gives each of the 8 replicas");
   assert_refused("workload.packing.documents.kind=lognormal", "packing.documents");
+  assert_refused("workload.packing={documents: {tokens: 1000}, balance: karmarkar-karb}", "did you mean 'karmarkar-karp'");
   assert_refused("workload.packing.documents.tokens=1000;model.window.size=1024", "windows of 1024");
 }
 
@@ -118,6 +153,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-packing/padding", test_padding);
   g_test_add_func("/training-packing/lengths", test_lengths);
   g_test_add_func("/training-packing/steps", test_steps);
+  g_test_add_func("/training-packing/balance", test_balance);
+  g_test_add_func("/training-packing/balance-of-equals", test_balance_of_equals);
   g_test_add_func("/training-packing/refusals", test_refusals);
   return g_test_run();
 }
