@@ -69,6 +69,29 @@ static void test_formats(void) {
             "[{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0},\n {\"prompt_len\": 700, "
             "\"output_len\": 20, \"timestamp\": 1.5}]",
             "kind: sharegpt", NULL);
+  with_file(
+      "e.jsonl",
+      "{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0}\n{\"prompt\": \"not counted\", \"prompt_len\": "
+      "700, \"output_len\": 20, \"timestamp\": 1.5}\n",
+      "kind: sharegpt", NULL);
+}
+
+/* vLLM's --dataset-name custom: a line each, the prompt as text; 40 characters are ten tokens of four. */
+static void test_custom_lines(void) {
+  g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "custom.jsonl", NULL);
+  g_assert_true(g_file_set_contents(path,
+                                    "{\"prompt\": \"0123456789012345678901234567890123456789\", \"output_tokens\": 7}\n"
+                                    "{\"prompt\": \"why?\", \"output_tokens\": 3}\n",
+                                    -1, NULL));
+  g_autofree char *sets = g_strdup_printf("workload.load={kind: sharegpt, file: %s};workload.requests=0", path);
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  g_assert_cmpuint(outcome->serving_requests->len, ==, 2);
+  g_assert_cmpint(serving_request(outcome, 0)->input_tokens, ==, 10);
+  g_assert_cmpint(serving_request(outcome, 0)->output_tokens, ==, 7);
+  g_assert_cmpint(serving_request(outcome, 1)->input_tokens, ==, 1);
+  g_remove(path);
+  g_rmdir(folder);
 }
 
 static void test_bad_traces(void) {
@@ -89,6 +112,11 @@ static void test_bad_traces(void) {
             "t.jsonl:1:1: error: a request needs timestamp, input_length and output_length");
   with_file("t.jsonl", "{\"timestamp\": 0, \"input_length\" 3}\n", "kind: mooncake", "':' was expected");
   with_file("t.json", "{\"a\": 1}", "kind: sharegpt", "input_lens and output_lens");
+  with_file("t.json", "{\"prompt\": \"why?\"}", "kind: sharegpt", "t.json:1:1: error: a request needs");
+  with_file("t.json", "{\"prompt_len\": 3, \"output_len\": 1}\nx\n", "kind: sharegpt", "t.json:2:1: error: found 'x'");
+  with_file("t.json", "7", "kind: sharegpt", "t.json:1:1: error: found '7'");
+  with_file("t.csv", "arrival_s,input_tokens,output_tokens\n1700000000.5,100,20\n", "kind: csv",
+            "t.csv:2:1: error: the first request comes at 1700000000 s: want seconds since the begin, not a date");
   serving_refused("workload.load={kind: csv, file: nowhere.csv}", "there is no trace nowhere.csv");
 }
 
@@ -115,6 +143,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/workloads/arrival/rates", test_rates);
   g_test_add_func("/workloads/arrival/formats", test_formats);
+  g_test_add_func("/workloads/arrival/custom-lines", test_custom_lines);
   g_test_add_func("/workloads/arrival/bad-traces", test_bad_traces);
   g_test_add_func("/workloads/arrival/shared-spans", test_shared_spans);
   return g_test_run();

@@ -26,7 +26,8 @@ gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GEr
 
 /* --- traces --- */
 
-enum { LONGEST = 100000000 }; /* tokens; above any context, and below what would overflow */
+enum { LONGEST = 100000000 };       /* tokens; above any context, and below what would overflow */
+static const double latest_s = 1e8; /* three years: beyond it are dates, of which doubles lose the microseconds */
 
 char *orr_arrival_find(const char *path, const char *folder, GError **error) {
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
@@ -71,6 +72,11 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
   const double before = n > 0 ? g_array_index(trace->requests, OrrRequest, n - 1).arrival_s : 0;
   if (!(time_s >= 0)) {
     orr_diags_error(diags, place, "time %g s is below 0", time_s);
+    return;
+  }
+  if (n == 0 && time_s > latest_s) {
+    orr_diags_error(diags, place, "the first request comes at %.10g s: want seconds since the begin, not a date",
+                    time_s);
     return;
   }
   if (n > 0 && time_s < before) {

@@ -4,10 +4,11 @@
  *   {"prompt_len": 512, "output_len": 128}        also prompt_tokens, input_length, ...; an optional "timestamp" (s)
  *   {"conversations": [{"value": question}, {"value": answer}]}            ShareGPT
  *
- * or what `vllm bench serve --save-detailed` writes: an object with the lists input_lens and output_lens. Of ShareGPT
- * the first question and answer count, as in vLLM's benchmark, at `characters-per-token` (there is no tokenizer here; 4
- * is usual for English); pairs that vLLM leaves out are left out (below 4 tokens, prompts above 1,024, both above
- * 2,048). Requests without a time come by a Poisson process of `rate` (0: all at once).
+ * or such objects a line, with "prompt": text and "output_tokens" in place of lengths where they are for vLLM's benchmark
+ * (--dataset-name custom); or what `vllm bench serve --save-detailed` writes: an object with the lists input_lens and
+ * output_lens. Of ShareGPT the first question and answer count, as in vLLM's benchmark, at `characters-per-token` (there
+ * is no tokenizer here; 4 is usual for English); pairs that vLLM leaves out are left out (below 4 tokens, prompts above
+ * 1,024, both above 2,048). Requests without a time come by a Poisson process of `rate` (0: all at once).
  *
  *   workload: {load: {kind: sharegpt, file: ShareGPT_V3.json, rate: 10}}
  */
@@ -63,8 +64,15 @@ typedef struct {
 
 typedef struct {
   double time_s, prompt, output; /* below 0: not given */
-  gboolean is_text;
+  double text;                   /* tokens of a prompt that is given as text, where it is not given in tokens */
+  gboolean is_pair;              /* a conversation's first question and answer */
 } Row;
+
+static const Row nothing = {-1, -1, -1, -1, FALSE};
+
+static double tokens_of(const char *text, const Params *params) {
+  return ceil((double)g_utf8_strlen(text, -1) / params->characters_per_token);
+}
 
 static void read_conversation(OrrJson *json, const Params *params, Row *row) {
   if (!orr_json_open(json)) return;
@@ -78,24 +86,27 @@ static void read_conversation(OrrJson *json, const Params *params, Row *row) {
       g_autofree char *key = orr_json_key(json);
       g_autofree char *text = strcmp(key, "value") == 0 ? orr_json_text(json) : NULL;
       if (text)
-        *(turn == 0 ? &row->prompt : &row->output) =
-            ceil((double)g_utf8_strlen(text, -1) / params->characters_per_token);
+        *(turn == 0 ? &row->prompt : &row->output) = tokens_of(text, params);
       else
         orr_json_skip(json);
     }
   }
-  row->is_text = TRUE;
+  row->is_pair = TRUE;
+}
+
+static void read_prompt(OrrJson *json, const Params *params, Row *row) {
+  g_autofree char *text = orr_json_text(json);
+  if (text) row->text = tokens_of(text, params);
 }
 
 static gboolean is_one_of(const char *key, const char *const *words) { return g_strv_contains(words, key); }
 
-static void read_member(OrrJson *json, const Params *params, Row *row) {
+static void read_member(OrrJson *json, const char *key, const Params *params, Row *row) {
   static const char *const prompts[] = {"prompt_len",    "input_len",    "input_length",
                                         "prompt_tokens", "input_tokens", NULL};
   static const char *const outputs[] = {"output_len",    "output_length",       "completion_tokens",
                                         "output_tokens", "expected_output_len", NULL};
   static const char *const times[] = {"timestamp", "arrival_time", "arrival_s", NULL};
-  g_autofree char *key = orr_json_key(json);
   if (is_one_of(key, prompts))
     orr_json_number(json, &row->prompt);
   else if (is_one_of(key, outputs))
@@ -104,6 +115,8 @@ static void read_member(OrrJson *json, const Params *params, Row *row) {
     orr_json_number(json, &row->time_s);
   else if (strcmp(key, "conversations") == 0 || strcmp(key, "conversation") == 0)
     read_conversation(json, params, row);
+  else if (strcmp(key, "prompt") == 0 && orr_json_peek(json) == '"')
+    read_prompt(json, params, row);
   else
     orr_json_skip(json);
 }
@@ -114,13 +127,16 @@ static double next_time(Reader *reader) {
 }
 
 static void add(Reader *reader, const Row *row, OrrPlace place) {
-  if (row->is_text && (row->prompt < LEAST_TOKENS || row->output < LEAST_TOKENS || row->prompt > MOST_PROMPT ||
-                       row->prompt + row->output > MOST_BOTH))
+  const double prompt = row->prompt >= 0 ? row->prompt : row->text;
+  if (row->is_pair &&
+      (prompt < LEAST_TOKENS || row->output < LEAST_TOKENS || prompt > MOST_PROMPT || prompt + row->output > MOST_BOTH))
     return;
-  if (row->prompt < 0 || row->output < 0)
-    orr_diags_error(reader->diags, place, "a request needs prompt_len and output_len, or conversations");
+  if (prompt < 0 || row->output < 0)
+    orr_diags_error(reader->diags, place,
+                    "a request needs prompt_len (or prompt) and output_len (or output_tokens), or conversations; the "
+                    "result of a benchmark input_lens and output_lens");
   else
-    orr_trace_add(reader->trace, row->time_s >= 0 ? row->time_s : next_time(reader), row->prompt, row->output, place,
+    orr_trace_add(reader->trace, row->time_s >= 0 ? row->time_s : next_time(reader), prompt, row->output, place,
                   reader->diags);
 }
 
@@ -128,9 +144,12 @@ static void read_list(Reader *reader, OrrJson *json, gint64 most) {
   if (!orr_json_open(json)) return;
   while (orr_json_more(json)) {
     const OrrPlace place = orr_json_place(json);
-    Row row = {-1, -1, -1, FALSE};
+    Row row = nothing;
     if (!orr_json_open(json)) return;
-    while (orr_json_more(json)) read_member(json, reader->params, &row);
+    while (orr_json_more(json)) {
+      g_autofree char *key = orr_json_key(json);
+      read_member(json, key, reader->params, &row);
+    }
     if (json->is_bad) return;
     add(reader, &row, place);
     if (most > 0 && reader->trace->requests->len >= most) return;
@@ -146,11 +165,12 @@ static void read_numbers(OrrJson *json, GArray *numbers) {
   }
 }
 
-/* The result file of `vllm bench serve --save-detailed`. */
-static void read_detailed(Reader *reader, OrrJson *json) {
+/* One request, or the result file of `vllm bench serve --save-detailed`. */
+static void read_object(Reader *reader, OrrJson *json) {
   g_autoptr(GArray) prompts = g_array_new(FALSE, FALSE, sizeof(double));
   g_autoptr(GArray) outputs = g_array_new(FALSE, FALSE, sizeof(double));
   const OrrPlace place = orr_json_place(json);
+  Row row = nothing;
   if (!orr_json_open(json)) return;
   while (orr_json_more(json)) {
     g_autofree char *key = orr_json_key(json);
@@ -159,15 +179,21 @@ static void read_detailed(Reader *reader, OrrJson *json) {
     else if (strcmp(key, "output_lens") == 0)
       read_numbers(json, outputs);
     else
-      orr_json_skip(json);
+      read_member(json, key, reader->params, &row);
   }
-  if (prompts->len != outputs->len || prompts->len == 0) {
-    orr_diags_error(reader->diags, place, "want a list of requests, or an object with input_lens and output_lens");
+  if (json->is_bad) return;
+  if (prompts->len == 0) {
+    add(reader, &row, place);
     return;
   }
-  for (guint i = 0; i < prompts->len; i++)
-    if (g_array_index(outputs, double, i) > 0) /* 0: it failed */
-      add(reader, &(Row){-1, g_array_index(prompts, double, i), g_array_index(outputs, double, i), FALSE}, place);
+  if (prompts->len != outputs->len)
+    orr_diags_error(reader->diags, place, "input_lens has %u requests, output_lens %u", prompts->len, outputs->len);
+  for (guint i = 0; i < MIN(prompts->len, outputs->len); i++) {
+    row = nothing;
+    row.prompt = g_array_index(prompts, double, i);
+    row.output = g_array_index(outputs, double, i);
+    if (row.output > 0) add(reader, &row, place); /* 0: it failed */
+  }
 }
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
@@ -178,10 +204,9 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
   g_autoptr(OrrDiags) diags = orr_diags_new();
   Reader reader = {params, orr_trace_new(context), orr_random_stream(context->seed, "arrivals"), 0, diags};
   OrrJson json = orr_json_begin(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), path, diags);
-  if (orr_json_peek(&json) == '{')
-    read_detailed(&reader, &json);
-  else
-    read_list(&reader, &json, context->requests);
+  if (orr_json_peek(&json) != '{') read_list(&reader, &json, context->requests);
+  while (orr_json_peek(&json) && (context->requests == 0 || reader.trace->requests->len < context->requests))
+    read_object(&reader, &json);
   return orr_trace_finish(reader.trace, 1 / params->file.speed, context->requests, path, diags, error);
 }
 
