@@ -280,16 +280,6 @@ static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   result->cost_per_million_output_tokens = metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
 }
 
-/* The integral of the number in the system is the sum of the times in it (Little 1961). */
-static double littles_law_error(const OrrServingWork *work) {
-  double sum_s = work->failed_s;
-  for (guint i = 0; i < work->requests->len; i++) {
-    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    sum_s += request->end_s - request->arrival_s;
-  }
-  return sum_s > 0 ? fabs(work->area_request_s / sum_s - 1) : 0;
-}
-
 /* The second half of the arrivals waited for ever longer: queues grew to the end, and by more than a passing burst. */
 static gboolean is_saturated(const OrrServingWork *work) {
   const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
@@ -453,7 +443,7 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   result->weights_bytes = first->weight_bytes;
   result->memory_bytes = first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
                          (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
-  result->littles_law_error = littles_law_error(work);
+  result->littles_law_error = orr_serving_littles_law_error(work);
   result->replicas = work->params.replicas;
   result->tp = work->params.parallel.tp;
   result->pp = work->params.parallel.pp;

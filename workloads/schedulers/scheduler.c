@@ -22,19 +22,23 @@ static gint64 cap(gint64 tokens, gint64 longest_chunk) {
   return longest_chunk > 0 ? MIN(tokens, longest_chunk) : tokens;
 }
 
-/* Preemption shortens the list from its end while it is walked, or takes a request that was passed already. */
-void orr_schedule_running(OrrCore *core, gint64 longest_chunk) {
-  for (guint i = 0; i < core->running->len && core->budget > 0; i++) {
-    OrrRequest *request = core->running->pdata[i];
+/* Preemption takes requests out of the list while it is walked, whoever is last by the scheduler's order: the walk begins
+ * anew, past those that have their turn, so that none is left out where the last by order is not the list's last. */
+static void give_all(OrrCore *core, gint64 longest_chunk, gboolean decodes_alone) {
+  for (guint i = 0; i < core->running->len && core->budget > 0;) {
+    OrrRequest *request = core->running->pdata[i++];
     const gint64 tokens = MIN(cap(orr_request_left(request), longest_chunk), core->budget);
     if (request->is_in_flight || request->scheduled > 0 || tokens <= 0) continue;
+    if (decodes_alone && !orr_request_decodes(request)) continue;
     const guint before = core->running->len;
     orr_core_give_or_preempt(core, request, tokens);
-    if (core->running->len == before) continue;
-    for (i = 0; i < core->running->len && core->running->pdata[i] != request;) i++;
-    if (i >= core->running->len) break; /* it was itself the last */
+    if (core->running->len < before) i = 0;
   }
 }
+
+void orr_schedule_running(OrrCore *core, gint64 longest_chunk) { give_all(core, longest_chunk, FALSE); }
+
+void orr_schedule_decodes(OrrCore *core) { give_all(core, 0, TRUE); }
 
 static gint64 room_for_all(const OrrRequest *request) { return (gint64)request->prompt + request->output; }
 
@@ -44,18 +48,6 @@ void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, O
          (request = orr_core_first(core))) {
     const gint64 room = reserve == ORR_RESERVE_ALL ? room_for_all(request) : 0;
     if (!orr_core_admit(core, request, cap(core->budget, longest_chunk), whole, room)) break;
-  }
-}
-
-void orr_schedule_decodes(OrrCore *core) {
-  for (guint i = 0; i < core->running->len && core->budget > 0; i++) {
-    OrrRequest *request = core->running->pdata[i];
-    if (request->is_in_flight || request->scheduled > 0 || !orr_request_decodes(request)) continue;
-    const guint before = core->running->len;
-    orr_core_give_or_preempt(core, request, 1);
-    if (core->running->len == before) continue;
-    for (i = 0; i < core->running->len && core->running->pdata[i] != request;) i++;
-    if (i >= core->running->len) break;
   }
 }
 

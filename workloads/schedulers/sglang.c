@@ -53,8 +53,7 @@ static OrrRequest *pick(OrrCore *core, GPtrArray *heap) {
   for (guint i = 0; i < heap->len; i++) {
     OrrRequest *request = heap->pdata[i];
     const gint64 hit = orr_kv_lookup(core->kv, request);
-    const gboolean is_earlier = request->key < best->key || (request->key == best->key && request->turn < best->turn);
-    if (hit < longest || (hit == longest && !is_earlier)) continue;
+    if (hit < longest || (hit == longest && !orr_request_is_before(request, best))) continue;
     best = request;
     longest = hit;
   }

@@ -258,6 +258,10 @@ typedef struct {
   gint64 calls; /* of the engine */
 } OrrServingWork;
 
+/* How far the integral of the number in the system is from the sum of the times in it (Little 1961), as a share: rounding;
+ * a run in which it is more fails. */
+double orr_serving_littles_law_error(const OrrServingWork *work);
+
 static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {
   return &g_array_index(work->groups, OrrServedGroup, work->replicas[replica].group);
 }

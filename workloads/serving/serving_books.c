@@ -1,9 +1,10 @@
 /*
  * serving_books.c - what a step of a replica takes, and what replicas write down for the fleet: sampled steps and gaps
- * between tokens.
+ * between tokens; and whether the books add up.
  */
 #include <math.h>
 
+#include "sim/base/fault.h"
 #include "workloads/serving/serving_replica.h"
 
 /* Every stride-th step is kept; where there are twice too many, every other one is left: rows stay evenly spaced. */
@@ -22,7 +23,29 @@ void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row) {
   fleet->step_stride *= 2;
 }
 
+guint orr_fleet_counts(const OrrFleet *fleet, const OrrRequest *request) {
+  return request->arrival_s - fleet->start_s >= fleet->work->params.metrics.warmup_s;
+}
+
+double orr_serving_littles_law_error(const OrrServingWork *work) {
+  double sum_s = work->failed_s;
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    sum_s += request->end_s - request->arrival_s;
+  }
+  return sum_s > 0 ? fabs(work->area_request_s / sum_s - 1) : 0;
+}
+
+gboolean orr_fleet_check_law(const OrrFleet *fleet, GError **error) {
+  const double off = orr_serving_littles_law_error(fleet->work);
+  if (off <= 1e-9) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+              "the requests' times do not add up to their number over time (Little's law): %.3g off", off);
+  return FALSE;
+}
+
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n) {
+  if (n == 0) return;
   GArray *gaps = fleet->work->gaps;
   OrrTokenGap *last = gaps->len > 0 ? &g_array_index(gaps, OrrTokenGap, gaps->len - 1) : NULL;
   if (last && last->gap_s == (float)gap_s) {

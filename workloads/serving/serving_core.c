@@ -8,24 +8,20 @@
 #include "workloads/schedulers/scheduler.h"
 #include "workloads/serving/serving_beams.h"
 
-/* --- heaps of waiting requests: the least (key, turn) is at 0 --- */
-
-static gboolean is_before(const OrrRequest *a, const OrrRequest *b) {
-  return a->key < b->key || (a->key == b->key && a->turn < b->turn);
-}
+/* --- heaps of waiting requests: who is before all others is at 0 --- */
 
 static void heap_push(GPtrArray *heap, OrrRequest *request) {
   g_ptr_array_add(heap, request);
   guint i = heap->len - 1;
-  for (guint parent; i > 0 && is_before(request, heap->pdata[parent = (i - 1) / 2]); i = parent)
+  for (guint parent; i > 0 && orr_request_is_before(request, heap->pdata[parent = (i - 1) / 2]); i = parent)
     heap->pdata[i] = heap->pdata[parent];
   heap->pdata[i] = request;
 }
 
 static void sift_down(GPtrArray *heap, guint i, OrrRequest *request) {
   for (guint child; (child = 2 * i + 1) < heap->len; i = child) {
-    if (child + 1 < heap->len && is_before(heap->pdata[child + 1], heap->pdata[child])) child++;
-    if (!is_before(heap->pdata[child], request)) break;
+    if (child + 1 < heap->len && orr_request_is_before(heap->pdata[child + 1], heap->pdata[child])) child++;
+    if (!orr_request_is_before(heap->pdata[child], request)) break;
     heap->pdata[i] = heap->pdata[child];
   }
   heap->pdata[i] = request;
@@ -38,7 +34,7 @@ static void heap_remove(GPtrArray *heap, OrrRequest *request) {
   OrrRequest *last = heap->pdata[heap->len - 1];
   g_ptr_array_set_size(heap, (gint)heap->len - 1);
   if (last == request) return;
-  while (i > 0 && is_before(last, heap->pdata[(i - 1) / 2])) {
+  while (i > 0 && orr_request_is_before(last, heap->pdata[(i - 1) / 2])) {
     heap->pdata[i] = heap->pdata[(i - 1) / 2];
     i = (i - 1) / 2;
   }
@@ -90,14 +86,17 @@ static void enqueue(OrrCore *core, OrrRequest *request) {
   const guint queue = queue_of(core, request);
   if (core->n_queues > 1 && core->waiting[queue]->len == 0) lift_counter(core, queue);
   request->state = ORR_REQUEST_WAITING;
-  request->turn = core->turns++;
   heap_push(core->waiting[queue], request);
   core->n_waiting++;
   core->waiting_tokens += orr_request_wanted(request);
 }
 
+static void set_key(const OrrCore *core, OrrRequest *request) {
+  request->key = core->scheduler->key ? core->scheduler->key(request, core->scheduler_params) : 0;
+}
+
 void orr_core_add(OrrCore *core, OrrRequest *request) {
-  request->key = core->scheduler->key ? core->scheduler->key(request, core->scheduler_params) : (double)request->id;
+  set_key(core, request);
   enqueue(core, request);
 }
 
@@ -301,11 +300,13 @@ void orr_core_preempt(OrrCore *core, OrrRequest *request) {
   enqueue(core, request);
 }
 
+/* Without a key the one that was admitted last, as vLLM's running.pop(). */
 static OrrRequest *last_running(const OrrCore *core) {
   OrrRequest *last = NULL;
   for (guint i = 0; i < core->running->len; i++) {
     OrrRequest *request = core->running->pdata[i];
-    if (!request->is_in_flight && (!last || is_before(last, request))) last = request;
+    if (request->is_in_flight) continue;
+    if (!last || !core->scheduler->key || orr_request_is_before(last, request)) last = request;
   }
   return last;
 }
@@ -326,6 +327,7 @@ gboolean orr_core_reserve(OrrCore *core, OrrRequest *request) {
   if (hit > 0) orr_kv_share(core->kv, request, hit);
   orr_kv_grow(core->kv, request, tokens);
   core->n_expected++;
+  core->parked_blocks += orr_kv_held_by(core->kv, request);
   return TRUE;
 }
 
@@ -335,15 +337,36 @@ void orr_core_join(OrrCore *core, OrrRequest *request) {
   const gint64 before = request->computed;
   request->computed = request->prompt;
   orr_kv_publish(core->kv, request, before);
-  request->key = core->scheduler->key ? core->scheduler->key(request, core->scheduler_params) : (double)request->id;
-  request->turn = core->turns++;
+  set_key(core, request);
   request->state = ORR_REQUEST_RUNNING;
   core->n_expected--;
+  core->parked_blocks -= orr_kv_held_by(core->kv, request);
   g_ptr_array_add(core->running, request);
   if (core->adapters && orr_adapters_hold(core->adapters, request->adapter)) {
     core->joined_adapters++;
     core->adapter_loads++;
   }
+}
+
+static void give_up(OrrCore *core, OrrRequest *request) {
+  core->parked_blocks -= orr_kv_held_by(core->kv, request);
+  orr_kv_release(core->kv, request);
+}
+
+void orr_core_unexpect(OrrCore *core, OrrRequest *request) {
+  give_up(core, request);
+  core->n_expected--;
+}
+
+void orr_core_release(OrrCore *core, OrrRequest *request) {
+  give_up(core, request);
+  core->n_kept--;
+}
+
+gboolean orr_core_conserves(const OrrCore *core) {
+  gint64 blocks = core->parked_blocks;
+  for (guint i = 0; i < core->running->len; i++) blocks += orr_kv_held_by(core->kv, core->running->pdata[i]);
+  return orr_kv_conserves(core->kv, blocks);
 }
 
 /* Contexts of the decodes: least and most, and what a static batch pads. */
@@ -423,10 +446,12 @@ static void end_request(OrrCore *core, OrrRequest *request) {
   request->state = ORR_REQUEST_FINISHED;
   core->more_sequences -= most_sequences(request) - 1;
   if (core->adapters) orr_adapters_release(core->adapters, request->adapter);
-  if (request->is_twin)
+  if (request->is_twin) {
     core->n_kept++; /* until its cache is elsewhere */
-  else
+    core->parked_blocks += orr_kv_held_by(core->kv, request);
+  } else {
     orr_kv_release(core->kv, request);
+  }
   g_clear_pointer(&request->beams, orr_beams_free);
 }
 

@@ -11,7 +11,8 @@
  *
  * Invariants
  *  1. A request is in `waiting`, in `running`, or in neither; what is in the batch is in `running`.
- *  2. After a step, free and held blocks add up to all (orr_kv_check).
+ *  2. After a step, free and held blocks add up to all, and the held ones are those of the running and of what is set aside
+ *     (orr_core_conserves).
  */
 #ifndef ORR_SERVING_CORE_H
 #define ORR_SERVING_CORE_H
@@ -44,12 +45,11 @@ typedef struct {
   OrrAdapters *adapters;     /* NULL: none; owned */
   const OrrDrafter *drafter; /* NULL: nothing is guessed; not owned */
   GPtrArray *running;        /* in order of admission */
-  GPtrArray **waiting;       /* heaps by (key, turn): one, or one a client where the scheduler is fair */
+  GPtrArray **waiting;       /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
   GPtrArray *aside;      /* of the waiting: those that this plan passes over; back in their places when it is made */
   gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
   double *served;        /* by queue: what fairness counts */
-  guint64 turns;
   gint64 more_sequences; /* of the running: beams, beyond one of each request */
   double beam_skew; /* see serving_beams.h */
   guint64 beam_seed;
@@ -72,6 +72,7 @@ typedef struct {
   gint64 adapter_loads;
   gint64 checks, drafted, accepted; /* decodes, guesses among their tokens, and those that were right */
   guint n_expected, n_kept;         /* requests that hold blocks and do not run: cache on its way here; or from here */
+  gint64 parked_blocks;             /* that those hold */
 } OrrCore;
 
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
@@ -88,6 +89,10 @@ gboolean orr_core_plan(OrrCore *core, double now_s);
 gboolean orr_core_reserve(OrrCore *core, OrrRequest *request);
 void orr_core_join(OrrCore *core, OrrRequest *request);
 gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request); /* now: there is a slot for its adapter */
+void orr_core_unexpect(OrrCore *core, OrrRequest *request); /* it comes no more */
+void orr_core_release(OrrCore *core, OrrRequest *request);  /* one that has ended, whose cache was kept for another replica */
+
+gboolean orr_core_conserves(const OrrCore *core); /* invariant 2; O(running) */
 
 /* Every request that waits or runs, appended to @requests; none holds a block afterwards. The core is to be cleared. */
 void orr_core_take_all(OrrCore *core, GPtrArray *requests);
@@ -110,8 +115,8 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
 /* Takes the cache of a running request and puts it back to the waiting. */
 void orr_core_preempt(OrrCore *core, OrrRequest *request);
 
-/* Gives to a running request; makes room by preempting the last of the running by (key, turn). FALSE: it was itself
- * the last, and is preempted. */
+/* Gives to a running request; makes room by preempting the last of the running: by key, or else by admission. FALSE: it
+ * was itself the last, and is preempted. */
 gboolean orr_core_give_or_preempt(OrrCore *core, OrrRequest *request, gint64 tokens);
 
 /* --- the end of a step --- */

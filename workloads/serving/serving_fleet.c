@@ -148,6 +148,7 @@ static OrrRequest *another(OrrFleet *base, OrrRequest *first, guint32 sample) {
                           .last_token_s = -1,
                           .replica = first->replica,
                           .adapter = first->adapter,
+                          .key = first->key,
                           .sample = sample,
                           .parent = first};
   return request;
@@ -402,6 +403,7 @@ static gboolean close_books(Fleet *fleet, GError **error) {
     work->replicas[i].held_s = fleet->area_since_s - fleet->fleet.start_s;
   if (fleet->fleet.life) orr_life_close(fleet->fleet.life, fleet->area_since_s);
   work->end_s = fleet->area_since_s - fleet->fleet.start_s;
+  if (!orr_fleet_check_law(&fleet->fleet, error)) return FALSE;
   work->calls = (gint64)orr_engine_n_events(fleet->fleet.engine);
   for (guint g = 0; g < work->groups->len; g++) {
     if (!work->missing) work->missing = orr_serving_cost_missing(fleet->fleet.costs[g]);

@@ -248,7 +248,7 @@ static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
   if (!handed->is_void) {
     g_ptr_array_add(requests, handed->request);
     g_queue_remove(&handover->homeless, handed);
-    if (handed->is_expected && !to_here) orr_replica_unexpect(replica_at(handover, handed->to), handed->request);
+    if (handed->is_expected) orr_replica_unexpect(replica_at(handover, handed->to), handed->request);
     handed->request->handed = NULL;
     handed->request = NULL;
     handed->is_void = TRUE;

@@ -376,6 +376,15 @@ void orr_kv_release(OrrKv *kv, OrrRequest *request) {
   request->capacity = 0;
 }
 
+gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request) {
+  return request->blocks + (request->state_ids ? kv->n_state : 0);
+}
+
+gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks) {
+  if (kv->n_free < 0 || kv->n_held < 0 || kv->n_free + kv->n_held != kv->n) return FALSE;
+  return kv->blocks ? kv->n_held <= blocks && (kv->n_held > 0 || blocks == 0) : kv->n_held == blocks;
+}
+
 gboolean orr_kv_check(const OrrKv *kv) {
   gint64 n_free = 0;
   if (!kv->blocks) return kv->n_free >= 0 && kv->n_held >= 0 && kv->n_free + kv->n_held == kv->n;

@@ -90,7 +90,11 @@ typedef void (*OrrKvTell)(guint64 key, gboolean is_there, void *user);
 void orr_kv_observe(OrrKv *kv, OrrKvTell tell, void *user);
 
 gint64 orr_kv_n_evicted(const OrrKv *kv); /* named blocks whose room was needed */
-gboolean orr_kv_check(const OrrKv *kv);   /* O(1) where there is no cache, else O(blocks) */
+gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request); /* blocks, those of its state included */
+/* Whether free and held blocks are all there are, and those held are the @blocks that requests hold in all: each once,
+ * or fewer where a prefix cache lets them share. O(1). */
+gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks);
+gboolean orr_kv_check(const OrrKv *kv); /* and the list of the free ones; O(1) where there is no cache, else O(blocks) */
 
 G_END_DECLS
 

@@ -85,6 +85,23 @@ static Pool *pool_of(OrrLife *life, guint index) {
   return &life->pools[life->n_pools > 1 && index >= life->pools[1].first];
 }
 
+/* The last request has ended: what befalls replicas later is no part of the run. */
+static gboolean is_over(const OrrLife *life) {
+  const OrrFleet *fleet = life->fleet;
+  return life->is_open && fleet->next_arrival_s == G_MAXDOUBLE && fleet->n_coming == 0 && fleet->in_system == 0;
+}
+
+/* Whether anything is under way that is not the scaler's own. */
+static gboolean goes_on(const OrrLife *life) {
+  OrrFleet *fleet = life->fleet;
+  if (fleet->in_system == 0) return !is_over(life);
+  if (fleet->next_arrival_s < G_MAXDOUBLE || fleet->n_coming > 0) return TRUE;
+  if (life->n_starting > 0 || life->n_changes_left > 0 || fleet->n_flows > 0) return TRUE;
+  for (gint64 i = 0; i < params_of(life)->replicas; i++)
+    if (orr_replica_is_stepping(fleet->replicas[i])) return TRUE;
+  return FALSE;
+}
+
 /* --- states --- */
 
 static void enter(One *one, State state) {
@@ -111,7 +128,7 @@ static void is_started(void *user) {
   const gboolean is_void = start->generation != one->generation;
   OrrFleet *fleet = one->life->fleet;
   orr_pool_give(one->life->starts, start);
-  if (is_void || fleet->error) return;
+  if (is_void || fleet->error || is_over(one->life)) return;
   enter(one, UP);
   orr_door_left(fleet->door);
   if (fleet->decode_door) orr_door_left(fleet->decode_door);
@@ -190,7 +207,7 @@ static void change(void *user) {
   const OrrServingWork *work = life->fleet->work;
   const OrrGpuChange *it = &g_array_index(work->work.gpu_changes, OrrGpuChange, at->index);
   life->n_changes_left--;
-  if (life->fleet->error || it->gpu >= work->work.n_gpus) return;
+  if (life->fleet->error || it->gpu >= work->work.n_gpus || is_over(life)) return;
   const OrrServedGroup *group = group_of(work, it->gpu);
   const gint64 gpu = it->gpu - group->first_gpu;
   One *one = &life->all[group->first + gpu / group->gpus];
@@ -294,17 +311,6 @@ static void scale(OrrLife *life, Pool *pool) {
     go_up(life, pool, asked - view.n_started);
   else if (wanted < view.n_up)
     go_down(life, pool, view.n_up - wanted);
-}
-
-/* Whether anything is under way that is not the scaler's own. */
-static gboolean goes_on(const OrrLife *life) {
-  OrrFleet *fleet = life->fleet;
-  if (fleet->next_arrival_s < G_MAXDOUBLE || fleet->n_coming > 0) return TRUE;
-  if (fleet->in_system == 0) return FALSE;
-  if (life->n_starting > 0 || life->n_changes_left > 0 || fleet->n_flows > 0) return TRUE;
-  for (gint64 i = 0; i < params_of(life)->replicas; i++)
-    if (orr_replica_is_stepping(fleet->replicas[i])) return TRUE;
-  return FALSE;
 }
 
 static void ask(void *user);

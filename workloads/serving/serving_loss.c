@@ -21,8 +21,7 @@ void orr_replica_slow(OrrReplica *replica, double factor) {
 void orr_replica_unexpect(OrrReplica *replica, OrrRequest *request) {
   replica->n_requests--;
   if (g_queue_remove(&replica->expected, request)) return;
-  orr_kv_release(replica->cores[request->core].kv, request);
-  replica->cores[request->core].n_expected--;
+  orr_core_unexpect(&replica->cores[request->core], request);
   orr_replica_notice(replica);
 }
 

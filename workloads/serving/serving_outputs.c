@@ -25,7 +25,7 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   if (is_searched(request)) return;
   if (request->generated == 1) tell_first_token(replica, request, now_s);
   if (request->generated > 1)
-    orr_fleet_note_gaps(replica->fleet, now_s - request->last_token_s, 1);
+    orr_fleet_note_gaps(replica->fleet, now_s - request->last_token_s, orr_fleet_counts(replica->fleet, request));
   else if (!request->parent && !request->is_twin && request->samples_left > 1)
     branch(replica, request);
 }

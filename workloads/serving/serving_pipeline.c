@@ -25,15 +25,13 @@ OrrPool *orr_pipeline_flights(void) { return orr_pool_new(sizeof(InFlight), clea
 static void batch_ends(void *user) {
   InFlight *flight = user;
   OrrReplica *replica = flight->replica;
-  const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->fleet->error) return;
   if (flight->generation != replica->generation) {
     orr_pool_give(replica->flights, flight);
     return;
   }
   for (guint i = 0; i < flight->requests->len; i++) ((OrrRequest *)flight->requests->pdata[i])->is_in_flight = FALSE;
-  orr_core_finish_step(&replica->cores[0], flight->requests, now_s, orr_replica_on_token, orr_replica_on_finish,
-                       replica);
+  orr_replica_finish_step(replica, 0, flight->requests);
   orr_pool_give(replica->flights, flight);
   replica->n_in_flight--;
   orr_replica_plan(replica);

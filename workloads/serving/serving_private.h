@@ -73,6 +73,8 @@ gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error);
 /* serving_books.c */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row);
 void orr_fleet_note_gaps(OrrFleet *fleet, double gap_s, guint n); /* @n gaps between tokens */
+guint orr_fleet_counts(const OrrFleet *fleet, const OrrRequest *request); /* 1: its figures do; 0: it came in the warm-up */
+gboolean orr_fleet_check_law(const OrrFleet *fleet, GError **error);      /* Little's, to 1e-9 */
 /* Of a replica of @group: */
 OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, guint group, const OrrStepShape *shape); /* guessing included */
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint group, guint sequences);             /* of a step */

@@ -104,10 +104,6 @@ gint64 orr_replica_claimed_blocks(const OrrReplica *replica) {
   return orr_replica_held_blocks(replica) + waiting / orr_kv_block_size(replica->cores[0].kv);
 }
 
-static void fail(OrrFleet *fleet, OrrFaultCode code, const char *message) {
-  if (!fleet->error) g_set_error_literal(&fleet->error, ORR_FAULT, code, message);
-}
-
 /* --- what a step takes --- */
 
 /* A slow GPU slows its group's kernels: they meet in every layer. */
@@ -213,19 +209,21 @@ static void take_run(OrrReplica *replica) {
   OrrCore *core = &replica->cores[0];
   const guint before_last = replica->ends->len - 1;
   double begin_s = replica->begin_s;
+  guint n_counted = 0;
+  for (guint i = 0; i < core->batch->len; i++) n_counted += orr_fleet_counts(replica->fleet, core->batch->pdata[i]);
   for (guint k = 0; k < before_last; k++) {
     const double end_s = end_of(replica, k);
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     orr_replica_note_step(replica, begin_s, end_s, &shape);
-    if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, core->batch->len);
+    if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, n_counted);
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
   for (guint i = 0; i < core->batch->len; i++) {
     OrrRequest *request = core->batch->pdata[i];
     const gint32 computed = request->computed;
-    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s, 1);
+    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s, orr_fleet_counts(replica->fleet, request));
     orr_kv_grow(core->kv, request, computed + before_last + 1);
     request->computed += (gint32)before_last;
     request->generated += (gint32)before_last;
@@ -240,15 +238,14 @@ static void take_run(OrrReplica *replica) {
 
 /* --- one step --- */
 
-static gboolean check_blocks(OrrReplica *replica) {
-  for (guint i = 0; i < replica->n_cores; i++) {
-    const OrrCore *core = &replica->cores[i];
-    if (core->running->len + core->n_kept + core->n_expected == 0 &&
-        orr_kv_n_free(core->kv) != orr_kv_n_blocks(core->kv))
-      return FALSE;
-    if (orr_kv_n_free(core->kv) < 0 || orr_kv_n_free(core->kv) > orr_kv_n_blocks(core->kv)) return FALSE;
-  }
-  return TRUE;
+void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch) {
+  OrrCore *core = &replica->cores[i];
+  OrrFleet *fleet = replica->fleet;
+  orr_core_finish_step(core, batch, orr_engine_now(fleet->engine), orr_replica_on_token, orr_replica_on_finish,
+                       replica);
+  if (!orr_core_conserves(core) && !fleet->error)
+    g_set_error_literal(&fleet->error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                        "blocks of the key-value cache were lost or made");
 }
 
 static void step_ends(void *user) {
@@ -267,11 +264,7 @@ static void step_ends(void *user) {
   }
   orr_replica_note_step(replica, replica->begin_s, now_s, &shape);
   replica->step_end_s = G_MAXDOUBLE;
-  for (guint i = 0; i < replica->n_cores; i++) {
-    OrrCore *core = &replica->cores[i];
-    orr_core_finish_step(core, core->batch, now_s, orr_replica_on_token, orr_replica_on_finish, replica);
-  }
-  if (!check_blocks(replica)) fail(fleet, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");
+  for (guint i = 0; i < replica->n_cores; i++) orr_replica_finish_step(replica, i, replica->cores[i].batch);
   orr_replica_plan(replica);
 }
 
@@ -433,8 +426,7 @@ void orr_replica_join(OrrReplica *replica, OrrRequest *request) {
 }
 
 void orr_replica_release(OrrReplica *replica, OrrRequest *request) {
-  orr_kv_release(replica->cores[request->core].kv, request);
-  replica->cores[request->core].n_kept--;
+  orr_core_release(&replica->cores[request->core], request);
   orr_replica_notice(replica);
 }
 

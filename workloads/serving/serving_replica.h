@@ -40,7 +40,9 @@ struct OrrReplica {
 
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
 void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape);
-void orr_replica_on_token(OrrRequest *request, void *replica);
+/* Of core @i: its requests have their tokens, and its blocks add up. */
+void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch);
+void orr_replica_on_token(OrrRequest *request, void *replica); /* serving_outputs.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
 void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
 void orr_replica_plan(OrrReplica *replica);                                /* what can begin now, begins */

@@ -64,13 +64,19 @@ typedef struct OrrRequest {
   guint32 *block_ids;       /* only with a prefix cache */
   gint32 capacity;          /* of block_ids */
   guint32 *state_ids;       /* blocks of its state; only with a prefix cache that keeps states */
-  double key;               /* place in the waiting queue, and the order of preemption */
-  guint64 turn;             /* of entry into it, to break ties */
+  double key;               /* the scheduler's: the least is first to go, and of equal ones who came first */
   void *session;            /* the load's */
   double handover_s;        /* from its prompt's end until its cache was where it decodes; 0: it stayed */
   struct OrrHanded *handed; /* between a prefill and a decode replica; NULL: it is not */
   gboolean is_twin;         /* what the prefill replica has of it */
 } OrrRequest;
+
+/* Of two that wait: by key, then by arrival; a preempted request is ahead of those that came after it. */
+static inline gboolean orr_request_is_before(const OrrRequest *a, const OrrRequest *b) {
+  if (a->key != b->key) return a->key < b->key;
+  if (a->arrival_s != b->arrival_s) return a->arrival_s < b->arrival_s;
+  return a->id != b->id ? a->id < b->id : a->sample < b->sample;
+}
 
 static inline gint64 orr_request_wanted(const OrrRequest *request) {
   return (gint64)request->prompt + request->generated;

@@ -145,6 +145,28 @@ static void test_node_lost(void) {
   }
 }
 
+/* Room that was taken at decoders for prompts that one prefill replica still has to compute is lost with them. */
+static void test_expected_lost(void) {
+  g_autofree char *sets = g_strdup_printf(lost, LOST("1"), "retry",
+                                          "workload.disaggregation={prefill: 1, transfer: per-layer};"
+                                          "workload.load={kind: poisson, rate: 60}");
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  g_assert_cmpint(outcome->result.serving.retried, >, 0);
+  check_books(outcome, 500);
+}
+
+/* Nodes that go on failing after the last request are no part of the run. */
+static void test_over(void) {
+  g_autofree char *sets = g_strdup_printf(
+      lost, "cluster.nodes=2;faults=[{mtbf: 5 s, duration: 5 s, fault: {kind: node-lost}}];", "retry", "");
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  const OrrServingResult *result = &outcome->result.serving;
+  g_assert_cmpint(result->starts, >, 0);
+  g_assert_cmpfloat(result->replicas_mean, <, 16);
+  /* 8 of 16 are away 5 s in 10 s or so; no start can take longer than the run */
+  g_assert_cmpfloat((double)result->starts, <=, 8 * (outcome->result.serving.duration_s / 5 + 2));
+}
+
 /* Both nodes gone: requests wait at the door until they are back. Gone for good, nobody is left to take them. */
 static void test_all_lost(void) {
   g_autofree char *until = g_strdup_printf(lost, "faults=[{at: 5 s, until: 15 s, fault: {kind: node-lost, node: 0}}];",
@@ -196,6 +218,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/fleet-life/all-are-least", test_all_are_least);
   g_test_add_func("/workloads/fleet-life/routers", test_routers);
   g_test_add_func("/workloads/fleet-life/node-lost", test_node_lost);
+  g_test_add_func("/workloads/fleet-life/expected-lost", test_expected_lost);
+  g_test_add_func("/workloads/fleet-life/over", test_over);
   g_test_add_func("/workloads/fleet-life/all-lost", test_all_lost);
   g_test_add_func("/workloads/fleet-life/slow-gpu", test_slow_gpu);
   g_test_add_func("/workloads/fleet-life/refused", test_refused);

@@ -159,6 +159,22 @@ static void test_layouts(void) {
     }
 }
 
+/* Decoders that are short of blocks: caches come in another order than requests did, so that the last by order need not
+ * be the one that was admitted last. All are answered whoever is preempted. */
+static void test_preempted(void) {
+  static const char *const preemptions[] = {"recompute", "swap"}, *const transfers[] = {"whole", "per-layer"};
+  for (guint i = 0; i < G_N_ELEMENTS(preemptions); i++)
+    for (guint k = 0; k < G_N_ELEMENTS(transfers); k++) {
+      g_autofree char *sets = g_strdup_printf(
+          "workload.replicas=8;workload.disaggregation={prefill: 2, transfer: %s};workload.engine.kv-blocks=100;"
+          "workload.engine.preemption=%s;workload.load={kind: poisson, rate: 30}",
+          transfers[k], preemptions[i]);
+      g_autoptr(OrrOutcome) outcome = serving_run(sets);
+      g_assert_cmpint(outcome->result.serving.completed, ==, 400);
+      g_assert_cmpint(outcome->result.serving.preemptions, >, 0);
+    }
+}
+
 /* Replicas of other layouts share one load: all work, and those of more GPUs get more done. */
 static void test_groups(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(
@@ -224,6 +240,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/contention", test_contention);
   g_test_add_func("/workloads/handover/refused", test_refused);
   g_test_add_func("/workloads/handover/layouts", test_layouts);
+  g_test_add_func("/workloads/handover/preempted", test_preempted);
   g_test_add_func("/workloads/handover/groups", test_groups);
   g_test_add_func("/workloads/handover/alike", test_alike);
   g_test_add_func("/workloads/handover/ends-early", test_ends_early);

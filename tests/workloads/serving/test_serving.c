@@ -287,6 +287,55 @@ static void test_priority(void) {
   g_assert_cmpfloat(p[0].ttft_mean_s, >, f[0].ttft_mean_s);
 }
 
+static int by_arrival(const void *a, const void *b) {
+  const double x = ((const OrrServingRequestRow *)a)->arrival_s, y = ((const OrrServingRequestRow *)b)->arrival_s;
+  return (x > y) - (x < y);
+}
+
+/* First come, first served, whenever it became known that they would come: the next turn of a conversation is known
+ * when the one before it ends, its thinking earlier than it comes. */
+static void test_order_of_arrival(void) {
+  g_autoptr(OrrOutcome) outcome = serving_run("workload.engine.max-num-seqs=4;workload.load={kind: sessions, rate: 2, "
+                                              "turns: 4, think: 5 s, longest: 8000}");
+  GArray *rows = outcome->serving_requests;
+  qsort(rows->data, rows->len, sizeof(OrrServingRequestRow), by_arrival);
+  double begun_s = 0;
+  guint n_waited = 0;
+  for (guint i = 0; i < rows->len; i++) {
+    const OrrServingRequestRow *row = serving_request(outcome, i);
+    g_assert_cmpfloat(row->arrival_s + row->queue_s, >=, begun_s - 1e-9);
+    begun_s = row->arrival_s + row->queue_s;
+    n_waited += row->queue_s > 0.1;
+  }
+  g_assert_cmpuint(n_waited, >, rows->len / 4);
+}
+
+/* Without classes, priorities and fairness are vLLM's order, preempted requests' included. */
+static void test_orders_of_one_class(void) {
+  g_autoptr(OrrOutcome) plain = serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=vllm");
+  g_autoptr(OrrOutcome) priority = serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=priority");
+  g_autoptr(OrrOutcome) fair = serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=fair");
+  g_assert_cmpint(plain->result.serving.preemptions, >, 0);
+  assert_equal_rows(plain, priority);
+  assert_equal_rows(plain, fair);
+}
+
+/* A ramp's gaps grow: without the first of them their mean is longer, and of no request there is none. */
+static void test_warmup(void) {
+  static const char ramp[] =
+      "workload.load={kind: ramp, from: 1, to: 60, duration: 20 s};workload.metrics.warmup=%d s;fidelity=%s";
+  g_autofree char *all = g_strdup_printf(ramp, 0, "folded"), *late = g_strdup_printf(ramp, 8, "folded"),
+                  *single = g_strdup_printf(ramp, 8, "full"), *none = g_strdup_printf(ramp, 1000, "folded");
+  g_autoptr(OrrOutcome) a = serving_run(all);
+  g_autoptr(OrrOutcome) l = serving_run(late);
+  g_autoptr(OrrOutcome) s = serving_run(single);
+  g_autoptr(OrrOutcome) n = serving_run(none);
+  g_assert_cmpfloat(l->result.serving.itl.mean, >, 1.02 * a->result.serving.itl.mean);
+  g_assert_cmpfloat_with_epsilon(l->result.serving.itl.mean, s->result.serving.itl.mean, 1e-9);
+  g_assert_cmpint(n->result.serving.completed, ==, 0);
+  g_assert_cmpfloat(n->result.serving.itl.mean, ==, 0);
+}
+
 /* A client that asks nine times as often does not make the other one wait. */
 static void test_fair(void) {
   static const char load[] = "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
@@ -345,6 +394,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/pipeline-batches-stay-apart", test_pipeline_batches_stay_apart);
   g_test_add_func("/workloads/serving/no-evict", test_no_evict);
   g_test_add_func("/workloads/serving/priority", test_priority);
+  g_test_add_func("/workloads/serving/order-of-arrival", test_order_of_arrival);
+  g_test_add_func("/workloads/serving/orders-of-one-class", test_orders_of_one_class);
+  g_test_add_func("/workloads/serving/warmup", test_warmup);
   g_test_add_func("/workloads/serving/fair", test_fair);
   g_test_add_func("/workloads/serving/diverges", test_diverges);
   g_test_add_func("/workloads/serving/refused", test_refused);
