@@ -16,7 +16,10 @@
  * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over one: rows of equal
  * group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to 3.5 % (H100, H200) on average. Holes
  * take the mean of such rows as one more neighbour; and a number of key heads beyond the table is looked up at the
- * nearest one with the batch that gives equal work.
+ * nearest one with the batch that gives equal work. What fills a GPU is blocks of queries, of all heads and sequences
+ * (FlashAttention-2, Dao 2023, section 3.2): one head of 16,384 tokens leaves half of an H100 idle, one of 131,072 does
+ * not. So a prefill beyond the longest row is looked up there, as it is and with the batch that gives as many blocks:
+ * more of them make no kernel slower, the faster of the two rates counts.
  *
  * The backward pass was not measured: attention-backward-flops (2.5: five products for two, FlashAttention-2, Dao 2023,
  * section 4.1) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2)
@@ -231,15 +234,24 @@ static void slide(const OrrGrid *grid, double *point, int moved, int other) {
   point[other] /= factor;
 }
 
-static double in_group(const OrrCostAttentionGroup *group, const Shape *shape, OrrGridTrust *trust) {
-  double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length};
+static double at_equal_work(const OrrGrid *grid, double *point, OrrGridTrust *trust) {
+  const double batch = point[BATCH];
   OrrGridTrust own;
-  slide(group->grid, point, KEY_HEADS, BATCH);
-  slide(group->grid, point, BATCH, KEY_HEADS);
-  gboolean is_moved = point[BATCH] != shape->batch;
-  double value = orr_grid_at(group->grid, point, &own);
-  *trust = MAX(*trust, is_moved ? MAX(own, ORR_GRID_BETWEEN) : own);
+  slide(grid, point, KEY_HEADS, BATCH);
+  slide(grid, point, BATCH, KEY_HEADS);
+  const double value = orr_grid_at(grid, point, &own);
+  *trust = MAX(*trust, point[BATCH] != batch ? MAX(own, ORR_GRID_BETWEEN) : own);
   return value;
+}
+
+static double in_group(const OrrCostAttentionGroup *group, const Shape *shape, OrrGridTrust *trust) {
+  double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length}, low, longest;
+  const double value = at_equal_work(group->grid, point, trust);
+  orr_grid_range(group->grid, LENGTH, &low, &longest);
+  if (shape->phase != ORR_PHASE_PREFILL || shape->length <= longest) return value;
+  const double as_many_blocks = shape->batch * shape->length / longest;
+  double other[ORR_GRID_AXES] = {shape->kv_heads, as_many_blocks, longest};
+  return fmin(value, at_equal_work(group->grid, other, trust)); /* *trust says already that it is beyond */
 }
 
 /* Distance from the roofline at the head size of @attention. */

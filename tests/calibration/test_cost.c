@@ -276,6 +276,20 @@ static void test_equal_work(void) {
   }
 }
 
+/* H100's rows end at 16,384 tokens, where one head takes 222 us and eight 923: 128 blocks of 128 queries fill half of 132
+ * multiprocessors. 131,072 tokens of one head are as many blocks as those eight and 8 times as long each: 64 times 923
+ * / 8, 7.4 ms (14 if the idle half stayed). 32 heads fill it at either length: 64 times 3.6 ms. */
+static void test_long_prefills(void) {
+  g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
+  g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
+  OrrOperator op = prefill(ORR_PASS_FORWARD, 1, 131072, 1, 1);
+  const OrrCost one = orr_cost_operator(model, &op);
+  assert_near(one.time_s * 1e3, 64 * 0.923 / 8, 0.05);
+  g_assert_cmpint(one.how, ==, ORR_HOW_OUTSIDE);
+  op = prefill(ORR_PASS_FORWARD, 1, 131072, 32, 32);
+  assert_near(orr_cost_operator(model, &op).time_s * 1e3, 64 * 3.6, 0.01);
+}
+
 static void assert_missing(const OrrCostModel *model, OrrOperator op, const char *expected) {
   g_autofree char *missing = orr_cost_missing(model, &op);
   g_assert_cmpstr(missing, ==, expected);
@@ -357,6 +371,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost/attention", test_attention);
   g_test_add_func("/cost/decode", test_decode);
   g_test_add_func("/cost/equal-work", test_equal_work);
+  g_test_add_func("/cost/long-prefills", test_long_prefills);
   g_test_add_func("/cost/missing", test_missing);
   g_test_add_func("/cost/attention-by-formula", test_attention_by_formula);
   g_test_add_func("/cost/collectives", test_collectives);

@@ -183,11 +183,23 @@ static void level_units(GPtrArray *plans) {
   }
 }
 
-/* What the job forces, where that supports the call; NULL: whatever is fastest. */
+/* Whether some of the call's GPUs, but not all, share a domain with its first. */
+static gboolean has_two_levels(const OrrWires *wires, const OrrCollectiveCall *call) {
+  const OrrFabric *fabric = wires->context.fabric;
+  guint together = 0;
+  for (guint r = 0; r < call->n; r++)
+    together += orr_fabric_domain(fabric, call->gpus[r]) == orr_fabric_domain(fabric, call->gpus[0]);
+  return together > 1 && together < call->n;
+}
+
+/* What the job forces, where that supports the call; NULL: whatever is fastest. An exchange of one level has no two
+ * steps: it is the flat one. */
 static const OrrCollectiveAlgorithm *forced(const OrrWires *wires, const OrrCollectiveCall *call) {
   static const char *const dispatches[] = {
       [ORR_DISPATCH_FLAT] = NULL, [ORR_DISPATCH_DEEPEP] = "deepep", [ORR_DISPATCH_HIERARCHICAL] = "hierarchical"};
-  const char *name = call->exchange ? dispatches[wires->job->params->experts.dispatch] : NULL;
+  const int dispatch = wires->job->params->experts.dispatch;
+  const gboolean is_flat = dispatch == ORR_DISPATCH_HIERARCHICAL && call->exchange && !has_two_levels(wires, call);
+  const char *name = call->exchange && !is_flat ? dispatches[dispatch] : NULL;
   if (!name) name = wires->job->params->collectives;
   const OrrEntry *entry = orr_registry_find(&orr_collective_registry, name);
   const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)entry;

@@ -117,6 +117,9 @@ static void test_two_steps(void) {
   const Answer flat = simulate(""), two = simulate("workload.experts.dispatch=hierarchical");
   g_assert_cmpfloat(two.exchange_s, >, 0.9 * flat.exchange_s);
   g_assert_cmpfloat(two.exchange_s, <, (1 + 1.5 * 4.8 / 36.7) * flat.exchange_s);
+  const char *inside = "workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8}"; /* a node: one step, the measured one */
+  g_autofree char *inside_two = g_strconcat(inside, ";workload.experts.dispatch=hierarchical", NULL);
+  g_assert_cmpfloat(simulate(inside_two).exchange_s, ==, simulate(inside).exchange_s);
 }
 
 static void refuse(const char *sets, const char *says) {
@@ -137,6 +140,8 @@ static void refuse(const char *sets, const char *says) {
 static void test_refusals(void) {
   refuse("workload.experts.load={kind: histogram, counts: [1, 2]}", "histogram has 2 counts, and the model has 256");
   refuse("workload.experts.load=zipf;workload.experts.imbalance=1.2", "imbalance (1.2) and experts.load (zipf) both");
+  refuse("workload.experts.capacity=1;workload.experts.imbalance=1.2", "is another way to say it: give experts.load");
+  refuse("workload.experts.pad-to-capacity=true", "wants a capacity to fill experts up to: set experts.capacity");
   refuse("workload.experts.load={kind: zipf, exponent: -1}", "'exponent' must be");
   refuse("workload.experts.load=zipff", "did you mean 'zipf'");
   refuse("workload.parallel={ep: 512}", "ep = 512 is more than the model's 256 experts");
