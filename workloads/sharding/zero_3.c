@@ -14,9 +14,10 @@
  * scatter, after torch.cuda.synchronize(): the GPU waits meanwhile. On the GPU a gather writes zeros (1), copies its
  * result into the list (2) and reads it for a norm that only debugging prints (1), a scatter moves gradients into the
  * bucket, divides them and copies the list (6 moves). A tensor used again after more than max-reuse-distance parameters
- * is dropped after recomputation too and gathered a third time. One tensor is gathered beside the products of another.
+ * is dropped after recomputation too and gathered a third time. Nothing runs beside anything: the synchronisation waits for
+ * all streams ("the async version is not async at all", pull request 1188).
  *
- *   t(tensor) = n operators host-launch + moves w P / HBM + max(its compute, collective of the next one)
+ *   t(tensor) = n operators host-launch + moves w P / HBM + its compute + its collective
  *
  * A rank sends (n-1)/n m (2 w + g) P bytes a step (with m = 1 and w = g 3 P where plain data parallelism sends 2 P) and
  * holds (w + g + optimizer) P / n, and what is gathered.
@@ -38,14 +39,14 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .weights = TRUE,
                                 .gradients = TRUE,
                                 .optimizer = TRUE,
-                                .overlap = p->overlap_comm,
+                                .overlap = p->overlap_comm && !p->by_tensor,
                                 .reduces_each_pass = TRUE,
                                 .gathers_again = TRUE,
                                 .update_bytes = 4,
                                 .bucket_bytes = bucket,
                                 .first_bucket_bytes = bucket,
                                 .gather_bytes = (double)p->prefetch_bucket * shape->weight_bytes,
-                                .ahead = p->overlap_comm ? 1 : 0,
+                                .ahead = p->overlap_comm && !p->by_tensor ? 1 : 0,
                                 .whole_below = (double)p->persistence_threshold,
                                 .by_tensor = p->by_tensor,
                                 .reuse_within = (double)p->max_reuse_distance};
@@ -79,8 +80,8 @@ static const OrrField fields[] = {
     {.name = "by-tensor",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrZeroParams, by_tensor),
-     .sentence = "Gather and scatter each tensor by itself, through lists of a part for each rank that the host goes "
-                 "through while the GPU waits, as DeepSpeed did until August 2021.",
+     .sentence = "Gather and scatter each tensor by itself, beside nothing, through lists of a part for each rank that the "
+                 "host goes through while the GPU waits, as DeepSpeed did until August 2021.",
      .fallback = "false"},
 };
 static const OrrFieldTable table =
