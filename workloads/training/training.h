@@ -94,6 +94,7 @@ typedef struct {
 typedef struct {
   double optimizer; /* share of its state that lies there and is updated there */
   gboolean overlap;
+  gboolean parameters; /* shares of the weights lie there, too */
   gint64 activations; /* layers of each chunk whose activations go there */
 } OrrOffload;
 

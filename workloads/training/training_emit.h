@@ -170,6 +170,8 @@ void orr_emit_parameters(OrrEmitter *e, const OrrLaneAt *lane, OrrShare share, g
  * compute goes on when the parameters are back. */
 void orr_emit_gradients_out(OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards, OrrShare share,
                             double bucket_bytes);
+/* The lane's shares of a unit's weights, from the host, before they are gathered; no earlier than gathers are. */
+void orr_emit_weights_up(OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards, guint part);
 void orr_emit_gradients_there(OrrEmitter *e, const OrrLaneAt *lane);
 void orr_emit_host_update(OrrEmitter *e, const OrrLaneAt *lane);
 void orr_emit_host_updated(OrrEmitter *e, const OrrLaneAt *lane);

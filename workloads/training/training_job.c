@@ -95,6 +95,8 @@ char *orr_training_refuse_sharding(const OrrTraining *params, const OrrModel *mo
   if (refusal) return refusal;
   OrrShardingPlan plan;
   kind->plan(params->optimizer.sharding.params, &shape, &plan);
+  refusal = orr_training_refuse_offloaded_parameters(params, &plan);
+  if (refusal) return refusal;
   char *experts = model->moe.experts > 0 ? refuse_experts(params, model, kind, &plan, &shape) : NULL;
   if (experts) return experts;
   if (shape.models == 1) return NULL;

@@ -261,14 +261,16 @@ static double reduced_parameters(const OrrJob *job, OrrWeights weights, double i
 static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray *moments, guint from,
                                    guint *ret_peak) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
-  const double in_host = orr_offload_optimized(job, weights), optimized = orr_job_optimized(job, weights) - in_host;
+  const double in_host = orr_offload_optimized(job, weights);
+  const double optimized = orr_job_optimized(job, weights) - in_host, held = held_bytes(job, weights);
+  const double held_there = job->params->offload.parameters ? held : 0;
   const double stashed = host_bytes(job, stage);
   OrrStageMemory row = {
       .stage = stage,
-      .weights = held_bytes(job, weights) + gathered_bytes(job, stage),
+      .weights = held - held_there + gathered_bytes(job, stage),
       .gradients = reduced_parameters(job, weights, in_host) * job->gradient_bytes_each,
       .optimizer = optimizer_bytes(job, optimized),
-      .host = optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
+      .host = held_there + optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
   };
   if (job->params->evaluation) row.gradients = row.optimizer = 0;
   const guint peak = fill_peak(moments, from, &row);

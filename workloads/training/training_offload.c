@@ -15,6 +15,16 @@
  *                Where gradients are shared out (ZeRO-2, ZeRO-3, FSDP) they are added up in the host's memory: each
  *                further micro-batch fetches the sum, adds to it on the GPU and writes it back (DeepSpeed,
  *                runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu).
+ *   parameters   a rank's share of the weights lies there, too (ZeRO-Infinity, Rajbhandari et al. 2021, arXiv 2104.07857,
+ *                section 6.1; DeepSpeed's offload_param; FSDP2's CPUOffloadPolicy): it is copied up before each gather,
+ *                all ranks' links at once, and dropped with what was gathered. What the host updates stays there.
+ *
+ *                  from-host  c0 c1 | c2        as far ahead as gathers are
+ *                  gather       g0 g1 | g2
+ *                  compute         f0   f1   f2
+ *
+ *                w bytes a parameter of ZeRO's 16-bit shares, 4 of FSDP's, which are cast as they are gathered
+ *                (_fsdp_param.py, all_gather_inputs); n passes of P parameters over k ranks copy n w P / k each.
  *   activations  what the first `activations` layers of each chunk keep goes to the host after their forward and comes
  *                back before their backward, on copy streams with two buffers each way (Transformer Engine's
  *                AsyncDoubleBufferGroupOffloadHandler, Megatron's cpu-offloading-num-layers).
@@ -48,6 +58,13 @@ static const OrrField offload_fields[] = {
      .sentence = "Copy gradients as they are reduced, and parameters back unit by unit as they are updated (Megatron's "
                  "overlap-cpu-optimizer-d2h-h2d); else all before, and all after the update.",
      .fallback = "true"},
+    {.name = "parameters",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(OrrOffload, parameters),
+     .sentence = "Keep the ranks' shares of the weights there, too, and copy them up before each gather (DeepSpeed's "
+                 "offload_param: cpu, FSDP's CPUOffloadPolicy); under zero-3, fsdp or hsdp, with optimizer: 1 unless "
+                 "nothing is trained.",
+     .fallback = "false"},
     {.name = "activations",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrOffload, activations),
@@ -61,7 +78,7 @@ const OrrFieldTable orr_offload_table =
     ORR_FIELD_TABLE("offload", "What is kept in the memory of the hosts.", OrrOffload, offload_fields);
 
 gboolean orr_training_offloads(const OrrTraining *params) {
-  return params->offload.optimizer > 0 || params->offload.activations > 0;
+  return params->offload.optimizer > 0 || params->offload.activations > 0 || params->offload.parameters;
 }
 
 /* --- rules --- */
@@ -111,6 +128,25 @@ char *orr_training_refuse_offloaded_layers(const OrrTraining *params, const gint
                          params->offload.activations, most);
 }
 
+char *orr_training_refuse_offloaded_parameters(const OrrTraining *params, const OrrShardingPlan *sharding) {
+  const char *name = params->optimizer.sharding.entry->name;
+  if (!params->offload.parameters) return NULL;
+  if (params->offload.optimizer < 1 && !params->evaluation)
+    return g_strdup_printf("offload.parameters needs offload.optimizer: 1, which is %g: DeepSpeed offloads parameters "
+                           "only with the optimizer, FSDP both at once",
+                           params->offload.optimizer);
+  if (!sharding->weights)
+    return g_strdup_printf("offload.parameters needs weights that are shared out, and with optimizer.sharding %s each "
+                           "rank holds all: use zero-3, fsdp or hsdp",
+                           name);
+  if (sharding->by_tensor)
+    return g_strdup_printf("offload.parameters is not modelled with by-tensor of optimizer.sharding %s", name);
+  if (sharding->ranks > 1) return NULL;
+  return g_strdup_printf("offload.parameters is modelled where ranks share weights out, and optimizer.sharding %s has "
+                         "one (dp * cp is 1)",
+                         name);
+}
+
 /* --- bytes --- */
 
 gboolean orr_offload_takes(const OrrJob *job, const GArray *units, gint64 unit) {
@@ -122,6 +158,19 @@ gboolean orr_offload_takes(const OrrJob *job, const GArray *units, gint64 unit) 
 
 double orr_offload_optimized(const OrrJob *job, OrrWeights weights) {
   return job->params->offload.optimizer * orr_job_optimized(job, weights);
+}
+
+/* Of the rank's own share. FSDP's is the optimizer's fp32 one; frozen weights have none. */
+double orr_offload_weight_bytes(const OrrJob *job, OrrWeights weights) {
+  const double element = orr_dtype_bytes(job->shard.dtype), own = job->sharding.master_alone ? 4 : element;
+  double bytes = 0;
+  if (!job->params->offload.parameters) return 0;
+  for (int share = 0; share < ORR_N_SHARES; share++) {
+    const double frozen = share == ORR_SHARE_DENSE ? weights.frozen : 0;
+    const gint64 ranks = orr_share_ranks(job, share);
+    if (ranks > 1) bytes += (orr_share_of(weights, share) * own + frozen * element) / (double)ranks;
+  }
+  return bytes;
 }
 
 double orr_offload_adam_bytes(const OrrJob *job) {

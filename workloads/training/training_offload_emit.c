@@ -4,6 +4,7 @@
  *
  *   to-host    wait(unit has computed) join(copy) record(gone)     compute waits for the copy of two units before
  *   from-host  wait(gone) wait(backward of two units before) join(copy) record(back)
+ *              wait(unit k - 1 - ahead has computed) join(copy of unit k's weights)        its gather waits for the copy
  *   host       wait(norm) join(Adam of unit k) record(updated k) ...
  *
  * The streams are quiet: copy engines and cores slow no kernel.
@@ -36,6 +37,19 @@ static void copy_out(OrrEmitter *e, const OrrLaneAt *lane, double bytes, const c
 static void copy_back(OrrEmitter *e, const OrrLaneAt *lane, double bytes, const char *name, gint32 tag) {
   join(e, orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST), e->plan->offload[lane->lane].back, bytes, name,
        ORR_TIME_OFFLOAD, tag);
+}
+
+/* --- weights --- */
+
+void orr_emit_weights_up(OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards, guint part) {
+  const OrrJob *job = e->job;
+  const double bytes = orr_offload_weight_bytes(job, orr_job_part_weights(job, lane->stage, part));
+  const gint64 behind = (gint64)shards->computed->len - 1 - job->sharding.ahead;
+  if (bytes == 0) return;
+  const guint32 up = orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST);
+  if (behind >= 0) orr_program_wait(e->program, up, g_array_index(shards->computed, guint32, behind));
+  copy_back(e, lane, bytes, "offload-weights", -1);
+  wait_for(e, up, orr_emit_stream(e, lane, ORR_STREAM_GATHER));
 }
 
 /* --- gradients and the optimizer --- */
@@ -71,6 +85,7 @@ static void update(OrrEmitter *e, const OrrLaneAt *lane, double parameters) {
   join(e, host, e->plan->offload[lane->lane].memory, parameters * orr_offload_adam_bytes(e->job), "host-optimizer",
        ORR_TIME_OPTIMIZER, -1);
   wait_for(e, host, orr_emit_stream(e, lane, ORR_STREAM_FROM_HOST));
+  if (e->job->params->offload.parameters) return; /* there they stay */
   copy_back(e, lane, parameters * orr_dtype_bytes(e->job->shard.dtype), "offload-parameters", -1);
 }
 

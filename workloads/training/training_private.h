@@ -426,6 +426,9 @@ char *orr_training_refuse_offloaded_layers(const OrrTraining *params, const gint
 /* Whether the activations of the @unit-th of a block's units go to the host. */
 gboolean orr_offload_takes(const OrrJob *job, const GArray *units, gint64 unit);
 double orr_offload_optimized(const OrrJob *job, OrrWeights weights); /* of @weights, what this GPU's host updates */
+/* NULL, or the rule that offload.parameters breaks under @sharding; newly allocated. */
+char *orr_training_refuse_offloaded_parameters(const OrrTraining *params, const OrrShardingPlan *sharding);
+double orr_offload_weight_bytes(const OrrJob *job, OrrWeights weights); /* of @weights, copied up for a gather */
 double orr_offload_adam_bytes(const OrrJob *job);                    /* through its memory, a parameter */
 double orr_training_host_peak(const OrrJob *job, const GArray *memory);
 void orr_training_plan_offload(OrrTrainingPlan *plan, const OrrJob *job);

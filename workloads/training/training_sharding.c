@@ -278,6 +278,7 @@ static void emit_gather_lists(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShard
 
 void orr_emit_gather(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, guint part, gboolean backward) {
   gboolean any = FALSE;
+  orr_emit_weights_up(e, lane, shards, part);
   emit_gather_lists(e, lane, shards, part, backward);
   for (int share = 0; share < ORR_N_SHARES; share++) any = join_gather(e, lane, shards, share, part, backward) || any;
   if (!any) return;

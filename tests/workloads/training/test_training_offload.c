@@ -87,6 +87,53 @@ static void test_optimizer_bytes(void) {
   assert_close(small.result.host_headroom_bytes, 10e9 - small.result.host_memory_peak_bytes, 1e-9);
 }
 
+#define ZERO_3 "workload.optimizer.sharding=zero-3;workload.batch.global=8;"
+#define EVALUATION "workload.evaluation=true;workload.offload.parameters=true;"
+#define UP "workload.offload={optimizer: 1, parameters: true};"
+
+/* Of P parameters over 8 ranks DeepSpeed's 2 bytes each lie on the host with 12 of state and 4 of gradient; what is
+ * gathered stays on the GPU. FSDP's share is the optimizer's own. An evaluation has the weights alone. */
+static void test_parameter_bytes(void) {
+  const Answer none = simulate(ONE), there = simulate(EIGHT ZERO_3), up = simulate(EIGHT ZERO_3 UP);
+  const Answer optimizer = simulate(EIGHT ZERO_3 "workload.offload={optimizer: 1}");
+  const Answer fsdp = simulate(EIGHT "workload.optimizer.sharding=fsdp;" UP);
+  const Answer evaluation = simulate(EIGHT ZERO_3 EVALUATION);
+  const double share = parameters(&none) / 8;
+  assert_close(optimizer.memory.host_bytes, 16 * share, 1e-9);
+  assert_close(up.memory.host_bytes, 18 * share, 1e-9);
+  assert_close(there.memory.weights_bytes - up.memory.weights_bytes, 2 * share, 1e-9);
+  assert_close(fsdp.memory.host_bytes, 16 * share, 1e-9);
+  assert_close(evaluation.memory.host_bytes, 2 * share, 1e-9);
+}
+
+/* An evaluation of one micro-batch copies each share up once, 2 P / 8 bytes, 4 P / 8 of FSDP's. Where copies outlast all
+ * else they are one chain, so that a link of half the rate, which two GPUs share, adds the chain again; a step of
+ * training has two passes, and more, since gradients go out beside them. */
+static void test_parameter_copies(void) {
+  static const char *const kinds[] = {"workload.optimizer.sharding=zero-3;", "workload.optimizer.sharding=fsdp;"};
+  const double p = parameters(&(const Answer[]){simulate(ONE)}[0]);
+  for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    const char *const base = EIGHT EVALUATION "workload.batch.global=8;";
+    g_autofree char *slow = g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.2 GB/s", NULL);
+    g_autofree char *slower = g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.1 GB/s", NULL);
+    const double bytes = (i == 0 ? 2 : 4) * p / 8;
+    assert_close(simulate(slower).result.iteration_time_s - simulate(slow).result.iteration_time_s,
+                 bytes / (0.1e9 * 0.76 / 2) / 2, 1e-3);
+  }
+}
+
+/* Weights that stay on the host come up before each pass, which a link that is quick enough hides, and not after the
+ * update, where they share the memory with Adam: there 2 P bytes are saved, but for what begins or ends alone. */
+static void test_parameters_of_a_step(void) {
+  const Answer none = simulate(ONE), up = simulate(EIGHT ZERO_3 UP);
+  const Answer quick = simulate(EIGHT ZERO_3 UP "cluster.node.host-link-bandwidth=100000 GB/s");
+  const Answer quick_optimizer = simulate(EIGHT ZERO_3 "workload.offload={optimizer: 1};"
+                                                       "cluster.node.host-link-bandwidth=100000 GB/s");
+  g_assert_cmpfloat(up.result.iteration_time_s, >, quick.result.iteration_time_s);
+  assert_close(quick_optimizer.result.iteration_time_s - quick.result.iteration_time_s, 2 * parameters(&none) / DRAM,
+               0.15);
+}
+
 #define LAYERS "workload.batch.global=1;workload.offload.activations=16;"
 
 /* A copy of c seconds that outlasts a layer's f and b: forward ends with the 16th copy's begin; copies out and back are
@@ -119,6 +166,10 @@ static void test_folded_is_full(void) {
       "workload.offload={optimizer: 1, activations: 2}",
       "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=zero-2;workload.offload={optimizer: 0.7}",
       "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=fsdp;workload.offload={optimizer: 1}",
+      "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=zero-3;workload.offload={optimizer: 1, "
+      "parameters: true}",
+      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding={kind: hsdp, group: 4};workload.offload={"
+      "optimizer: 1, parameters: true}",
       /* stages of two kinds on a node: the first holds more */
       "cluster.nodes=3;model.heads=24;model.hidden=3072;workload.parallel={tp: 3, pp: 2, dp: "
       "4};workload.offload={optimizer: 1, activations: 3}",
@@ -143,6 +194,14 @@ static void test_refusals(void) {
       {"workload.offload.optimizer=1;workload.pipeline=dualpipe", "dualpipe, which holds the model twice"},
       {"workload.offload.activations=5", "5 layers of each chunk, and the largest chunk has 4"},
       {"workload.offload.optimizer=1.5", "'optimizer' must be between"},
+      {"workload.offload={optimizer: 0.5, parameters: true};workload.parallel={tp: 1, pp: 1, dp: 64};"
+       "workload.optimizer.sharding=zero-3",
+       "offload.parameters needs offload.optimizer: 1, which is 0.5"},
+      {"workload.offload={optimizer: 1, parameters: true};workload.optimizer.sharding=zero-1",
+       "with optimizer.sharding zero-1 each rank holds all: use zero-3, fsdp or hsdp"},
+      {"workload.offload={optimizer: 1, parameters: true};workload.parallel={tp: 4, pp: 1, dp: 1};cluster.gpus=4;"
+       "cluster.nodes=1;workload.optimizer.sharding=fsdp",
+       "has one (dp * cp is 1)"},
       {"workload.offload={optimiser: 1}", "did you mean 'optimizer'"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
@@ -151,6 +210,9 @@ static void test_refusals(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-offload/serial", test_serial);
+  g_test_add_func("/training-offload/parameter-bytes", test_parameter_bytes);
+  g_test_add_func("/training-offload/parameter-copies", test_parameter_copies);
+  g_test_add_func("/training-offload/parameters-of-a-step", test_parameters_of_a_step);
   g_test_add_func("/training-offload/shared-memory", test_shared_memory);
   g_test_add_func("/training-offload/sums-on-the-host", test_sums_on_the_host);
   g_test_add_func("/training-offload/overlap", test_overlap);
