@@ -71,6 +71,16 @@ static void add_fleet(GString *out, const OrrScenario *scenario, const OrrServin
   }
 }
 
+static void add_encoders(GString *out, const OrrServing *params, const OrrServingResult *result) {
+  if (params->encoders.replicas == 0) return;
+  g_autofree char *took = orr_quantity_format(result->encode_mean_s, ORR_UNIT_SECONDS);
+  g_autofree char *busy = orr_show_percent(result->encoder_busy), *found = orr_show_percent(result->image_hit_rate);
+  g_autofree char *bytes = orr_quantity_format(result->embedding_bytes, ORR_UNIT_BYTES);
+  add(out, "encoders",
+      "%" G_GINT64_FORMAT ", router %s, busy %s, %s of images found; %s of embeddings, there %s after a request came",
+      params->encoders.replicas, params->encoders.router.entry->name, busy, found, bytes, took);
+}
+
 void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   add_asked(out, scenario, outcome);
@@ -102,6 +112,7 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
     add(out, "speculation", "%s, %" G_GINT64_FORMAT " tokens, %s of them right: %.2f tokens a step",
         speculation->entry->name, orr_speculation_of(speculation).tokens, right, result->tokens_per_check);
   }
+  add_encoders(out, scenario->workload.params, result);
   add_fleet(out, scenario, result);
   if (result->cost_per_million_output_tokens > 0)
     add(out, "price", "%.4g per million output tokens, %.3g J per output token", result->cost_per_million_output_tokens,

@@ -46,6 +46,7 @@ typedef struct {
   double replicas_mean, start_mean_s;
   gint64 retried, failed, starts;
   double replica_imbalance, handover_mean_s, handover_bytes;
+  double encode_mean_s, encoder_busy, image_hit_rate, embedding_bytes;
   double running_mean, gpu_busy, comm_fraction;
   double acceptance_rate, tokens_per_check;
   gint64 adapter_loads;

@@ -58,6 +58,14 @@ static const OrrField result_fields[] = {
            "Where prefill and decode are apart: from a prompt's end to its cache being at the decoder, waits for room there "
            "included, mean."),
     RESULT("handover-bytes", ORR_FIELD_REAL, handover_bytes, ORR_UNIT_BYTES, "Bytes of caches that were handed over."),
+    RESULT("encode-mean-s", ORR_FIELD_REAL, encode_mean_s, ORR_UNIT_SECONDS,
+           "Where images are encoded on GPUs of their own: from a request's coming to its embeddings being where its prompt is "
+           "computed, mean."),
+    RESULT("encoder-busy", ORR_FIELD_REAL, encoder_busy, ORR_UNIT_FRACTION, "Share of the run that encoders computed."),
+    RESULT("image-hit-rate", ORR_FIELD_REAL, image_hit_rate, ORR_UNIT_FRACTION,
+           "Share of images whose embeddings an encoder had."),
+    RESULT("embedding-bytes", ORR_FIELD_REAL, embedding_bytes, ORR_UNIT_BYTES,
+           "Bytes of embeddings that encoders sent to replicas."),
     RESULT("steps", ORR_FIELD_INT, steps, ORR_UNIT_NONE, "Steps of all replicas."),
     RESULT("running-mean", ORR_FIELD_REAL, running_mean, ORR_UNIT_NONE,
            "Sequences that ran on a replica, mean over the time of steps."),

@@ -264,6 +264,15 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   result->tokens_per_check = checks > 0 ? 1 + accepted / checks : 1;
 }
 
+static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) {
+  const double images = (double)(work->images_encoded + work->image_hits);
+  if (work->encodings > 0) result->encode_mean_s = work->encode_s / (double)work->encodings;
+  if (images > 0) result->image_hit_rate = (double)work->image_hits / images;
+  if (work->params.encoders.replicas > 0 && work->end_s > 0)
+    result->encoder_busy = work->encoder_busy_s / (work->end_s * (double)work->params.encoders.replicas);
+  result->embedding_bytes = work->embedding_bytes;
+}
+
 static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingMetricsParams *metrics = &work->params.metrics;
   const double share = result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
@@ -274,6 +283,10 @@ static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
     gpus += held;
     watts += share * group->cluster.device.tdp_watts * held;
   }
+  const double encoders = (double)work->params.encoders.replicas, busy = result->encoder_busy;
+  gpus += encoders;
+  watts += encoders * work->world->cluster->device.tdp_watts *
+           (busy * metrics->busy_power + (1 - busy) * metrics->idle_power);
   const double tokens_per_s = result->output_tokens_per_s;
   if (tokens_per_s <= 0) return;
   result->energy_j_per_output_token = watts / tokens_per_s;
@@ -433,6 +446,7 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   fill_latencies(work, &counted, result);
   fill_rates(work, &counted, result);
   fill_books(work, result);
+  fill_encoders(work, result);
   fill_prices(work, result);
   fill_errors(work, result);
   counted_clear(&counted);

@@ -286,6 +286,24 @@ static const OrrField disaggregation_fields[] = {
 static const OrrFieldTable disaggregation_table = ORR_FIELD_TABLE(
     "disaggregation", "Prefill and decode on different replicas.", OrrDisaggregation, disaggregation_fields);
 
+static const OrrField encoders_fields[] = {
+    COUNT(OrrEncoderPool, "replicas", replicas, 0, "0",
+          "Encoders of one GPU each, after those of the engines; 0: images are encoded where prompts are computed."),
+    COUNT(OrrEncoderPool, "cache", cache, 0, "0",
+          "Tokens of images whose embeddings an encoder keeps, and an engine; 0: engine.max-num-batched-tokens, as vLLM."),
+    COUNT(OrrEncoderPool, "batch", batch, 0, "0",
+          "Tokens of images that are encoded together; 0: engine.max-num-batched-tokens. At least one image."),
+    {.name = "router",
+     .kind = ORR_FIELD_CHOICE,
+     AT(OrrEncoderPool, router),
+     .sentence = "Which encoder an image goes to; session-affinity keeps an image where it was.",
+     .fallback = "round-robin",
+     .registry = &orr_router_registry},
+    SECONDS(OrrEncoderPool, "overhead", overhead_s, "0 s", "Time of a transfer of embeddings before its bytes flow."),
+};
+static const OrrFieldTable encoders_table =
+    ORR_FIELD_TABLE("encoder-pool", "Images are encoded on GPUs of their own.", OrrEncoderPool, encoders_fields);
+
 static const char *const beams_words[] = {"front-end", "engine", NULL};
 static const OrrField beams_fields[] = {
     COUNT(OrrBeamSearch, "width", width, 1, "1", "Beams of each request, all of which its client gets; 1: no search."),
@@ -351,6 +369,9 @@ static const OrrField fields[] = {
          "Several candidates of an output, the best kept token by token."),
     COUNT(OrrServing, "images", images, 0, "0",
           "Images of each prompt, at its begin: encoded in its first step; their tokens add to drawn lengths."),
+    COUNT(OrrServing, "distinct-images", distinct_images, 0, "0",
+          "Images that requests draw theirs from, all alike; 0: each shows its own. With encoders."),
+    PART(OrrServing, "encoders", encoders, encoders_table, "Images are encoded on GPUs of their own."),
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
     {.name = "classes",
      .kind = ORR_FIELD_SECTIONS,

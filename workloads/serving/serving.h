@@ -130,6 +130,14 @@ typedef struct {
 
 typedef enum { ORR_BEAMS_FRONT_END, ORR_BEAMS_ENGINE } OrrBeamsBy;
 
+/* See serving_encoders.c. */
+typedef struct {
+  gint64 replicas;     /* of one GPU each; 0: images are encoded where prompts are computed */
+  gint64 cache, batch; /* tokens of images; 0: max-num-batched-tokens */
+  OrrChoice router;    /* of orr_router_registry */
+  double overhead_s;
+} OrrEncoderPool;
+
 /* See serving_beam_search.c. */
 typedef struct {
   gint64 width; /* 1: none */
@@ -157,6 +165,8 @@ typedef struct {
   OrrLengths input, output;
   gint64 shared_prefix; /* tokens that all prompts begin with */
   gint64 images;        /* of a prompt */
+  gint64 distinct_images; /* that requests show; 0: each its own */
+  OrrEncoderPool encoders;
   gint64 samples;       /* outputs of a prompt */
   OrrBeamSearch beams;
   OrrSlo slo;
@@ -252,6 +262,9 @@ typedef struct {
   double failed_s;        /* that the latter were in the system */
   gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
+  gint64 first_encoder; /* its GPU; the others follow */
+  gint64 images_encoded, image_hits, encodings; /* in the pool: images computed, found; requests */
+  double encode_s, embedding_bytes, encoder_busy_s;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   char *missing; /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */

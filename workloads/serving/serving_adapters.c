@@ -3,6 +3,8 @@
  */
 #include "workloads/serving/serving_adapters.h"
 
+#include <math.h>
+
 typedef struct {
   guint adapter; /* 0: empty */
   guint holders;
@@ -53,3 +55,27 @@ gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter) {
 }
 
 void orr_adapters_release(OrrAdapters *adapters, guint adapter) { find(adapters, adapter)->holders--; }
+
+GArray *orr_adapters_weights(guint n, double skew) {
+  GArray *weights = g_array_new(FALSE, FALSE, sizeof(double));
+  double sum = 0;
+  for (guint i = 1; i <= n; i++) {
+    sum += pow((double)i, -skew);
+    g_array_append_val(weights, sum);
+  }
+  return weights;
+}
+
+guint orr_adapters_draw(const GArray *weights, OrrRandom *random) {
+  if (weights->len == 0) return 0;
+  const double place = orr_random_unit(random) * g_array_index(weights, double, weights->len - 1);
+  guint low = 0, high = weights->len - 1; /* the first whose sum is above place */
+  while (low < high) {
+    const guint middle = (low + high) / 2;
+    if (g_array_index(weights, double, middle) > place)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low + 1;
+}

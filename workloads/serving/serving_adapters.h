@@ -10,7 +10,7 @@
 #ifndef ORR_SERVING_ADAPTERS_H
 #define ORR_SERVING_ADAPTERS_H
 
-#include <glib.h>
+#include "sim/base/random.h"
 
 G_BEGIN_DECLS
 
@@ -23,6 +23,11 @@ void orr_adapters_free(OrrAdapters *adapters);
 gboolean orr_adapters_fit(const OrrAdapters *adapters, guint adapter); /* it is there, or a slot is free for it */
 gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter);      /* TRUE: it has to be loaded. It fits */
 void orr_adapters_release(OrrAdapters *adapters, guint adapter);
+
+/* Which one a request has: adapter i of @n is asked for in proportion to i^-skew. The weights up to each, of double; free
+ * with g_array_unref. The draw is from 1; 0 where there are none. */
+GArray *orr_adapters_weights(guint n, double skew);
+guint orr_adapters_draw(const GArray *weights, OrrRandom *random);
 
 G_END_DECLS
 

@@ -50,6 +50,7 @@ static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster 
     const OrrReplicaGroup *other = params->groups->pdata[i];
     left -= other->replicas * gpus_of(&other->parallel);
   }
+  left -= params->encoders.replicas;
   if (own.replicas == 0) own.replicas = MAX(left / gpus_of(&own.parallel), 1);
   return own;
 }
@@ -309,6 +310,10 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
     g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas, own.parallel.tp,
                            own.parallel.pp, own.parallel.dp_attention);
   }
+  if (params->encoders.replicas > 0) {
+    gpus += (double)params->encoders.replicas;
+    g_string_append_printf(text, " + encoders " D, params->encoders.replicas);
+  }
   if (gpus > (double)orr_cluster_n_gpus(cluster))
     orr_diags_error(diags, place,
                     "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D " in use", text->str,
@@ -394,6 +399,8 @@ static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world)
   work->turns = g_array_new(FALSE, FALSE, sizeof(OrrServedTurn));
   work->groups = g_array_new(FALSE, FALSE, sizeof(OrrServedGroup));
   for (guint g = 0; g < orr_serving_n_groups(params); g++) add_group(work, params, g);
+  work->first_encoder = work->work.n_gpus;
+  work->work.n_gpus += params->encoders.replicas;
   return work;
 }
 

@@ -422,6 +422,12 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
   return time;
 }
 
+double orr_serving_cost_images(OrrServingCost *cost, gint64 images) {
+  const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, images);
+  add_trust(cost, encoded, 1);
+  return encoded->total_s;
+}
+
 /* --- what the profile does not hold --- */
 
 static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {

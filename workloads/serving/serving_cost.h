@@ -67,6 +67,7 @@ void orr_serving_cost_free(OrrServingCost *cost);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
+double orr_serving_cost_images(OrrServingCost *cost, gint64 images); /* of @images that are encoded together, alone */
 gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens); /* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
 
 /* What of the engine's kernels the profile does not hold, ", " between them; NULL: nothing. Newly allocated. */

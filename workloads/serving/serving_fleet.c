@@ -50,32 +50,6 @@ static guint draw_group(Fleet *fleet) {
   return classes->len - 1;
 }
 
-/* Adapter i of n is asked for in proportion to i^-skew. */
-static void weigh_adapters(Fleet *fleet) {
-  const OrrServingLora *lora = &fleet->fleet.work->params.engine.lora;
-  double sum = 0;
-  fleet->adapters = g_array_new(FALSE, FALSE, sizeof(double));
-  for (gint64 i = 1; i <= lora->adapters; i++) {
-    sum += pow((double)i, -lora->skew);
-    g_array_append_val(fleet->adapters, sum);
-  }
-}
-
-static guint32 draw_adapter(Fleet *fleet) {
-  const guint n = fleet->adapters->len;
-  if (n == 0) return 0;
-  const double place = orr_random_unit(&fleet->of_adapters) * g_array_index(fleet->adapters, double, n - 1);
-  guint low = 0, high = n - 1; /* the first whose sum is above place */
-  while (low < high) {
-    const guint middle = (low + high) / 2;
-    if (g_array_index(fleet->adapters, double, middle) > place)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low + 1;
-}
-
 /* What the load left open. Lengths without an end of their own are held to what there is room for. */
 static void fill_lengths(Fleet *fleet, OrrRequest *request) {
   const OrrServing *params = &fleet->fleet.work->params;
@@ -119,11 +93,11 @@ static void complete(Fleet *fleet, OrrRequest *request) {
   fill_lengths(fleet, request);
   if (is_too_long(fleet, request)) return;
   request->id = fleet->n_requests++;
-  request->images = (guint32)fleet->fleet.work->params.images;
+  *(fleet->fleet.encoders ? &request->pictures : &request->images) = (guint32)fleet->fleet.work->params.images;
   request->samples_left = (gint32)fleet->fleet.work->params.samples;
   if (fleet->fleet.work->params.beams.width > 1) request->beam_width = (gint32)fleet->fleet.work->params.beams.width;
   request->lists_candidates = request->beam_width > 1;
-  request->adapter = draw_adapter(fleet);
+  request->adapter = orr_adapters_draw(fleet->adapters, &fleet->of_adapters);
   request->group = request->client = (guint16)draw_group(fleet);
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
   request->key = classes ? (double)((const OrrRequestClass *)classes->pdata[request->group])->priority : 0;
@@ -169,6 +143,10 @@ static gboolean is_handed_over(const OrrFleet *fleet, const OrrRequest *request)
 }
 
 static gboolean let_in(OrrFleet *fleet, OrrRequest *request) {
+  if (request->pictures > 0 && !request->is_encoded) {
+    orr_encoders_begin(fleet->encoders, request);
+    return TRUE;
+  }
   if (is_handed_over(fleet, request)) return orr_handover_begin(fleet->handover, request);
   return orr_door_send(fleet->handover ? fleet->decode_door : fleet->door, request);
 }
@@ -281,6 +259,18 @@ static void follow_up(Fleet *fleet, OrrRequest *request) {
   orr_engine_at(fleet->fleet.engine, fmax(follower->arrival_s, now_s), follow, coming);
 }
 
+/* Its images are: there may be no room for it any more. */
+static void encoded(OrrFleet *base, OrrRequest *request) {
+  Fleet *fleet = (Fleet *)base;
+  request->is_encoded = TRUE;
+  if (let_in(base, request)) return;
+  orr_encoders_drop(g_steal_pointer(&request->encoding));
+  base->work->rejected++;
+  base->work->failed_s += orr_engine_now(base->engine) - request->arrival_s;
+  count_area(fleet, -1);
+  follow_up(fleet, request);
+}
+
 /* Anew, but for what its client has: prompt and output so far are computed again. */
 static void homeless(OrrFleet *base, OrrRequest *request) {
   Fleet *fleet = (Fleet *)base;
@@ -288,6 +278,7 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
   request->state = ORR_REQUEST_FUTURE;
   request->computed = request->scheduled = request->drafted = 0;
   request->swapped = request->is_in_flight = FALSE;
+  request->is_encoded = FALSE;
   if (request->beams) request->generated = 0; /* its client has nothing yet */
   g_clear_pointer(&request->beams, orr_beams_free);
   if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request)) {
@@ -373,6 +364,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
   fleet->fleet.rounds = orr_beam_search_rounds();
+  if (params->encoders.replicas > 0 && !(fleet->fleet.encoders = orr_encoders_new(&fleet->fleet, error))) return FALSE;
   open_doors(&fleet->fleet);
   fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
@@ -421,6 +413,7 @@ void orr_fleet_free(OrrFleet *base) {
   for (gint64 i = 0; base->replicas && i < base->work->params.replicas; i++) orr_replica_free(base->replicas[i]);
   g_free(base->replicas);
   orr_handover_free(base->handover);
+  orr_encoders_free(base->encoders);
   orr_door_free(base->door);
   orr_door_free(base->decode_door);
   orr_fleet_close_transfers(base);
@@ -453,6 +446,7 @@ gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **er
                              .another = another,
                              .drop = drop,
                              .homeless = homeless,
+                             .encoded = encoded,
                              .next_look_s = G_MAXDOUBLE,
                              .step_stride = 1},
                    .requests = orr_pool_new(sizeof(OrrRequest), clear_request),
@@ -462,7 +456,7 @@ gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **er
                    .of_adapters = orr_random_stream(seed, "adapters"),
                    .area_since_s = place->start_s};
   work->fleet = &fleet->fleet;
-  weigh_adapters(fleet);
+  fleet->adapters = orr_adapters_weights((guint)work->params.engine.lora.adapters, work->params.engine.lora.skew);
   if (!open_fleet(fleet, error)) return FALSE;
   fetch(fleet);
   if (fleet->due) orr_engine_at(fleet->fleet.engine, fmax(fleet->due->arrival_s, fleet->fleet.start_s), arrive, fleet);

@@ -79,6 +79,7 @@ static OrrHanded *take(OrrHandover *handover, OrrRequest *request) {
                         .twin = *request,
                         .tokens = request->prompt,
                         .place = handover->active->len};
+  request->encoding = NULL; /* prompts are computed there */
   handed->twin.output = 1;
   handed->twin.handed = handed;
   handed->twin.is_twin = TRUE;
@@ -179,6 +180,7 @@ gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request) {
   }
   handed->is_sent = TRUE;
   if (orr_door_send(handover->prefill, &handed->twin)) return TRUE;
+  request->encoding = handed->twin.encoding;
   give(handed);
   return FALSE;
 }

@@ -96,7 +96,9 @@ static gboolean goes_on(const OrrLife *life) {
   OrrFleet *fleet = life->fleet;
   if (fleet->in_system == 0) return !is_over(life);
   if (fleet->next_arrival_s < G_MAXDOUBLE || fleet->n_coming > 0) return TRUE;
-  if (life->n_starting > 0 || life->n_changes_left > 0 || fleet->n_flows > 0) return TRUE;
+  if (life->n_starting > 0 || life->n_changes_left > 0 || fleet->n_flows > 0 ||
+      orr_encoders_are_busy(fleet->encoders))
+    return TRUE;
   for (gint64 i = 0; i < params_of(life)->replicas; i++)
     if (orr_replica_is_stepping(fleet->replicas[i])) return TRUE;
   return FALSE;
@@ -179,6 +181,7 @@ static void lose(One *one) {
   enter(one, DOWN);
   if (before == OFF || before == STARTING) return;
   if (fleet->handover) orr_handover_lose(fleet->handover, one->index, requests);
+  if (fleet->encoders) orr_encoders_lose_replica(fleet->encoders, one->index, requests);
   orr_replica_lose(fleet->replicas[one->index], requests);
   for (guint i = 0; i < requests->len; i++) fleet->homeless(fleet, requests->pdata[i]);
 }
@@ -208,6 +211,7 @@ static void change(void *user) {
   const OrrGpuChange *it = &g_array_index(work->work.gpu_changes, OrrGpuChange, at->index);
   life->n_changes_left--;
   if (life->fleet->error || it->gpu >= work->work.n_gpus || is_over(life)) return;
+  if (orr_encoders_change(life->fleet->encoders, it)) return;
   const OrrServedGroup *group = group_of(work, it->gpu);
   const gint64 gpu = it->gpu - group->first_gpu;
   One *one = &life->all[group->first + gpu / group->gpus];

@@ -33,6 +33,7 @@ typedef struct OrrDoor OrrDoor;
 typedef struct OrrHandover OrrHandover;
 typedef struct OrrLife OrrLife; /* serving_life.h */
 typedef struct OrrHanded OrrHanded;
+typedef struct OrrEncoders OrrEncoders;
 typedef struct OrrReplica OrrReplica;
 
 /* What a replica tells the fleet. */
@@ -58,6 +59,8 @@ struct OrrFleet {
   OrrRequest *(*another)(OrrFleet *fleet, OrrRequest *first, guint32 sample); /* output of @first's prompt */
   void (*drop)(OrrFleet *fleet, OrrRequest *request);                         /* such a one, which has ended */
   void (*homeless)(OrrFleet *fleet, OrrRequest *request); /* its replica is lost: goes elsewhere, or fails */
+  OrrEncoders *encoders;                                  /* NULL: images are encoded in engines */
+  void (*encoded)(OrrFleet *fleet, OrrRequest *request);  /* it may go on to a replica */
   OrrDoor *door, *decode_door; /* the second where prefill and decode are apart */
   OrrHandover *handover;       /* NULL: they are not */
   gboolean sees_blocks; /* the router hears of blocks step by step */
@@ -96,6 +99,7 @@ gboolean orr_beam_search_token(OrrReplica *replica, OrrRequest *beam);
 OrrReplica *orr_replica_new(OrrFleet *fleet, gint index);
 void orr_replica_free(OrrReplica *replica);
 void orr_replica_add(OrrReplica *replica, OrrRequest *request); /* now */
+void orr_replica_seat(OrrReplica *replica, OrrRequest *request); /* its embeddings are there: as add */
 void orr_replica_add_output(OrrReplica *replica, OrrRequest *output); /* of a request that is there: now */
 gint64 orr_replica_n_requests(const OrrReplica *replica);       /* waiting and running */
 gint64 orr_replica_n_waiting(const OrrReplica *replica);
@@ -135,6 +139,9 @@ double orr_serving_load_bytes(const OrrServingWork *work, guint replica);       
 const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint from_core, guint to,
                                               guint to_core);
 
+/* From an encoder to the ranks of a core's first stage; bytes_per_token is an image's. NULL without encoders. */
+const OrrServingWay *orr_serving_embedding_way(const OrrServingWork *work, guint encoder, guint to, guint to_core);
+
 void orr_fleet_open_transfers(OrrFleet *fleet);
 void orr_fleet_close_transfers(OrrFleet *fleet);
 /* @bytes for each unit of weight of @way, from @delay_s and its latency on; then @done(@user), unless the run has failed
@@ -154,6 +161,20 @@ void orr_door_left(OrrDoor *door); /* a request has ended, or a replica is up: o
 gboolean orr_door_any_open(OrrDoor *door);
 gint64 orr_door_n_waiting(const OrrDoor *door);
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there);
+
+/* --- images on GPUs of their own: serving_encoders.c; NULL is fine where it says so --- */
+
+OrrEncoders *orr_encoders_new(OrrFleet *fleet, GError **error);
+void orr_encoders_free(OrrEncoders *encoders); /* NULL is fine */
+/* Encodes the pictures of @request; then fleet->encoded is called, and orr_encoders_fetch once its replica is known, which
+ * seats it when its embeddings are there. */
+void orr_encoders_begin(OrrEncoders *encoders, OrrRequest *request);
+void orr_encoders_fetch(OrrEncoders *encoders, OrrReplica *replica, OrrRequest *request);
+void orr_encoders_drop(OrrEncoding *encoding);              /* its request is no more */
+gboolean orr_encoders_are_busy(const OrrEncoders *encoders); /* NULL is fine */
+/* @replica is lost: appends to @requests those that waited for embeddings there. */
+void orr_encoders_lose_replica(OrrEncoders *encoders, guint replica, GPtrArray *requests);
+gboolean orr_encoders_change(OrrEncoders *encoders, const OrrGpuChange *change); /* FALSE: not of an encoder. NULL is fine */
 
 /* --- prefill and decode apart: serving_handover.c --- */
 

@@ -105,10 +105,35 @@ static void check_states(const OrrServing *params, const OrrModel *model, OrrPla
                     model->name);
 }
 
+static void check_encoders(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
+  const OrrEncoderPool *encoders = &params->encoders;
+  const OrrRouter *router = (const OrrRouter *)encoders->router.entry;
+  if (encoders->replicas == 0 && params->distinct_images > 0)
+    orr_diags_error(diags, place,
+                    "distinct-images (" D ") without encoders: engines encode what they see; give "
+                    "encoders.replicas",
+                    params->distinct_images);
+  if (encoders->replicas == 0) return;
+  if (params->images == 0)
+    orr_diags_error(diags, place, "encoders (" D ") have nothing to encode: give images", encoders->replicas);
+  if (router && router->on_block)
+    orr_diags_error(
+        diags, place,
+        "encoders.router %s goes by what caches of keys hold, and encoders have none: use session-affinity, "
+        "which keeps an image where it was",
+        router->entry.name);
+  if (params->samples > 1 && params->disaggregation.prefill > 0)
+    orr_diags_error(diags, place,
+                    "samples (" D ") with encoders and disaggregation exclude each other: the outputs of a prompt are "
+                    "requests of their own, and its images are encoded once",
+                    params->samples);
+}
+
 void orr_serving_refuse(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   check_lora(params, model, place, diags);
   check_samples(params, place, diags);
   check_beams(params, model, place, diags);
+  check_encoders(params, place, diags);
   if (orr_inference_state_bytes(model, &shard, 0, model->layers) > 0) check_states(params, model, place, diags);
 }

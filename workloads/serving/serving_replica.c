@@ -127,8 +127,8 @@ static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *s
 
 static double end_of(const OrrReplica *replica, guint k) { return g_array_index(replica->ends, Step, k).end_s; }
 
-static void count_work(OrrReplica *replica) {
-  for (guint k = 0; k < replica->ends->len; k++) {
+static void count_work(OrrReplica *replica, guint n_steps) {
+  for (guint k = 0; k < n_steps; k++) {
     const Step *step = &g_array_index(replica->ends, Step, k);
     replica->books->busy_s += step->gpu_s;
     replica->books->comm_s += step->comm_s;
@@ -236,6 +236,18 @@ static void take_run(OrrReplica *replica) {
   replica->begin_s = begin_s;
 }
 
+/* The run ends in the middle of a step: what of it has ended is taken. */
+void orr_replica_break_run(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
+  guint done = 0;
+  if (replica->step_end_s == G_MAXDOUBLE || !replica->is_run) return;
+  while (done + 1 < replica->ends->len && end_of(replica, done) <= now_s) done++;
+  if (done == 0) return;
+  count_work(replica, done);
+  g_array_set_size(replica->ends, done + 1);
+  take_run(replica);
+}
+
 /* --- one step --- */
 
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch) {
@@ -253,7 +265,7 @@ static void step_ends(void *user) {
   OrrFleet *fleet = replica->fleet;
   const double now_s = orr_engine_now(fleet->engine);
   if (fleet->error || !orr_engine_same_date(now_s, replica->step_end_s)) return; /* the run was cut since then */
-  count_work(replica);
+  count_work(replica, replica->ends->len);
   if (replica->ends->len > 1) take_run(replica);
   replica->used_blocks = orr_replica_held_blocks(replica);
   OrrStepShape shape = {0};
@@ -404,13 +416,19 @@ void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
 
 void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
+  request->core = (guint16)(least_loaded(replica) - replica->cores);
+  if (request->encoding)
+    orr_encoders_fetch(replica->fleet->encoders, replica, request);
+  else
+    orr_replica_seat(replica, request);
+}
+
+void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
   if (orr_beam_search_takes(replica->fleet, request)) {
     orr_beam_search_begin(replica, request);
     return;
   }
-  OrrCore *core = least_loaded(replica);
-  request->core = (guint16)(core - replica->cores);
-  orr_core_add(core, request);
+  orr_core_add(&replica->cores[request->core], request);
   orr_replica_notice(replica);
 }
 

@@ -45,6 +45,7 @@ void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batc
 void orr_replica_on_token(OrrRequest *request, void *replica); /* serving_outputs.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
 void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
+void orr_replica_break_run(OrrReplica *replica);                           /* its requests are as they are now */
 void orr_replica_plan(OrrReplica *replica);                                /* what can begin now, begins */
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */

@@ -18,7 +18,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct OrrBeams OrrBeams; /* serving_beams.h */
+typedef struct OrrBeams OrrBeams;       /* serving_beams.h */
+typedef struct OrrEncoding OrrEncoding; /* serving_encoders.c */
 
 typedef enum { ORR_REQUEST_FUTURE, ORR_REQUEST_WAITING, ORR_REQUEST_RUNNING, ORR_REQUEST_FINISHED } OrrRequestState;
 
@@ -27,7 +28,11 @@ typedef struct OrrRequest {
   guint16 group;             /* class of the load */
   guint16 client;            /* whom fairness and affinity go by */
   gint32 prompt, output;     /* tokens; output >= 1 */
-  guint32 images;            /* that its prompt begins with */
+  guint32 images;        /* that its prompt begins with, to be encoded in its first step */
+  guint32 pictures;      /* those that a pool of encoders encodes */
+  gboolean is_encoded;   /* they are: it may go on to a replica */
+  OrrEncoding *encoding; /* their way there; NULL: there is none, or they are there */
+  double encode_begin_s;
   guint32 adapter;           /* from 1; 0: none */
   guint32 sample;            /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
   struct OrrRequest *parent; /* of another output than the first; NULL: it is the first */

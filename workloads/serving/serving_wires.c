@@ -13,6 +13,7 @@
  *
  *     Where tp is above the number of heads, ranks hold copies; rank b takes the copy b mod copies. Latent attention's
  *     cache is one head, which all ranks hold. Equal layouts: rank k to rank k.
+ *   embeddings, encoder to replica   from its GPU to each rank of a core's first stage, a unit an image
  *   weights of a replica         each GPU's file, a unit a stripe: a server's route to its host, and on to the GPU
  */
 #include "workloads/serving/serving_life.h"
@@ -22,6 +23,8 @@ struct OrrServingWires {
   guint n_from, n_to;       /* most cores of a replica that prefills, that decodes */
   OrrServingWay *handovers; /* n_prefill * n_from * n_decode * n_to */
   OrrServingWay *loads;     /* by replica; NULL: none is ever read */
+  guint n_embeddings, n_cores;
+  OrrServingWay *embeddings; /* encoder * replica * core */
 };
 
 /* --- at compilation --- */
@@ -182,6 +185,36 @@ static void wire_handovers(Wiring *wiring, OrrServingWires *wires) {
           wires->handovers[place_of(wires, p, a, d, b)] = wire_handover(wiring, p, a, d, b);
 }
 
+static OrrServingWay wire_embedding(Wiring *wiring, guint encoder, guint replica, guint core) {
+  const OrrServingWork *work = wiring->work;
+  const OrrModel *model = work->world->model;
+  const Shape to = shape_of(work, replica, core);
+  for (gint64 x = 0; x < to.tp; x++)
+    add_route(wiring, work->first_encoder + encoder, to.first + x, encoder * 1024 + replica, 1);
+  OrrServingWay way = end_way(wiring);
+  way.n_units = (double)to.tp;
+  way.bytes_per_token =
+      orr_encoder_decoder_tokens(model) * (double)model->hidden * orr_dtype_bytes((OrrDtype)work->params.activations);
+  return way;
+}
+
+static guint embedding_place(const OrrServingWires *wires, const OrrServingWork *work, guint encoder, guint to,
+                             guint core) {
+  return (encoder * (guint)work->params.replicas + to) * wires->n_cores + core;
+}
+
+static void wire_embeddings(Wiring *wiring, OrrServingWires *wires) {
+  const OrrServingWork *work = wiring->work;
+  const guint n = (guint)work->params.encoders.replicas, replicas = (guint)work->params.replicas;
+  wires->n_cores = most_cores(work, 0, replicas);
+  wires->n_embeddings = n * replicas * wires->n_cores;
+  wires->embeddings = g_new0(OrrServingWay, wires->n_embeddings);
+  for (guint encoder = 0; encoder < n; encoder++)
+    for (guint to = 0; to < replicas; to++)
+      for (guint core = 0; core < orr_serving_group(work, to)->params.parallel.dp_attention; core++)
+        wires->embeddings[embedding_place(wires, work, encoder, to, core)] = wire_embedding(wiring, encoder, to, core);
+}
+
 static void add_weights(Wiring *wiring, gint64 gpu) {
   const OrrFabric *fabric = wiring->work->world->fabric;
   const OrrStorage *storage = &wiring->work->world->cluster->storage;
@@ -225,7 +258,8 @@ gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error) {
   wires->n_decode = (guint)work->params.replicas - wires->n_prefill;
   if (wires->n_prefill > 0) wire_handovers(&wiring, wires);
   if (reads_weights(work)) wire_loads(&wiring, wires);
-  work->work.contends = wires->n_prefill > 0 || wires->loads;
+  if (work->params.encoders.replicas > 0) wire_embeddings(&wiring, wires);
+  work->work.contends = wires->n_prefill > 0 || wires->loads || wires->embeddings;
   g_hash_table_unref(wiring.numbers);
   g_array_unref(wiring.route);
   g_array_unref(wiring.uses);
@@ -240,7 +274,13 @@ void orr_serving_wires_free(OrrServingWires *wires) {
   for (guint i = 0; i < wires->n_prefill * wires->n_from * wires->n_decode * wires->n_to; i++)
     g_free(wires->handovers[i].uses);
   g_free(wires->handovers);
+  for (guint i = 0; i < wires->n_embeddings; i++) g_free(wires->embeddings[i].uses);
+  g_free(wires->embeddings);
   g_free(wires);
+}
+
+const OrrServingWay *orr_serving_embedding_way(const OrrServingWork *work, guint encoder, guint to, guint to_core) {
+  return &work->wires->embeddings[embedding_place(work->wires, work, encoder, to, to_core)];
 }
 
 const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint from_core, guint to,

@@ -136,6 +136,10 @@ static void test_node_lost(void) {
     g_test_message("%s: %ld retried, %ld failed", kinds[i], (long)a->result.serving.retried,
                    (long)g->result.serving.failed);
     g_assert_cmpint(a->result.serving.retried, >, 0);
+    g_autofree char *steps = g_strconcat("fidelity=full;", again, NULL); /* a loss cuts runs of steps where it is */
+    g_autoptr(OrrOutcome) s = serving_run(steps);
+    g_assert_true(a->result.serving.e2e.mean == s->result.serving.e2e.mean);
+    g_assert_cmpint(a->result.serving.steps, ==, s->result.serving.steps);
     g_assert_cmpint(a->result.serving.failed, ==, 0);
     g_assert_cmpint(g->result.serving.failed, >, 0);
     g_assert_cmpint(g->result.serving.retried, ==, 0);
