@@ -213,7 +213,7 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   r->tp = work->tp;
   r->pp = work->pp;
   r->dp = work->dp;
-  r->cp = 1;
+  r->cp = work->cp;
   r->micro_batches = work->shape.micro_batches;
   r->layer_forward_s = work->layer_forward_s;
   r->layer_backward_s = work->layer_backward_s;

@@ -252,7 +252,7 @@ typedef struct {
   OrrWork work; /* first */
   OrrPlacement placement;
   OrrPipelineShape shape;
-  gint64 tp, pp, dp;
+  gint64 tp, pp, dp, cp;
   gint64 sequence, global_batch;
   double model_flops;                       /* a step, whole job (OrrModel's formula) */
   double hardware_flops;                    /* with recomputation */

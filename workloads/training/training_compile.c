@@ -16,6 +16,7 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   work->placement = job->placement;
   work->shape = job->shape;
   work->tp = job->tp;
+  work->cp = job->cp;
   work->pp = job->pp;
   work->dp = job->dp;
   work->sequence = job->shard.sequence;

@@ -11,6 +11,15 @@ static void test_same_twice(void) {
   g_assert_cmpfloat(a.span_sum, ==, b.span_sum);
 }
 
+/* The answer says how 64 GPUs were split: what dp was left to is 64 / (4 * 2 * 2). */
+static void test_sizes(void) {
+  const Answer answer = simulate("workload.parallel={tp: 4, cp: 2, pp: 2, dp: 0}");
+  g_assert_cmpint(answer.result.tp, ==, 4);
+  g_assert_cmpint(answer.result.cp, ==, 2);
+  g_assert_cmpint(answer.result.pp, ==, 2);
+  g_assert_cmpint(answer.result.dp, ==, 4);
+}
+
 /* Folded equals full, with and without overlap, chunks, sharding; where replicas cross different switches (groups of 3
  * nodes), folding must split classes and still be equal. */
 static void test_folded_is_full(void) {
@@ -323,6 +332,7 @@ static void test_lora(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training/same-twice", test_same_twice);
+  g_test_add_func("/training/sizes", test_sizes);
   g_test_add_func("/training/folded-is-full", test_folded_is_full);
   g_test_add_func("/training/times-add-up", test_times_add_up);
   g_test_add_func("/training/engines-agree", test_engines_agree);
