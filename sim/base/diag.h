@@ -11,12 +11,15 @@
 
 G_BEGIN_DECLS
 
+struct OrrNode;
+
 /* A place in a document. @file is interned (g_intern_string), never freed; line and column count from 1; line 0 means
  * "the whole file". */
 typedef struct {
   const char *file;
   int line;
   int column;
+  const struct OrrNode *node; /* what stands there, for orr_place_in; only while its tree lives. NULL: not told */
 } OrrPlace;
 
 typedef struct OrrDiags OrrDiags;

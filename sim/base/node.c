@@ -169,3 +169,20 @@ OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
   }
   return merged;
 }
+
+OrrPlace orr_node_place(const OrrNode *node) {
+  OrrPlace place = node->place;
+  place.node = node;
+  return place;
+}
+
+OrrPlace orr_place_in(OrrPlace place, const char *path) {
+  g_auto(GStrv) keys = g_strsplit(path, ".", -1);
+  const OrrNode *node = place.node;
+  for (guint i = 0; node && keys[i]; i++) {
+    const OrrNode *next = orr_node_get(node, keys[i]);
+    if (!next) break;
+    node = next;
+  }
+  return node ? orr_node_place(node) : place;
+}

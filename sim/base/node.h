@@ -43,6 +43,13 @@ gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);        /* places an
  * picks nothing (neither key) on a name becomes {base: name, ...}. New tree. */
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over);
 
+/* The place of @node, which knows what stands there. */
+OrrPlace orr_node_place(const OrrNode *node);
+
+/* Where the key of @path ("parallel.tp") stands in what @place knows; where it is absent the map that it would be in,
+ * and @place itself where that knows nothing. */
+OrrPlace orr_place_in(OrrPlace place, const char *path);
+
 G_END_DECLS
 
 #endif

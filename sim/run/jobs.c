@@ -81,7 +81,7 @@ static OrrPlace place_of(const OrrNode *tree, guint index, const char *key) {
   const OrrNode *jobs = orr_node_get(tree, "jobs");
   const OrrNode *job = jobs && index < orr_node_length(jobs) ? jobs->items->pdata[index] : NULL;
   const OrrNode *member = job ? orr_node_get(job, key) : NULL;
-  return member ? member->place : job ? job->place : tree->place;
+  return orr_node_place(member ? member : job ? job : tree);
 }
 
 static void check_name(const OrrScenario *scenario, guint index, OrrPlace place, OrrDiags *diags) {

@@ -93,7 +93,7 @@ OrrNode *orr_scenario_tree(OrrLibrary *library, const char *path, OrrDiags *diag
 
 static OrrPlace place_of(const OrrNode *tree, const char *key) {
   const OrrNode *node = orr_node_get(tree, key);
-  return node ? node->place : tree->place;
+  return orr_node_place(node ? node : tree);
 }
 
 /* A profile that a device names must be there; one of the device's own name need not. */

@@ -103,6 +103,17 @@ static void test_merge_keeps_places(void) {
   g_assert_cmpint(orr_node_get(merged, "b")->place.column, ==, 6);
 }
 
+/* A finding stands at the deepest key of its path that is there; a place that knows no node stays what it is. */
+static void test_place_in(void) {
+  g_autoptr(OrrNode) map = tree("a:\n  b: {c: 1}\n  d: 2\n");
+  const OrrPlace place = orr_node_place(map);
+  g_assert_cmpint(orr_place_in(place, "a.d").line, ==, 3);
+  g_assert_cmpint(orr_place_in(place, "a.b.c").column, ==, 10);
+  g_assert_cmpint(orr_place_in(place, "a.b.x").column, ==, 6);
+  g_assert_cmpint(orr_place_in(place, "x.y").line, ==, map->place.line);
+  g_assert_cmpint(orr_place_in((OrrPlace){"f", 7, 8, NULL}, "a.d").line, ==, 7);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/node/map-set-get-remove", test_map_set_get_remove);
@@ -111,5 +122,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/node/merge", test_merge);
   g_test_add_func("/node/merge-replaces-other-choices", test_merge_replaces_other_choices);
   g_test_add_func("/node/merge-keeps-places", test_merge_keeps_places);
+  g_test_add_func("/node/place-in", test_place_in);
   return g_test_run();
 }
