@@ -212,9 +212,8 @@ static const OrrFieldTable class_table =
 
 static const OrrField metrics_fields[] = {
     WORD(OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
-         "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool) or NVIDIA's AIPerf "
-         "(each "
-         "request's mean)."),
+         "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an output of one token "
+         "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
     SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s", "Requests that arrive before are not counted."),
     COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",
           "Rows of serving_request at most, evenly spaced; 0: none."),
@@ -267,7 +266,8 @@ static const OrrField start_fields[] = {
             "Of a start, before its weights: a container, CUDA's context, graphs."),
     FLAG(OrrReplicaStart, "weights", weights, "true",
          "Whether a start reads the weights from the file system (cluster.storage), over the fabric."),
-    FLAG(OrrReplicaStart, "warm", warm, "true", "Whether the first replicas are up when the run begins, or start then."),
+    FLAG(OrrReplicaStart, "warm", warm, "true",
+         "Whether the first replicas are up when the run begins, or start then."),
 };
 static const OrrFieldTable start_table =
     ORR_FIELD_TABLE("replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
@@ -318,9 +318,8 @@ static const OrrField beams_fields[] = {
      .min = 0,
      .max = 10},
 };
-static const OrrFieldTable beams_table =
-    ORR_FIELD_TABLE("beam-search", "Several candidates of an output, the best kept token by token.", OrrBeamSearch,
-                    beams_fields);
+static const OrrFieldTable beams_table = ORR_FIELD_TABLE(
+    "beam-search", "Several candidates of an output, the best kept token by token.", OrrBeamSearch, beams_fields);
 
 static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),

@@ -100,7 +100,9 @@ static void complete(Fleet *fleet, OrrRequest *request) {
   request->adapter = orr_adapters_draw(fleet->adapters, &fleet->of_adapters);
   request->group = request->client = (guint16)draw_group(fleet);
   request->scheduled_s = request->first_token_s = request->last_token_s = -1;
-  request->key = classes ? (double)((const OrrRequestClass *)classes->pdata[request->group])->priority : 0;
+  request->key = 0;
+  if (classes && classes->len > 0)
+    request->key = (double)((const OrrRequestClass *)classes->pdata[request->group])->priority;
 }
 
 static OrrRequest *another(OrrFleet *base, OrrRequest *first, guint32 sample) {

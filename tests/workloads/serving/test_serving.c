@@ -336,6 +336,41 @@ static void test_warmup(void) {
   g_assert_cmpfloat(n->result.serving.itl.mean, ==, 0);
 }
 
+/* One output in four or so has one token, which has no time after it: 0 to vLLM, and good; no value to AIPerf, and not good
+ * (its good_request_count_metric.py). Without an objective on it both count them. */
+static void test_definitions(void) {
+  static const char few[] = "workload.output={kind: uniform, tokens: 4, ratio: 0.25};workload.metrics.definition=%s;%s";
+  g_autofree char *v = g_strdup_printf(few, "vllm", "workload.slo={tpot: 10 s}"),
+                  *a = g_strdup_printf(few, "aiperf", "workload.slo={tpot: 10 s}"),
+                  *o = g_strdup_printf(few, "aiperf", "workload.slo={ttft: 10 s}");
+  g_autoptr(OrrOutcome) vllm = serving_run(v);
+  g_autoptr(OrrOutcome) aiperf = serving_run(a);
+  g_autoptr(OrrOutcome) other = serving_run(o);
+  guint n_single = 0;
+  for (guint i = 0; i < vllm->serving_requests->len; i++) n_single += serving_request(vllm, i)->output_tokens == 1;
+  const OrrServingResult *x = &vllm->result.serving, *y = &aiperf->result.serving;
+  g_assert_cmpuint(n_single, >, 40);
+  g_assert_cmpfloat_with_epsilon(x->goodput_rps * x->duration_s, 400, 1e-6);
+  g_assert_cmpfloat_with_epsilon(y->goodput_rps * y->duration_s, 400 - n_single, 1e-6);
+  g_assert_cmpfloat_with_epsilon(other->result.serving.goodput_rps, other->result.serving.requests_per_s, 1e-9);
+}
+
+/* A list of no classes is none. */
+static void test_no_classes(void) {
+  g_autoptr(OrrOutcome) none = serving_run("");
+  g_autoptr(OrrOutcome) empty = serving_run("workload.classes=[]");
+  assert_equal_rows(none, empty);
+}
+
+/* Blocks may be asked for beyond the memory, to see what more of it would do: it is said. 1e6 blocks of 16 tokens of 128 KiB
+ * are 2 TiB. */
+static void test_more_blocks_than_memory(void) {
+  g_autoptr(OrrOutcome) fits = serving_run("workload.engine.kv-blocks=1000");
+  g_autoptr(OrrOutcome) above = serving_run("workload.engine.kv-blocks=1000000");
+  g_assert_cmpuint(fits->warnings->len, ==, above->warnings->len - 1);
+  g_assert_nonnull(strstr(above->warnings->pdata[0], "engine.kv-blocks makes a GPU hold"));
+}
+
 /* A client that asks nine times as often does not make the other one wait. */
 static void test_fair(void) {
   static const char load[] = "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
@@ -397,6 +432,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/order-of-arrival", test_order_of_arrival);
   g_test_add_func("/workloads/serving/orders-of-one-class", test_orders_of_one_class);
   g_test_add_func("/workloads/serving/warmup", test_warmup);
+  g_test_add_func("/workloads/serving/definitions", test_definitions);
+  g_test_add_func("/workloads/serving/no-classes", test_no_classes);
+  g_test_add_func("/workloads/serving/more-blocks-than-memory", test_more_blocks_than_memory);
   g_test_add_func("/workloads/serving/fair", test_fair);
   g_test_add_func("/workloads/serving/diverges", test_diverges);
   g_test_add_func("/workloads/serving/refused", test_refused);
