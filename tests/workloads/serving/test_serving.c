@@ -37,6 +37,8 @@ static const char *const kinds[] = {
     "workload.parallel.tp=8",
     "workload.parallel.pp=4",
     "workload.parallel.dp-attention=4",
+    "workload.parallel={pp: 2, dp-attention: 2}",
+    "workload.parallel={tp: 2, pp: 2, dp-attention: 2};workload.engine.kv-blocks=700",
     "workload.load={kind: closed-loop, concurrency: 16}",
     "workload.load={kind: sessions, rate: 1, think: 1 s, longest: 4000};workload.engine.prefix-caching=block-hash",
     "workload.load={kind: gamma, rate: 20, burstiness: 0.1}",
@@ -245,6 +247,22 @@ static void test_static_makespan(void) {
   g_assert_cmpfloat(last->e2e_s, >, 2 * first->e2e_s);
 }
 
+/* A dense model's ranks of attention data parallelism do not meet: twice the requests on twice the ranks of a pipeline take
+ * what half of both do. */
+static void test_pipeline_ranks(void) {
+  static const char load[] =
+      "workload.parallel={pp: 2, dp-attention: %d};workload.requests=%d;workload.output={tokens: 50};"
+      "workload.input={tokens: 500};workload.load={kind: closed-loop, concurrency: %d}";
+  g_autofree char *one = g_strdup_printf(load, 1, 16, 16), *two = g_strdup_printf(load, 2, 32, 32);
+  g_autoptr(OrrOutcome) a = serving_run(one);
+  g_autoptr(OrrOutcome) b = serving_run(two);
+  const OrrServingResult *x = &a->result.serving, *y = &b->result.serving;
+  g_assert_cmpint(y->completed, ==, 32);
+  g_assert_cmpfloat_with_epsilon(x->tpot.mean, y->tpot.mean, 1e-12);
+  g_assert_cmpfloat_with_epsilon(x->ttft.p99, y->ttft.p99, 1e-12);
+  g_assert_cmpfloat_with_epsilon(y->output_tokens_per_s / x->output_tokens_per_s, 2, 1e-9);
+}
+
 /* Four batches under way, eight prompts that each fill one: two requests a batch, and those of different batches never
  * meet, however long the one's stages are and however short the other's. */
 static void test_pipeline_batches_stay_apart(void) {
@@ -426,6 +444,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/blocks", test_blocks);
   g_test_add_func("/workloads/serving/prefix-cache", test_prefix_cache);
   g_test_add_func("/workloads/serving/static-makespan", test_static_makespan);
+  g_test_add_func("/workloads/serving/pipeline-ranks", test_pipeline_ranks);
   g_test_add_func("/workloads/serving/pipeline-batches-stay-apart", test_pipeline_batches_stay_apart);
   g_test_add_func("/workloads/serving/no-evict", test_no_evict);
   g_test_add_func("/workloads/serving/priority", test_priority);
