@@ -184,6 +184,7 @@ char *orr_model_kind_name(const OrrModel *model, guint kind);    /* "attention+m
 /* --- size (model_size.c) --- */
 
 double orr_model_layer_parameters(const OrrModel *model, guint kind); /* one layer of that kind */
+double orr_model_mixer_weights(const OrrModel *model, guint kind);    /* of them, its mixer's matrices */
 double orr_model_layer_active_parameters(const OrrModel *model, guint kind); /* with topk experts instead of all */
 /* Token (once when tied) and position embeddings, output layer when untied, final norm; the encoder's ends. */
 double orr_model_embedding_parameters(const OrrModel *model);

@@ -210,6 +210,10 @@ double orr_model_layer_parameters(const OrrModel *model, guint kind) {
   return layer_parameters(model, kind, model->moe.experts);
 }
 
+double orr_model_mixer_weights(const OrrModel *model, guint kind) {
+  return mixer_weights(model, orr_model_kind(model, kind).mixer);
+}
+
 double orr_model_layer_active_parameters(const OrrModel *model, guint kind) {
   return layer_parameters(model, kind, model->moe.topk);
 }

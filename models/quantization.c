@@ -13,6 +13,8 @@
  *   mxfp4         1/2 + 1 / 32     a scale of 8 bits for 32 (OCP Microscaling 1.0); experts alone, products in 16 bits:
  *                                  gpt-oss as vLLM runs it
  *   nvfp4         1/2 + 1 / 16     a scale of 8 bits for 16, products in fp4 (NVIDIA ModelOpt)
+ *   nvfp4-mlp     the same         of feed-forwards and experts alone, attention's products in 16 bits: NVIDIA's checkpoints
+ *                                  of DeepSeek and Kimi (TensorRT-LLM tech blog 1, "Precision Strategy")
  */
 #include "models/quantization.h"
 
@@ -26,18 +28,23 @@ const char *const orr_quantization_words[] = {
     [ORR_QUANTIZATION_INT8] = "int8",
     [ORR_QUANTIZATION_MXFP4] = "mxfp4",
     [ORR_QUANTIZATION_NVFP4] = "nvfp4",
+    [ORR_QUANTIZATION_NVFP4_MLP] = "nvfp4-mlp",
     [ORR_N_QUANTIZATIONS] = NULL,
 };
 
 static const OrrQuantized table[ORR_N_QUANTIZATIONS] = {
-    [ORR_QUANTIZATION_AWQ] = {"W4A16, groups of 128 with zero points.", ORR_N_DTYPES, 0.5 + 2.5 / 128, FALSE},
-    [ORR_QUANTIZATION_FP8] = {"W8A8 in fp8, a scale a tensor or channel.", ORR_FP8, 1, FALSE},
-    [ORR_QUANTIZATION_FP8_BLOCK] = {"W8A8 in fp8, a scale for 128 x 128.", ORR_FP8, 1 + 4.0 / (128 * 128), FALSE},
-    [ORR_QUANTIZATION_FP8_WEIGHTS] = {"W8A16: fp8 weights, products in 16 bits.", ORR_N_DTYPES, 1, FALSE},
-    [ORR_QUANTIZATION_GPTQ] = {"W4A16, groups of 128.", ORR_N_DTYPES, 0.5 + 2.0 / 128, FALSE},
-    [ORR_QUANTIZATION_INT8] = {"W8A8 in int8, a scale a channel.", ORR_INT8, 1, FALSE},
-    [ORR_QUANTIZATION_MXFP4] = {"W4A16 of experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32, TRUE},
-    [ORR_QUANTIZATION_NVFP4] = {"W4A4 in fp4, groups of 16.", ORR_FP4, 0.5 + 1.0 / 16, FALSE},
+    [ORR_QUANTIZATION_AWQ] = {"W4A16, groups of 128 with zero points.", ORR_N_DTYPES, 0.5 + 2.5 / 128,
+                              ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_FP8] = {"W8A8 in fp8, a scale a tensor or channel.", ORR_FP8, 1, ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_FP8_BLOCK] = {"W8A8 in fp8, a scale for 128 x 128.", ORR_FP8, 1 + 4.0 / (128 * 128),
+                                    ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_FP8_WEIGHTS] = {"W8A16: fp8 weights, products in 16 bits.", ORR_N_DTYPES, 1, ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_GPTQ] = {"W4A16, groups of 128.", ORR_N_DTYPES, 0.5 + 2.0 / 128, ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_INT8] = {"W8A8 in int8, a scale a channel.", ORR_INT8, 1, ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_MXFP4] = {"W4A16 of experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32, ORR_QUANTIZED_EXPERTS},
+    [ORR_QUANTIZATION_NVFP4] = {"W4A4 in fp4, groups of 16.", ORR_FP4, 0.5 + 1.0 / 16, ORR_QUANTIZED_MIXER},
+    [ORR_QUANTIZATION_NVFP4_MLP] = {"W4A4 in fp4 of feed-forwards and experts.", ORR_FP4, 0.5 + 1.0 / 16,
+                                    ORR_QUANTIZED_FEED},
 };
 
 const OrrQuantized *orr_quantized(OrrQuantization quantization) {

@@ -24,16 +24,20 @@ typedef enum {
   ORR_QUANTIZATION_INT8,
   ORR_QUANTIZATION_MXFP4,
   ORR_QUANTIZATION_NVFP4,
+  ORR_QUANTIZATION_NVFP4_MLP,
   ORR_N_QUANTIZATIONS
 } OrrQuantization;
 
 extern const char *const orr_quantization_words[]; /* "none", "awq", "fp8", ..., NULL, by OrrQuantization */
 
+/* Parts of a layer; whatever narrows one narrows those after it. */
+typedef enum { ORR_QUANTIZED_MIXER, ORR_QUANTIZED_FEED, ORR_QUANTIZED_EXPERTS } OrrQuantizedPart;
+
 typedef struct {
   const char *sentence; /* what it is and where it is from */
   OrrDtype products;    /* of linear layers; ORR_N_DTYPES: the activations' */
   double weight_bytes;  /* of a weight as stored, its scales counted in */
-  gboolean experts_only;
+  OrrQuantizedPart from; /* the first part that is narrow */
 } OrrQuantized;
 
 /* NULL for none. */

@@ -39,8 +39,8 @@ void orr_absorbed_before(const OrrModel *model, const OrrAbsorbedStep *step, GAr
   const OrrMla *mla = &model->mla;
   gint64 heads = heads_of(model, step), q = heads * (mla->nope_dim + mla->rope_dim);
   put_memory(step, operators, model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm", model->hidden, 4);
-  if (mla->q_rank) put_gemm(step, operators, "q-down", mla->q_rank, model->hidden);
-  put_gemm(step, operators, "kv-down", mla->kv_rank + mla->rope_dim, model->hidden);
+  put_gemm(step, operators, mla->q_rank ? "qkv-down" : "kv-down", mla->q_rank + mla->kv_rank + mla->rope_dim,
+           model->hidden);
   put_memory(step, operators, "latent-norm", mla->q_rank + mla->kv_rank, 2);
   put_gemm(step, operators, "q-up", q, mla->q_rank ? mla->q_rank : model->hidden);
   put_memory(step, operators, "rope", (heads + 1) * mla->rope_dim, 2);

@@ -3,8 +3,8 @@
  *
  *   layer    norm, qkv [T, (a + 2 kv) d / t], rope, core, out [T, h], all-reduce,
  *            norm, gate-up [T, 2 f / t], swiglu, down [T, h], all-reduce
- *            or norm, router [T, E], router-topk, experts of T tokens, shared experts as an MLP, all-reduce
- *   latent   norm, q-down, kv-down, latent-norm, q-up, rope, projection, all-reduce (transformer_absorbed.h);
+ *            or norm, router [T, E], router-topk, all-reduce; apart: experts of T tokens, shared experts as an MLP
+ *   latent   norm, qkv-down, latent-norm, q-up, rope, projection, all-reduce (transformer_absorbed.h);
  *            prompts: kv-up [keys, a (n + v) / t], since the latent of all that they see is expanded;
  *            decodes: q-absorb, v-absorb
  *   state    norm, in, gated-norm, out, all-reduce; prompts: conv, scan (transformer_state.c); decodes: conv-update,
@@ -31,21 +31,22 @@ static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, 1, m, n, k));
 }
 
-/* What products run in, and, in *@ret_stored, the bytes of a weight where it is stored narrower. */
-static OrrDtype products_of(const OrrInferenceShard *shard, gboolean of_experts, double *ret_stored) {
+/* What products of a part of a layer run in, and, in *@ret_stored, the bytes of a weight where it is stored narrower. */
+static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart part, double *ret_stored) {
   const OrrQuantized *quantized = shard->quantized;
   *ret_stored = 0;
   if (!quantized) return shard->weights;
+  if (part < quantized->from) return shard->activations;
   if (quantized->products != ORR_N_DTYPES) return quantized->products;
-  if (of_experts || !quantized->experts_only) *ret_stored = quantized->weight_bytes;
+  *ret_stored = quantized->weight_bytes;
   return shard->activations;
 }
 
 /* A product by a layer's weights. */
-static void add_linear(const OrrInferenceShard *shard, GArray *operators, const char *name, gint64 m, gint64 n,
-                       gint64 k) {
+static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators, const char *name,
+                       gint64 m, gint64 n, gint64 k) {
   double stored;
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, FALSE, &stored), 1, m, n, k);
+  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored), 1, m, n, k);
   op.weight_bytes = stored;
   add(operators, op);
 }
@@ -91,7 +92,7 @@ OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind, 
 
 static OrrAbsorbedStep absorbed(const OrrInferenceShard *shard, gint64 tokens) {
   OrrAbsorbedStep step = {.tp = shard->tp, .sequences = tokens, .activations = shard->activations, .kv = shard->kv};
-  step.weights = products_of(shard, FALSE, &step.weight_bytes);
+  step.weights = products_of(shard, ORR_QUANTIZED_MIXER, &step.weight_bytes);
   return step;
 }
 
@@ -106,10 +107,10 @@ static void add_attention(const OrrModel *model, guint kind, const OrrInferenceS
   const OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
   const gint64 q = heads.heads * heads.head_dim, kv = heads.kv_heads * heads.head_dim;
   add_norm(model, shard, norm_name(model), tokens, operators);
-  add_linear(shard, operators, "qkv", tokens, q + 2 * kv, model->hidden);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "qkv", tokens, q + 2 * kv, model->hidden);
   if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, q + kv, 2);
   if (model->position == ORR_POSITION_ROPE) add_memory(operators, "rope", shard->activations, tokens, q + kv, 2);
-  add_linear(shard, operators, "attention-out", tokens, model->hidden, q);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "attention-out", tokens, model->hidden, q);
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
@@ -127,9 +128,9 @@ static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard
   const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
   const OrrTransformerScan scan = orr_transformer_scan(&view);
   add_norm(model, shard, norm_name(model), tokens, operators);
-  add_linear(shard, operators, "state-in", tokens, scan.in, model->hidden);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-in", tokens, scan.in, model->hidden);
   add_memory(operators, "gated-norm", shard->activations, tokens, scan.out, 3);
-  add_linear(shard, operators, "state-out", tokens, model->hidden, scan.out);
+  add_linear(shard, ORR_QUANTIZED_MIXER, operators, "state-out", tokens, model->hidden, scan.out);
   add_all_reduce(model, shard, tokens, operators);
 }
 
@@ -144,8 +145,8 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
     if (conv > 0) add_memory(operators, "state-conv", shard->activations, tokens, conv, 2);
     orr_transformer_put_scan(&view, operators, ORR_PASS_FORWARD);
   } else if (is_latent(model) && orr_inference_attends(model, kind)) {
-    add_linear(shard, operators, "kv-up", keys, model->heads / shard->tp * (mla->nope_dim + mla->value_dim),
-               mla->kv_rank);
+    add_linear(shard, ORR_QUANTIZED_MIXER, operators, "kv-up", keys,
+               model->heads / shard->tp * (mla->nope_dim + mla->value_dim), mla->kv_rank);
   }
 }
 
@@ -177,25 +178,30 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
 static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, gint64 ffn,
                     GArray *operators) {
   const gboolean gated = orr_activation_is_gated(model->activation);
-  add_linear(shard, operators, "mlp-up", tokens, gated ? 2 * ffn : ffn, model->hidden);
+  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-up", tokens, gated ? 2 * ffn : ffn, model->hidden);
   add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens, ffn, gated ? 3 : 2);
-  add_linear(shard, operators, "mlp-down", tokens, model->hidden, ffn);
+  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-down", tokens, model->hidden, ffn);
 }
 
-/* What of a feed-forward of experts is not the routed ones. */
-static void add_around_experts(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
-                               GArray *operators) {
+/* What all tokens of a feed-forward of experts go through before those. */
+static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
   const OrrMoe *moe = &model->moe;
   add_gemm(operators, "router", shard->activations, tokens, moe->experts, model->hidden);
   add_memory(operators, "router-topk", ORR_FP32, tokens, moe->experts, 3);
-  if (moe->shared_ffn > 0) add_mlp(model, shard, tokens, MAX(moe->shared_ffn / shard->tp, 1), operators);
+}
+
+void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                                  GArray *operators) {
+  const gint64 ffn = model->moe.shared_ffn;
+  if (orr_model_kind(model, kind).feed == ORR_FEED_MOE && ffn > 0)
+    add_mlp(model, shard, tokens, MAX(ffn / shard->tp, 1), operators);
 }
 
 static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShard *shard, gint64 tokens,
                      GArray *operators) {
   add_norm(model, shard, norm_name(model), tokens, operators);
   if (feed == ORR_FEED_MOE)
-    add_around_experts(model, shard, tokens, operators);
+    add_router(model, shard, tokens, operators);
   else
     add_mlp(model, shard, tokens, model->ffn / shard->tp, operators);
   add_all_reduce(model, shard, tokens, operators);
@@ -234,7 +240,7 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
   if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return;
   const gint64 ranks = shard->tp * MAX(shard->dp, 1), ep = MAX(shard->ep, 1);
   double stored;
-  const OrrDtype products = products_of(shard, TRUE, &stored);
+  const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
   OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, products, tokens, model->hidden,
                                     moe->ffn > 0 ? moe->ffn : model->ffn, moe->topk, moe->experts, ranks / ep, ep,
                                     orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance);

@@ -49,14 +49,16 @@ typedef struct {
 /* Whether @model can be split so; findings at @place. */
 void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags);
 
-/* A layer of @kind over @tokens tokens of this rank, without its attention core and routed experts. Appends
- * OrrOperator. */
+/* A layer of @kind over @tokens tokens of this rank, without its attention core and its experts. Appends OrrOperator. */
 void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
                          GArray *operators);
 /* The routed experts, over @tokens of all dp ranks together, with dispatch and combine. Nothing where there are none.
  */
 void orr_inference_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
                            GArray *operators);
+/* The shared experts, over @tokens tokens of this rank, where there are any. */
+void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
+                                  GArray *operators);
 /* What @tokens tokens of prompts need beside that, whose attention sees @keys tokens, and @tokens that decode. */
 void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
                            gint64 keys, GArray *operators);

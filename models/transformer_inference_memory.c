@@ -41,10 +41,10 @@ double orr_inference_state_bytes(const OrrModel *model, const OrrInferenceShard 
 }
 
 /* fp4 comes with a scale of one byte for each 16 weights (NVFP4); fp8's scales are not worth counting. */
-static double weight_size(const OrrInferenceShard *shard, gboolean of_experts) {
+static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part) {
   const OrrQuantized *quantized = shard->quantized;
   if (!quantized) return orr_dtype_bytes(shard->weights) + (shard->weights == ORR_FP4 ? 1.0 / 16 : 0);
-  return quantized->experts_only && !of_experts ? orr_dtype_bytes(shard->activations) : quantized->weight_bytes;
+  return part < quantized->from ? orr_dtype_bytes(shard->activations) : quantized->weight_bytes;
 }
 
 static double routed_experts(const OrrModel *model, guint kind) {
@@ -62,9 +62,11 @@ static double latent_projections(const OrrModel *model, guint kind) {
 
 static double layer_weight_bytes(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
   const double experts = routed_experts(model, kind), whole = latent_projections(model, kind);
-  const double split = orr_model_layer_parameters(model, kind) - experts - whole, tp = (double)shard->tp;
-  return (split / tp + whole) * weight_size(shard, FALSE) +
-         experts / (tp * (double)MAX(shard->dp, 1)) * weight_size(shard, TRUE);
+  const double mixer = orr_model_mixer_weights(model, kind) - whole, tp = (double)shard->tp;
+  const double feed = orr_model_layer_parameters(model, kind) - experts - whole - mixer;
+  return (mixer / tp + whole) * weight_size(shard, ORR_QUANTIZED_MIXER) +
+         feed / tp * weight_size(shard, ORR_QUANTIZED_FEED) +
+         experts / (tp * (double)MAX(shard->dp, 1)) * weight_size(shard, ORR_QUANTIZED_EXPERTS);
 }
 
 double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 first, gint64 n_layers,

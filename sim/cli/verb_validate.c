@@ -10,6 +10,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/validate_group.h"
+#include "sim/cli/validate_parts.h"
 #include "sim/run/validate_costs.h"
 
 static char *rows_csv, *database, *profile;
@@ -26,7 +27,7 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-enum { N_WORST = 3 };
+enum { N_WORST = 3, N_WORST_OF_PARTS = 10 };
 
 /* --- For people --- */
 
@@ -98,11 +99,11 @@ static int compare_worst(gconstpointer a, gconstpointer b) {
   return x > y ? -1 : x < y;
 }
 
-static void print_worst(const OrrValidation *validation, gboolean with_set) {
+static void print_worst(const OrrValidation *validation, gboolean with_set, guint n_worst) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
   for (guint i = 0; i < validation->rows->len; i++) g_ptr_array_add(rows, (gpointer)row_at(validation, i));
   g_ptr_array_sort(rows, compare_worst); /* stable: equal errors stay in the table's order */
-  for (guint i = 0; i < MIN(rows->len, N_WORST); i++) {
+  for (guint i = 0; i < MIN(rows->len, n_worst); i++) {
     const OrrValidationRow *row = rows->pdata[i];
     g_autofree char *error = orr_show_signed_percent(row->error);
     printf("  %s %s%s%s, %s %s: %s\n", i == 0 ? "worst" : "     ", with_set ? row->set_name : "", with_set ? " " : "",
@@ -127,7 +128,7 @@ static void print_set(const OrrValidation *validation) {
   else
     print_rows(validation);
   print_statistics(validation);
-  print_worst(validation, FALSE);
+  print_worst(validation, FALSE, orr_validate_parts_print(validation) ? N_WORST_OF_PARTS : N_WORST);
 }
 
 /* --- JSON --- */
@@ -166,7 +167,9 @@ static void add_set(GString *out, const OrrValidation *validation) {
     orr_show_json_members(out, &orr_cost_error_table, cost_at(validation, i));
     g_string_append_c(out, '}');
   }
-  g_string_append(out, "],\n   \"refused\": [");
+  g_string_append(out, "]");
+  orr_validate_parts_json(out, validation);
+  g_string_append(out, ",\n   \"refused\": [");
   for (guint i = 0; i < validation->refusals->len; i++) {
     const OrrValidationRefusal *refusal = refusal_at(validation, i);
     g_string_append_printf(out, "%s\n    {\"row\": %" G_GINT64_FORMAT ", \"failed\": %s, \"label\": ", i > 0 ? "," : "",
@@ -226,7 +229,7 @@ static guint count_replayed(const GPtrArray *validations) {
 static void print_all(const OrrValidation *all, guint n_sets) {
   printf("all %u sets of scenarios\n", n_sets);
   print_statistics(all);
-  print_worst(all, TRUE);
+  print_worst(all, TRUE, N_WORST);
 }
 
 /* 1 when a row failed for no fault of its own. */

@@ -470,6 +470,10 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   result->tp = work->params.parallel.tp;
   result->pp = work->params.parallel.pp;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) outcome->trust[how] = work->trust_s[how];
+  if (work->parts.gpu_s > 0) {
+    outcome->attention_share = work->parts.attention_s / work->parts.gpu_s;
+    outcome->experts_share = work->parts.experts_s / work->parts.gpu_s;
+  }
   warn(work, outcome);
   add_requests(work, outcome);
   add_steps(work, outcome);
@@ -481,6 +485,8 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
 
 char *orr_serving_explain(const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
-  return g_strdup_printf("batch %.1f, busy %.0f %%, collectives %.0f %%, kv %.0f %%", result->running_mean,
-                         100 * result->gpu_busy, 100 * result->comm_fraction, 100 * result->kv_utilization);
+  return g_strdup_printf(
+      "batch %.1f, busy %.0f %%, attention %.0f %%, experts %.0f %%, collectives %.0f %%, kv %.0f %%",
+      result->running_mean, 100 * result->gpu_busy, 100 * outcome->attention_share, 100 * outcome->experts_share,
+      100 * result->comm_fraction, 100 * result->kv_utilization);
 }

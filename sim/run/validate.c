@@ -95,7 +95,10 @@ char *orr_validation_path(OrrLibrary *library, const char *set) {
 
 /* --- Life --- */
 
-static void clear_row(gpointer data) { orr_fields_clear(&orr_validation_row_table, data); }
+static void clear_row(gpointer data) {
+  g_clear_pointer(&((OrrValidationRow *)data)->part, g_free);
+  orr_fields_clear(&orr_validation_row_table, data);
+}
 
 static void clear_refusal(gpointer data) {
   OrrValidationRefusal *refusal = data;
@@ -177,6 +180,7 @@ static OrrValidationRow make_row(const char *set_name, const OrrValidateCase *on
       .error = NAN,
       .source = g_strdup(one->texts[ORR_VALIDATE_SOURCE]),
       .note = g_strdup(one->texts[ORR_VALIDATE_NOTE]),
+      .part = g_strdup(one->part),
   };
 }
 

@@ -20,6 +20,10 @@
  *       variant: {full recompute: {workload.recompute: full}}
  *       chip: {TPU v5p: {refuse: TPUs are not simulated}}      the row is refused, for that reason
  *       mem: {GB: ""}                                          as good as an empty cell
+ *       mode: {split: {workload.groups: "[{replicas: <workers>}]"}}   <workers> is the row's cell of that column; a row
+ *                                                              where that is empty is refused
+ *       model: {moe-1t: {model: moe-1t, part: experts}}        the row's errors are also told with those of its part
+ *     together: {isl osl: {128 2048: {workload.requests: 3000}}}   what hangs on several columns, set last
  *     scale: {forward_ms: 0.001}     a column -> factor on its number
  *
  * A set of costs (`schema: cost-validation/1`, validate_costs.h) compares kernels instead, shape by shape.
@@ -41,6 +45,7 @@ typedef struct {
   double measured, simulated, error; /* error = simulated / measured - 1; NAN in the database for a refused row */
   char *explanation;                 /* the largest parts of the answer: "gemm 61 %, tp-comm 17 %, bubble 9 %" */
   char *source, *note;
+  char *part; /* of the set, whose errors are told apart; NULL; not stored */
 } OrrValidationRow;
 
 typedef struct {

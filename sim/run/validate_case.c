@@ -13,6 +13,7 @@ void orr_validate_case_free(OrrValidateCase *one) {
   g_array_unref(one->metrics);
   g_array_unref(one->measured);
   g_free(one->refused);
+  g_free(one->part);
   g_free(one);
 }
 
@@ -76,23 +77,46 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     refuse(one, column, text, error->message);
 }
 
+/* @text with each <column> replaced by the row's cell; NULL where one is empty: the row is then refused. */
+static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, const char *text) {
+  g_autoptr(GString) whole = g_string_new(NULL);
+  for (const char *open; (open = orr_validate_reference(text)); text = strchr(open, '>') + 1) {
+    g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
+    g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, column)]);
+    if (!*cell) {
+      if (!one->refused) one->refused = g_strdup_printf("the row does not say %s", column);
+      return NULL;
+    }
+    g_string_append_len(whole, text, open - text);
+    g_string_append(whole, cell);
+  }
+  g_string_append(whole, text);
+  return g_string_free(g_steal_pointer(&whole), FALSE);
+}
+
 /* A text of the table that stands for several settings: {workload.recompute: full, ...}, or for a row that cannot be
  * simulated: {refuse: why}. */
-static void set_paths(OrrValidateCase *one, const char *column, const OrrNode *settings) {
+static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, const char *column,
+                      const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
     const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
     if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
       if (!one->refused) one->refused = g_strdup(value->text);
-    } else if (value->kind == ORR_NODE_SCALAR)
-      set_path(one, column, path->text, value->text, 1);
-    else
+    } else if (strcmp(path->text, "part") == 0 && value->kind == ORR_NODE_SCALAR) {
+      g_free(one->part);
+      one->part = g_strdup(value->text);
+    } else if (value->kind == ORR_NODE_SCALAR) {
+      g_autofree char *text = with_cells(set, one, line, value->text);
+      if (text) set_path(one, column, path->text, text, 1);
+    } else
       refuse(one, column, path->text, "wants one value");
   }
 }
 
 /* A text that `values` does not have stays as it is. */
-static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrValidateColumn *column, const char *name,
-                  const char *cell) {
+static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, guint i_column) {
+  const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i_column);
+  const char *name = set->csv->header[i_column], *cell = line->cells[i_column];
   const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
   const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
   gboolean is_settings = value && value->kind == ORR_NODE_MAP;
@@ -106,7 +130,7 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrVali
     else if (!is_settings)
       set_path(one, name, target->name, text, column->scale);
   }
-  if (is_settings) set_paths(one, name, value);
+  if (is_settings) set_paths(set, one, line, name, value);
 }
 
 /* What hangs on several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
@@ -121,7 +145,7 @@ static void apply_together(const OrrValidateSet *set, OrrValidateCase *one, cons
       g_string_append_printf(cells, "%s%s", name > columns ? " " : "", cell);
     }
     const OrrNode *settings = orr_node_get(together->items->pdata[i], cells->str);
-    if (settings) set_paths(one, names, settings);
+    if (settings) set_paths(set, one, line, names, settings);
   }
 }
 
@@ -132,8 +156,7 @@ OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLi
   one->metrics = g_array_new(FALSE, FALSE, sizeof(const OrrField *));
   one->measured = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < set->columns->len; i++)
-    if (*line->cells[i])
-      apply(set, one, &g_array_index(set->columns, OrrValidateColumn, i), set->csv->header[i], line->cells[i]);
+    if (*line->cells[i]) apply(set, one, line, i);
   apply_together(set, one, line);
   if (!one->texts[ORR_VALIDATE_LABEL])
     one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);

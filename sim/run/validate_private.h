@@ -4,6 +4,8 @@
 #ifndef ORR_VALIDATE_PRIVATE_H
 #define ORR_VALIDATE_PRIVATE_H
 
+#include <string.h>
+
 #include "calibration/crossval.h"
 #include "sim/base/csv.h"
 #include "sim/run/validate.h"
@@ -45,6 +47,12 @@ OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, con
 void orr_validate_set_free(OrrValidateSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidateSet, orr_validate_set_free)
 
+/* Where the first <column> of @text begins, or NULL. */
+static inline const char *orr_validate_reference(const char *text) {
+  const char *open = strchr(text, '<');
+  return open && strchr(open, '>') ? open : NULL;
+}
+
 /* The column of that name ('-' and '_' alike) of the result that the set's kind of workload has, or NULL. */
 const OrrField *orr_validate_metric(const OrrValidateSet *set, const char *name);
 
@@ -56,6 +64,7 @@ typedef struct {
   GArray *metrics;                   /* of const OrrField *, of the kind's result table */
   GArray *measured;                  /* of double, parallel */
   char *refused;                     /* why it cannot run; NULL */
+  char *part;                        /* of the set; NULL */
 } OrrValidateCase;
 
 OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line);

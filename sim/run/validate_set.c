@@ -130,6 +130,30 @@ static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   }
 }
 
+/* Each <column> in @settings, a map of paths and values, is there. */
+static void check_references(const OrrValidateSet *set, const OrrNode *settings, OrrDiags *diags) {
+  for (guint i = 0; settings->kind == ORR_NODE_MAP && i < orr_node_length(settings); i++) {
+    const OrrNode *value = settings->items->pdata[i];
+    const char *open = value->kind == ORR_NODE_SCALAR ? orr_validate_reference(value->text) : NULL;
+    for (; open; open = orr_validate_reference(strchr(open, '>'))) {
+      g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
+      const char *nearest = orr_nearest_word(column, (const char *const *)set->csv->header);
+      if (orr_csv_column(set->csv, column) < 0)
+        orr_diags_error(diags, value->place, "<%s> is no column of the table%s%s%s", column,
+                        nearest ? ": did you mean <" : "", nearest ? nearest : "", nearest ? ">?" : "");
+    }
+  }
+}
+
+static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
+  const OrrNode *values = set->meaning ? orr_node_get(set->meaning, "values") : NULL;
+  for (guint i = 0; values && i < orr_node_length(values); i++) {
+    const OrrNode *by_cell = values->items->pdata[i];
+    for (guint k = 0; by_cell->kind == ORR_NODE_MAP && k < orr_node_length(by_cell); k++)
+      check_references(set, by_cell->items->pdata[k], diags);
+  }
+}
+
 /* Settings by the cells of several columns: every column is there, every value a map of settings. */
 static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
@@ -145,6 +169,7 @@ static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
       const OrrNode *settings = by_cells->items->pdata[k];
       if (settings->kind != ORR_NODE_MAP)
         orr_diags_error(diags, settings->place, "cells have a map of paths and values, or {refuse: why}");
+      check_references(set, settings, diags);
     }
   }
 }
@@ -156,6 +181,7 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
       orr_diags_error(diags, line->place, "column '%s' is there twice", *name);
     read_column(set, *name, line->place, diags);
   }
+  check_values(set, diags);
   check_together(set, diags);
   for (guint i = 0; i < set->columns->len; i++) {
     const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i);

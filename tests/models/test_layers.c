@@ -384,7 +384,7 @@ static void test_absorbed(void) {
     g_assert_cmpfloat(op->bytes, ==, 2 * (8.0 * 1000 * 576 + 8 * 32 * (576.0 + 512)) + 4 * 8 * 32);
   }
   g_assert_cmpstr(names->str, ==,
-                  "rms-norm q-down kv-down latent-norm q-up rope q-absorb attention v-absorb projection tp-all-reduce");
+                  "rms-norm qkv-down latent-norm q-up rope q-absorb attention v-absorb projection tp-all-reduce");
   double down = 7168.0 * (1536 + 576), split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
   g_assert_cmpfloat(products, ==, 2 * 8 * (down + split / 4));
   orr_fields_clear(&orr_model_table, &model);

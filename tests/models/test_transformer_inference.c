@@ -78,6 +78,35 @@ static void test_experts(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
+/* nvfp4-mlp leaves the products of attention in 16 bits and narrows those of feed-forwards, shared and routed experts. Of
+ * DeepSeek-V3's layers (187,105,280 weights of attention each, 61 of them; arXiv 2412.19437: 671 billion in all, 129,280 x
+ * 7,168 at both ends) attention keeps 2 bytes, the rest 9/16. */
+static void test_narrow_mlp(void) {
+  OrrModel model;
+  read_model("deepseek-v3", &model);
+  OrrInferenceShard shard = shard_of(1, ORR_BF16);
+  shard.quantized = orr_quantized(ORR_QUANTIZATION_NVFP4_MLP);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  orr_inference_layer(&model, orr_model_layer_kind(&model, 3), &shard, 8, operators);
+  orr_inference_shared_experts(&model, orr_model_layer_kind(&model, 3), &shard, 8, operators);
+  orr_inference_experts(&model, orr_model_layer_kind(&model, 3), &shard, 8, operators);
+  guint wide = 0, narrow = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_GEMM && op->kind != ORR_OPERATOR_MOE) continue;
+    wide += op->dtype == ORR_BF16;
+    narrow += op->dtype == ORR_FP4;
+  }
+  g_assert_cmpuint(wide, ==, 4);   /* qkv-down, q-up, projection, router */
+  g_assert_cmpuint(narrow, ==, 3); /* shared up and down, experts */
+  const double ends = 2 * 129280.0 * 7168, attention = 61 * 187105280.0;
+  const double rest = orr_model_parameters(&model) - ends - attention;
+  g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &shard, 0, model.layers, TRUE, TRUE) /
+                                     (2 * (ends + attention) + 9 * rest / 16),
+                                 1, 1e-4);
+  orr_fields_clear(&orr_model_table, &model);
+}
+
 /* Bytes of the cache a token in 16 bits, as published: "Insights into DeepSeek-V3" (arXiv 2505.09343), table 1:
  * DeepSeek-V3 70.272 KB, Qwen2.5-72B 327.680 KB, Llama 3.1 405B 516.096 KB. Eight ranks share key-value heads, and each has
  * the latent whole. */
@@ -190,6 +219,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/models/transformer-inference/dense", test_dense);
   g_test_add_func("/models/transformer-inference/experts", test_experts);
+  g_test_add_func("/models/transformer-inference/narrow-mlp", test_narrow_mlp);
   g_test_add_func("/models/transformer-inference/cache-bytes", test_cache_bytes);
   g_test_add_func("/models/transformer-inference/latent", test_latent);
   g_test_add_func("/models/transformer-inference/state", test_state);

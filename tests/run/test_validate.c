@@ -179,6 +179,31 @@ static void test_together(void) {
   for (guint i = 0; i < 3; i++) orr_validate_case_free(cases[i]);
 }
 
+/* <column> is the row's cell; without it the row is refused. A row may be of a part of its set. */
+static void test_references(void) {
+  g_autoptr(GError) error = NULL;
+  put_set("references",
+          "validation:\n"
+          "  columns: {mode: ignore, ways: ignore, split: ignore, ms: measured.iteration_time_s}\n"
+          "  values:\n"
+          "    mode:\n"
+          "      all: {workload.parallel: '{tp: <split>, pp: 1, dp: <ways>}', part: whole}\n"
+          "      some: {workload.parallel.dp: <ways>}\n",
+          "mode,ways,split,ms\nall,2.0,4,5\nall,,4,5\nsome,3,,5\n");
+  g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "references", NULL, &error);
+  g_assert_no_error(error);
+  OrrValidateCase *cases[3];
+  for (guint i = 0; i < 3; i++) cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.tp"), ==, "4");
+  g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.dp"), ==, "2");
+  g_assert_cmpstr(cases[0]->part, ==, "whole");
+  g_assert_cmpstr(cases[1]->refused, ==, "the row does not say ways");
+  g_assert_cmpstr(text_at(cases[2]->tree, "workload.parallel.dp"), ==, "3");
+  g_assert_null(cases[2]->refused);
+  g_assert_null(cases[2]->part);
+  for (guint i = 0; i < 3; i++) orr_validate_case_free(cases[i]);
+}
+
 static void assert_set_error(const char *section, const char *csv, const char *wanted) {
   g_autoptr(GError) error = NULL;
   put_set("wrong", section, csv);
@@ -199,6 +224,8 @@ static void test_wrong_sets(void) {
                    "names column 'a', which the table does not have");
   assert_set_error("validation: {together: {measured.mfu: {1: 4}}}\n", "measured.mfu\n1\n", "cells have a map");
   assert_set_error("validation: {scale: {measured.mfu: much}}\n", "measured.mfu\n1\n", "no number");
+  assert_set_error("validation: {columns: {ways: ignore}, values: {ways: {a: {model.layers: <way>}}}}\n",
+                   "ways,measured.mfu\na,1\n", "<way> is no column of the table: did you mean <ways>?");
 }
 
 static void test_unknown_set(void) {
@@ -349,6 +376,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/validate/refuse-and-units", test_refuse_and_units);
   g_test_add_func("/validate/columns", test_columns);
   g_test_add_func("/validate/together", test_together);
+  g_test_add_func("/validate/references", test_references);
   g_test_add_func("/validate/wrong-sets", test_wrong_sets);
   g_test_add_func("/validate/unknown-set", test_unknown_set);
   g_test_add_func("/validate/replay", test_replay);

@@ -42,6 +42,10 @@ static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time of a step for each of its sequences."),
     FLAG(OrrServingHost, "async", async, "false",
          "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before."),
+    SECONDS(
+        OrrServingHost, "front-end", piece_s, "0 s",
+        "Time of the one process that detokenises and streams (SGLang's tokenizer manager, vLLM's API server) for each "
+        "piece of an output, one a step of a request: pieces wait for each other; 0: none."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
             "From the end of a step to the client, detokenisation and streaming: delays tokens, holds nothing up."),
 };

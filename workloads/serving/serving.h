@@ -23,6 +23,7 @@
 #include "workloads/autoscalers/autoscaler.h"
 #include "workloads/routers/router.h"
 #include "workloads/schedulers/scheduler.h"
+#include "workloads/serving/serving_cost.h"
 #include "workloads/speculation/speculation.h"
 #include "workloads/workload.h"
 
@@ -31,6 +32,7 @@ G_BEGIN_DECLS
 typedef struct {
   double step_s, sequence_s; /* host time of a step; of each of its sequences */
   gboolean async;            /* beside the GPU's work */
+  double piece_s;            /* of the front end, for what a step gave a request: serving_front.c */
   double token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
 } OrrServingHost;
 
@@ -267,6 +269,7 @@ typedef struct {
   double encode_s, embedding_bytes, encoder_busy_s;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
+  OrrServingParts parts; /* of the steps */
   char *missing; /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
   gint64 calls; /* of the engine */
 } OrrServingWork;

@@ -15,6 +15,7 @@ enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24, MOST_QUERI
 /* What depends on a number of tokens (or sequences) alone. */
 typedef struct {
   double total_s, comm_s; /* total_s below 0: not asked yet */
+  double bytes;           /* that its kernels move */
   double by_how[N_HOWS];
   guint kernels;
 } Piece;
@@ -35,6 +36,7 @@ typedef struct {
   OrrInferenceHeads decode_heads;
   GArray *pieces;  /* Piece by tokens */
   GArray *experts; /* Piece by tokens of all ranks */
+  GArray *shared;  /* Piece by tokens: shared experts */
   GArray *prompts; /* Piece by tokens of prompts, or blocks of keys that they see */
   GArray *decodes; /* Piece by tokens that decode */
 } Kind;
@@ -48,6 +50,7 @@ struct OrrServingCost {
   GArray *encoder;                       /* Piece by images */
   GArray *operators;                     /* scratch */
   double trust[N_HOWS];
+  OrrServingParts parts;
 };
 
 /* --- life --- */
@@ -77,7 +80,7 @@ static void init_kind(OrrServingCost *cost, guint k) {
                                 .head_dim = kind->heads.head_dim};
   kind->batch = orr_cost_batch_find(params->world->cost, &of);
   for (guint q = 0; q <= MOST_QUERIES; q++) kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
-  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->prompts, &kind->decodes};
+  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts, &kind->decodes};
   for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
 
@@ -105,8 +108,8 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   if (!cost) return;
   for (guint k = 0; k < cost->n_kinds; k++) {
     for (guint q = 0; q <= MOST_QUERIES; q++) g_ptr_array_unref(cost->kinds[k].ladders[q]);
-    GArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts, cost->kinds[k].prompts,
-                              cost->kinds[k].decodes};
+    GArray *const pieces[] = {cost->kinds[k].pieces, cost->kinds[k].experts, cost->kinds[k].shared,
+                              cost->kinds[k].prompts, cost->kinds[k].decodes};
     for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) g_array_unref(pieces[i]);
   }
   g_free(cost->kinds);
@@ -118,6 +121,8 @@ void orr_serving_cost_free(OrrServingCost *cost) {
   g_array_unref(cost->operators);
   g_free(cost);
 }
+
+OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost) { return cost->parts; }
 
 const double *orr_serving_cost_trust(const OrrServingCost *cost) { return cost->trust; }
 
@@ -140,7 +145,10 @@ static void sum_operators(OrrServingCost *cost, Piece *piece) {
     const OrrCost answer = operator_cost(cost, op);
     piece->total_s += answer.time_s;
     piece->by_how[answer.how] += answer.time_s;
-    if (op->kind == ORR_OPERATOR_COMM) piece->comm_s += answer.time_s;
+    if (op->kind == ORR_OPERATOR_COMM)
+      piece->comm_s += answer.time_s;
+    else
+      piece->bytes += op->bytes;
     piece->kernels++;
   }
   g_array_set_size(cost->operators, 0);
@@ -333,6 +341,17 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
 
 /* --- steps --- */
 
+/* What shared experts add to the @routed ones. In graphs of few tokens the two run beside each other (a second stream:
+ * TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, to 1,024 tokens; vLLM, to 256:
+ * VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD), as long as the longer one and no shorter than the memory takes for both; what
+ * the routed ones exchange runs beside too. */
+static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared, gint64 tokens) {
+  static const gint64 most_beside = 256;
+  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0) return shared->total_s;
+  const double memory_s = (routed->bytes + shared->bytes) / cost->params.world->cluster->device.memory_bytes_per_s;
+  return fmax(fmax(shared->total_s, memory_s) - routed->total_s, 0);
+}
+
 gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens) {
   if (!cost->params.pads || tokens > cost->params.graph_largest || tokens <= 2) return tokens;
   if (tokens <= 4) return 4;
@@ -388,14 +407,19 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     Kind *kind = &cost->kinds[k];
     if (kind->n == 0) continue; /* an encoder's */
     const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
+    const Piece *const routed = part_piece(cost, kind, kind->experts, orr_inference_experts, group);
+    const Piece *const shared = part_piece(cost, kind, kind->shared, orr_inference_shared_experts, padded);
     const Piece *const pieces[] = {
         layer_piece(cost, kind, padded),
-        part_piece(cost, kind, kind->experts, orr_inference_experts, group),
+        routed,
         prompt_piece(cost, kind, shape),
         part_piece(cost, kind, kind->decodes, orr_inference_decodes, decoded),
     };
     const double core_s = kind->has_core ? add_core(cost, kind, shape) : 0, n = (double)kind->n;
-    double layer_s = core_s;
+    const double shared_s = shared_seconds(cost, routed, shared, padded);
+    double layer_s = core_s + shared_s;
+    kernels += (guint)kind->n * shared->kernels;
+    add_trust(cost, shared, n);
     for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) {
       layer_s += pieces[i]->total_s;
       time.comm_s += n * pieces[i]->comm_s;
@@ -404,6 +428,7 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     }
     time.gpu_s += n * layer_s;
     time.attention_s += n * core_s;
+    cost->parts.experts_s += n * (routed->total_s + shared_s);
     time.stage_s += (double)kind->n_of_largest_stage * layer_s;
   }
   add_ends(cost, padded, shape, &time, &kernels);
@@ -419,6 +444,8 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }
+  cost->parts.gpu_s += time.gpu_s;
+  cost->parts.attention_s += time.attention_s;
   return time;
 }
 

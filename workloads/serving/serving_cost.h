@@ -73,6 +73,13 @@ gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens); /* vL
 /* What of the engine's kernels the profile does not hold, ", " between them; NULL: nothing. Newly allocated. */
 char *orr_serving_cost_missing(OrrServingCost *cost);
 
+/* GPU seconds of all steps asked so far, and of them those of attention's cores, and of routed and shared experts with what
+ * they exchange. */
+typedef struct {
+  double gpu_s, attention_s, experts_s;
+} OrrServingParts;
+OrrServingParts orr_serving_cost_parts(const OrrServingCost *cost);
+
 /* Seconds by how they are known, over all steps asked so far: where the answer's trust lies. */
 const double *orr_serving_cost_trust(const OrrServingCost *cost); /* of ORR_HOW_OUTSIDE + 1 */
 

@@ -404,6 +404,10 @@ static gboolean close_books(Fleet *fleet, GError **error) {
     const double *drafted = orr_drafter_trust(fleet->fleet.drafters[g]);
     for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
       work->trust_s[how] += orr_serving_cost_trust(fleet->fleet.costs[g])[how] + (drafted ? drafted[how] : 0);
+    const OrrServingParts parts = orr_serving_cost_parts(fleet->fleet.costs[g]);
+    work->parts.gpu_s += parts.gpu_s;
+    work->parts.attention_s += parts.attention_s;
+    work->parts.experts_s += parts.experts_s;
   }
   return TRUE;
 }
@@ -422,6 +426,7 @@ void orr_fleet_free(OrrFleet *base) {
   orr_pool_free(base->rounds);
   orr_pool_free(fleet->requests);
   orr_pool_free(fleet->comings);
+  orr_pool_free(base->deliveries);
   if (fleet->state) fleet->load->close(fleet->state);
   g_array_unref(fleet->adapters);
   orr_tier_store_free(base->remote);

@@ -23,7 +23,10 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   OrrReplica *replica = user;
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (is_searched(request)) return;
-  if (request->generated == 1) tell_first_token(replica, request, now_s);
+  const gboolean is_first = request->first_token_s == now_s;
+  request->seen_s = orr_replica_stream(replica, now_s);
+  if (is_first) request->first_token_s = request->seen_s;
+  if (request->generated == 1) tell_first_token(replica, request, request->seen_s);
   if (request->generated > 1)
     orr_fleet_note_gaps(replica->fleet, now_s - request->last_token_s, orr_fleet_counts(replica->fleet, request));
   else if (!request->parent && !request->is_twin && request->samples_left > 1)
@@ -38,15 +41,18 @@ static void end_output(OrrReplica *replica, OrrRequest *request) {
     first->samples_left = 1;
     request = first;
   }
-  first->last_token_s = fmax(first->last_token_s, request->last_token_s);
+  first->last_token_s = fmax(first->last_token_s, is_searched(first) ? request->last_token_s : request->seen_s);
   if (request != first) {
     first->preemptions += request->preemptions;
     replica->fleet->drop(replica->fleet, request);
   }
   if (--first->samples_left > 0) return;
-  if (is_searched(first)) tell_first_token(replica, first, first->first_token_s = first->last_token_s);
+  if (is_searched(first)) {
+    first->first_token_s = first->last_token_s = orr_replica_stream(replica, first->last_token_s);
+    tell_first_token(replica, first, first->first_token_s);
+  }
   replica->books->requests++;
-  replica->fleet->ended(replica->fleet, first);
+  orr_replica_deliver(replica, first);
 }
 
 void orr_replica_on_finish(OrrRequest *request, void *user) {

@@ -45,6 +45,7 @@ struct OrrFleet {
   OrrPool *flows;       /* transfers that have not ended (serving_wires.c) */
   gint64 n_flows;
   OrrPool *rounds;            /* of beam searches, between two steps (serving_beam_search.c) */
+  OrrPool *deliveries;        /* NULL: none yet; serving_front.c */
   gint64 in_system, n_coming; /* requests; those that will come after another one's end */
   OrrLife *life;              /* NULL: all replicas are up from beginning to end */
   double next_look_s;         /* of the scaler: no run of steps goes past it */

@@ -217,6 +217,8 @@ static void take_run(OrrReplica *replica) {
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     orr_replica_note_step(replica, begin_s, end_s, &shape);
     if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, n_counted);
+    for (guint i = 0; replica->fleet->work->params.engine.host.piece_s > 0 && i < core->batch->len; i++)
+      if (!((const OrrRequest *)core->batch->pdata[i])->lists_candidates) orr_replica_stream(replica, end_s);
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);

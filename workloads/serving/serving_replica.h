@@ -33,6 +33,7 @@ struct OrrReplica {
   gint64 used_blocks;
   OrrTiers tiers; /* below HBM; the remote one is the fleet's */
   gint64 n_requests;
+  double front_free_s;     /* of its front end: serving_front.c */
   double slow;             /* kernels take so many times as long */
   guint generation;        /* batches under way when it was lost are void */
   GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
@@ -47,6 +48,11 @@ void orr_replica_on_finish(OrrRequest *request, void *replica);
 void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
 void orr_replica_break_run(OrrReplica *replica);                           /* its requests are as they are now */
 void orr_replica_plan(OrrReplica *replica);                                /* what can begin now, begins */
+
+/* serving_front.c: when the client sees a piece of an output whose step ends at @end_s; @request, whose last token is seen
+ * at its last_token_s, ends then. */
+double orr_replica_stream(OrrReplica *replica, double end_s);
+void orr_replica_deliver(OrrReplica *replica, OrrRequest *request);
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */

@@ -53,6 +53,7 @@ typedef struct OrrRequest {
   double arrival_s;
   double scheduled_s; /* first */
   double first_token_s;
+  double seen_s;       /* by the client: the newest token */
   double last_token_s; /* the newest; of a finished request its end */
   guint8 state;        /* OrrRequestState */
   gboolean swapped;    /* preempted, its cache on the host */

@@ -1,0 +1,76 @@
+/*
+ * validate_parts.c - see validate_parts.h.
+ */
+#include "sim/cli/validate_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "calibration/crossval.h"
+#include "sim/cli/show.h"
+
+typedef struct {
+  const char *part, *metric;
+  GArray *errors; /* of double */
+} Part;
+
+static void clear_part(gpointer data) { g_array_unref(((Part *)data)->errors); }
+
+static Part *part_of(GArray *parts, const OrrValidationRow *row) {
+  for (guint i = 0; i < parts->len; i++) {
+    Part *part = &g_array_index(parts, Part, i);
+    if (strcmp(part->part, row->part) == 0 && strcmp(part->metric, row->metric) == 0) return part;
+  }
+  const Part fresh = {row->part, row->metric, g_array_new(FALSE, FALSE, sizeof(double))};
+  g_array_append_val(parts, fresh);
+  return &g_array_index(parts, Part, parts->len - 1);
+}
+
+static GArray *parts_of(const OrrValidation *validation) {
+  GArray *parts = g_array_new(FALSE, FALSE, sizeof(Part));
+  g_array_set_clear_func(parts, clear_part);
+  for (guint i = 0; i < validation->rows->len; i++) {
+    const OrrValidationRow *row = &g_array_index(validation->rows, OrrValidationRow, i);
+    if (row->part) g_array_append_val(part_of(parts, row)->errors, row->error);
+  }
+  return parts;
+}
+
+gboolean orr_validate_parts_print(const OrrValidation *validation) {
+  g_autoptr(GArray) parts = parts_of(validation);
+  int width = 0, metric_width = 0;
+  for (guint i = 0; i < parts->len; i++) {
+    width = MAX(width, (int)strlen(g_array_index(parts, Part, i).part));
+    metric_width = MAX(metric_width, (int)strlen(g_array_index(parts, Part, i).metric));
+  }
+  for (guint i = 0; i < parts->len; i++) {
+    const Part *part = &g_array_index(parts, Part, i);
+    const OrrErrors errors = orr_errors_of(part->errors);
+    printf("  %-*s  %-*s  %4u compared; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%\n", width,
+           part->part, metric_width, part->metric, errors.n, 100 * errors.mape, 100 * errors.bias, 100 * errors.median);
+  }
+  return parts->len > 0;
+}
+
+static void add_number(GString *out, const char *name, double value) {
+  g_string_append_printf(out, ", \"%s\": ", name);
+  orr_show_json_number(out, value);
+}
+
+void orr_validate_parts_json(GString *out, const OrrValidation *validation) {
+  g_autoptr(GArray) parts = parts_of(validation);
+  for (guint i = 0; i < parts->len; i++) {
+    const Part *part = &g_array_index(parts, Part, i);
+    const OrrErrors errors = orr_errors_of(part->errors);
+    g_string_append(out, i > 0 ? ",\n    {\"part\": " : ",\n   \"parts\": [\n    {\"part\": ");
+    orr_show_json_text(out, part->part);
+    g_string_append(out, ", \"metric\": ");
+    orr_show_json_text(out, part->metric);
+    g_string_append_printf(out, ", \"n\": %u", errors.n);
+    add_number(out, "mape", errors.mape);
+    add_number(out, "bias", errors.bias);
+    add_number(out, "median", errors.median);
+    g_string_append_c(out, '}');
+  }
+  if (parts->len > 0) g_string_append_c(out, ']');
+}
