@@ -48,9 +48,10 @@ static gboolean apply_setting(OrrNode *tree, const char *setting, GError **error
   return FALSE;
 }
 
-/* The scenario with what the command line changes; NULL with @error, or with @diags. */
-static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrDiags *diags, GError **error) {
-  g_autoptr(OrrNode) tree = orr_scenario_tree(library, file, diags);
+/* The scenario with what the command line changes, and its tree; NULL with @error, or with @diags. */
+static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree, OrrDiags *diags,
+                                  GError **error) {
+  OrrNode *tree = *ret_tree = orr_scenario_tree(library, file, diags);
   if (!tree) return NULL;
   for (char **setting = settings; setting && *setting; setting++)
     if (!apply_setting(tree, *setting, error)) return NULL;
@@ -164,7 +165,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       !check_trace(error) || !check_spans(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], diags, error);
+  g_autoptr(OrrNode) tree = NULL;
+  g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], &tree, diags, error);
   orr_show_diags(diags);
   if (!scenario) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
@@ -172,6 +174,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (orr_scenario_has_jobs(scenario)) return run_jobs(library, scenario, args[0], store, path, error);
   g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
+  if (!outcome && error) orr_scenario_locate(tree, *error);
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
     print_json(outcome);

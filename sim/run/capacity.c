@@ -43,7 +43,11 @@ static OrrOutcome *simulate(const Search *search, double rate, guint seed, GErro
       !orr_fields_set(&orr_scenario_table, search->tree, "seed", seed_text, error))
     return NULL;
   g_autoptr(OrrScenario) scenario = orr_scenario_read(search->library, search->tree, diags);
-  if (scenario) return orr_simulate(search->library, scenario, FALSE, error);
+  if (scenario) {
+    OrrOutcome *outcome = orr_simulate(search->library, scenario, FALSE, error);
+    if (!outcome && error) orr_scenario_locate(search->tree, *error);
+    return outcome;
+  }
   g_autofree char *findings = orr_diags_text(diags);
   g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, g_strstrip(findings));
   return NULL;

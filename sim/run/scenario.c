@@ -1,5 +1,7 @@
 #include "sim/run/scenario.h"
 
+#include "sim/base/fault.h"
+
 #include "sim/base/yaml.h"
 
 static const char *const engine_words[] = {"auto", "simgrid", "ideal", NULL};
@@ -154,6 +156,20 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
   orr_scenario_check(scenario, place_of(tree, "workload"), diags);
   orr_faults_check(scenario, tree, diags);
   return orr_diags_n_errors(diags) > before ? NULL : g_steal_pointer(&scenario);
+}
+
+void orr_scenario_locate(const OrrNode *tree, GError *error) {
+  if (!g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT)) return;
+  g_autofree char *path = g_strndup(error->message, strcspn(error->message, ": "));
+  g_auto(GStrv) parts = g_strsplit(path, ".", -1);
+  const OrrNode *node = tree;
+  guint depth = 0;
+  for (const OrrNode *next; parts[depth] && (next = orr_node_get(node, parts[depth])); depth++) node = next;
+  if (depth == 0) return;
+  char *message = g_strdup_printf("%s:%d:%d: error: %s", node->place.file, node->place.line, node->place.column,
+                                  error->message);
+  g_free(error->message);
+  error->message = message;
 }
 
 void orr_scenario_free(OrrScenario *scenario) {

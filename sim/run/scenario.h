@@ -45,6 +45,10 @@ OrrScenario *orr_scenario_read(OrrLibrary *library, const OrrNode *tree, OrrDiag
 OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
 void orr_scenario_check(const OrrScenario *scenario, OrrPlace place, OrrDiags *diags);
 
+/* What a run finds wrong with the document begins with its path ("workload.slo.ttft: ..."): puts the place of the nearest
+ * part that @tree has before it, as diagnostics have it. Other errors are left alone; NULL is fine. */
+void orr_scenario_locate(const OrrNode *tree, GError *error);
+
 void orr_scenario_free(OrrScenario *scenario);
 gboolean orr_scenario_has_jobs(const OrrScenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrScenario, orr_scenario_free)

@@ -52,6 +52,34 @@ static void test_machines(void) {
   assert_refused("run link.yaml", 2, "did you mean 'leaf0-spines.up'?");
 }
 
+/* What only the run finds has a place all the same: of the key, or of what the command line set. */
+static void test_served(void) {
+  static const char served[] = "schema: scenario/1\nname: served\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
+                               "model: llama-3.1-8b\nworkload:\n  kind: serving\n  input: {tokens: 100}\n"
+                               "  output: {tokens: 10}\n";
+  static const struct {
+    const char *more, *wanted;
+  } wrong[] = {
+      {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  slo:\n    tpot: 1 us\n",
+       "wrong.yaml:12:11: error: workload.slo.tpot: 0.001 ms can be met by nothing"},
+      {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  classes: [{name: fast, slo: {ttft: 1 us}}, {name: slow}]\n",
+       "wrong.yaml:11:12: error: workload.classes.fast.slo.ttft: 0.001 ms can be met by nothing"},
+      {"  load:\n    kind: csv\n    file: empty.csv\n",
+       "wrong.yaml:11:11: error: workload.load.file: the trace has no request: empty.csv"},
+      {"  load:\n    kind: csv\n    file: nowhere.csv\n",
+       "wrong.yaml:11:11: error: workload.load.file: there is no trace nowhere.csv"},
+  };
+  empty_folder();
+  put("empty.csv", "arrival_s,input_tokens,output_tokens\n", -1);
+  for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    g_autofree char *text = g_strconcat(served, wrong[i].more, NULL);
+    put("wrong.yaml", text, -1);
+    assert_refused("run wrong.yaml --db none", 2, wrong[i].wanted);
+  }
+  assert_refused("run wrong.yaml --db none --set workload.load.file=neither.csv", 2,
+                 "error: workload.load.file: there is no trace neither.csv");
+}
+
 /* A device that lacks rows of its own stands in another's place, or the run is refused: as the scenario says. */
 static void test_on_missing(void) {
   empty_folder();
@@ -275,6 +303,7 @@ static void add_tests(void) {
   g_test_add_func("/bad-request/import-huggingface", test_import_huggingface);
   g_test_add_func("/bad-request/loads", test_loads);
   g_test_add_func("/bad-request/steps", test_steps);
+  g_test_add_func("/bad-request/served", test_served);
   g_test_add_func("/bad-request/on-missing", test_on_missing);
   g_test_add_func("/bad-request/settings", test_settings);
   g_test_add_func("/bad-request/machines", test_machines);

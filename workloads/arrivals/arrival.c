@@ -29,11 +29,11 @@ gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GEr
 enum { LONGEST = 100000000 };       /* tokens; above any context, and below what would overflow */
 static const double latest_s = 1e8; /* three years: beyond it are dates, of which doubles lose the microseconds */
 
-char *orr_arrival_find(const char *path, const char *folder, GError **error) {
+char *orr_arrival_find(const char *path, const char *folder, const char *whose, GError **error) {
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
   g_autofree char *below = folder && !g_path_is_absolute(path) ? g_build_filename(folder, path, NULL) : NULL;
   if (below && g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "there is no trace %s%s%s", path, below ? ", nor " : "",
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s%s", whose, path, below ? ", nor " : "",
               below ? below : "");
   return NULL;
 }
@@ -102,7 +102,7 @@ OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, cons
     return NULL;
   }
   if (trace->requests->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: the trace has no request", path);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.load.file: the trace has no request: %s", path);
     orr_trace_free(trace);
     return NULL;
   }

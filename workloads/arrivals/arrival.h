@@ -44,8 +44,9 @@ typedef struct {
 
 extern const OrrRegistry orr_arrival_registry;
 
-/* The path of a trace: as it is, or below @folder. Newly allocated; NULL with ORR_FAULT_DOCUMENT. */
-char *orr_arrival_find(const char *path, const char *folder, GError **error);
+/* The path of a trace: as it is, or below @folder. Newly allocated; NULL with ORR_FAULT_DOCUMENT, which begins with
+ * @whose, the scenario's path of what asks for it. */
+char *orr_arrival_find(const char *path, const char *folder, const char *whose, GError **error);
 
 /* --- rates: what constant, poisson, gamma, diurnal and ramp share --- */
 

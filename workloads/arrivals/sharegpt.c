@@ -198,7 +198,7 @@ static void read_object(Reader *reader, OrrJson *json) {
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const Params *params = data;
-  g_autofree char *path = orr_arrival_find(params->file.file, context->folder, error);
+  g_autofree char *path = orr_arrival_find(params->file.file, context->folder, "workload.load.file", error);
   g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();

@@ -22,7 +22,7 @@ struct OrrDrafter {
 /* --- life --- */
 
 static GArray *read_trace(const char *file, const char *folder, gint64 most, GError **error) {
-  g_autofree char *path = orr_arrival_find(file, folder, error);
+  g_autofree char *path = orr_arrival_find(file, folder, "workload.engine.speculation", error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = path ? orr_csv_read(path, diags, error) : NULL;
   if (!csv) return NULL;

@@ -20,8 +20,8 @@ static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *
   for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
     if (all[i].asked_s <= 0 || all[i].asked_s >= all[i].least_s) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "slo%s%s: %s of %.3g ms can be met by nothing: one token alone on an empty engine takes %.3g ms",
-                *whose ? " of class " : "", whose, all[i].name, 1e3 * all[i].asked_s, 1e3 * all[i].least_s);
+                "%s.%s: %.3g ms can be met by nothing: one token alone on an empty engine takes %.3g ms", whose, all[i].name,
+                1e3 * all[i].asked_s, 1e3 * all[i].least_s);
     return FALSE;
   }
   return TRUE;
@@ -29,10 +29,11 @@ static gboolean check_slo(const OrrFleet *fleet, const OrrSlo *slo, const char *
 
 gboolean orr_fleet_check_objectives(const OrrFleet *fleet, GError **error) {
   const OrrServing *params = &fleet->work->params;
-  if (!check_slo(fleet, &params->slo, "", error)) return FALSE;
+  if (!check_slo(fleet, &params->slo, "workload.slo", error)) return FALSE;
   for (guint i = 0; params->classes && i < params->classes->len; i++) {
     const OrrRequestClass *one = params->classes->pdata[i];
-    if (!check_slo(fleet, &one->slo, one->name, error)) return FALSE;
+    g_autofree char *whose = g_strdup_printf("workload.classes.%s.slo", one->name);
+    if (!check_slo(fleet, &one->slo, whose, error)) return FALSE;
   }
   return TRUE;
 }
