@@ -284,7 +284,9 @@ static const OrrField disaggregation_fields[] = {
     WORD(OrrDisaggregation, "transfer", transfer, transfer_words, "whole",
          "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it is computed."),
     COUNT(OrrDisaggregation, "least-prompt", least_prompt, 0, "0",
-          "Tokens; shorter prompts are computed where they decode."),
+          "Tokens; prompts of which the decoder's prefix cache lacks fewer are computed where they decode."),
+    COUNT(OrrDisaggregation, "most-waiting", most_waiting, -1, "-1",
+          "Prompts waiting for a prefill; with as many, the next is computed where it decodes; -1: however many."),
     SECONDS(OrrDisaggregation, "overhead", overhead_s, "0 s", "Time of a transfer before its bytes flow."),
 };
 static const OrrFieldTable disaggregation_table = ORR_FIELD_TABLE(

@@ -110,7 +110,8 @@ typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
 typedef struct {
   gint64 prefill;      /* of the replicas; 0: all do both */
   int transfer;        /* OrrCacheTransfer */
-  gint64 least_prompt; /* tokens; shorter ones are computed where they decode */
+  gint64 least_prompt; /* tokens that the decoder lacks; prompts with fewer are computed where they decode */
+  gint64 most_waiting; /* prompts for prefill; with as many, others are computed where they decode; below 0: no limit */
   double overhead_s;
 } OrrDisaggregation;
 

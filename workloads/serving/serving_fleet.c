@@ -138,36 +138,40 @@ static void fetch(Fleet *fleet);
 
 static void follow_up(Fleet *fleet, OrrRequest *request);
 
-/* Where prefill and decode are apart, short prompts go to a decoder all the same, and so do those that had one. */
-static gboolean is_handed_over(const OrrFleet *fleet, const OrrRequest *request) {
-  return fleet->handover && request->generated == 0 &&
-         request->prompt >= fleet->work->params.disaggregation.least_prompt;
+static gboolean is_to_be_encoded(const OrrRequest *request) { return request->pictures > 0 && !request->is_encoded; }
+
+static OrrHandoverChoice choose(const OrrFleet *fleet, const OrrRequest *request) {
+  return fleet->handover ? orr_handover_choose(fleet->handover, request) : (OrrHandoverChoice){FALSE, -1};
 }
 
-static gboolean let_in(OrrFleet *fleet, OrrRequest *request) {
-  if (request->pictures > 0 && !request->is_encoded) {
+static gboolean let_in(OrrFleet *fleet, OrrRequest *request, OrrHandoverChoice where) {
+  if (is_to_be_encoded(request)) {
     orr_encoders_begin(fleet->encoders, request);
     return TRUE;
   }
-  if (is_handed_over(fleet, request)) return orr_handover_begin(fleet->handover, request);
-  return orr_door_send(fleet->handover ? fleet->decode_door : fleet->door, request);
+  if (where.is_apart) return orr_handover_begin(fleet->handover, request, where.decoder);
+  if (where.decoder < 0) return orr_door_send(fleet->handover ? fleet->decode_door : fleet->door, request);
+  orr_replica_add(fleet->replicas[where.decoder], request);
+  return TRUE;
 }
 
 /* Where prefill and decode are apart, each output of a prompt is a request of its own from the begin, with a prefill and
  * a hand-over: vLLM's front end splits them before either replica sees them. */
 static void split(Fleet *fleet, OrrRequest *request) {
   OrrFleet *base = &fleet->fleet;
-  for (gint32 sample = 1; sample < request->samples_left && !base->error; sample++)
-    let_in(base, another(base, request, (guint32)sample));
+  for (gint32 sample = 1; sample < request->samples_left && !base->error; sample++) {
+    OrrRequest *output = another(base, request, (guint32)sample);
+    let_in(base, output, choose(base, output));
+  }
 }
 
 static void enter(Fleet *fleet, OrrRequest *request) {
   OrrServingWork *work = fleet->fleet.work;
   work->last_arrival_s = request->arrival_s - fleet->fleet.start_s;
-  const gboolean is_split = is_handed_over(&fleet->fleet, request) && request->output > 1;
-  if (let_in(&fleet->fleet, request)) {
+  const OrrHandoverChoice where = choose(&fleet->fleet, request);
+  if (let_in(&fleet->fleet, request, where)) {
     count_area(fleet, 1);
-    if (is_split) split(fleet, request);
+    if (where.is_apart && request->output > 1) split(fleet, request);
   } else {
     work->rejected++;
     follow_up(fleet, request);
@@ -265,7 +269,7 @@ static void follow_up(Fleet *fleet, OrrRequest *request) {
 static void encoded(OrrFleet *base, OrrRequest *request) {
   Fleet *fleet = (Fleet *)base;
   request->is_encoded = TRUE;
-  if (let_in(base, request)) return;
+  if (let_in(base, request, choose(base, request))) return;
   orr_encoders_drop(g_steal_pointer(&request->encoding));
   base->work->rejected++;
   base->work->failed_s += orr_engine_now(base->engine) - request->arrival_s;
@@ -283,7 +287,7 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
   request->is_encoded = FALSE;
   if (request->beams) request->generated = 0; /* its client has nothing yet */
   g_clear_pointer(&request->beams, orr_beams_free);
-  if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request)) {
+  if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request, choose(base, request))) {
     work->retried++;
     return;
   }

@@ -15,6 +15,16 @@
  * hand-over in it.
  *
  * A request has a twin of one output token at the prefill replica.
+ *
+ * Not all prompts cross (NVIDIA Dynamo's conditional disaggregation, docs/architecture/disagg_serving.md of 0.2): one does where
+ *
+ *   prompt - tokens of it that its decoder has cached >= least-prompt   and   prompts that wait for prefill < most-waiting
+ *
+ * Others are computed where they decode. As in Dynamo the router's choice of a decoder comes first where its cache decides,
+ * and holds; without a prefix cache it is made when the prompt is there. Where a prompt has several outputs its length alone
+ * decides: they part when it comes, and must part again alike when a replica is lost.
+ *
+ *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
  */
 #include "workloads/serving/serving_life.h"
 
@@ -33,6 +43,7 @@ struct OrrHanded {
   OrrRequest *request, twin;
   guint from, to; /* replicas */
   gint64 tokens;  /* to be sent of the prompt */
+  gint decoder;   /* chosen when it came; -1: none was */
   guint pending;  /* transfers that have not ended */
   gboolean is_prefilled;
   gboolean is_sent;     /* the twin, to the prefill pool */
@@ -72,12 +83,13 @@ void orr_handover_free(OrrHandover *handover) {
 
 static OrrReplica *replica_at(const OrrHandover *handover, guint i) { return handover->fleet->replicas[i]; }
 
-static OrrHanded *take(OrrHandover *handover, OrrRequest *request) {
+static OrrHanded *take(OrrHandover *handover, OrrRequest *request, gint decoder) {
   OrrHanded *handed = orr_pool_take(handover->handeds);
   *handed = (OrrHanded){.handover = handover,
                         .request = request,
                         .twin = *request,
                         .tokens = request->prompt,
+                        .decoder = decoder,
                         .place = handover->active->len};
   request->encoding = NULL; /* prompts are computed there */
   handed->twin.output = 1;
@@ -102,7 +114,9 @@ static void expect_at_decoder(OrrHanded *handed) {
     return;
   }
   handed->is_expected = TRUE;
-  handed->to = orr_door_pick(handed->handover->decode, handed->request);
+  handed->to = handed->decoder >= 0 && orr_life_is_up(handed->handover->fleet->life, (guint)handed->decoder)
+                   ? (guint)handed->decoder
+                   : orr_door_pick(handed->handover->decode, handed->request);
   handed->request->handed = handed;
   orr_replica_expect(replica_at(handed->handover, handed->to), handed->request);
 }
@@ -171,9 +185,36 @@ static void send(OrrHanded *handed, double bytes, double delay_s) {
                      handed);
 }
 
-gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request) {
+/* --- which prompts cross --- */
+
+static gint64 waiting_for_prefill(const OrrHandover *handover) {
+  gint64 n = orr_door_n_waiting(handover->prefill);
+  for (guint i = 0; i < handover->fleet->work->params.disaggregation.prefill; i++)
+    n += orr_replica_n_waiting(replica_at(handover, i));
+  return n;
+}
+
+/* What came from a lost replica and had its first token goes on where it decodes. */
+OrrHandoverChoice orr_handover_choose(OrrHandover *handover, const OrrRequest *request) {
+  const OrrServing *params = &handover->fleet->work->params;
+  const OrrDisaggregation *apart = &params->disaggregation;
+  OrrHandoverChoice choice = {.decoder = -1};
+  if (request->generated > 0 || request->prompt < apart->least_prompt) return choice;
+  choice.is_apart = TRUE;
+  if (params->samples > 1) return choice;
+  if (apart->most_waiting >= 0 && waiting_for_prefill(handover) >= apart->most_waiting)
+    return (OrrHandoverChoice){.decoder = -1};
+  if (apart->least_prompt == 0 || params->engine.prefix_caching == ORR_PREFIX_NONE) return choice;
+  if (!orr_door_any_open(handover->decode)) return choice;
+  choice.decoder = (gint)orr_door_pick(handover->decode, request);
+  choice.is_apart =
+      request->prompt - orr_replica_cached(replica_at(handover, (guint)choice.decoder), request) >= apart->least_prompt;
+  return choice;
+}
+
+gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request, gint decoder) {
   if (request->output == 1) return orr_door_send(handover->prefill, request); /* nothing is left to decode */
-  OrrHanded *handed = take(handover, request);
+  OrrHanded *handed = take(handover, request, decoder);
   if (handover->per_layer) {
     expect_at_decoder(handed);
     return TRUE;

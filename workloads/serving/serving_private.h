@@ -104,6 +104,7 @@ void orr_replica_seat(OrrReplica *replica, OrrRequest *request); /* its embeddin
 void orr_replica_add_output(OrrReplica *replica, OrrRequest *output); /* of a request that is there: now */
 gint64 orr_replica_n_requests(const OrrReplica *replica);       /* waiting and running */
 gint64 orr_replica_n_waiting(const OrrReplica *replica);
+gint64 orr_replica_cached(OrrReplica *replica, const OrrRequest *request); /* tokens of its prompt, where it would go */
 gint64 orr_replica_claimed_blocks(const OrrReplica *replica); /* held, and what the waiting will hold */
 gint64 orr_replica_held_blocks(const OrrReplica *replica);
 /* A request whose prompt is computed elsewhere: orr_handover_room is called when there is room for it. */
@@ -179,9 +180,15 @@ gboolean orr_encoders_change(OrrEncoders *encoders, const OrrGpuChange *change);
 
 /* --- prefill and decode apart: serving_handover.c --- */
 
+typedef struct {
+  gboolean is_apart; /* its prompt is prefilled elsewhere than it decodes */
+  gint decoder;      /* the replica that was asked what it has cached, and where it decodes; -1: none was */
+} OrrHandoverChoice;
+
 OrrHandover *orr_handover_new(OrrFleet *fleet, OrrDoor *prefill, OrrDoor *decode);
 void orr_handover_free(OrrHandover *handover);
-gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request); /* FALSE: not let in */
+OrrHandoverChoice orr_handover_choose(OrrHandover *handover, const OrrRequest *request);
+gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request, gint decoder); /* FALSE: not let in */
 void orr_handover_room(OrrHanded *handed); /* at the decoder */
 void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s); /* a step that computes so many begins */
 void orr_handover_prefilled(OrrRequest *twin);

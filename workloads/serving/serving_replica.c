@@ -434,6 +434,10 @@ void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
   orr_replica_notice(replica);
 }
 
+gint64 orr_replica_cached(OrrReplica *replica, const OrrRequest *request) {
+  return orr_kv_lookup(least_loaded(replica)->kv, request);
+}
+
 void orr_replica_expect(OrrReplica *replica, OrrRequest *request) {
   enter(replica, request);
   g_queue_push_tail(&replica->expected, request);

@@ -69,10 +69,64 @@ static void test_interference(void) {
   g_assert_cmpfloat(a->result.serving.itl.p99, <, 0.5 * m->result.serving.itl.p99);
 }
 
+#define TOKEN_BYTES 131072.0
+
+static double handover_bytes(const char *sets) {
+  g_autoptr(OrrOutcome) outcome = serving_run(sets);
+  return outcome->result.serving.handover_bytes;
+}
+
+/* Twenty prompts of 1,600 tokens in common and 400 of their own, one after the other. The first crosses whole; of the others the
+ * decoder has a hundred blocks of 16 and lacks 400 tokens: enough to cross where 400 are asked for, and too few where 401
+ * are. Without a prefix cache it lacks all. */
+static void test_conditional_on_prefix(void) {
+  static const char all[] =
+      ALONE "workload.input={tokens: 400};workload.shared-prefix=1600;workload.disaggregation={prefill: 1, "
+            "least-prompt: %d};%s";
+  static const char cache[] = "workload.engine.prefix-caching=block-hash";
+  g_autofree char *crosses = g_strdup_printf(all, 400, cache), *stays = g_strdup_printf(all, 401, cache);
+  g_autofree char *forgets = g_strdup_printf(all, 401, "");
+  g_assert_cmpfloat_with_epsilon(handover_bytes(crosses), (2000 + 19 * 400) * TOKEN_BYTES, 1);
+  g_assert_cmpfloat_with_epsilon(handover_bytes(stays), 2000 * TOKEN_BYTES, 1);
+  g_assert_cmpfloat_with_epsilon(handover_bytes(forgets), 20 * 2000 * TOKEN_BYTES, 1);
+}
+
+/* Where none may wait, none crosses, and one decoder does it all: one replica that never heard of the other. The more may
+ * wait, the more cross; eight prompts at once find so many waiting as came before them. */
+static void test_conditional_on_queue(void) {
+  g_autoptr(OrrOutcome) none = serving_run(ALONE "workload.disaggregation={prefill: 1, most-waiting: 0}");
+  g_autoptr(OrrOutcome) mixed = serving_run(ALONE "workload.replicas=1");
+  g_assert_cmpfloat(none->result.serving.handover_bytes, ==, 0);
+  for (guint i = 0; i < mixed->serving_requests->len; i++)
+    g_assert_true(serving_request(none, i)->e2e_s == serving_request(mixed, i)->e2e_s);
+  for (int most = -1; most <= 8; most++) {
+    g_autofree char *sets =
+        g_strdup_printf(APART "workload.requests=8;workload.load={kind: closed-loop, concurrency: 8};"
+                              "workload.disaggregation={prefill: 1, most-waiting: %d}",
+                        most);
+    g_assert_cmpfloat_with_epsilon(handover_bytes(sets), (most < 0 ? 8 : most) * 2000 * TOKEN_BYTES, 1);
+  }
+}
+
+/* Too many prompts for one that prefills: first tokens come earlier where decoders help. */
+static void test_conditional_helps(void) {
+  static const char load[] =
+      "workload.replicas=4;workload.input={tokens: 6000};workload.output={tokens: 50};"
+      "workload.load={kind: poisson, rate: 6};workload.disaggregation={prefill: 1, most-waiting: %d}";
+  g_autofree char *always = g_strdup_printf(load, -1), *sometimes = g_strdup_printf(load, 2);
+  g_autoptr(OrrOutcome) a = serving_run(always);
+  g_autoptr(OrrOutcome) b = serving_run(sometimes);
+  g_test_message("ttft %g s, with help %g s", a->result.serving.ttft.mean, b->result.serving.ttft.mean);
+  g_assert_cmpfloat(b->result.serving.ttft.mean, <, 0.5 * a->result.serving.ttft.mean);
+}
+
 static const char *const kinds[] = {
     "",
     "workload.disaggregation.transfer=per-layer",
     "workload.disaggregation.least-prompt=1000",
+    "workload.disaggregation.most-waiting=1;workload.load={kind: poisson, rate: 100}",
+    "workload.disaggregation={prefill: 1, least-prompt: 500, most-waiting: 2, transfer: per-layer};"
+    "workload.load={kind: sessions, rate: 1, longest: 4000};workload.engine.prefix-caching=block-hash",
     "workload.engine.kv-blocks=200",
     "workload.engine.kv-blocks=200;workload.disaggregation.transfer=per-layer",
     "workload.engine.prefix-caching=block-hash;workload.shared-prefix=500",
@@ -235,6 +289,9 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/handover/ranks", test_ranks);
   g_test_add_func("/workloads/handover/per-layer", test_per_layer);
   g_test_add_func("/workloads/handover/alone", test_alone);
+  g_test_add_func("/workloads/handover/conditional-on-prefix", test_conditional_on_prefix);
+  g_test_add_func("/workloads/handover/conditional-on-queue", test_conditional_on_queue);
+  g_test_add_func("/workloads/handover/conditional-helps", test_conditional_helps);
   g_test_add_func("/workloads/handover/interference", test_interference);
   g_test_add_func("/workloads/handover/laws", test_laws);
   g_test_add_func("/workloads/handover/contention", test_contention);
