@@ -140,6 +140,11 @@ double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels) {
   return constants->eager_operators * constants->eager_operator_s;
 }
 
+double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernels) {
+  const double own_s = kernels == ORR_KERNELS_MODERN ? model->constants->operator_dispatch_s : 0;
+  return own_s > 0 ? own_s : orr_cost_host_launch_s(model, kernels);
+}
+
 double orr_cost_overlap_slowdown(const OrrCostModel *model) { return model->constants->overlap_slowdown; }
 
 double orr_cost_overlap_collective_slowdown(const OrrCostModel *model) {

@@ -50,8 +50,8 @@ OrrCost orr_cost_limited(const OrrCostModel *model, const OrrOperator *op, OrrCo
 void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active);
 
 /* The clock that a kernel of @flops_per_s in @dtype holds under the limit, in that at which it reaches them; 1 where the
- * profile does not know the device's power. */
-double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s);
+ * profile does not know the device's power. Of @fleet boards, the slowest one's (0, 1: a board as measured). */
+double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_per_s, gint64 fleet);
 
 /* on-missing: error. What the profile does not hold is then to be refused by whoever asks: operators by
  * orr_cost_missing, collectives by orr_collective_plan. To be said before the model is used. */
@@ -135,6 +135,9 @@ double orr_cost_overlap_collective_slowdown(const OrrCostModel *model);
 /* Host time between two kernels that a stream of small kernels cannot go below (launch bound), seconds. Eager software
  * dispatches several operators (views, random-number states, autograd's nodes) for each kernel. */
 double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels);
+
+/* Host time of one operator in training, seconds: the profile's operator-dispatch, or host-launch as above. */
+double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernels);
 
 G_END_DECLS
 

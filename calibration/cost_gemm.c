@@ -19,6 +19,12 @@
  * unbatched product of the same FLOPs and output, (batch m, n, k), or, where a matrix meets fewer rows than a tile has,
  * (m, batch n, k), which has as many tiles and reads as many weights. The roofline counts the true bytes: how = modelled.
  *
+ * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own: a launch and m k
+ * elements at a rate (the profile's fp8-row-cast ...). Where training casts apart (cast_apart), that is taken out again.
+ *
+ * A result that is added to what is there (sum_bytes) is read and written in the sum's format: those bytes count in the
+ * roofline, the distance from it is the plain product's.
+ *
  * Weights that are stored narrower than they are multiplied (W4A16) were not measured either: the roofline reads them
  * narrow, the distance from it is the plain product's.
  *
@@ -53,18 +59,23 @@ static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double bat
   return best;
 }
 
-static double gemm_bytes(OrrDtype dtype, double weight, double batch, double m, double n, double k) {
+/* Bytes of a weight as stored and moved of a result; 0: as the dtype, and written. */
+typedef struct {
+  double weight, sum;
+} Stored;
+
+static double gemm_bytes(OrrDtype dtype, Stored stored, double batch, double m, double n, double k) {
   double operand = orr_dtype_bytes(dtype), result = fmax(operand, 2); /* 8-bit and 4-bit products are written as 16 */
-  return batch * (operand * m * k + (weight > 0 ? weight : operand) * n * k + result * m * n);
+  if (stored.sum > 0) result = stored.sum;
+  return batch * (operand * m * k + (stored.weight > 0 ? stored.weight : operand) * n * k + result * m * n);
 }
 
-/* @weight: bytes of a weight as stored; 0: as @dtype. */
-static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double weight, double batch, double m,
+static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, Stored stored, double batch, double m,
                               double n, double k) {
   double share = model->constants->gemm_wave_share;
   double compute_s = 2 * batch * m * n * k / (model->peak_flops[dtype] * model->constants->gemm_efficiency);
   if (share > 0) compute_s *= pow(wave_seconds(model, dtype, batch, m, n, k) / compute_s, share);
-  return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, weight, batch, m, n, k));
+  return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, stored, batch, m, n, k));
 }
 
 /* --- building --- */
@@ -95,7 +106,7 @@ static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype, cons
     double m = g_array_index(m_axis, double, i), time_s = g_array_index(us, double, i) * 1e-6;
     if (!isnan(time_s))
       orr_grid_set(grid, (guint[]){i, i_n, i_k},
-                   log(time_s / gemm_roofline_s(model, dtype, 0, 1, m, (double)row->n, (double)row->k)));
+                   log(time_s / gemm_roofline_s(model, dtype, (Stored){0}, 1, m, (double)row->n, (double)row->k)));
   }
   return TRUE;
 }
@@ -136,14 +147,25 @@ static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype, gboo
 
 /* How far the product is from its roofline. Its transpose, n x m, is the same work with the operands' parts exchanged:
  * where the rows hold the one but not the other, that one answers. */
-static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGridTrust *ret_trust) {
+static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGridTrust *ret_trust,
+                       gboolean *ret_turned) {
   double ratio = orr_grid_at(grid, (double[]){m, n, k}, ret_trust);
+  *ret_turned = FALSE;
   if (*ret_trust != ORR_GRID_BEYOND) return ratio;
   OrrGridTrust trust;
   double transposed = orr_grid_at(grid, (double[]){n, m, k}, &trust);
   if (trust == ORR_GRID_BEYOND) return ratio;
   *ret_trust = ORR_GRID_BETWEEN;
+  *ret_turned = TRUE;
   return transposed;
+}
+
+/* What the rows' own cast of @elements takes. */
+static double row_cast_s(const OrrCostModel *model, OrrDtype dtype, double elements) {
+  const OrrProfileConstants *c = model->constants;
+  const double launch_s = dtype == ORR_FP8 ? c->fp8_row_launch_s : dtype == ORR_FP4 ? c->fp4_row_launch_s : 0;
+  const double bytes_per_s = dtype == ORR_FP8 ? c->fp8_row_cast : dtype == ORR_FP4 ? c->fp4_row_cast : 0;
+  return launch_s + (bytes_per_s > 0 ? 2 * elements / bytes_per_s : 0);
 }
 
 static gboolean misses_tensor_cores(const OrrOperator *op) {
@@ -154,7 +176,7 @@ static gboolean misses_tensor_cores(const OrrOperator *op) {
 static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) {
   const double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
   const double compute_s = 2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
-  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes((OrrDtype)op->dtype, 0, batch, m, n, k)),
+  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes((OrrDtype)op->dtype, (Stored){0}, batch, m, n, k)),
                    ORR_HOW_MODELLED};
 }
 
@@ -164,12 +186,19 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   if (misses_tensor_cores(op) && model->device->fp32_flops > 0) return cuda_core_gemm(model, op);
   gboolean borrowed;
   const OrrGrid *grid = find_table(model, (OrrDtype)op->dtype, &borrowed);
-  double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, op->weight_bytes, batch, m, n, k);
+  const Stored stored = {op->weight_bytes, op->sum_bytes};
+  double roofline_s = gemm_roofline_s(model, (OrrDtype)op->dtype, stored, batch, m, n, k);
   if (!grid) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust;
+  gboolean turned;
   const gboolean is_thin = batch > 1 && m < LARGEST_TILE && m < n;
-  double ratio = is_thin ? ratio_at(grid, m, batch * n, k, &trust) : ratio_at(grid, batch * m, n, k, &trust);
+  const double rows = is_thin ? m : batch * m, columns = is_thin ? batch * n : n;
+  double ratio = ratio_at(grid, rows, columns, k, &trust, &turned);
   if (op->kernels == ORR_KERNELS_EAGER && batch <= 1) roofline_s /= model->constants->gemm_eager_rate;
   borrowed |= batch > 1 || op->weight_bytes > 0;
-  return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
+  double time_s = roofline_s * exp(ratio);
+  if (op->cast_apart && model->gemm[op->dtype])
+    time_s = fmax(time_s - row_cast_s(model, (OrrDtype)op->dtype, (turned ? columns : rows) * k),
+                  op->flops / model->peak_flops[op->dtype]);
+  return (OrrCost){time_s, borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
 }

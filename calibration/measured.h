@@ -18,7 +18,10 @@ typedef struct {
   const char *collectives_csv; /* NULL: none */
   const char *system;          /* picks rows of @collectives_csv, and is named in the source; NULL: the folder is */
   const char *base;            /* profile that the new one is laid on; NULL: none */
-  gboolean thin; /* three digits a latency; of GEMM's m <= 16 the powers of two; of decode's keys < 64 only 2 */
+  const char *same_chip; /* folder of tables of the same chip under a lower power limit, which cannot be the faster: a
+                          * product or prefill of 0.5 ms and more that takes a tenth longer here than there was held back
+                          * by this machine, and takes the time there; NULL: none */
+  gboolean thin;         /* three digits a latency; of GEMM's m <= 16 the powers of two; of decode's keys < 64 only 2 */
 } OrrMeasuredOptions;
 
 /* The YAML text of the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as its

@@ -44,10 +44,21 @@
     .sentence = (sentence_), .fallback = "0 W", .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_WATTS                    \
   }
 
+#define ROW_CAST(name_, member_, format_)                                                                              \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrProfileConstants, member_), .fallback = "0 B/s",    \
+    .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_BYTES_PER_S,                                                         \
+    .sentence = "Bytes a second of their 16-bit input that the cast inside the " format_                               \
+                " rows of `gemm` goes through; 0: the rows hold none."                                                 \
+  }
+
 static const OrrField constants_fields[] = {
     SECONDS("kernel-overhead", kernel_overhead_s, "2.5 us",
             "What a kernel that is modelled takes beside its work: the shortest measured kernel."),
     SECONDS("host-launch", host_launch_s, "5 us", "CPU time between two kernels that a framework launches one by one."),
+    SECONDS("operator-dispatch", operator_dispatch_s, "0 us",
+            "CPU time of one operator that a training framework of today dispatches, autograd's part in it; 0: "
+            "host-launch."),
     SECONDS("eager-operator", eager_operator_s, "10 us",
             "CPU time of one operator that PyTorch of 2021-22 dispatches eagerly, autograd's part in it."),
     {.name = "eager-operators",
@@ -65,6 +76,10 @@ static const OrrField constants_fields[] = {
           "Share of the memory bandwidth that a long kernel reaches where `kernels` does not name it."),
     SHARE("gemm-eager-rate", gemm_eager_rate, "100 %", 0.5,
           "Rate of the matrix products of 2021-22 (kernels: eager), in that of the rows."),
+    SECONDS("fp8-row-launch", fp8_row_launch_s, "0 us", "What that cast takes beside its bytes, in fp8."),
+    ROW_CAST("fp8-row-cast", fp8_row_cast, "fp8"),
+    SECONDS("fp4-row-launch", fp4_row_launch_s, "0 us", "What that cast takes beside its bytes, in fp4."),
+    ROW_CAST("fp4-row-cast", fp4_row_cast, "fp4"),
     {.name = "overlap-slowdown",
      .kind = ORR_FIELD_REAL,
      .min = 1,
@@ -84,6 +99,8 @@ static const OrrField constants_fields[] = {
     WATTS("tensor-power", tensor_power_w,
           "What tensor cores at their peak rate would draw, at the clock of the rows; 0: not known, no limit is "
           "applied."),
+    SHARE("speed-spread", speed_spread, "1.5 %", 0,
+          "Standard deviation of the speeds of equal boards under their power limit; a job goes at its slowest one's."),
     SHARE("attention-efficiency", attention_efficiency, "50 %", 0.01,
           "Share of the peak rate that fused attention reaches on long sequences."),
     {.name = "attention-backward-flops",

@@ -15,13 +15,16 @@ G_BEGIN_DECLS
 typedef struct {
   double kernel_overhead_s;
   double host_launch_s;
+  double operator_dispatch_s; /* of kernels: modern, in training */
   double eager_operator_s, eager_operators; /* of kernels: eager */
   double gemm_efficiency;
   double gemm_wave_share;
   double memory_efficiency;
   double gemm_eager_rate;
+  double fp8_row_launch_s, fp8_row_cast; /* seconds; bytes/s of the 16-bit input */
+  double fp4_row_launch_s, fp4_row_cast;
   double overlap_slowdown, overlap_collective_slowdown;
-  double static_power_w, tensor_power_w;
+  double static_power_w, tensor_power_w, speed_spread;
   double attention_efficiency;
   double attention_backward_flops;
   double attention_backward_efficiency;

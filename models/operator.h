@@ -73,6 +73,9 @@ typedef struct {
   gint64 experts, topk, expert_tp, expert_ep;             /* MOE, with m, n, k */
   gint64 projections; /* MOE; 0: as a measured layer of these sizes has, else 3 */
   double weight_bytes; /* GEMM, MOE: of a weight as stored, where narrower than it is multiplied; 0: as dtype */
+  double sum_bytes;    /* GEMM, MOE: moved an element of a result that is added to what is there (gradients); 0: written */
+  gboolean cast_apart; /* GEMM, MOE of a narrow dtype: the operands were cast by kernels of their own */
+  gint64 fleet;     /* GPUs that all wait for the slowest of them, under power limits; 0, 1: a board as measured */
   double imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
   gboolean drawn;   /* MOE without imbalance: each token draws its experts, so that few tokens meet on some; else they
                      are dealt out, as in benchmarks. The constructor leaves it FALSE */

@@ -135,17 +135,23 @@ static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
   return pass == ORR_PASS_FORWARD ? recipe->forward : pass == ORR_PASS_DGRAD ? recipe->dgrad : recipe->wgrad;
 }
 
+/* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM: reads and writes it. */
+void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op) {
+  op->cast_apart = orr_dtype_bytes((OrrDtype)op->dtype) < 2;
+  if (!orr_transformer_is_eager(view)) op->sum_bytes = 2 * view->shard->main_grad_bytes;
+}
+
 static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name, OrrDtype dtype, gint64 rows,
                       gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, dtype, 1, n, k, rows);
-  /* Later Megatron (gradient-accumulation-fusion) accumulates in the GEMM, in fp32. */
-  if (!orr_transformer_is_eager(view)) op.bytes += (8 - view->element_bytes) * n * k;
+  orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
   if (orr_transformer_is_eager(view)) orr_transformer_put_main_grad(view, operators, (double)n * k);
 }
 
 static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype, gint64 m, gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm(name, pass, dtype, 1, m, n, k);
+  op.cast_apart = orr_dtype_bytes(dtype) < 2;
   g_array_append_val(operators, op);
 }
 
@@ -162,9 +168,11 @@ void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *
 
 /* --- linear layers --- */
 
-static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
-  if (!orr_precision_casts(view->shard->recipe)) return;
-  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
+void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
+  const OrrPrecisionRecipe *recipe = view->shard->recipe;
+  if (!orr_precision_casts(recipe)) return;
+  double turned = orr_transformer_is_frozen(view) ? recipe->saved_bytes : 0; /* for products by weight alone */
+  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype, elements * (recipe->cast_bytes - turned), 0);
   g_array_append_val(operators, op);
 }
 
@@ -199,7 +207,7 @@ static gint64 rows_of(const OrrTransformerView *view, OrrSplit split) {
 void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n, gint64 k,
                                 OrrSplit split) {
   gint64 rows = rows_of(view, split), rank = view->shard->lora.rank;
-  put_cast(view, operators, ORR_PASS_FORWARD, (double)rows * k);
+  orr_transformer_put_cast(view, operators, ORR_PASS_FORWARD, (double)rows * k);
   put_dequantise(view, operators, ORR_PASS_FORWARD, (double)n * k);
   put_gemm(operators, name, ORR_PASS_FORWARD, product_dtype(view, ORR_PASS_FORWARD), rows, n, k);
   if (!has_adapter(view, name)) return;
@@ -230,7 +238,7 @@ void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray 
   gint64 rows = rows_of(view, split);
   gboolean column = split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
   gboolean adapter = has_adapter(view, name), wants_input = !frozen || adapter;
-  put_cast(view, operators, ORR_PASS_DGRAD, (double)rows * n);
+  orr_transformer_put_cast(view, operators, ORR_PASS_DGRAD, (double)rows * n);
   if (column && orr_transformer_regathers(view) && wants_input)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER, k);
   put_dequantise(view, operators, ORR_PASS_DGRAD, (double)n * k);

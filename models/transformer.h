@@ -63,6 +63,7 @@ typedef struct {
   gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
   OrrKernels kernels;     /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
   OrrDtype dtype;         /* of activations between kernels, and of the weights as stored */
+  double main_grad_bytes; /* of a gradient that products by weight add to (gradient-accumulation-fusion); 0: they write */
   const OrrPrecisionRecipe *recipe; /* what linear layers' products run in; NULL: dtype */
   double capacity;        /* tokens of an expert, of its balanced share, padded up to that; 0: as many as come */
   double imbalance;       /* see OrrOperator */

@@ -11,7 +11,9 @@
  *   permute       reads t w, writes t k w
  *   [ep-dispatch  all-to-all over EP, t k w elements of a rank]
  *   [etp-all-gather  what etp ranks received: etp t k w elements]
+ *   [expert-sort  what came by rank, put by expert: reads and writes it]
  *   experts       grouped GEMMs of the rank's experts with the activation between them: MOE
+ *   [expert-unsort  back]
  *   [etp-reduce-scatter, ep-combine]    the same sizes, back
  *   unpermute     reads t k w, writes t w: the weighted sum
  *   [latent-up    GEMM  t x h over w]
@@ -20,8 +22,7 @@
  * Where tokens spread unevenly (shard.fullest) the rank told is the fullest: its link, its products, what it keeps.
  * With a capacity factor C experts take C t k / E tokens each: dispatch and products are of C t k pairs, padded.
  * Without sequence parallelism all tp ranks have the same tokens: each does its own experts' share and an all-reduce
- * sums (as vLLM does; ep etp = tp). Measured MOE kernels contain the sort by expert and the activation, so neither is
- * told apart. Backward, mirrored: each all-to-all goes the other way, experts have dgrad and wgrad.
+ * sums (as vLLM does; ep etp = tp). The activation is part of MOE. Backward, mirrored: each all-to-all goes the other way, experts have dgrad and wgrad.
  *
  * Overlapped, shared experts run beside the dispatch (Megatron-Core's moe-shared-expert-overlap; tp = 1).
  *
@@ -103,6 +104,8 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
   OrrOperator op =
       orr_operator_moe("experts", pass, dtype, whole(r.group), r.width, r.ffn, moe->topk, moe->experts, r.etp, r.ep,
                        orr_activation_is_gated(view->activation) ? 3 : 2, view->shard->imbalance);
+  op.cast_apart = orr_precision_casts(recipe);
+  if (pass == ORR_PASS_WGRAD) orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
 }
 
@@ -110,9 +113,7 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
 static void put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   double elements = r.local * (r.width + (double)r.ffn / r.etp);
-  if (!orr_precision_casts(view->shard->recipe)) return;
-  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype, elements * view->shard->recipe->cast_bytes, 0);
-  g_array_append_val(operators, op);
+  orr_transformer_put_cast(view, operators, pass, elements);
 }
 
 void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *operators) {
@@ -184,6 +185,14 @@ static void put_permute(const OrrTransformerView *view, GArray *operators, const
   orr_transformer_put_memory(view, operators, name, pass, (r.tokens + r.pairs) * r.width, 1, 0);
 }
 
+/* Tokens come by rank: where a rank has several experts they are put in the order of these, and back (Megatron-Core,
+ * sort_chunks_by_idxs of the all-to-all dispatcher; DeepEP's permute after the dispatch). */
+static void put_sort(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass) {
+  OrrTransformerRouting r = orr_transformer_routing(view);
+  if (r.ep > 1 && view->model->moe.experts > r.ep)
+    orr_transformer_put_memory(view, operators, name, pass, r.local * r.width, 2, 0);
+}
+
 static void put_sum(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass) {
   if (view->model->moe.shared_ffn)
     orr_transformer_put_memory(view, operators, name, pass, orr_transformer_own_elements(view), 3, 0);
@@ -198,8 +207,10 @@ void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) 
   put_permute(view, operators, "permute", ORR_PASS_FORWARD);
   put_to_experts(view, operators, "ep-dispatch", ORR_PASS_FORWARD, dispatch_bytes(view));
   if (overlaps_shared(view)) put_beside(view, operators, orr_transformer_put_shared_experts);
+  put_sort(view, operators, "expert-sort", ORR_PASS_FORWARD);
   put_cast(view, operators, ORR_PASS_FORWARD);
   put_experts(view, operators, ORR_PASS_FORWARD);
+  put_sort(view, operators, "expert-unsort", ORR_PASS_FORWARD);
   put_from_experts(view, operators, "ep-combine", ORR_PASS_FORWARD);
   put_permute(view, operators, "unpermute", ORR_PASS_FORWARD);
   if (latent) orr_transformer_put_plain(view, operators, "latent-up", whole(r.tokens), view->hidden, latent);
@@ -215,9 +226,11 @@ void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *op
   put_permute(view, operators, "unpermute", ORR_PASS_DGRAD);
   put_to_experts(view, operators, "ep-combine", ORR_PASS_DGRAD, view->element_bytes);
   if (overlaps_shared(view)) put_beside(view, operators, put_shared_backward);
+  put_sort(view, operators, "expert-unsort", ORR_PASS_DGRAD);
   put_cast(view, operators, ORR_PASS_DGRAD);
   put_experts(view, operators, ORR_PASS_DGRAD);
   if (!orr_transformer_is_frozen(view)) put_experts(view, operators, ORR_PASS_WGRAD);
+  put_sort(view, operators, "expert-sort", ORR_PASS_DGRAD);
   put_from_experts(view, operators, "ep-dispatch", ORR_PASS_DGRAD);
   put_permute(view, operators, "permute", ORR_PASS_DGRAD);
   if (!overlaps_shared(view)) put_shared_backward(view, operators);

@@ -95,6 +95,9 @@ void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *
                                         gint64 rows, gint64 n, gint64 k);
 
 /* Adds a gradient of @parameters to the buffer that gathers those of all micro-batches. */
+/* Of a linear layer's input or its result's gradient, where the recipe is narrow. */
+void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements);
+void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op); /* of a product by weight */
 void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators, double parameters);
 
 void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators);

@@ -11,7 +11,7 @@
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 
-static char *name, *collectives, *machine, *device, *base, *output, *op;
+static char *name, *collectives, *machine, *device, *base, *same_chip, *output, *op;
 static gboolean thin, in_place, one_domain, as_csv;
 static gint64 ranks;
 
@@ -22,6 +22,9 @@ static const GOptionEntry options[] = {
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine, "measured: which system's rows of the collectives to take",
      "NAME"},
     {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "measured: the profile that the new one is laid on", "NAME"},
+    {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
+     "measured: tables of the same chip under a lower power limit: long calls a tenth slower than there take its times",
+     "DIR"},
     {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "measured: three digits a latency, and fewer rows of few tokens", NULL},
     {"op", 0, 0, G_OPTION_ARG_FILENAME, &op, "nccl-tests: the collective, where the text does not say", "NAME"},
     {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: take the in-place times", NULL},
@@ -41,8 +44,12 @@ static gboolean want_device(const char *format, GError **error) {
 
 static char *import_measured(const char *folder, GError **error) {
   if (!want_device("measured", error)) return NULL;
-  const OrrMeasuredOptions wanted = {
-      .device = device, .collectives_csv = collectives, .system = machine, .base = base, .thin = thin};
+  const OrrMeasuredOptions wanted = {.device = device,
+                                     .collectives_csv = collectives,
+                                     .system = machine,
+                                     .base = base,
+                                     .same_chip = same_chip,
+                                     .thin = thin};
   if (!collectives || machine) return orr_measured_import(folder, &wanted, error);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--collectives wants --system NAME: whose rows to take");
   return NULL;
@@ -101,7 +108,8 @@ static int write_text(const char *text, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *names[G_N_ELEMENTS(formats) + 1] = {NULL};
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "import wants a format (huggingface, measured, nccl-tests, nsys) and a source", error))
+  if (!orr_cli_check_args(args, 2, 2, "import wants a format (huggingface, measured, nccl-tests, nsys) and a source",
+                          error))
     return 2;
   for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
     names[i] = formats[i].name;

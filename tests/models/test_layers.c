@@ -194,10 +194,10 @@ static void test_order_of_deepseek(void) {
   shard.ep = 8;
   assert_names(orr_transformer_layer_forward, &model, 1, &shard,
                "rms-norm q-down kv-down latent-norm q-up kv-up rope attention projection residual-add "
-               "rms-norm router router-topk shared-fc1 swiglu shared-fc2 permute ep-dispatch experts ep-combine "
-               "unpermute shared-add residual-add");
+               "rms-norm router router-topk shared-fc1 swiglu shared-fc2 permute ep-dispatch "
+               "expert-sort experts expert-unsort ep-combine unpermute shared-add residual-add");
   assert_names(orr_transformer_layer_backward, &model, 1, &shard,
-               "unpermute ep-combine experts experts* ep-dispatch permute "
+               "unpermute ep-combine expert-unsort experts experts* expert-sort ep-dispatch permute "
                "shared-fc2 shared-fc2* swiglu shared-fc1 shared-fc1* router-topk router router* shared-grad-add "
                "rms-norm residual-grad-add "
                "projection projection* attention rope kv-up kv-up* q-up q-up* latent-norm kv-down kv-down* "
@@ -209,7 +209,8 @@ static void test_order_of_deepseek(void) {
                "rms-norm q-down kv-down latent-norm tp-all-gather q-up kv-up rope attention projection "
                "tp-reduce-scatter residual-add "
                "rms-norm router router-topk tp-all-gather shared-fc1 swiglu shared-fc2 tp-reduce-scatter permute "
-               "ep-dispatch etp-all-gather experts etp-reduce-scatter ep-combine unpermute shared-add residual-add");
+               "ep-dispatch etp-all-gather expert-sort experts expert-unsort etp-reduce-scatter ep-combine unpermute "
+               "shared-add residual-add");
   orr_fields_clear(&orr_model_table, &model);
 }
 

@@ -5,7 +5,7 @@
 static const char *const optimizer_words[] = {"adam", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
-const char *const orr_launches_words[] = {"ahead", "blocking", "graphs", NULL};
+const char *const orr_launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts", NULL};
 static const char *const method_words[] = {"uniform", "block", NULL};
 
 /* Products of three sizes stay within 64 bits. */
@@ -274,7 +274,8 @@ static const OrrField training_fields[] = {
          "modern"),
     WORD(OrrTraining, "launches", launches, orr_launches_words,
          "How the host launches kernels: ahead of the GPU; blocking, each after the end of the one before "
-         "(CUDA_LAUNCH_BLOCKING=1); or as graphs, one launch for a run of kernels (CUDA graphs).",
+         "(CUDA_LAUNCH_BLOCKING=1); as graphs, one launch for a run of kernels (CUDA graphs); or as "
+         "graphs-but-experts, whose sizes routing decides (Megatron's cuda-graph-modules).",
          "ahead"),
     FLAG(OrrTraining, "dropout", dropout, "Whether dropout kernels run.", "false"),
     WORD(OrrTraining, "recompute", recompute, orr_recompute_words,

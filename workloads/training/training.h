@@ -118,9 +118,11 @@ typedef struct {
 } OrrLoader;
 
 /* How the host gives kernels to the GPU: it works ahead, with a queue that may run dry; it waits for each kernel's end
- * before it launches the next (CUDA_LAUNCH_BLOCKING=1); or a run of kernels is one CUDA graph, and one launch. */
-typedef enum { ORR_LAUNCHES_AHEAD, ORR_LAUNCHES_BLOCKING, ORR_LAUNCHES_GRAPHS } OrrLaunches;
-extern const char *const orr_launches_words[]; /* "ahead", "blocking", "graphs", NULL */
+ * before it launches the next (CUDA_LAUNCH_BLOCKING=1); or a run of kernels is one CUDA graph, and one launch, but for
+ * routed experts or with them. */
+typedef enum { ORR_LAUNCHES_AHEAD, ORR_LAUNCHES_BLOCKING, ORR_LAUNCHES_GRAPHS,
+               ORR_LAUNCHES_GRAPHS_BUT_EXPERTS } OrrLaunches;
+extern const char *const orr_launches_words[]; /* "ahead", "blocking", "graphs", "graphs-but-experts", NULL */
 
 /* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
 typedef struct {

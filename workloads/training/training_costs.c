@@ -64,6 +64,12 @@ static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean be
   return new_segment(run);
 }
 
+static void add_launches(const OrrJob *job, const OrrOperator *op, OrrRun *run) {
+  const guint n = orr_training_operators(job, op);
+  run->kernels += n;
+  if (op->kind == ORR_OPERATOR_MOE) run->expert_kernels += n;
+}
+
 static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, guint times,
                              GArray *operators, OrrRun *run) {
   OrrSegment *segment = new_segment(run);
@@ -86,7 +92,7 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
     if (op->kind == ORR_OPERATOR_ATTENTION && costs->packed) cost.time_s *= costs->packed->mean;
     segment->seconds[time_of(op)] += cost.time_s;
     segment->squares += cost.time_s * cost.time_s;
-    run->kernels++;
+    add_launches(job, op, run);
     if (times > 0) remember(costs, phase, times, op, cost);
     if (beside.left > 0 && --beside.left == 0) segment = new_segment(run);
   }
@@ -166,15 +172,6 @@ static guint times_of(const OrrJob *job, guint part) {
   return 0;
 }
 
-/* A graph is launched as a kernel is, by a host that does nothing else. */
-static void add_host(const OrrJob *job, OrrRun *run) {
-  const OrrLaunches launches = (OrrLaunches)job->params->launches;
-  const gboolean is_graph = launches == ORR_LAUNCHES_GRAPHS;
-  const double launch_s = orr_cost_host_launch_s(job->world->cost, is_graph ? ORR_KERNELS_MODERN : job->shard.kernels);
-  run->host_s = (is_graph ? MIN(run->kernels, 1) : run->kernels) * launch_s;
-  run->serial = launches == ORR_LAUNCHES_BLOCKING;
-}
-
 static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   const OrrPart *part = orr_job_part(job, index);
   OrrRun *runs = costs->parts[index].runs;
@@ -193,7 +190,7 @@ static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   cost_recompute(costs, job, part, 0, &runs[ORR_RUN_INPUT]);
   append_operators(costs, job, phase, 0, input, &runs[ORR_RUN_INPUT]);
   append_operators(costs, job, phase, 0, weight, &runs[ORR_RUN_WEIGHT]);
-  for (int kind = 0; kind < ORR_N_RUNS; kind++) add_host(job, &runs[kind]);
+  for (int kind = 0; kind < ORR_N_RUNS; kind++) orr_training_add_host(job, &runs[kind]);
 }
 
 void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {

@@ -5,10 +5,12 @@
 #include "workloads/grouped_experts.h"
 #include "workloads/training/training_private.h"
 
-OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *op) {
-  const OrrCost cost = orr_cost_sustained(job->world->cost, op);
-  if (op->kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
-  const OrrCost grouped = orr_grouped_experts(job->world->cost, op, job->shard.dtype, orr_cost_sustained);
+OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *asked) {
+  OrrOperator op = *asked;
+  op.fleet = job->tp * job->cp * job->pp * job->dp;
+  const OrrCost cost = orr_cost_sustained(job->world->cost, &op);
+  if (op.kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
+  const OrrCost grouped = orr_grouped_experts(job->world->cost, &op, job->shard.dtype, orr_cost_sustained);
   return grouped.time_s < cost.time_s ? grouped : cost;
 }
 

@@ -138,6 +138,7 @@ gboolean orr_job_init(OrrJob *job, const OrrTraining *params, const OrrWorld *wo
   sharding->plan(params->optimizer.sharding.params, &shape, &job->sharding);
   if (!params->data_parallel.overlap) job->sharding.overlap = FALSE; /* also where the sharding has a word for it */
   job->shard.fullest = fullest_of(params, world);
+  job->shard.main_grad_bytes = job->sharding.gradients ? 0 : job->gradient_bytes_each; /* shared out: each is new */
   const gint64 sizes[ORR_N_AXES] = {
       [ORR_AXIS_TP] = job->tp, [ORR_AXIS_CP] = job->cp, [ORR_AXIS_DP] = job->dp, [ORR_AXIS_PP] = job->pp};
   return orr_placement_init(&job->placement, p->order, sizes, error) &&

@@ -7,7 +7,8 @@
  *
  *   evenly      layers / blocks each; embedding and loss counted as layers where count-embedding, count-loss say so
  *               (account-for-embedding-in-pipeline-split, account-for-loss-in-pipeline-split), or count-where-needed;
- *               with `fill` the last block takes what does not divide
+ *               with `fill` the last block takes what does not divide: 61 layers in 16 blocks, "Et*4|(t*4|)*14tL"; in
+ *               32, where 31 blocks of 2 would be too many, "Et|(tt|)*30L" (Megatron-Bridge's layouts of DeepSeek-V3)
  *   ends        the first and the last stage hold `first` and `last` layers, the others share the rest evenly
  *               (decoder-first-pipeline-num-layers, decoder-last-pipeline-num-layers)
  *   layout      a list of blocks in the order of the model (pipeline-model-parallel-layout): E embedding, t layer, L
@@ -133,8 +134,14 @@ typedef struct {
   gint64 embedding, loss;
 } Ends;
 
+static gint64 rest_of(gint64 all, gint64 each, gint64 n_blocks) { return all - each * (n_blocks - 1); }
+
+static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
+
 static Ends counted_ends(const OrrPipelineSplit *split, gint64 layers, gint64 n_blocks) {
-  const gboolean needed = split->count_where_needed && layers % n_blocks != 0 && (layers + 2) % n_blocks == 0;
+  const gboolean fills = split->fill && rest_of(layers, divide_up(layers, n_blocks), n_blocks) < 1;
+  const gboolean needed =
+      split->count_where_needed && layers % n_blocks != 0 && (fills || (layers + 2) % n_blocks == 0);
   return (Ends){needed || split->count_embedding, needed || split->count_loss};
 }
 
@@ -142,9 +149,9 @@ static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model, con
                            gint64 n_blocks, gint64 *ret_layers, GError **error) {
   const Ends ends = counted_ends(&params->split, model->layers, n_blocks);
   const gint64 n_ends = ends.embedding + ends.loss, all = model->layers + n_ends;
-  const gint64 each = params->split.fill ? (all + n_blocks - 1) / n_blocks : all / n_blocks;
-  const gint64 last = all - each * (n_blocks - 1); /* of fill: the rest, which must be something */
-  if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) || last < 1 + ends.loss) {
+  const gint64 each = params->split.fill ? divide_up(all, n_blocks) : all / n_blocks;
+  const gint64 last = rest_of(all, each, n_blocks); /* of fill: the rest, which must be something, be it the loss */
+  if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) || last < 1) {
     g_autofree char *counted =
         n_ends ? g_strdup_printf(" with embedding or loss counted (" D ")", n_ends) : g_strdup("");
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,

@@ -131,7 +131,8 @@ typedef struct {
 
 typedef struct {
   GArray *segments; /* of OrrSegment */
-  guint kernels;    /* collectives among them */
+  guint kernels;    /* operators that the host dispatches, collectives among them */
+  guint expert_kernels; /* those of routed experts among them */
   double host_s;    /* what the host needs to launch them: the run lasts no less; where it is serial, as much more */
   gboolean serial;  /* host and GPU take turns */
 } OrrRun;
@@ -142,6 +143,11 @@ typedef enum { ORR_RUN_FORWARD, ORR_RUN_BACKWARD, ORR_RUN_INPUT, ORR_RUN_WEIGHT,
 typedef struct {
   OrrRun runs[ORR_N_RUNS];
 } OrrPartCosts;
+
+/* training_launches.c */
+
+guint orr_training_operators(const OrrJob *job, const OrrOperator *op); /* that the host dispatches for @op */
+void orr_training_add_host(const OrrJob *job, OrrRun *run);             /* from its kernels, all counted */
 
 /* training_packing.c */
 

@@ -202,7 +202,7 @@ static void test_recompute_methods(void) {
 }
 
 /* 18 layers on 4 stages filled up are 5, 5, 5, 3: as `last: 3` says it. 14 with both ends counted are 16; 16 need
- * nothing counted. */
+ * nothing counted. 5 filled up would be 2, 2, 1 and nothing: with both ends counted, 7, they are E + 1, 2, 2 and the loss. */
 static void test_split_rules(void) {
   const char *const fill = "model.layers=18;workload.pipeline-split.fill=true";
   const char *const last = "model.layers=18;workload.pipeline-split.last=3";
@@ -212,6 +212,9 @@ static void test_split_rules(void) {
   g_assert_cmpfloat(simulate(needed).span_sum, ==, simulate(counted).span_sum);
   g_assert_cmpfloat(simulate("workload.pipeline-split={count-where-needed: true, fill: true}").span_sum, ==,
                     simulate("").span_sum);
+  const char *const both = "model.layers=5;workload.pipeline-split={count-where-needed: true, fill: true}";
+  const char *const layout = "model.layers=5;workload.pipeline-split.layout=Et|tt|tt|L";
+  g_assert_cmpfloat(simulate(both).span_sum, ==, simulate(layout).span_sum);
 }
 
 static void test_refusals(void) {

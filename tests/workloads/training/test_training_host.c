@@ -1,7 +1,8 @@
 /*
  * test_training_host.c - what the host adds to a step: launches ahead, blocking, as graphs.
  *
- * One GPU, eager kernels: G seconds of work a step, H of launches.
+ * One GPU, eager kernels: G seconds of work a step, H of launches. Experts: the operators that routing and their products
+ * are to the host.
  */
 #include "tests/workloads/training/training_fixture.h"
 
@@ -66,11 +67,45 @@ static void test_never_below(void) {
   }
 }
 
+static double host_of_experts(const char *launches, const char *more) {
+  g_autofree char *sets =
+      g_strconcat("cluster.nodes=0;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};model.layers=4;"
+                  "workload.batch.global=2;workload.batch.micro=1;workload.launches=",
+                  launches, ";", more, NULL);
+  return simulate(sets).times[ORR_TIME_HOST];
+}
+
+/* Of 4 layers and 2 micro-batches, forward and backward, each operator being 5 us (the A100's host-launch): 8 experts are 2
+ * more products each forward, and 2 by data and 2 by weight; where the exchange prepares itself routing is 17 operators
+ * and not 31. */
+static void test_experts(void) {
+  const double eight = host_of_experts("blocking", "model.moe={experts: 8, topk: 8}");
+  const double four = host_of_experts("blocking", "model.moe={experts: 4, topk: 4}");
+  const double prepared =
+      host_of_experts("blocking", "model.moe={experts: 8, topk: 8};workload.experts.dispatch=deepep");
+  assert_close(eight - four, 4 * 2 * (2 + 2 + 2) * 4 * 5e-6, 1e-6);
+  assert_close(eight - prepared, 4 * 2 * 2 * (31 - 17) * 5e-6, 1e-6);
+}
+
+/* Graphs of all but the experts: so short kernels that the host is always behind leave it the experts' products, and one
+ * launch for each other run. */
+static void test_graphs_but_experts(void) {
+  const char *const small =
+      "model.hidden=256;model.heads=4;model.context=128;model.vocab=512;model.moe={experts: 8, topk: 8}";
+  const double part = host_of_experts("graphs-but-experts", small), whole = host_of_experts("graphs", small);
+  g_assert_cmpfloat(part, <, host_of_experts("ahead", small));
+  g_assert_cmpfloat(part, >, whole);
+  const char *const dense = "model.hidden=256;model.heads=4;model.context=128;model.vocab=512";
+  g_assert_cmpfloat(host_of_experts("graphs-but-experts", dense), ==, host_of_experts("graphs", dense));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-host/blocking-adds-up", test_blocking_adds_up);
   g_test_add_func("/training-host/short-kernels", test_short_kernels);
   g_test_add_func("/training-host/works-ahead", test_works_ahead);
   g_test_add_func("/training-host/never-below", test_never_below);
+  g_test_add_func("/training-host/experts", test_experts);
+  g_test_add_func("/training-host/graphs-but-experts", test_graphs_but_experts);
   return g_test_run();
 }
