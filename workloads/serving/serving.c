@@ -58,6 +58,7 @@ static const OrrFieldTable host_table =
     .unit = (unit_), .flags = ORR_FIELD_UNSIGNED                                                                       \
   }
 
+static const char *const prefetch_words[] = {"none", "best-effort", "wait-complete", "timeout", NULL};
 static const OrrField tiers_fields[] = {
     AMOUNT(OrrCacheTiers, "host", host_bytes, "0 B", ORR_UNIT_BYTES,
            "Host memory of a replica for blocks; read over each GPU's host link."),
@@ -68,8 +69,13 @@ static const OrrField tiers_fields[] = {
     AMOUNT(OrrCacheTiers, "remote", remote_bytes, "0 B", ORR_UNIT_BYTES,
            "A store on the network that all replicas share."),
     AMOUNT(OrrCacheTiers, "remote-bandwidth", remote_bytes_per_s, "0 B/s", ORR_UNIT_BYTES_PER_S,
-           "What a rank reads from it; 0: its share of the NICs."),
+           "What a rank reads from it, whatever else there is; 0: flows over the fabric, from the servers of "
+           "cluster.storage, or, without them, from the memory of all nodes' hosts."),
     SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us", "Before its first byte, once a step."),
+    WORD(OrrCacheTiers, "prefetch", prefetch, prefetch_words, "none",
+         "What of SSD and store is read to host memory while a request queues (SGLang's HiCache): nothing, and a step waits; "
+         "what comes before it begins; all, and it waits; or all within 2 s and 0.1 s for each 1,024 tokens, 30 s at most."),
+    COUNT(OrrCacheTiers, "prefetch-threshold", prefetch_threshold, 1, "256", "Tokens from which on it is worth that."),
 };
 static const OrrFieldTable tiers_table =
     ORR_FIELD_TABLE("cache-tiers", "Where blocks are kept below HBM.", OrrCacheTiers, tiers_fields);

@@ -43,8 +43,18 @@ typedef struct {
   OrrLoraFields shape;
 } OrrServingLora;
 
+/* What a request that queues has read to host memory; see serving_reads.c. */
+typedef enum {
+  ORR_PREFETCH_NONE,
+  ORR_PREFETCH_BEST_EFFORT,
+  ORR_PREFETCH_WAIT_COMPLETE,
+  ORR_PREFETCH_TIMEOUT
+} OrrPrefetchPolicy;
+
 /* Below HBM; see serving_tiers.h. */
 typedef struct {
+  int prefetch; /* OrrPrefetchPolicy */
+  gint64 prefetch_threshold;
   double host_bytes, ssd_bytes; /* of a replica */
   double remote_bytes;          /* of all */
   double ssd_bytes_per_s, ssd_latency_s, remote_bytes_per_s, remote_latency_s;

@@ -99,9 +99,6 @@ gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, guint group, double bytes) {
 static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes, double host_link_bytes_per_s) {
   const OrrServing *params = &alike->params;
   const OrrCacheTiers *tiers = &params->engine.tiers;
-  const OrrNodeShape *node = &alike->cluster.node;
-  const double nics = node->nic_bytes_per_s * node->nics_per_gpu * node->nic_efficiency;
-  const double nic = tiers->remote_bytes_per_s > 0 ? tiers->remote_bytes_per_s : nics;
   switch (tier) {
   case ORR_TIER_HOST:
     return rank_bytes / host_link_bytes_per_s;
@@ -109,7 +106,7 @@ static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double ran
     return tiers->ssd_latency_s +
            rank_bytes * (double)(params->parallel.tp * params->parallel.pp) / tiers->ssd_bytes_per_s;
   default:
-    return tiers->remote_latency_s + rank_bytes / nic;
+    return tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s;
   }
 }
 
@@ -120,7 +117,8 @@ double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore 
                                                               : cluster->device.host_link_bytes_per_s;
   double sum_s = core->swapped_tokens > 0 ? (double)core->swapped_tokens * alike->kv_bytes_per_token / link : 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++)
-    if (core->loaded_tokens[tier] > 0)
+    if (core->loaded_tokens[tier] > 0 &&
+        !(tier == ORR_TIER_REMOTE && alike->params.engine.tiers.remote_bytes_per_s <= 0))
       sum_s += load_seconds(alike, (OrrTier)tier, (double)core->loaded_tokens[tier] * alike->kv_bytes_per_token, link);
   /* copy-on-write reads and writes a block of HBM (vLLM, csrc/cache_kernels.cu, copy_blocks) */
   sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) * alike->kv_bytes_per_token /

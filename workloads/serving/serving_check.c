@@ -229,6 +229,10 @@ static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlac
     orr_diags_error(diags, place,
                     "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching to block-hash or "
                     "radix");
+  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->host_bytes <= 0)
+    orr_diags_error(diags, place, "engine.cache-tiers.prefetch reads to host memory: give engine.cache-tiers.host");
+  if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->ssd_bytes + tiers->remote_bytes <= 0)
+    orr_diags_error(diags, place, "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
   if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
     orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
   if (params->images > 0 && model->encoder.layers == 0)

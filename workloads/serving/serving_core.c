@@ -114,7 +114,7 @@ static gboolean has_slot(const OrrCore *core, const OrrRequest *request) {
 
 OrrRequest *orr_core_first(OrrCore *core) {
   OrrRequest *request;
-  while ((request = first_of_all(core)) && !has_slot(core, request)) {
+  while ((request = first_of_all(core)) && (request->is_held_back || !has_slot(core, request))) {
     heap_remove(core->waiting[queue_of(core, request)], request);
     g_ptr_array_add(core->aside, request);
   }
@@ -256,6 +256,7 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   core->n_waiting--;
   core->waiting_tokens -= orr_request_wanted(request);
   request->state = ORR_REQUEST_RUNNING;
+  if (request->prefetch) core->stop_prefetch(request);
   g_ptr_array_add(core->running, request);
   core->more_sequences += most_sequences(request) - 1;
   hold_adapter(core, request);

@@ -47,6 +47,7 @@ typedef struct {
   GPtrArray *running;        /* in order of admission */
   GPtrArray **waiting;       /* heaps (orr_request_is_before): one, or one a client where the scheduler is fair */
   guint n_queues, n_waiting;
+  void (*stop_prefetch)(OrrRequest *request); /* one that waited begins */
   GPtrArray *aside;      /* of the waiting: those that this plan passes over; back in their places when it is made */
   gint64 waiting_tokens; /* of the waiting: what they will hold when they begin */
   double *served;        /* by queue: what fairness counts */
@@ -99,8 +100,8 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests);
 
 /* --- what schedulers call --- */
 
-/* The first waiting request by key, of the queue that is served least; NULL: none. One whose adapter finds no slot is
- * passed over in this plan, as vLLM does (scheduler.py: "Scheduling would exceed max_loras, skip"). */
+/* The first waiting request by key, of the queue that is served least; NULL: none. One whose adapter finds no slot, or whose
+ * prefix is still being read, is passed over in this plan, as vLLM does (scheduler.py: "Scheduling would exceed max_loras, skip"). */
 OrrRequest *orr_core_first(OrrCore *core);
 
 /* Puts @tokens of a running request into the batch, with room for them, and a decode's guesses beside them as far as the

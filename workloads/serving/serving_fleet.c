@@ -284,7 +284,8 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
   request->state = ORR_REQUEST_FUTURE;
   request->computed = request->scheduled = request->drafted = 0;
   request->swapped = request->is_in_flight = FALSE;
-  request->is_encoded = FALSE;
+  request->is_encoded = request->is_held_back = FALSE;
+  request->prefetch = NULL;
   if (request->beams) request->generated = 0; /* its client has nothing yet */
   g_clear_pointer(&request->beams, orr_beams_free);
   if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request, choose(base, request))) {
@@ -370,6 +371,8 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   if (!(fleet->state = fleet->load->open(params->load.params, &context, error))) return FALSE;
   orr_fleet_open_transfers(&fleet->fleet);
   fleet->fleet.rounds = orr_beam_search_rounds();
+  fleet->fleet.reads = orr_reads_steps();
+  fleet->fleet.prefetches = orr_reads_prefetches();
   if (params->encoders.replicas > 0 && !(fleet->fleet.encoders = orr_encoders_new(&fleet->fleet, error))) return FALSE;
   open_doors(&fleet->fleet);
   fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
@@ -428,6 +431,8 @@ void orr_fleet_free(OrrFleet *base) {
   orr_door_free(base->decode_door);
   orr_fleet_close_transfers(base);
   orr_pool_free(base->rounds);
+  orr_pool_free(base->reads);
+  orr_pool_free(base->prefetches);
   orr_pool_free(fleet->requests);
   orr_pool_free(fleet->comings);
   orr_pool_free(base->deliveries);

@@ -221,7 +221,7 @@ gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hi
   for (int tier = 0; tier < ORR_N_TIERS; tier++) ret_tokens[tier] = 0;
   for (int tier; kv->tiers && n < most; n++) {
     tier = orr_tiers_find(kv->tiers, orr_request_block_key(request, n, kv->block_size));
-    if (tier < 0) break;
+    if (tier < 0 || (tier != ORR_TIER_HOST && kv->tiers->host_alone)) break;
     ret_tokens[tier] += kv->block_size;
   }
   return kv->tiers ? n * kv->block_size - hit : 0;

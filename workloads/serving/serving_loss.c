@@ -4,7 +4,7 @@
 #include "workloads/serving/serving_replica.h"
 
 gboolean orr_replica_is_stepping(const OrrReplica *replica) {
-  return replica->step_end_s != G_MAXDOUBLE || replica->n_in_flight > 0 || replica->is_called;
+  return replica->step_end_s != G_MAXDOUBLE || replica->n_in_flight > 0 || replica->n_reading > 0 || replica->is_called;
 }
 
 gboolean orr_replica_is_empty(const OrrReplica *replica) {
@@ -50,6 +50,7 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   }
   for (guint i = 0; i < all->len; i++)
     if (!((OrrRequest *)all->pdata[i])->is_twin) g_ptr_array_add(requests, all->pdata[i]);
+  g_queue_clear(&replica->newcomers);
   g_queue_clear(&replica->expected); /* their hand-over knows them */
   g_ptr_array_sort(requests, by_number);
   orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]); /* the node's memory; its SSD comes back with it */
@@ -58,7 +59,8 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   orr_replica_forget(replica);
   replica->generation++;
   replica->n_requests = 0;
-  replica->n_in_flight = 0;
+  replica->n_in_flight = replica->n_reading = 0;
+  replica->ssd_free_s = 0;
   replica->used_blocks = 0;
   replica->stage_free_s = replica->last_done_s = 0;
   replica->step_end_s = G_MAXDOUBLE;

@@ -96,12 +96,9 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
  * parallelism a batch is one of each core.
  *
  *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
-gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
+void orr_pipeline_launch(OrrReplica *replica) {
   const gint64 pp = replica->group->params.parallel.pp;
-  gboolean any = FALSE;
-  if ((gint64)replica->n_in_flight >= pp) return FALSE;
-  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
-  if (!any) return FALSE;
+  const double now_s = orr_engine_now(replica->fleet->engine);
   OrrStepShape shape = {0};
   const Stage stage = longest_stage(replica, &shape);
   const double begin_s = fmax(now_s, replica->stage_free_s);
@@ -118,5 +115,13 @@ gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
   replica->stage_free_s = begin_s + stage.stage_s;
   replica->n_in_flight++;
   orr_engine_at(replica->fleet->engine, end_s, batch_ends, flight);
+}
+
+gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s) {
+  gboolean any = FALSE;
+  if ((gint64)replica->n_in_flight >= replica->group->params.parallel.pp) return FALSE;
+  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
+  if (!any || orr_reads_begin(replica)) return FALSE;
+  orr_pipeline_launch(replica);
   return TRUE;
 }

@@ -44,6 +44,7 @@ struct OrrFleet {
   double start_s;       /* all dates here are the engine's; what is written down counts from start_s */
   OrrPool *flows;       /* transfers that have not ended (serving_wires.c) */
   gint64 n_flows;
+  OrrPool *reads, *prefetches; /* of steps, of requests that queue (serving_reads.c) */
   OrrPool *rounds;            /* of beam searches, between two steps (serving_beam_search.c) */
   OrrPool *deliveries;        /* NULL: none yet; serving_front.c */
   gint64 in_system, n_coming; /* requests; those that will come after another one's end */
@@ -90,6 +91,9 @@ double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore 
 gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, guint group, double bytes);
 
 /* --- beam search in the front end: serving_beam_search.c --- */
+
+OrrPool *orr_reads_steps(void); /* serving_reads.c */
+OrrPool *orr_reads_prefetches(void);
 
 OrrPool *orr_beam_search_rounds(void);
 gboolean orr_beam_search_takes(const OrrFleet *fleet, const OrrRequest *request); /* it is searched by a front end */
@@ -141,6 +145,8 @@ double orr_serving_load_bytes(const OrrServingWork *work, guint replica);       
 const OrrServingWay *orr_serving_handover_way(const OrrServingWork *work, guint from, guint from_core, guint to,
                                               guint to_core);
 
+/* From the store on the network to the ranks of a core; NULL: it is read at a rate of its own. */
+const OrrServingWay *orr_serving_remote_way(const OrrServingWork *work, guint replica, guint core);
 /* From an encoder to the ranks of a core's first stage; bytes_per_token is an image's. NULL without encoders. */
 const OrrServingWay *orr_serving_embedding_way(const OrrServingWork *work, guint encoder, guint to, guint to_core);
 

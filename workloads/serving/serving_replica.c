@@ -47,6 +47,7 @@ void orr_replica_open_cores(OrrReplica *replica) {
     orr_kv_back(kv, &replica->tiers);
     orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
                   n_clients, kv);
+    replica->cores[i].stop_prefetch = orr_prefetch_stop;
     replica->cores[i].beam_skew = work->params.beams.skew;
     replica->cores[i].beam_seed = (guint64)work->world->seed;
     replica->cores[i].drafter = fleet->drafters[replica->books->group];
@@ -72,6 +73,7 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->host_bytes));
   replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->ssd_bytes));
   replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
+  replica->tiers.host_alone = tiers->prefetch != ORR_PREFETCH_NONE;
   orr_replica_open_cores(replica);
   return replica;
 }
@@ -85,6 +87,7 @@ void orr_replica_free(OrrReplica *replica) {
   orr_pool_free(replica->flights);
   g_queue_clear(&replica->expected);
   g_queue_clear(&replica->joined);
+  g_queue_clear(&replica->newcomers);
   g_array_unref(replica->ends);
   g_array_unref(replica->new_blocks);
   g_free(replica);
@@ -292,11 +295,9 @@ void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
   }
 }
 
-/* All cores step together, as long as the slowest; a core without a batch waits. */
-static void begin_step(OrrReplica *replica, double now_s) {
-  gboolean any = FALSE;
-  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
-  if (!any) return;
+/* The step that is planned. All cores step together, as long as the slowest; a core without a batch waits. */
+static void launch(OrrReplica *replica) {
+  const double now_s = orr_engine_now(replica->fleet->engine);
   replica->begin_s = now_s;
   replica->used_blocks = orr_replica_held_blocks(replica);
   if (replica->n_cores == 1) {
@@ -323,6 +324,21 @@ static void begin_step(OrrReplica *replica, double now_s) {
   orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
 }
 
+static void begin_step(OrrReplica *replica, double now_s) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
+  if (any && !orr_reads_begin(replica)) launch(replica);
+}
+
+void orr_replica_launch(OrrReplica *replica) {
+  if (replica->group->params.parallel.pp == 1) {
+    launch(replica);
+    return;
+  }
+  orr_pipeline_launch(replica);
+  orr_replica_plan(replica);
+}
+
 /* Of cores alike, the one with the most blocks that nobody holds. */
 static OrrCore *roomiest(OrrReplica *replica) {
   OrrCore *best = &replica->cores[0];
@@ -345,6 +361,7 @@ static void join(OrrReplica *replica) {
 
 /* Between two steps: those whose cache has come join, and others find room. */
 static void settle(OrrReplica *replica) {
+  for (OrrRequest *request; (request = g_queue_pop_head(&replica->newcomers));) orr_prefetch_begin(replica, request);
   join(replica);
   for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
     OrrCore *core = roomiest(replica);
@@ -358,7 +375,7 @@ static void settle(OrrReplica *replica) {
 /* What can begin now, begins. */
 void orr_replica_plan(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
-  if (replica->fleet->error) return;
+  if (replica->fleet->error || replica->n_reading > 0) return;
   if (replica->group->params.parallel.pp > 1) {
     do settle(replica);
     while (orr_pipeline_begin_batch(replica, now_s));
@@ -412,8 +429,11 @@ static void enter(OrrReplica *replica, OrrRequest *request) {
 }
 
 void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
+  OrrCore *core = least_loaded(replica);
   replica->n_requests++;
-  orr_core_add(least_loaded(replica), output);
+  orr_core_add(core, output);
+  output->core = (guint16)(core - replica->cores);
+  g_queue_push_tail(&replica->newcomers, output);
 }
 
 void orr_replica_add(OrrReplica *replica, OrrRequest *request) {
@@ -431,6 +451,7 @@ void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
     return;
   }
   orr_core_add(&replica->cores[request->core], request);
+  g_queue_push_tail(&replica->newcomers, request);
   orr_replica_notice(replica);
 }
 

@@ -30,12 +30,15 @@ struct OrrReplica {
   double stage_free_s, last_done_s; /* pp > 1: of the first stage, and of the last batch */
   OrrPool *flights;                 /* of InFlight */
   guint n_in_flight;
+  guint n_reading;   /* flows that the step that is planned waits for */
+  double ssd_free_s; /* of the SSD, for requests that queue */
   gint64 used_blocks;
   OrrTiers tiers; /* below HBM; the remote one is the fleet's */
   gint64 n_requests;
   double front_free_s;     /* of its front end: serving_front.c */
   double slow;             /* kernels take so many times as long */
   guint generation;        /* batches under way when it was lost are void */
+  GQueue newcomers;        /* OrrRequest*: wait since the last step began */
   GQueue expected, joined; /* OrrRequest*: no room yet; decode from the next step on */
 };
 
@@ -58,7 +61,15 @@ void orr_replica_open_cores(OrrReplica *replica);                /* with empty c
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */
 void orr_replica_notice(OrrReplica *replica); /* something has changed: what it means is seen between two steps */
 
+void orr_replica_launch(OrrReplica *replica); /* what the step that is planned waited for is there */
+
+/* serving_reads.c. Begins to read what a planned step found in the store on the network; FALSE: there is nothing to wait for. */
+gboolean orr_reads_begin(OrrReplica *replica);
+void orr_prefetch_begin(OrrReplica *replica, OrrRequest *request); /* which waits there, between two steps */
+void orr_prefetch_stop(OrrRequest *request);                       /* it begins */
+
 /* serving_pipeline.c: pp > 1 */
+void orr_pipeline_launch(OrrReplica *replica); /* the batch that is planned */
 OrrPool *orr_pipeline_flights(void);                                  /* for OrrReplica.flights */
 gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s); /* FALSE: there is none, or no room */
 

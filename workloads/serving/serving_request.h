@@ -20,6 +20,7 @@ G_BEGIN_DECLS
 
 typedef struct OrrBeams OrrBeams;       /* serving_beams.h */
 typedef struct OrrEncoding OrrEncoding; /* serving_encoders.c */
+typedef struct OrrPrefetch OrrPrefetch; /* serving_reads.c */
 
 typedef enum { ORR_REQUEST_FUTURE, ORR_REQUEST_WAITING, ORR_REQUEST_RUNNING, ORR_REQUEST_FINISHED } OrrRequestState;
 
@@ -70,6 +71,8 @@ typedef struct OrrRequest {
   guint32 *block_ids;       /* only with a prefix cache */
   gint32 capacity;          /* of block_ids */
   guint32 *state_ids;       /* blocks of its state; only with a prefix cache that keeps states */
+  OrrPrefetch *prefetch; /* while it waits; NULL: there is none, or it is over */
+  gboolean is_held_back; /* others pass it until then */
   double key;               /* the scheduler's: the least is first to go, and of equal ones who came first */
   void *session;            /* the load's */
   double handover_s;        /* from its prompt's end until its cache was where it decodes; 0: it stayed */

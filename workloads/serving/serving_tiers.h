@@ -10,7 +10,7 @@
  *
  *   host     bytes of a rank / its host link
  *   ssd      latency + bytes of all ranks / ssd-bandwidth
- *   remote   latency + bytes of a rank / remote-bandwidth, or its share of the NICs
+ *   remote   latency + bytes of a rank / remote-bandwidth, or flows over the fabric (serving_reads.c)
  *
  * Oracle: lists by least recent use contain one another (Mattson et al. 1970): a tier of at least HBM's size answers as
  * many lookups as an HBM of the tier's size would.
@@ -36,6 +36,7 @@ void orr_tier_store_touch(OrrTierStore *store,
 /* As one replica sees them: not owned, NULL where there is no such tier. */
 typedef struct {
   OrrTierStore *stores[ORR_N_TIERS];
+  gboolean host_alone; /* what is deeper is read to the host first: steps find host memory alone */
 } OrrTiers;
 
 int orr_tiers_find(const OrrTiers *tiers, guint64 key); /* the first that has it; -1: none */

@@ -14,6 +14,9 @@
  *     Where tp is above the number of heads, ranks hold copies; rank b takes the copy b mod copies. Latent attention's
  *     cache is one head, which all ranks hold. Equal layouts: rank k to rank k.
  *   embeddings, encoder to replica   from its GPU to each rank of a core's first stage, a unit an image
+ *   the store on the network to a replica   to each rank of a core an equal share from each of the file system's servers,
+ * as weights are read; without one from the memory of all nodes' hosts, as Mooncake's store pools it (of 16 of them, evenly
+ * chosen, where there are more: a transfer costs by its links)
  *   weights of a replica         each GPU's file, a unit a stripe: a server's route to its host, and on to the GPU
  */
 #include "workloads/serving/serving_life.h"
@@ -23,6 +26,8 @@ struct OrrServingWires {
   guint n_from, n_to;       /* most cores of a replica that prefills, that decodes */
   OrrServingWay *handovers; /* n_prefill * n_from * n_decode * n_to */
   OrrServingWay *loads;     /* by replica; NULL: none is ever read */
+  guint n_remotes;
+  OrrServingWay *remotes; /* replica * core; NULL: none */
   guint n_embeddings, n_cores;
   OrrServingWay *embeddings; /* encoder * replica * core */
 };
@@ -243,6 +248,70 @@ static void wire_loads(Wiring *wiring, OrrServingWires *wires) {
   }
 }
 
+enum { MOST_HOSTS = 16 };
+
+/* The first GPU of each node, of guint32; after the last one the number of all. */
+static GArray *nodes_of(const OrrFabric *fabric) {
+  GArray *nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
+  const guint32 n = (guint32)orr_fabric_n_gpus(fabric);
+  for (guint32 gpu = 0; gpu < n; gpu++)
+    if (gpu == 0 || orr_fabric_node(fabric, gpu) != orr_fabric_node(fabric, gpu - 1)) g_array_append_val(nodes, gpu);
+  g_array_append_val(nodes, n);
+  return nodes;
+}
+
+/* A unit from each host: through the network card of its GPU of the same place, or inside the node. Returns the hosts. */
+static gint64 add_hosts(Wiring *wiring, const GArray *nodes, gint64 gpu) {
+  const OrrFabric *fabric = wiring->work->world->fabric;
+  const guint n = nodes->len - 1, hosts = MIN(n, (guint)MOST_HOSTS);
+  guint own = 0;
+  while (g_array_index(nodes, guint32, own + 1) <= (guint32)gpu) own++;
+  for (guint i = 0; i < hosts; i++) {
+    const guint node = (own + i * n / hosts) % n;
+    const guint32 first = g_array_index(nodes, guint32, node), after = g_array_index(nodes, guint32, node + 1);
+    g_array_set_size(wiring->route, 0);
+    if (node == own)
+      orr_fabric_host_route(fabric, gpu, TRUE, wiring->route);
+    else
+      add_route(wiring, first + (gpu - g_array_index(nodes, guint32, own)) % (after - first), gpu, (guint64)gpu, 1);
+    for (guint k = 0; node == own && k < wiring->route->len; k++)
+      add_use(wiring, g_array_index(wiring->route, guint32, k), 1);
+  }
+  return hosts;
+}
+
+static OrrServingWay wire_remote(Wiring *wiring, const GArray *nodes, guint replica, guint core) {
+  const OrrServingWork *work = wiring->work;
+  const OrrStorage *storage = &work->world->cluster->storage;
+  const Shape to = shape_of(work, replica, core);
+  gint64 shares = orr_storage_stripes(storage);
+  for (gint64 rank = 0; rank < to.tp * to.pp; rank++) {
+    if (storage->servers > 0)
+      add_weights(wiring, to.first + rank);
+    else
+      shares = add_hosts(wiring, nodes, to.first + rank);
+  }
+  OrrServingWay way = end_way(wiring);
+  way.n_units = (double)(shares * to.tp * to.pp);
+  way.bytes_per_token = orr_serving_group(work, replica)->kv_bytes_per_token / (double)shares;
+  return way;
+}
+
+static gboolean reads_store(const OrrServingWork *work) {
+  return work->params.engine.tiers.remote_bytes > 0 && work->params.engine.tiers.remote_bytes_per_s <= 0;
+}
+
+static void wire_remotes(Wiring *wiring, OrrServingWires *wires) {
+  const OrrServingWork *work = wiring->work;
+  g_autoptr(GArray) nodes = nodes_of(work->world->fabric);
+  wires->n_cores = most_cores(work, 0, (guint)work->params.replicas);
+  wires->n_remotes = (guint)work->params.replicas * wires->n_cores;
+  wires->remotes = g_new0(OrrServingWay, wires->n_remotes);
+  for (guint to = 0; to < work->params.replicas; to++)
+    for (guint core = 0; core < orr_serving_group(work, to)->params.parallel.dp_attention; core++)
+      wires->remotes[to * wires->n_cores + core] = wire_remote(wiring, nodes, to, core);
+}
+
 static gboolean reads_weights(const OrrServingWork *work) {
   return work->params.start.weights && work->world->cluster->storage.servers > 0 &&
          (work->world->is_faulty || orr_life_is_eventful(&work->params));
@@ -259,7 +328,8 @@ gboolean orr_serving_wires_plan(OrrServingWork *work, GError **error) {
   if (wires->n_prefill > 0) wire_handovers(&wiring, wires);
   if (reads_weights(work)) wire_loads(&wiring, wires);
   if (work->params.encoders.replicas > 0) wire_embeddings(&wiring, wires);
-  work->work.contends = wires->n_prefill > 0 || wires->loads || wires->embeddings;
+  if (reads_store(work)) wire_remotes(&wiring, wires);
+  work->work.contends = wires->n_prefill > 0 || wires->loads || wires->embeddings || wires->remotes;
   g_hash_table_unref(wiring.numbers);
   g_array_unref(wiring.route);
   g_array_unref(wiring.uses);
@@ -276,7 +346,13 @@ void orr_serving_wires_free(OrrServingWires *wires) {
   g_free(wires->handovers);
   for (guint i = 0; i < wires->n_embeddings; i++) g_free(wires->embeddings[i].uses);
   g_free(wires->embeddings);
+  for (guint i = 0; i < wires->n_remotes; i++) g_free(wires->remotes[i].uses);
+  g_free(wires->remotes);
   g_free(wires);
+}
+
+const OrrServingWay *orr_serving_remote_way(const OrrServingWork *work, guint replica, guint core) {
+  return work->wires->remotes ? &work->wires->remotes[replica * work->wires->n_cores + core] : NULL;
 }
 
 const OrrServingWay *orr_serving_embedding_way(const OrrServingWork *work, guint encoder, guint to, guint to_core) {
