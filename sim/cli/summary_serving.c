@@ -22,6 +22,25 @@ static void add_latencies(GString *out, const char *what, const OrrLatencies *al
   add(out, what, "%s", text->str);
 }
 
+static gint64 n_differing(const OrrServing *params) {
+  gint64 n = 0;
+  for (guint i = 0; params->groups && i < params->groups->len; i++)
+    n += ((const OrrReplicaGroup *)params->groups->pdata[i])->replicas;
+  return n;
+}
+
+/* ", 3 of TP 2 x PP 1 on a100-80gb-sxm" for each group. Newly allocated. */
+static char *groups_text(const OrrServing *params) {
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; params->groups && i < params->groups->len; i++) {
+    const OrrReplicaGroup *group = params->groups->pdata[i];
+    g_string_append_printf(text, ", %" G_GINT64_FORMAT " of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT,
+                           group->replicas, group->parallel.tp, group->parallel.pp);
+    if (group->device.name && *group->device.name) g_string_append_printf(text, " on %s", group->device.name);
+  }
+  return g_string_free(text, FALSE);
+}
+
 static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   const OrrServing *params = scenario->workload.params;
@@ -32,10 +51,11 @@ static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcom
       params->quantization == ORR_QUANTIZATION_NONE ? orr_dtype_names[params->precision]
                                                     : orr_quantization_words[params->quantization],
       weights, tokens);
+  g_autofree char *differing = groups_text(params);
   add(out, "machine",
-      "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT, gpus,
-      scenario->cluster.device.name, scenario->cluster.name, result->replicas, result->replicas == 1 ? "" : "s",
-      result->tp, result->pp);
+      "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT "%s", gpus,
+      scenario->cluster.device.name, scenario->cluster.name, result->replicas - n_differing(params),
+      result->replicas - n_differing(params) == 1 ? "" : "s", result->tp, result->pp, differing);
   add(out, "engine", "scheduler %s, load %s, metrics as %s defines them", params->engine.scheduler.entry->name,
       params->load.entry->name, orr_metrics_words[params->metrics.definition]);
 }

@@ -215,6 +215,17 @@ static void test_run(void) {
   assert_fine(command + strlen("orrery "), "gemm");
 }
 
+/* Replicas that differ are told apart. */
+static void test_run_groups(void) {
+  put("groups.yaml",
+      "schema: scenario/1\nname: groups\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: llama-3.1-8b\nworkload:\n"
+      "  kind: serving\n  groups: [{replicas: 2, device: a100-80gb-sxm}, {parallel: {tp: 2}}]\n"
+      "  load: {kind: poisson, rate: 1}\n  requests: 4\n  input: {tokens: 100}\n  output: {tokens: 5}\n",
+      -1);
+  assert_fine("run groups.yaml --db none",
+              ": 1 replica of TP 1 x PP 1, 2 of TP 1 x PP 1 on a100-80gb-sxm, 1 of TP 2 x PP 1");
+}
+
 /* The keys that scripts rely on; 4 GPUs as asked; and the same numbers again, but for the wall time. */
 static void test_run_json(void) {
   static const char *const keys[] = {
@@ -374,6 +385,7 @@ static void add_tests(void) {
   g_test_add_func("/cli/schema", test_schema);
   g_test_add_func("/cli/cost", test_cost);
   g_test_add_func("/cli/run", test_run);
+  g_test_add_func("/cli/run-groups", test_run_groups);
   g_test_add_func("/cli/run-json", test_run_json);
   g_test_add_func("/cli/set", test_set);
   g_test_add_func("/cli/default-database", test_default_database);
