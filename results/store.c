@@ -186,24 +186,26 @@ OrrStore *orr_store_open(const char *path, GError **error) {
   return g_steal_pointer(&store);
 }
 
-/* A process that was killed in its first commit left a journal, and a reader may not roll it back: a writer does. */
-static void recover(const char *path) {
+/* A process that was killed in its first commit left a journal, and a reader may not roll it back: a writer does.
+ * TRUE where there was one: the file may be empty now. */
+static gboolean recover(const char *path) {
   g_autofree char *journal = g_strconcat(path, "-journal", NULL);
-  if (!g_file_test(journal, G_FILE_TEST_EXISTS)) return;
+  if (!g_file_test(journal, G_FILE_TEST_EXISTS)) return FALSE;
   g_autoptr(OrrStore) store = store_new(path);
   if (connect_file(store, SQLITE_OPEN_READWRITE, NULL)) is_unmade(store);
+  return TRUE;
 }
 
 OrrStore *orr_store_open_read(const char *path, GError **error) {
   gboolean is_fresh = FALSE;
   if (!orr_store_file_check(path, &is_fresh, error)) return NULL;
+  if (!is_fresh && recover(path) && !orr_store_file_check(path, &is_fresh, error)) return NULL;
   if (is_fresh) {
     gboolean exists = g_file_test(path, G_FILE_TEST_EXISTS);
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", path,
                 exists ? "is empty: no run was ever stored in it" : "there is no such results database");
     return NULL;
   }
-  recover(path);
   g_autoptr(OrrStore) store = store_new(path);
   if (!connect_file(store, SQLITE_OPEN_READONLY, error) || !check_numbers(store, error)) return NULL;
   return g_steal_pointer(&store);

@@ -114,6 +114,21 @@ static void test_reading_what_is_not_there(Fixture *fixture, gconstpointer data)
   fixture_assert_error(error, ORR_FAULT_RESOURCE, "is empty");
 }
 
+/* Killed while the first commit wrote its pages: they are there, beside a journal that says that the file had none. Of
+ * its header (https://www.sqlite.org/fileformat2.html section 3) the magic string, the sector's and the page's size, both
+ * at the end, are not zero. Rolled back, the file is empty, and its reader says so. */
+static void test_killed_in_the_first_commit(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  guint8 header[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, [22] = 512 >> 8, [26] = 4096 >> 8};
+  g_autofree char *journal = g_strconcat(fixture->db, "-journal", NULL);
+  g_autoptr(GError) error = NULL;
+  orr_store_free(orr_store_open(fixture->db, &error));
+  g_assert_no_error(error);
+  g_assert_true(g_file_set_contents(journal, (const char *)header, sizeof header, NULL));
+  g_assert_null(orr_store_open_read(fixture->db, &error));
+  fixture_assert_error(error, ORR_FAULT_RESOURCE, "is empty");
+}
+
 /* The names that SQLite gives a meaning of their own are names of files here. */
 static void test_odd_names(Fixture *fixture, gconstpointer data) {
   (void)data;
@@ -182,6 +197,7 @@ int main(int argc, char **argv) {
   ADD("folder-and-device", test_folder_and_device);
   ADD("no-folder", test_no_folder);
   ADD("reading-what-is-not-there", test_reading_what_is_not_there);
+  ADD("killed-in-the-first-commit", test_killed_in_the_first_commit);
   ADD("odd-names", test_odd_names);
   ADD("no-permission", test_no_permission);
   return g_test_run();
