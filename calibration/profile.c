@@ -93,7 +93,8 @@ static const OrrField constants_fields[] = {
      .max = 4,
      .fallback = "1",
      .offset = offsetof(OrrProfileConstants, overlap_collective_slowdown),
-     .sentence = "How many times longer a collective takes while compute runs beside it."},
+     .sentence = "How many times longer a collective takes while compute runs beside it; measured and kept, a "
+                 "replay does not apply it yet."},
     WATTS("static-power", static_power_w,
           "What the board draws beside its tensor cores while they work: leakage, memory, clocks."),
     WATTS("tensor-power", tensor_power_w,
