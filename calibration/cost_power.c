@@ -2,8 +2,8 @@
  * cost_power.c - what the board's power limit leaves of a kernel's rate when such kernels go on for long.
  *
  * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short ones. In a training
- * step, and in the prefill of a prompt, products of random-like data follow one another. With u the share of the format's peak that the row reaches, and
- * p the clock in that of the row,
+ * step, and in the prefill of a prompt, products of random-like data follow one another. With u the share of the
+ * format's peak that the row reaches, and p the clock in that of the row,
  *
  *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
  *

@@ -3,8 +3,8 @@
  *
  * Cross-validation leaves whole shapes out: of a GEMM table all rows of an (n, k), of an attention table all lengths of
  * a (head size, heads, key heads, batch), of collectives a size for all groups, of experts a layer and its split, of
- * what exchanges their tokens a group and a layer. Shapes are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; a cost model is made from the table without one fold and asked for it,
- * each fold in turn.
+ * what exchanges their tokens a group and a layer. Shapes are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; a
+ * cost model is made from the table without one fold and asked for it, each fold in turn.
  *
  * Invariants:
  * 1. A shape that is asked for has no row in the model that answers; the constants of the profile are the same.

@@ -15,10 +15,11 @@
  *                                     arXiv 2509.25149)
  *
  * Casts are kernels of their own here: Transformer Engine fuses some with the norm or the activation before them, whose
- * write of 2 bytes then falls away. A frozen layer has no product by weight, and so no transposed copies. Weights are cast once a step, the same way; their narrow copies stay beside the
- * 16-bit ones unless the framework keeps no other (Megatron's fp8-param-gather, not modelled). Gathers under sequence
- * parallelism carry the narrow format (Transformer Engine quantises before it gathers). fp8-blockwise dispatches
- * tokens to experts in fp8, as DeepEP does; the others in 16 bits (Megatron's all-to-all dispatcher).
+ * write of 2 bytes then falls away. A frozen layer has no product by weight, and so no transposed copies. Weights are
+ * cast once a step, the same way; their narrow copies stay beside the 16-bit ones unless the framework keeps no other
+ * (Megatron's fp8-param-gather, not modelled). Gathers under sequence parallelism carry the narrow format (Transformer
+ * Engine quantises before it gathers). fp8-blockwise dispatches tokens to experts in fp8, as DeepEP does; the others in
+ * 16 bits (Megatron's all-to-all dispatcher).
  */
 #include "models/precision.h"
 

@@ -7,7 +7,7 @@
  * by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): the rates of all grow together until the link
  * with the least B / sum of weights is full; its transfers are settled at that rate, and what they take is taken off
  * their other links. The solution is unique, so it is SimGrid's up to rounding (1e-15 a rate;
- * tests/engine/test_engine_fair.c holds the two together). Unlike SimGrid it may be opened any number of times in a
+ * tests/engine/test_engine_random.c holds both to it). Unlike SimGrid it may be opened any number of times in a
  * process: sweeps need no child for it.
  *
  * Only what a change can reach is solved again: from the links of transfers that started or ended, over the transfers

@@ -33,6 +33,17 @@ static inline OrrScenario *scenario_of(OrrLibrary *library, const char *text, co
   return scenario;
 }
 
+/* What the scenario answers without contention, which one process may ask many times; @traced: with its spans. */
+static inline OrrOutcome *ideal_outcome_of(const char *text, const char *sets, gboolean traced) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrScenario) scenario = scenario_of(library, text, sets);
+  scenario->engine = ORR_REPLAY_IDEAL;
+  OrrOutcome *outcome = orr_simulate(library, scenario, traced, &error);
+  g_assert_no_error(error);
+  return outcome;
+}
+
 /* What the scenario answers; NULL with what the reader or the run has against it in @ret_error. */
 static inline OrrOutcome *outcome_of(const char *text, char *ret_error, gsize size) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);

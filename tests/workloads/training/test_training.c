@@ -40,16 +40,7 @@ static void test_folded_is_full(void) {
       "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, oversubscription: 4}",
       "cluster.max-nodes=0;cluster.fabric={kind: rail-optimized, levels: 2, nodes-per-group: 3, oversubscription: 2}",
   };
-  for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
-    g_autofree char *folded = g_strconcat("fidelity=folded;", variants[i], NULL);
-    g_autofree char *full = g_strconcat("fidelity=full;", variants[i], NULL);
-    const Answer a = simulate(folded), b = simulate(full);
-    g_test_message("%s: %u and %u lanes, %.17g and %.17g s", variants[i], a.lanes, b.lanes, a.result.iteration_time_s,
-                   b.result.iteration_time_s);
-    assert_close(a.result.iteration_time_s, b.result.iteration_time_s, 1e-9);
-    for (int kind = 0; kind < ORR_N_TIMES; kind++)
-      g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.result.iteration_time_s);
-  }
+  for (guint i = 0; i < G_N_ELEMENTS(variants); i++) assert_folded_is_full(variants[i]);
 }
 
 /* Where the kinds of time go is all of the time. */
@@ -263,15 +254,7 @@ static void test_refusals(void) {
       {"cluster.nodes=1000", "nodes is 1000"},
       {"workload.parallel={tp: 4, pp: 1, dp: 16};workload.pipeline={kind: interleaved-1f1b, chunks: 2}", "pp is 1"},
   };
-  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-    g_autoptr(OrrDiags) diags = orr_diags_new();
-    g_autoptr(OrrNode) tree = tree_with(cases[i].sets, diags);
-    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
-    g_assert_null(scenario);
-    g_autofree char *text = orr_diags_text(diags);
-    if (!strstr(text, cases[i].says)) g_error("'%s' says: %s", cases[i].sets, text);
-  }
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
 }
 
 /* Experts on half as many GPUs each: of 16 GPUs a stage, ep 4 leaves 4 copies, ep 16 none, and so no reduction of them.

@@ -15,15 +15,7 @@ static const char *const scenario_text =
     "  parallel: {tp: 1, pp: 4, dp: 4}\n"
     "  batch: {global: 64, micro: 1}\n";
 
-static OrrOutcome *simulate(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
-  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
-  OrrOutcome *outcome = orr_simulate(library, scenario, TRUE, &error);
-  g_assert_no_error(error);
-  return outcome;
-}
+static OrrOutcome *simulate(const char *sets) { return ideal_outcome_of(scenario_text, sets, TRUE); }
 
 static void assert_near(double a, double b, double relative) {
   g_assert_cmpfloat_with_epsilon(a, b, relative * MAX(fabs(a), fabs(b)));

@@ -22,12 +22,7 @@ typedef struct {
 } Answer;
 
 static Answer simulate(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
-  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
-  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
-  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets, FALSE);
   Answer answer = {.step_s = outcome->result.training.iteration_time_s};
   for (guint i = 0; i < outcome->operators->len; i++) {
     const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);

@@ -21,12 +21,7 @@ typedef struct {
 } Answer;
 
 static Answer simulate(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
-  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
-  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, TRUE, &error);
-  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets, TRUE);
   const double step_s = outcome->result.training.iteration_time_s;
   return (Answer){step_s, step_s * 4, outcome->time_by_kind[ORR_TIME_HOST], outcome->time_by_kind[ORR_TIME_GEMM]};
 }

@@ -23,15 +23,7 @@ static const char *const scenario_text =
     "  batch: {global: 24, micro: 1}\n"
     "  precision: fp16\n";
 
-static OrrOutcome *simulate(const char *sets) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
-  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
-  OrrOutcome *outcome = orr_simulate(library, scenario, TRUE, &error);
-  g_assert_no_error(error);
-  return outcome;
-}
+static OrrOutcome *simulate(const char *sets) { return ideal_outcome_of(scenario_text, sets, TRUE); }
 
 static const OrrMemoryRow *stage_of(const OrrOutcome *outcome, guint stage) {
   return &g_array_index(outcome->memory, OrrMemoryRow, stage);

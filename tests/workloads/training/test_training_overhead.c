@@ -18,12 +18,7 @@ static const char *const scenario_text =
     "  batch: {global: 64, micro: 1}\n";
 
 static void fill(const char *sets, OrrMemoryRow *ret_rows, guint n, OrrTrainingResult *ret_result) {
-  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
-  g_autoptr(GError) error = NULL;
-  g_autoptr(OrrScenario) scenario = scenario_of(library, scenario_text, sets);
-  scenario->engine = ORR_REPLAY_IDEAL; /* many in one process */
-  g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
-  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets, FALSE);
   g_assert_cmpuint(outcome->memory->len, ==, n);
   memcpy(ret_rows, outcome->memory->data, n * sizeof *ret_rows);
   *ret_result = outcome->result.training;

@@ -81,4 +81,16 @@ static inline void assert_close(double a, double b, double relative) {
   g_assert_cmpfloat_with_epsilon(a, b, relative * MAX(fabs(a), fabs(b)));
 }
 
+/* One replay for all ranks that are alike answers what one for each does, kind of time by kind. */
+static inline void assert_folded_is_full(const char *sets) {
+  g_autofree char *folded = g_strconcat("fidelity=folded;", sets, NULL);
+  g_autofree char *full = g_strconcat("fidelity=full;", sets, NULL);
+  const Answer a = simulate(folded), b = simulate(full);
+  g_test_message("%s: %u and %u lanes, %.17g and %.17g s", sets, a.lanes, b.lanes, a.result.iteration_time_s,
+                 b.result.iteration_time_s);
+  assert_close(a.result.iteration_time_s, b.result.iteration_time_s, 1e-9);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.result.iteration_time_s);
+}
+
 #endif
