@@ -196,6 +196,12 @@ static gboolean recover(const char *path) {
   return TRUE;
 }
 
+gboolean orr_store_is_blank(const char *path) {
+  gboolean is_fresh = FALSE;
+  if (!orr_store_file_check(path, &is_fresh, NULL)) return FALSE;
+  return is_fresh || (recover(path) && orr_store_file_check(path, &is_fresh, NULL) && is_fresh);
+}
+
 OrrStore *orr_store_open_read(const char *path, GError **error) {
   gboolean is_fresh = FALSE;
   if (!orr_store_file_check(path, &is_fresh, error)) return NULL;

@@ -25,6 +25,7 @@ typedef struct OrrStore OrrStore;
 
 OrrStore *orr_store_open(const char *path, GError **error);      /* made where absent */
 OrrStore *orr_store_open_read(const char *path, GError **error); /* read-only; must exist */
+gboolean orr_store_is_blank(const char *path); /* not there, or who made it was killed before its first commit */
 void orr_store_free(OrrStore *store);                            /* an unfinished run is rolled back */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrStore, orr_store_free)
 

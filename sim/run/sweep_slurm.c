@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <glib/gstdio.h>
 
 #include "sim/base/fault.h"
 #include "sim/run/sweep_batch.h"
@@ -283,8 +282,7 @@ static gboolean merge(const OrrSweepBatch *batch, const OrrSlurmState *states, G
   if (!store) return FALSE;
   for (gint64 task = 0; task < batch->tasks; task++) {
     g_autofree char *shard = orr_sweep_batch_task_path(batch, task, "db");
-    GStatBuf facts; /* of no size: its task was killed before it had made a table */
-    if (states[task] == ORR_SLURM_RUNNING || g_stat(shard, &facts) != 0 || facts.st_size == 0) continue;
+    if (states[task] == ORR_SLURM_RUNNING || orr_store_is_blank(shard)) continue;
     if (!orr_store_begin_batch(store, error) || !orr_store_merge(store, shard, NULL, error) ||
         !orr_store_end_batch(store, error))
       return FALSE;

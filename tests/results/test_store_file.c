@@ -124,6 +124,11 @@ static void test_killed_in_the_first_commit(Fixture *fixture, gconstpointer data
   g_autoptr(GError) error = NULL;
   orr_store_free(orr_store_open(fixture->db, &error));
   g_assert_no_error(error);
+  g_assert_false(orr_store_is_blank(fixture->db));
+  g_assert_true(g_file_set_contents(journal, (const char *)header, sizeof header, NULL));
+  g_assert_true(orr_store_is_blank(fixture->db));
+  orr_store_free(orr_store_open(fixture->db, &error));
+  g_assert_no_error(error);
   g_assert_true(g_file_set_contents(journal, (const char *)header, sizeof header, NULL));
   g_assert_null(orr_store_open_read(fixture->db, &error));
   fixture_assert_error(error, ORR_FAULT_RESOURCE, "is empty");
