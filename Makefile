@@ -12,7 +12,7 @@ WERROR ?= 0
 PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: run test build setup sanitize lint fuzz bench install clean
+.PHONY: run test build setup packages sanitize lint fuzz bench install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -29,6 +29,9 @@ $(BUILD)/build.ninja: | setup
 
 setup:
 	@./.ci/packages.sh $(PACKAGES)
+
+packages:
+	@echo $(PACKAGES)
 
 # The same tests under the address and undefined-behaviour sanitizers, in a build of their own.
 sanitize: setup

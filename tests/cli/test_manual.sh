@@ -27,5 +27,8 @@ check "timel becomes timeline" '[ "$completed" = timeline ]'
 if command -v groff > /dev/null; then
   groff -man -Tascii -ww -z page.1 2> said
   check "groff takes the page without a warning" '[ ! -s said ]'
+else
+  n=$((n + 1))
+  echo "ok $n - groff takes the page without a warning # SKIP groff is not installed"
 fi
 echo "1..$n"

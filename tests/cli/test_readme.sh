@@ -1,9 +1,15 @@
 #!/bin/sh
-# test_readme.sh ORRERY FILE... - what README and docs show is what happens: runs the commands of their ```console
-# blocks (lines that begin with "$ ") in a folder of its own and holds their output against the lines that follow. "..."
-# stands for any text within a line; a line of "..." alone for any lines. TAP, a line a command.
+# test_readme.sh ORRERY FILE... - runs the commands that README and docs show (lines of ```console blocks that begin with
+# "$ ") in a folder of its own, and compares what they print with the lines that follow. TAP, a line a command.
 #
-# Commands that set the machine up (make, git, apt-get, sudo, cd) are not run. Output is stdout and stderr together.
+# 1. A command must exit with 0, every part of a pipe too. A block that shows a failure shows its exit status as well:
+#    `orrery ...; echo $?`.
+# 2. "..." stands for any text within a line; a line of "..." alone stands for any lines. Neither hides a diagnostic (a
+#    line with "error:" or "warning:", or one that begins with "orrery:"): the block shows its message.
+# 3. Commands that set the machine up (make, git, apt-get, sudo, cd) are not run. Commands that draw are skipped where
+#    gnuplot is not installed. Both are reported as skipped.
+#
+# Output is stdout and stderr together.
 set -u
 orrery=$(realpath "$1") || exit 1
 shift
@@ -32,9 +38,20 @@ cut_blocks() {
 # Whether the lines of the second file are what the first one wants.
 matches() {
   awk '
+    function marker(text) { # the word that makes @text a diagnostic
+      if (match(text, /(^|[ :])(error|warning): /) || match(text, /^orrery: /)) return substr(text, RSTART, RLENGTH)
+      return ""
+    }
+    function shows(wanted, word,   at, rest) { # some of the message stands behind the marker
+      at = index(wanted, substr(word, match(word, /[a-z]/)))
+      rest = substr(wanted, at)
+      gsub(/[.][.][.]/, "", rest)
+      return at && length(rest) >= length(word) + 8
+    }
     function like(text, wanted,   parts, k, at, rest) { # "..." in @wanted stands for any text
       k = split(wanted, parts, /[.][.][.]/)
       if (k <= 1) return text == wanted
+      if (marker(text) && !shows(wanted, marker(text))) return 0
       if (substr(text, 1, length(parts[1])) != parts[1]) return 0
       rest = substr(text, length(parts[1]) + 1)
       for (at = 2; at < k; at++) {
@@ -49,7 +66,10 @@ matches() {
     function from(i, j,   k) {
       if (i > n) return j > m
       if (want[i] == "...") {
-        for (k = j; k <= m + 1; k++) if (from(i + 1, k)) return 1
+        for (k = j; k <= m + 1; k++) {
+          if (from(i + 1, k)) return 1
+          if (marker(got[k])) return 0
+        }
         return 0
       }
       return j <= m && like(got[j], want[i]) && from(i + 1, j + 1)
@@ -73,12 +93,20 @@ for file in "$@"; do
       echo "ok $n - $name # SKIP sets the machine up"
       continue
       ;;
+    "orrery plot"*)
+      if ! command -v gnuplot > /dev/null; then
+        echo "ok $n - $name # SKIP gnuplot is not installed"
+        continue
+      fi
+      ;;
     esac
-    (cd "$work/here" && sh -c "$command" < /dev/null) > "$work/got" 2>&1
-    if matches "$work/$i.want" "$work/got"; then
+    (cd "$work/here" && bash -o pipefail -c "$command" < /dev/null) > "$work/got" 2>&1
+    exited=$?
+    if [ "$exited" -eq 0 ] && matches "$work/$i.want" "$work/got"; then
       echo "ok $n - $name"
     else
       echo "not ok $n - $name"
+      [ "$exited" -eq 0 ] || echo "# exit status $exited, wanted 0 (a block that shows a failure ends in: ; echo \$?)"
       echo "# wanted:"; sed 's/^/#   /' "$work/$i.want"
       echo "# got:"; sed 's/^/#   /' "$work/got"
       status=1
