@@ -25,8 +25,11 @@ char *orr_crossval_plot_data(const GPtrArray *tables, guint max_points) {
     OrrErrors errors = orr_crossval_errors(table, -1);
     guint every = MAX(1, (table->points->len + max_points - 1) / max_points);
     if (errors.n == 0) continue;
-    g_string_append_printf(data, "%s\"%s, %u shapes: mean %.1f %%, 90th percentile %.1f %%\"\n",
-                           data->len ? "\n\n" : "", table->label, errors.n, 100 * errors.mape, 100 * errors.p90);
+    g_autofree char *label = g_strdup_printf("%s, %u shapes: mean %.1f %%, 90th percentile %.1f %%", table->label,
+                                             errors.n, 100 * errors.mape, 100 * errors.p90);
+    if (data->len) g_string_append(data, "\n\n");
+    orr_gnuplot_append_datum(data, label);
+    g_string_append_c(data, '\n');
     for (guint i = 0; i < table->points->len; i += every)
       append_point(data, &g_array_index(table->points, OrrCrossvalPoint, i));
   }
@@ -50,6 +53,7 @@ gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const cha
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason ? reason->message : "there are no rows to draw");
     return FALSE;
   }
-  const char *const args[] = {"-c", script, data_path, output, terminal, title, n_blocks, NULL};
+  g_autofree char *data_name = orr_gnuplot_path(data_path), *output_name = orr_gnuplot_path(output);
+  const char *const args[] = {"-c", script, data_name, output_name, terminal, title, n_blocks, NULL};
   return orr_gnuplot_run(args, data_path, NULL, error);
 }

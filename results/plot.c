@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sim/base/gnuplot.h"
+
 /* Made from results/plots/ by embed.sh. */
 extern const OrrPlot orr_plots_data[];
 extern const guint orr_plots_data_n;
@@ -21,16 +23,6 @@ const OrrPlot *orr_plot_find(const char *name) {
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
                                       "#b3a400", "#7f7f7f", "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
 
-/* Within gnuplot's double quotes. */
-static void append_quoted(GString *out, const char *text) {
-  g_string_append_c(out, '"');
-  for (const char *c = text; *c; c++) {
-    if (*c == '"' || *c == '\\') g_string_append_c(out, '\\');
-    g_string_append_c(out, g_ascii_iscntrl(*c) ? ' ' : *c);
-  }
-  g_string_append_c(out, '"');
-}
-
 char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks) {
   GString *data = g_string_new(NULL);
   const char *series = NULL;
@@ -40,13 +32,13 @@ char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks) {
     if (!series || g_strcmp0(series, cells[0]) != 0) {
       series = cells[0] ? cells[0] : "";
       if ((*ret_blocks)++ > 0) g_string_append(data, "\n\n");
-      append_quoted(data, series);
+      orr_gnuplot_append_datum(data, series);
       g_string_append_c(data, '\n');
     }
     for (guint i = 1; i < answer->n_columns; i++) {
       if (i > 1) g_string_append_c(data, ' ');
       if (cells[i] && !answer->is_number[i])
-        append_quoted(data, cells[i]);
+        orr_gnuplot_append_datum(data, cells[i]);
       else
         g_string_append(data, cells[i] ? cells[i] : "?");
     }
@@ -55,38 +47,36 @@ char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks) {
   return g_string_free(data, FALSE);
 }
 
-static void append_text_variable(GString *script, const char *name, const char *value) {
-  g_string_append_printf(script, "%s = ", name);
-  append_quoted(script, value);
+static void append_line(GString *script, const char *command, const char *text) {
+  g_string_append(script, command);
+  orr_gnuplot_append_quoted(script, text);
   g_string_append_c(script, '\n');
 }
 
-char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks, const char *output,
-                      const char *terminal, const OrrBinding *bindings, guint n_bindings) {
-  GString *script = g_string_new(NULL);
-  if (strcmp(terminal, "dumb") == 0)
+static void append_terminal(GString *script, const char *terminal, const char *output) {
+  if (strcmp(terminal, "dumb") == 0) {
     g_string_append(script, "set terminal dumb size 100, 30 noenhanced\n");
-  else
-    g_string_append_printf(script, "set terminal %s size %s noenhanced\nset output ", terminal,
-                           strcmp(terminal, "pdfcairo") == 0 ? "10in, 6in" : "1000, 600");
-  if (strcmp(terminal, "dumb") != 0) {
-    append_quoted(script, output);
-    g_string_append_c(script, '\n');
+    return;
   }
-  g_string_append(script, "set title ");
-  append_quoted(script, title);
-  g_string_append_c(script, '\n');
-  append_text_variable(script, "data", data_path);
+  g_autofree char *path = orr_gnuplot_path(output);
+  g_string_append_printf(script, "set terminal %s size %s noenhanced\n", terminal,
+                         strcmp(terminal, "pdfcairo") == 0 ? "10in, 6in" : "1000, 600");
+  append_line(script, "set output ", path);
+}
+
+char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks, const char *output,
+                      const char *terminal) {
+  GString *script = g_string_new(NULL);
+  g_autofree char *path = orr_gnuplot_path(data_path);
+  append_terminal(script, terminal, output);
+  append_line(script, "set title ", title);
+  append_line(script, "data = ", path);
   for (guint i = 0; i < G_N_ELEMENTS(colours); i++)
     g_string_append_printf(script, "set linetype %u linecolor rgb \"%s\"\n", i + 1, colours[i]);
   g_string_append_printf(script, "set linetype cycle %u\nblocks = %u\nset datafile missing \"?\"\n",
                          (guint)G_N_ELEMENTS(colours), blocks);
   g_string_append(script, "short(value) = abs(value) < 1000 ? sprintf(\"%.4g\", value) : gprintf(\"%.1s%c\", value)\n");
   g_string_append_printf(script, "dot(series) = %s\n", strcmp(terminal, "dumb") == 0 ? "series + 1" : "7");
-  for (guint i = 0; i < n_bindings; i++) {
-    g_autofree char *name = g_strconcat("axis_", bindings[i].name, NULL);
-    append_text_variable(script, name, bindings[i].value);
-  }
   g_string_append(script, plot->script);
   return g_string_free(script, FALSE);
 }

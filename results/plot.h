@@ -5,7 +5,9 @@
  * answer: the first column is the series; rows of one series are a block (gnuplot's `index`) under a line with the
  * series' name (columnheader(1)); the other columns follow from column 1 on, texts in quotes, NULL as "?".
  *
- * A script reads the variables data, blocks, and by name what the caller gives; the functions short(value) ("232.6k")
+ * Texts reach gnuplot as data or in single quotes, so that it never runs a part of one (gnuplot.h).
+ *
+ * A script reads the variables data and blocks; the functions short(value) ("232.6k")
  * and dot(series) (its point type: letters differ where there is no colour); terminal, output and title are set before
  * it. To add one: a view whose first column is `series`, results/plots/NAME.gp (a first comment line says what
  * it shows), and its line in meson.build.
@@ -30,9 +32,9 @@ const OrrPlot *orr_plot_find(const char *name);
 char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks);
 
 /* The whole script, which draws @data_path into @output with gnuplot's @terminal ("svg", ...; "dumb": text to stdout,
- * @output is not used). @bindings are set as text variables axis_NAME. Newly allocated. */
+ * @output is not used). Newly allocated. */
 char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks, const char *output,
-                      const char *terminal, const OrrBinding *bindings, guint n_bindings);
+                      const char *terminal);
 
 G_END_DECLS
 

@@ -65,8 +65,10 @@ static void append_tick(GString *html, const Chart *chart, double value, gboolea
 static void append_ticks(GString *html, const Chart *chart, gboolean is_x) {
   const Axis *axis = is_x ? &chart->x : &chart->y;
   const double step = axis->is_log ? 1 : tick_step(axis->high - axis->low);
-  for (double at = step * ceil(axis->low / step - 1e-9); at <= axis->high + 1e-9 * step; at += step)
-    append_tick(html, chart, axis->is_log ? pow(10, at) : at, is_x);
+  const double from = step * ceil(axis->low / step - 1e-9);
+  /* counted, since adding a step to a value of many digits may leave it as it is */
+  for (guint i = 0; i < 100 && from + i * step <= axis->high + 1e-9 * step; i++)
+    append_tick(html, chart, axis->is_log ? pow(10, from + i * step) : from + i * step, is_x);
 }
 
 static void begin(GString *html, const Chart *chart, const char *what) {
@@ -213,9 +215,13 @@ void orr_report_append_batches(GString *html, const OrrAnswer *batch_sizes) {
                  to = x_of(&chart, orr_report_number(batch_sizes, r, "to_running") + 1),
                  top = y_of(&chart, orr_report_number(batch_sizes, r, "percent"));
     orr_report_append_rect(html, from + 1, top, to - from - 2, HEIGHT - BOTTOM - top, orr_report_colour(0));
-    g_string_append_printf(html, "><title>%s to %s requests: %s %% of the time</title></rect>\n",
-                           orr_report_cell(batch_sizes, r, "from_running"),
-                           orr_report_cell(batch_sizes, r, "to_running"), orr_report_cell(batch_sizes, r, "percent"));
+    g_autofree char *title = g_strdup_printf("%s to %s requests: %s %% of the time",
+                                             orr_report_cell(batch_sizes, r, "from_running"),
+                                             orr_report_cell(batch_sizes, r, "to_running"),
+                                             orr_report_cell(batch_sizes, r, "percent"));
+    g_string_append(html, "><title>");
+    orr_report_append_text(html, title);
+    g_string_append(html, "</title></rect>\n");
   }
   end(html);
 }

@@ -220,7 +220,9 @@ static void append_tile(GString *html, const OrrAnswer *summary, guint row) {
   g_autofree char *shown = orr_report_short(is_bytes ? value / 1073741824 : value);
   g_string_append(html, "<div title=\"");
   orr_report_append_text(html, orr_report_cell(summary, row, "meaning"));
-  g_string_append_printf(html, "\"><b>%s</b> %s<br>", shown, is_bytes ? "GiB" : unit ? unit : "");
+  g_string_append_printf(html, "\"><b>%s</b> ", shown);
+  orr_report_append_text(html, is_bytes ? "GiB" : unit);
+  g_string_append(html, "<br>");
   orr_report_append_text(html, orr_report_cell(summary, row, "metric"));
   g_string_append(html, "</div>\n");
 }

@@ -71,15 +71,15 @@ static gboolean write_file(const char *path, const char *text, GError **error) {
 
 /* Writes data and script beside @picture, draws, and takes them away again where that went well. */
 static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture, const char *term,
-                     const GArray *bindings, GError **error) {
+                     GError **error) {
   guint blocks = 0;
   const char *question = orr_view_find(plot->name)->question;
   g_autofree char *title = g_strndup(question, strcspn(question, "?") + (strchr(question, '?') != NULL));
   g_autofree char *data_path = g_strconcat(picture, ".dat", NULL), *script_path = g_strconcat(picture, ".gp", NULL);
   g_autofree char *data = orr_plot_data(answer, &blocks), *text = NULL;
-  g_autofree char *script =
-      orr_plot_script(plot, title, data_path, blocks, picture, term, (const OrrBinding *)bindings->data, bindings->len);
-  const char *const args[] = {script_path, NULL};
+  g_autofree char *script = orr_plot_script(plot, title, data_path, blocks, picture, term);
+  g_autofree char *script_name = orr_gnuplot_path(script_path);
+  const char *const args[] = {script_name, NULL};
   if (!write_file(data_path, data, error) || !write_file(script_path, script, error) ||
       !orr_gnuplot_run(args, data_path, &text, error))
     return FALSE;
@@ -100,7 +100,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
   if (!term) return 2;
   g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);
-  if (!answer || !draw(plot, answer, picture, term, bindings, error)) return 1;
+  if (!answer || !draw(plot, answer, picture, term, error)) return 1;
   if (!terminal) printf("%s\n", picture);
   return 0;
 }

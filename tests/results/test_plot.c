@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "results/plot.h"
+#include "sim/base/gnuplot.h"
 #include "tests/results/store_fixture.h"
 
 /* Each plot is drawn from the view of its name, whose first column is the series. */
@@ -31,8 +32,8 @@ static OrrAnswer *ask(const Fixture *fixture, const char *sql) {
   return answer;
 }
 
-/* A block a series, two empty lines between; a column of texts is quoted, with quotes and backslashes escaped; NULL is
- * a question mark, which `set datafile missing` leaves out. */
+/* A block a series, two empty lines between; a column of texts is quoted, with quotes and backslashes as octal
+ * escapes; NULL is a question mark, which `set datafile missing` leaves out. */
 static void test_data(Fixture *fixture, gconstpointer data) {
   (void)data;
   guint blocks = 0;
@@ -40,7 +41,7 @@ static void test_data(Fixture *fixture, gconstpointer data) {
       ask(fixture, "SELECT 'a b' AS series, 1 AS x, 'say \"hi\\' AS t UNION ALL SELECT 'a b', NULL, 'u'"
                    " UNION ALL SELECT 'c', 2.5, NULL");
   g_autofree char *text = orr_plot_data(answer, &blocks);
-  g_assert_cmpstr(text, ==, "\"a b\"\n1 \"say \\\"hi\\\\\"\n? \"u\"\n\n\n\"c\"\n2.5 ?\n");
+  g_assert_cmpstr(text, ==, "\"a b\"\n1 \"say \\042hi\\134\"\n? \"u\"\n\n\n\"c\"\n2.5 ?\n");
   g_assert_cmpuint(blocks, ==, 2);
 }
 
@@ -53,18 +54,27 @@ static void test_no_data(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(blocks, ==, 0);
 }
 
-/* A path may hold anything: it is a quoted text of the script, never a command of it. */
+/* A path or a title may hold anything: it is a text in single quotes, where gnuplot expands nothing; and no file's name
+ * begins with a character that makes it a pipe or an option. */
 static void test_script(void) {
   const OrrPlot *plot = orr_plot_find("heat-map");
-  const OrrBinding binding = {"x", "workload.batch.micro"};
-  g_autofree char *script = orr_plot_script(plot, "A title", "d\"; exit.dat", 3, "out.svg", "svg", &binding, 1);
-  g_autofree char *dumb = orr_plot_script(plot, "A title", "d", 3, "out.txt", "dumb", NULL, 0);
-  g_assert_nonnull(strstr(script, "set output \"out.svg\"\n"));
-  g_assert_nonnull(strstr(script, "data = \"d\\\"; exit.dat\"\n"));
+  g_autofree char *script =
+      orr_plot_script(plot, "It's `touch x`\nhere", "d\"; '`ls`.dat", 3, "|out.svg", "svg");
+  g_autofree char *dumb = orr_plot_script(plot, "A title", "/d", 3, "out.txt", "dumb");
+  g_assert_nonnull(strstr(script, "set output './|out.svg'\n"));
+  g_assert_nonnull(strstr(script, "set title 'It''s `touch x` here'\n"));
+  g_assert_nonnull(strstr(script, "data = './d\"; ''`ls`.dat'\n"));
   g_assert_nonnull(strstr(script, "blocks = 3\n"));
-  g_assert_nonnull(strstr(script, "axis_x = \"workload.batch.micro\"\n"));
   g_assert_true(g_str_has_suffix(script, plot->script));
   g_assert_null(strstr(dumb, "set output"));
+  g_assert_nonnull(strstr(dumb, "data = '/d'\n"));
+}
+
+static void test_names(void) {
+  g_autoptr(GError) error = NULL;
+  g_assert_cmpstr(orr_gnuplot_terminal("a b.svg", &error), ==, "svg");
+  g_assert_null(orr_gnuplot_terminal("a\nb.svg", &error));
+  fixture_assert_error(error, ORR_FAULT_USAGE, "cannot hold a control character");
 }
 
 int main(int argc, char **argv) {
@@ -73,5 +83,6 @@ int main(int argc, char **argv) {
   g_test_add("/plot/data", Fixture, NULL, fixture_set_up, test_data, fixture_tear_down);
   g_test_add("/plot/no-data", Fixture, NULL, fixture_set_up, test_no_data, fixture_tear_down);
   g_test_add_func("/plot/script", test_script);
+  g_test_add_func("/plot/names", test_names);
   return g_test_run();
 }
