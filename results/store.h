@@ -93,6 +93,7 @@ OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id
  * as FOLDER/TABLE.csv, the folder made where there is none. */
 OrrAnswer *orr_store_tables(OrrStore *store, GError **error);
 gboolean orr_store_vacuum(OrrStore *store, GError **error);
+gboolean orr_store_remove_run(OrrStore *store, gint64 run_id, GError **error); /* with every row that refers to it */
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error);
 
 /* Shipped views: results/views/NAME.sql, one question each: a first comment line is the question, then what it reads

@@ -26,6 +26,11 @@ gboolean orr_store_vacuum(OrrStore *store, GError **error) {
   return orr_store_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", error) && orr_store_exec(store, "VACUUM", error);
 }
 
+gboolean orr_store_remove_run(OrrStore *store, gint64 run_id, GError **error) {
+  g_autofree char *sql = g_strdup_printf("DELETE FROM run WHERE id = %" G_GINT64_FORMAT, run_id);
+  return orr_store_exec(store, sql, error);
+}
+
 static gboolean export_table(OrrStore *store, const char *name, const char *folder, GError **error) {
   g_autofree char *sql = g_strdup_printf("SELECT * FROM \"%s\" ORDER BY 1", name);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);

@@ -109,6 +109,23 @@ gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error) {
   return g_key_file_save_to_file(file, path, &reason) || refuse(reason, error);
 }
 
+char *orr_sweep_batch_keep(const OrrSweepBatch *batch) {
+  g_autofree char *path = orr_sweep_batch_path(batch, "sweep.ini");
+  char *text = NULL;
+  return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
+}
+
+/* Scripts and the list of known points belong to a submission; without one nobody reads them. */
+void orr_sweep_batch_restore(const OrrSweepBatch *batch, const char *kept) {
+  static const char *const names[] = {"sweep.ini", "batch", "merge", "known"};
+  g_autofree char *ini = orr_sweep_batch_path(batch, names[0]);
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *path = orr_sweep_batch_path(batch, names[i]);
+    g_unlink(path);
+  }
+  if (kept) g_file_set_contents(ini, kept, -1, NULL);
+}
+
 static void load_members(GKeyFile *file, OrrSweepBatch *batch) {
   for (guint i = 0; i < G_N_ELEMENTS(members); i++) {
     const char *key = members[i].key;

@@ -27,6 +27,9 @@ OrrSweepBatch *orr_sweep_batch_new(const char *db);
 OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error); /* RESOURCE where none was submitted */
 gboolean orr_sweep_batch_exists(const char *db);
 gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error);
+/* sweep.ini as it is, to put back where the submission that replaces it is refused; NULL: there is none. */
+char *orr_sweep_batch_keep(const OrrSweepBatch *batch);
+void orr_sweep_batch_restore(const OrrSweepBatch *batch, const char *kept);
 void orr_sweep_batch_free(OrrSweepBatch *batch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepBatch, orr_sweep_batch_free)
 

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 #include "sim/base/fault.h"
 #include "sim/run/sweep_batch.h"
 #include "sim/run/sweep_store.h"
@@ -83,6 +82,9 @@ static gboolean submit(OrrSweepBatch *batch, const OrrSlurm *slurm, const OrrSwe
   if (!write_known(batch, error) || !orr_sweep_batch_save(batch, error)) return FALSE;
   if (!(batch->job = submit_array(batch, slurm, error))) return FALSE;
   batch->merge_job = submit_merge(batch, slurm, error);
+  if (!batch->merge_job)
+    g_prefix_error(error, "job %s, the tasks, is submitted, the job that merges is not: --collect merges them: ",
+                   batch->job);
   return orr_sweep_batch_save(batch, batch->merge_job ? error : NULL) && batch->merge_job;
 }
 
@@ -119,8 +121,8 @@ static OrrSweepBatch *begin(const OrrSweepOrder *order, const OrrSweepPlan *plan
   return batch;
 }
 
-/* A sweep that was submitted before and is not whole would lose its shards. One that sbatch refused has none: it is
- * begun again under its number, *@ret_run. */
+/* A sweep that was submitted before and is not whole would lose its shards. One that died before sbatch took it has
+ * none: it is begun again under its number, *@ret_run. */
 static gboolean check_free(const char *db, const char *hash, gint64 *ret_run, GError **error) {
   *ret_run = 0;
   if (!orr_sweep_batch_exists(db)) return TRUE;
@@ -144,12 +146,15 @@ static gboolean write_scripts(const OrrSweepBatch *batch, const OrrLibrary *libr
          orr_sweep_batch_write_script(batch, library, "merge", "--collect", error);
 }
 
-static gboolean submit_first(OrrLibrary *library, const OrrSweepOrder *order, const OrrSweepPlan *plan,
-                             GError **error) {
-  g_autoptr(OrrSweepBatch) batch = begin(order, plan);
-  if (!check_free(order->db, plan->hash, &batch->run, error)) return FALSE;
-  g_autoptr(OrrSweepReport) report = look(library, batch, order->resume, order->yes, error);
-  if (!report) return FALSE;
+/* Slurm took no job: the sweep that was begun for it goes, and what stood in the folder comes back. */
+static void undo(const OrrSweepBatch *batch, const OrrSweepReport *report, gboolean is_begun, const char *kept) {
+  orr_sweep_batch_restore(batch, kept);
+  g_autoptr(OrrStore) store = is_begun ? orr_store_open(batch->db, NULL) : NULL;
+  if (store) orr_store_remove_run(store, report->sweep, NULL);
+}
+
+static gboolean submit_left(OrrLibrary *library, OrrSweepBatch *batch, const OrrSweepPlan *plan,
+                            const OrrSweepReport *report, GError **error) {
   batch->run = report->sweep;
   batch->n_points = (gint64)report->n_points;
   for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
@@ -161,6 +166,18 @@ static gboolean submit_first(OrrLibrary *library, const OrrSweepOrder *order, co
     return orr_sweep_batch_save(batch, error);
   }
   return write_scripts(batch, library, error) && submit(batch, &plan->section.slurm, report, error);
+}
+
+static gboolean submit_first(OrrLibrary *library, const OrrSweepOrder *order, const OrrSweepPlan *plan,
+                             GError **error) {
+  g_autoptr(OrrSweepBatch) batch = begin(order, plan);
+  if (!check_free(order->db, plan->hash, &batch->run, error)) return FALSE;
+  g_autofree char *kept = orr_sweep_batch_keep(batch);
+  g_autoptr(OrrSweepReport) report = look(library, batch, order->resume, order->yes, error);
+  if (!report) return FALSE;
+  const gboolean fine = submit_left(library, batch, plan, report, error);
+  if (!fine && !batch->job) undo(batch, report, !order->resume && report->n_before == 0, kept);
+  return fine;
 }
 
 gboolean orr_sweep_slurm_submit(OrrLibrary *library, const OrrSweepOrder *order, GError **error) {
