@@ -76,7 +76,8 @@ void orr_answer_free(OrrAnswer *answer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrAnswer, orr_answer_free)
 
 /* @sql_or_view: a shipped view's name, or one SQL statement (read-only; only SELECT/WITH/VALUES/EXPLAIN/PRAGMA reads).
- * @run_id: what views show; 0 is the newest run. ORR_FAULT_USAGE passes SQLite's own message with the statement. */
+ * @run_id: what views show; 0 is the newest run of the kinds that the statement is about (views.c, "-- about:").
+ * ORR_FAULT_USAGE passes SQLite's own message with the statement. */
 OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error);
 
 /* A value for a named parameter of a question: {"other", "3"} for :other. A text that is a number is bound as one. */

@@ -95,31 +95,50 @@ static sqlite3_stmt *prepare_query(OrrStore *store, const char *sql, GError **er
 
 /* --- :run --- */
 
-/* @run_id, where there is such a run; for 0 the newest, or 0 again where there is none. A comparison with measured rows
- * is a run too, but only a question about such rows means it. */
-static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *sql, gint64 *ret_run_id, GError **error) {
-  const char *newest_of =
-      strstr(sql, "validation_row")
-          ? "SELECT max(id), max(id = ?1) FROM run"
-          : "SELECT coalesce(max(id) FILTER (WHERE kind NOT IN ('calibration', 'validation')), max(id)), max(id = ?1) FROM run";
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, newest_of, error);
+/* The kinds of run that a statement's head declares it is about ("-- about: validation, cost-validation"), as
+ * ",validation,cost-validation,"; NULL where it declares none. */
+static char *declared_kinds(const char *statement) {
+  static const char about[] = "-- about: ";
+  const char *line = g_str_has_prefix(statement, about) ? statement : strstr(statement, "\n-- about: ");
+  if (!line) return NULL;
+  line = strstr(line, about) + strlen(about);
+  g_autoptr(GString) kinds = g_string_new(",");
+  for (; *line && *line != '\n'; line++)
+    if (!g_ascii_isspace(*line)) g_string_append_c(kinds, *line);
+  g_string_append_c(kinds, ',');
+  return g_strdup(kinds->str);
+}
+
+/* The run that :run stands for: @run_id, which must exist; for 0 the newest run of the kinds that the statement is
+ * about. Most statements declare none: they are about a simulation, so that comparing with measurements or calibrating
+ * after a run does not hide the run. Where no run is of these kinds the newest of any; 0 where there is no run. */
+static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *statement, gint64 *ret_run_id,
+                            GError **error) {
+  g_autofree char *kinds = declared_kinds(statement);
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
+      store,
+      "SELECT coalesce(max(id) FILTER (WHERE CASE WHEN ?2 IS NULL"
+      " THEN kind NOT IN ('calibration', 'cost-validation', 'validation') ELSE instr(?2, ',' || kind || ',') END),"
+      " max(id)), max(id = ?1), max(id) FROM run",
+      error);
   if (!stmt) return FALSE;
   sqlite3_bind_int64(stmt, 1, run_id);
+  if (kinds) sqlite3_bind_text(stmt, 2, kinds, -1, SQLITE_STATIC);
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
-  gint64 newest = sqlite3_column_int64(stmt, 0);
   if (run_id != 0 && !sqlite3_column_int(stmt, 1)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "%s: there is no run %" G_GINT64_FORMAT "; the newest is %" G_GINT64_FORMAT, store->path, run_id,
-                newest);
+                (gint64)sqlite3_column_int64(stmt, 2));
     return FALSE;
   }
-  *ret_run_id = run_id ? run_id : newest;
+  *ret_run_id = run_id ? run_id : sqlite3_column_int64(stmt, 0);
   return TRUE;
 }
 
 /* What a question is asked with. */
 typedef struct {
   const char *asked; /* as the user wrote it */
+  const char *text;  /* the statement with its head, which may declare what it is about */
   gboolean is_view;
   gint64 run_id;
   const OrrBinding *bindings;
@@ -149,7 +168,7 @@ static gboolean bind_one(const OrrStore *store, sqlite3_stmt *stmt, int at, cons
   }
   if (name && strcmp(name + 1, "run") == 0) {
     gint64 resolved = 0;
-    if (!resolve_run(store, question->run_id, question->asked, &resolved, error)) return FALSE;
+    if (!resolve_run(store, question->run_id, question->text, &resolved, error)) return FALSE;
     if (resolved) sqlite3_bind_int64(stmt, at, resolved); /* else it stays NULL, which equals no run_id */
     return TRUE;
   }
@@ -281,7 +300,8 @@ OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id
   /* Reads the schema afresh: another process may have made a table since, and the look for stand-ins must not fail. */
   if (!orr_store_exec(store, "SELECT 1 FROM sqlite_schema", error)) return NULL;
   g_autofree char *statement = view ? orr_view_statement(store, view) : g_strdup(sql_or_view);
-  const Question question = {view ? view->name : sql_or_view, view != NULL, run_id, bindings, n_bindings};
+  const Question question = {view ? view->name : sql_or_view, view ? view->sql : sql_or_view, view != NULL, run_id,
+                             bindings, n_bindings};
   sqlite3_set_authorizer(store->db, authorize, &store->is_authorized);
   OrrAnswer *answer = ask(store, statement, &question, error);
   sqlite3_set_authorizer(store->db, NULL, NULL);

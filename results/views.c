@@ -6,6 +6,7 @@
  *   -- The question, as a user would ask it.
  *   -- reads: span(lane, category, end_s); lane(name)       the tables and columns it needs (run, param, metric_def
  * aside)
+ *   -- about: validation       the kinds of run of which :run is the newest; without this line any simulation
  *   -- takes: other (what it is, and what it is when not given)   for each named parameter but :run
  *   -- column: sentence                                     one line for each column of the answer, in their order
  *   SELECT ... WHERE run_id = :run ...;

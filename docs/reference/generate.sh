@@ -72,6 +72,7 @@ view() {
   "$orrery" describe view "$1" | awk -v name="$1" '
     NR == 1 { printf "\n## %s\n\n%s\n\n| Column | Meaning |\n|---|---|\n", name, substr($0, 4); next }
     /^-- reads: / { next }
+    /^-- about: / { next }
     /^-- takes: / { notes = notes "\nTakes `:" substr($0, 11) ; next }
     /^-- [a-z0-9_]+: / && !over {
       at = index($0, ": ")

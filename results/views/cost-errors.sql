@@ -1,5 +1,6 @@
 -- How far are the costs of kernels from measurements that the profile had not seen?
 -- reads: cost_error(set_name, profile, kernels, region, n, mape, bias, median, p90, worst)
+-- about: cost-validation
 -- set_name: the validation set
 -- profile: the profile that was asked
 -- kernels: operator and number formats

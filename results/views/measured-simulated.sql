@@ -1,5 +1,6 @@
 -- What was measured, and what does the simulation say?
 -- reads: validation_row(set_name, row, label, metric, measured, simulated, error)
+-- about: validation, cost-validation
 -- series: the validation set and the metric
 -- measured: the measurement
 -- simulated: what the simulation says

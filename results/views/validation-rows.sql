@@ -1,5 +1,6 @@
 -- Which rows of the validation sets are furthest from their measurements, and what is their answer made of?
 -- reads: validation_row(set_name, row, label, metric, measured, simulated, error, explanation, source, note)
+-- about: validation, cost-validation
 -- set_name: the validation set
 -- row: the row's line in its file
 -- label: what the row is

@@ -1,5 +1,6 @@
 -- How far from the measurements is the simulation, by validation set?
 -- reads: validation_row(set_name, row, label, metric, error)
+-- about: validation, cost-validation
 -- set_name: the validation set
 -- metric: what was measured
 -- rows: how many rows were compared; of a row that was compared several times the last counts

@@ -49,7 +49,8 @@ const OrrCommand orr_verb_query = {
     .verb = "query",
     .sentence = "Ask the results database: SQL, or a named view.",
     .usage = "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown]",
-    .more = "Views are one question each: 'orrery list views', 'orrery describe view NAME'. SQL is read-only.",
+    .more = "Views are one question each: 'orrery list views', 'orrery describe view NAME'. SQL is read-only.\n"
+            ":run is the newest simulation; a first line '-- about: validation' makes it the newest run of that kind.",
     .options = options,
     .run = run,
 };

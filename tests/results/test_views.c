@@ -13,7 +13,8 @@ static char *described_columns(const OrrView *view) {
     const char *colon = strchr(*line, ':');
     g_assert_nonnull(colon);
     g_assert_cmpuint(strlen(colon), >, 5); /* a column has a sentence */
-    if (!g_str_has_prefix(*line, "-- reads:") && !g_str_has_prefix(*line, "-- takes:"))
+    if (!g_str_has_prefix(*line, "-- reads:") && !g_str_has_prefix(*line, "-- takes:") &&
+        !g_str_has_prefix(*line, "-- about:"))
       g_string_append_printf(columns, "%s%.*s", columns->len > 0 ? "," : "", (int)(colon - *line - 3), *line + 3);
   }
   return g_string_free(columns, FALSE);
@@ -274,6 +275,50 @@ static void test_validation(Fixture *fixture, gconstpointer data) {
   g_assert_cmpstr(((char **)all->rows->pdata[3])[2], ==, "a");
 }
 
+/* Runs of several kinds in one database, each with one row of its own. Whichever was stored last, a view shows the
+ * newest of the kinds that it is about: comparisons show the comparisons, others the newest simulation. */
+static void test_about(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_with(
+      fixture,
+      "DELETE FROM run;"
+      "CREATE TABLE validation_row (run_id, set_name, row, label, metric, measured, simulated, error);"
+      "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, p90, worst);"
+      "CREATE TABLE link_use (run_id, link, kind, stands_for, bandwidth_bytes_per_s, bytes, utilization)");
+  static const char *const kinds[] = {"training", "validation", "cost-validation", "calibration"};
+  for (guint first = 0; first < G_N_ELEMENTS(kinds); first++) { /* each kind comes last once */
+    sqlite3 *db = fixture_connect(fixture->db);
+    fixture_exec(db, "DELETE FROM run; DELETE FROM validation_row; DELETE FROM cost_error; DELETE FROM link_use");
+    for (guint i = 1; i <= G_N_ELEMENTS(kinds); i++) {
+      const char *kind = kinds[(first + i) % G_N_ELEMENTS(kinds)];
+      g_autofree char *run = g_strdup_printf(
+          "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity, wall_time_s)"
+          " VALUES (%u, 's', '%s', '', '', '', '', '', 0)", i, kind);
+      fixture_exec(db, run);
+      g_autofree char *row =
+          g_str_equal(kind, "training")
+              ? g_strdup_printf("INSERT INTO link_use VALUES (%u, 'a', 'nic', 1, 1e9, 1e9, 1.0)", i)
+          : g_str_equal(kind, "validation")
+              ? g_strdup_printf("INSERT INTO validation_row VALUES (%u, 'v', 1, 'a', 't', 1, 1.5, 0.5)", i)
+          : g_str_equal(kind, "cost-validation")
+              ? g_strdup_printf("INSERT INTO cost_error VALUES (%u, 'c', 'p', 'k', 'all', 1, 1, 1, 1, 1, 1)", i)
+              : g_strdup("SELECT 1");
+      fixture_exec(db, row);
+    }
+    sqlite3_close(db);
+    g_autoptr(OrrAnswer) validation = ask(store, "validation");
+    g_autoptr(OrrAnswer) rows = ask(store, "validation-rows");
+    g_autoptr(OrrAnswer) plotted = ask(store, "measured-simulated");
+    g_autoptr(OrrAnswer) costs = ask(store, "cost-errors");
+    g_autoptr(OrrAnswer) links = ask(store, "hot-links");
+    g_assert_cmpuint(validation->rows->len, ==, 1);
+    g_assert_cmpuint(rows->rows->len, ==, 1);
+    g_assert_cmpuint(plotted->rows->len, ==, 1);
+    g_assert_cmpuint(costs->rows->len, ==, 1);
+    g_assert_cmpuint(links->rows->len, ==, 1);
+  }
+}
+
 /* Shares become percent; of a comparison that was made again the last counts; `all` comes before the regions. */
 static void test_cost_errors(Fixture *fixture, gconstpointer data) {
   (void)data;
@@ -317,6 +362,7 @@ int main(int argc, char **argv) {
   ADD("runs", test_runs);
   ADD("summary", test_summary);
   ADD("validation", test_validation);
+  ADD("about", test_about);
   ADD("late-table", test_late_table);
   return g_test_run();
 }
