@@ -9,6 +9,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
+#include "sim/run/sweep.h"
 #include "sim/run/validate_costs.h"
 #include "topologies/fabric.h"
 
@@ -167,11 +168,22 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   return code;
 }
 
+/* Adds what is wrong with the sweep: section. Reading it reads the scenario again, so a sound section adds nothing: its
+ * warnings are there already. */
+static void check_sweep(OrrLibrary *library, const char *path, OrrDiags *diags) {
+  g_autoptr(OrrDiags) own = orr_diags_new();
+  orr_sweep_check_document(library, path, own);
+  if (orr_diags_n_errors(own) > 0) orr_sweep_check_document(library, path, diags);
+}
+
 void orr_documents_check(OrrLibrary *library, const char *path, OrrDiags *diags) {
   const guint n_before = orr_diags_n_errors(diags); /* of the files before this one */
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
   const OrrDocumentCode *code = root ? code_of(root, diags) : NULL;
   if (!code || orr_diags_n_errors(diags) > n_before) return;
   g_autoptr(OrrNode) tree = orr_library_read_file(library, code->kind, path, diags);
-  if (tree) orr_documents_free(code, orr_documents_read(code, library, tree, diags));
+  if (!tree) return;
+  orr_documents_free(code, orr_documents_read(code, library, tree, diags));
+  const gboolean is_sweep = code->table == &orr_scenario_table && orr_node_get(tree, "sweep");
+  if (is_sweep && orr_diags_n_errors(diags) == n_before) check_sweep(library, path, diags);
 }

@@ -128,6 +128,9 @@ typedef struct {
  * holds stays, and --resume goes on. */
 OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GError **error);
 
+/* Adds to @diags all that orr_sweep would refuse in the sweep: section of @file before it simulates anything. */
+void orr_sweep_check_document(OrrLibrary *library, const char *file, OrrDiags *diags);
+
 G_END_DECLS
 
 #endif

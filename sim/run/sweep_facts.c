@@ -76,6 +76,22 @@ static void fill_training(const OrrScenario *scenario, OrrValue *values) {
   values[ORR_FACT_SEQUENCE] = number((double)(t->sequence ? t->sequence : scenario->model.context));
 }
 
+/* Serving splits an engine as training does, under the same paths; what it does not have (dp, chunks) stays NAN. */
+static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
+  static const struct {
+    OrrSweepFact fact;
+    const char *path;
+  } sizes[] = {{ORR_FACT_TP, "workload.parallel.tp"},
+               {ORR_FACT_PP, "workload.parallel.pp"},
+               {ORR_FACT_EP, "workload.parallel.ep"}};
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    void *data = NULL;
+    const OrrField *field = orr_fields_member(&orr_scenario_table, (void *)scenario, sizes[i].path, &data);
+    double size = NAN;
+    if (field && orr_field_number(field, data, &size)) values[sizes[i].fact] = number(size);
+  }
+}
+
 /* A word of the workload by path; "" where it has none. */
 static const char *word_at(const OrrScenario *scenario, const char *path) {
   void *data = NULL;
@@ -95,7 +111,10 @@ static gboolean is_asked(const OrrSweepPlan *plan, guint slot) {
 void orr_sweep_fill_facts(const OrrSweepPlan *plan, const OrrScenario *scenario, OrrValue *values) {
   for (guint i = 0; i < ORR_N_FACTS; i++)
     values[i] = orr_sweep_facts[i].type == ORR_VALUE_TEXT ? text("") : number(NAN);
-  if (scenario->workload.entry == &orr_training_kind.entry) fill_training(scenario, values);
+  if (scenario->workload.entry == &orr_training_kind.entry)
+    fill_training(scenario, values);
+  else
+    fill_parallel(scenario, values);
   if (is_asked(plan, ORR_FACT_RECOMPUTE)) values[ORR_FACT_RECOMPUTE] = text(word_at(scenario, "workload.recompute"));
   values[ORR_FACT_N_GPUS] = number((double)orr_cluster_n_gpus(&scenario->cluster));
   values[ORR_FACT_NODES] = number((double)orr_cluster_n_nodes(&scenario->cluster));

@@ -66,16 +66,28 @@ const OrrNode *orr_sweep_rung(const OrrSweepPlan *plan, guint rung) {
 
 /* --- Axes --- */
 
-/* An open dp follows tp, pp and cp where these vary. */
-static void open_dp(OrrSweepPlan *plan, const GPtrArray *names, GError **error) {
+static gboolean is_split(const char *path) {
+  return g_str_equal(path, "workload.parallel.tp") || g_str_equal(path, "workload.parallel.pp") ||
+         g_str_equal(path, "workload.parallel.cp");
+}
+
+/* An open dp follows tp, pp and cp where these vary. Only a workload whose dp may be left open has one to open:
+ * training does; serving has replicas instead, which do not follow. */
+static gboolean open_dp(OrrSweepPlan *plan, const GPtrArray *names, OrrDiags *diags, GError **error) {
+  static const char dp[] = "workload.parallel.dp";
+  void *data = NULL;
+  const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, dp, &data);
   gboolean splits = FALSE;
   for (guint i = 0; i < names->len; i++) {
     const char *path = orr_sweep_path(names->pdata[i]);
-    if (strcmp(path, "workload.parallel.dp") == 0) return;
-    splits = splits || g_str_equal(path, "workload.parallel.tp") || g_str_equal(path, "workload.parallel.pp") ||
-             g_str_equal(path, "workload.parallel.cp");
+    if (g_str_equal(path, dp)) return TRUE;
+    splits = splits || is_split(path);
   }
-  plan->dp_is_open = splits && orr_fields_set(&orr_scenario_table, plan->tree, "workload.parallel.dp", "0", error);
+  plan->dp_is_open = field && splits;
+  if (!plan->dp_is_open) return TRUE;
+  g_autoptr(OrrNode) open = orr_node_new_scalar(plan->tree->place, "0");
+  return orr_field_assign(field, open, diags, data) &&
+         orr_fields_set(&orr_scenario_table, plan->tree, dp, open->text, error);
 }
 
 static gboolean is_plain(const OrrSweepPlan *plan, const char *path) {
@@ -238,6 +250,7 @@ static void add_where(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *diags) 
   }
   OrrExpression *expression = parse(plan, node->text, text_place(node), diags);
   if (!expression) return;
+  orr_sweep_check_needs(plan, expression, node->place, diags);
   if (orr_expression_type(expression) == ORR_VALUE_TRUTH) {
     add_rule(plan, plan->wheres, node->text, expression, FALSE);
     return;
@@ -258,6 +271,7 @@ static void add_objective(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *dia
   place.column += (int)skipped;
   OrrExpression *expression = parse(plan, text + skipped, place, diags);
   if (!expression) return;
+  orr_sweep_check_needs(plan, expression, place, diags);
   if (orr_expression_type(expression) != ORR_VALUE_TEXT) {
     add_rule(plan, plan->objectives, text, expression, maximize);
     return;
@@ -352,8 +366,6 @@ static GPtrArray *asked_names(const OrrNode *sweep) {
 
 static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags, GError **error) {
   g_autoptr(GPtrArray) names = asked_names(sweep);
-  open_dp(plan, names, error);
-  if (error && *error) return FALSE;
   const gboolean is_read = orr_fields_read(&orr_sweep_section_table, sweep, plan->library, diags, &plan->section);
   plan->base = orr_scenario_read_fields(plan->library, plan->tree, diags);
   if (!is_read || !plan->base) return FALSE;
@@ -361,6 +373,7 @@ static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *di
     orr_diags_error(diags, sweep->place, "a sweep varies one workload, and the scenario has several jobs");
     return FALSE;
   }
+  if (!open_dp(plan, names, diags, error)) return FALSE;
   plan->kind = orr_run_kind((const OrrWorkloadKind *)plan->base->workload.entry);
   for (guint i = 0; i < ORR_N_FACTS; i++) add_name(plan, orr_sweep_facts[i].name, orr_sweep_facts[i].type);
   add_axes(plan, diags);
@@ -406,4 +419,10 @@ OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **s
   const gboolean is_read = read_plan(plan, sweep, diags, &failure);
   if (failure) g_propagate_error(error, failure);
   return is_read && !failure ? g_steal_pointer(&plan) : NULL;
+}
+
+void orr_sweep_check_document(OrrLibrary *library, const char *file, OrrDiags *diags) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrSweepPlan) plan = orr_sweep_plan_new(library, file, NULL, diags, &error);
+  if (!plan && error) orr_diags_error(diags, (OrrPlace){g_intern_string(file), 0, 0, NULL}, "sweep: %s", error->message);
 }

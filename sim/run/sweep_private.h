@@ -4,6 +4,7 @@
  *   sweep_section.c   the sweep: section's field table
  *   sweep_axis.c      axes: names, paths, lists of values
  *   sweep_plan.c      section -> axes, names, constraints, objectives
+ *   sweep_needs.c     objectives and constraints that need a price or a power
  *   sweep_variant.c   combination -> scenario, reading documents once a variant
  *   sweep_stream.c    combinations -> points, excluded ones counted by reason
  *   sweep_point.c     point -> answer, in this process
@@ -132,6 +133,11 @@ const OrrNode *orr_sweep_value(const OrrSweepPlan *plan, guint64 combination, gu
 /* Facts of a scenario into the first ORR_N_FACTS values. */
 void orr_sweep_fill_facts(const OrrSweepPlan *plan, const OrrScenario *scenario, OrrValue *values);
 void orr_sweep_fill_result(const OrrSweepPlan *plan, const OrrResult *result, OrrValue *values);
+
+/* --- sweep_needs.c --- */
+
+/* Refuses @expression where it uses a result that is 0 at every point for want of a number that the document can give. */
+void orr_sweep_check_needs(const OrrSweepPlan *plan, const OrrExpression *expression, OrrPlace place, OrrDiags *diags);
 
 /* --- sweep_variant.c --- */
 

@@ -355,6 +355,10 @@ static void test_check(void) {
   g_assert_cmpint(said.status, ==, 2);
   g_assert_cmpstr(said.out, ==, "small.yaml: fine\n");
   assert_has(said.err, "none.yaml:1:1: error: ");
+  put("swept.yaml", SMALL "sweep: {axes: {tp: [1, 2]}, objective: minimize iteration_tim_s}\n", -1);
+  assert_refused("check swept.yaml", 2, "error: expression 'iteration_tim_s': unknown name");
+  put("swept.yaml", SMALL "sweep: {axes: {tp: [1, 2]}, objective: minimize iteration_time_s}\n", -1);
+  assert_fine("check swept.yaml", "swept.yaml: fine");
 }
 
 /* --- validate --- */

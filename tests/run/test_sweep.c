@@ -231,6 +231,54 @@ static void test_cost(void) {
                                  0.008 / g_ascii_strtod(tokens, NULL), 1e-18);
 }
 
+/* Serving has tp and pp, and replicas where training has dp: an engine of 8 GPUs, on one node of 8. Facts are the
+ * point's own, so that constraints and ranges may name them. */
+#define SERVING                                                                                                        \
+  "schema: scenario/1\n"                                                                                               \
+  "name: small serving\n"                                                                                              \
+  "cluster: {base: dgx-h100-superpod, nodes: 1}\n"                                                                     \
+  "model: llama-3.1-8b\n"                                                                                              \
+  "workload: {kind: serving, requests: 4, input: {kind: fixed, tokens: 64}, output: {kind: fixed, tokens: 4}, load: {kind: poisson, rate: 8}}\n"
+
+static void test_serving(void) {
+  g_autofree char *file = sweep_fresh("serving.yaml"), *db = sweep_fresh("serving.db");
+  g_autoptr(GError) error = NULL;
+  g_file_set_contents(file, SERVING "sweep: {axes: {tp: [1, 2, 4, 8], pp: [1, 2]}, where: [tp * pp == 8]}\n", -1, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
+  g_assert_cmpuint(report->by_status[ORR_POINT_OK], ==, 2);
+  assert_answer(db, "SELECT group_concat(value, ' ') FROM (SELECT value FROM param WHERE path = 'workload.parallel.tp'"
+                    " AND run_id IN (SELECT run_id FROM sweep_point) ORDER BY run_id)", "4 8");
+}
+
+/* A cost without a price is 0 at every point: refused, with the number to set; fine with it or with an axis over it. */
+static void test_needs(void) {
+  static const char cost[] = "objective: minimize cost-per-million-output-tokens";
+  static const struct {
+    const char *axes, *rest, *wanted;
+  } cases[] = {
+      {"tp: [1, 2]", cost, "workload.metrics.price-per-gpu-hour"},
+      {"tp: [1, 2]", "where: [cost_per_million_output_tokens < 3]", "workload.metrics.price-per-gpu-hour"},
+      {"tp: [1, 2]", "objective: minimize cost_per_token", "sweep.gpu-hour-price"},
+      {"tp: [1, 2]", "gpu-hour-price: 2, objective: minimize cost_per_token", NULL},
+      {"workload.metrics.price-per-gpu-hour: [2, 3]", cost, NULL},
+      {"tp: [1, 2]", "objective: minimize energy_j_per_output_token", NULL}, /* an H100's design power is known */
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = g_strdup_printf(SERVING "sweep: {axes: {%s}, %s}\n", cases[i].axes, cases[i].rest);
+    g_autofree char *file = sweep_fresh("needs.yaml");
+    g_autoptr(GError) error = NULL;
+    g_file_set_contents(file, text, -1, &error);
+    g_assert_no_error(error);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    orr_sweep_check_document(sweep_library, file, diags);
+    g_autofree char *found = orr_diags_text(diags);
+    g_assert_cmpuint(orr_diags_n_errors(diags), ==, cases[i].wanted ? 1 : 0);
+    g_autofree char *remedy = cases[i].wanted ? g_strdup_printf(": set %s\n", cases[i].wanted) : g_strdup("");
+    g_assert_true(g_str_has_suffix(found, remedy));
+  }
+}
+
 /* --- Samplers --- */
 
 static void test_random(void) {
@@ -412,6 +460,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/run/sweep/unfit", test_unfit);
   g_test_add_func("/run/sweep/unfit-host", test_unfit_host);
   g_test_add_func("/run/sweep/cost", test_cost);
+  g_test_add_func("/run/sweep/serving", test_serving);
+  g_test_add_func("/run/sweep/needs", test_needs);
   g_test_add_func("/run/sweep/random", test_random);
   g_test_add_func("/run/sweep/latin-hypercube", test_latin_hypercube);
   g_test_add_func("/run/sweep/halving", test_halving);
