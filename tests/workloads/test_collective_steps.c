@@ -153,6 +153,17 @@ static void test_hierarchical(void) {
   check_all(cases, G_N_ELEMENTS(cases));
 }
 
+/* 8 ranks on one node, 4 on the next: four channels, whose ends are 4 of the 8. A ring begins with 8 chunks on the large
+ * node's side, which share its NIC here and all arrive late: the small node, with 4 of its own, waits 4 turns of 22. */
+static void test_unequal(void) {
+  static const Case cases[] = {{"ring", ORR_ALL_REDUCE, 2, 12, 1, 1e9, ONE_LEAF, 1 + 4.0 / 22, 0.04},
+                               {"tree", ORR_ALL_REDUCE, 2, 12, 1, 1e10, ONE_LEAF, 1, 0.02},
+                               {"tree", ORR_BROADCAST, 2, 12, 1, 1e10, ONE_LEAF, 1, 0.03},
+                               {"nvls-tree", ORR_ALL_REDUCE, 2, 12, 1, 1e10, ONE_LEAF, 1, 0.02},
+                               {"pairwise", ORR_ALL_TO_ALL, 2, 12, 1, 1e9, ONE_LEAF, 1, 0.15}};
+  check_all(cases, G_N_ELEMENTS(cases));
+}
+
 /* Pipelines of chunks, where those are many and a hop's latency is little beside them: 10 GB in 1,024 chunks. */
 static void test_trees(void) {
   static const Case cases[] = {
@@ -211,6 +222,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective-steps/mixed-bounds", test_mixed_bounds);
   g_test_add_func("/collective-steps/hierarchical", test_hierarchical);
   g_test_add_func("/collective-steps/trees", test_trees);
+  g_test_add_func("/collective-steps/unequal", test_unequal);
   g_test_add_func("/collective-steps/one-chunk", test_one_chunk);
   g_test_add_func("/collective-steps/hierarchical-chain", test_hierarchical_chain);
   g_test_add_func("/collective-steps/tree-fills", test_tree_fills);

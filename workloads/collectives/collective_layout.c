@@ -1,5 +1,22 @@
 /*
- * collective_layout.c - which members of a group share a scale-up domain.
+ * collective_layout.c - which members of a group share a scale-up domain, and over which of them its channels run.
+ *
+ * NCCL cuts a collective into channels: each enters and leaves a node through one NIC, next to one of its GPUs, and
+ * passes all members of the node in between. Every node searches its own channels (src/graph/search.cc,
+ * ncclTopoCompute); then all ranks take the least number that any of them found (src/init.cc, initTransportsRank: "Make
+ * sure we align all ranks so that the tuning is consistent across ranks"; the same for rings, trees and NVLS):
+ *
+ *   channels = min over domains of (NICs next to the domain's members)
+ *
+ *      8 members, 8 NICs    0  1  2  3  4  5  6  7        4 channels: NICs 4 to 7 of the large domain idle
+ *                           |  |  |  |
+ *      4 members, 4 NICs    0  1  2  3
+ *
+ * So a domain with few members slows all others: 8 + 4 GPUs have the network bandwidth of 4 + 4. One more member in the
+ * smallest domain never makes the channels fewer. Domains of equally many members have a channel a member, as ever;
+ * where two of them share a NIC, two channels do.
+ *
+ * NICs are matched by the position of their GPU in the group's order, not by their number in the node.
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -19,15 +36,41 @@ static guint number_domains(const OrrFabric *fabric, const gint64 *gpus, guint n
   return n_domains;
 }
 
-/* Lays the members out domain by domain; FALSE, with nothing of use written, where a domain would overflow. */
-static gboolean fill(OrrCollectiveLayout *layout, const gint64 *gpus, guint n, const guint *index) {
-  g_autofree guint *filled = g_new0(guint, layout->n_domains);
-  for (guint r = 0; r < n; r++) {
-    guint d = index[r];
-    if (filled[d] == layout->per_domain)
-      return FALSE;
-    layout->gpus[d * layout->per_domain + filled[d]++] = gpus[r];
-  }
+/* Lays the members out domain by domain, each in rank order. */
+static void fill(OrrCollectiveLayout *layout, const gint64 *gpus, guint n, const guint *index) {
+  const guint n_domains = layout->n_domains;
+  for (guint r = 0; r < n; r++) layout->first[index[r] + 1]++;
+  for (guint d = 0; d < n_domains; d++) layout->first[d + 1] += layout->first[d];
+  g_autofree guint *next = g_memdup2(layout->first, n_domains * sizeof *next);
+  for (guint r = 0; r < n; r++) layout->gpus[next[index[r]]++] = gpus[r];
+}
+
+/* What tells a GPU's NIC from others: the link that it sends on. A GPU without a NIC counts as one of its own. */
+static gpointer nic_key(const OrrFabric *fabric, gint64 gpu) {
+  g_autoptr(GArray) parts = orr_fabric_nic(fabric, gpu);
+  const guint32 link = parts->len > 0 ? g_array_index(parts, OrrFabricPart, 0).link : 0;
+  return parts->len > 0 ? GSIZE_TO_POINTER((gsize)link + 1) : GSIZE_TO_POINTER(~(gsize)gpu);
+}
+
+/* Puts those members of domain @d first whose NIC no member before them has. Returns how many these are. */
+static guint put_nics_first(const OrrCollectiveLayout *layout, const OrrFabric *fabric, guint d) {
+  const guint size = orr_collective_layout_size(layout, d);
+  gint64 *gpus = layout->gpus + layout->first[d];
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+  g_autofree gint64 *others = g_new(gint64, size);
+  guint n_nics = 0, n_others = 0;
+  for (guint i = 0; i < size; i++)
+    if (g_hash_table_add(seen, nic_key(fabric, gpus[i])))
+      gpus[n_nics++] = gpus[i];
+    else
+      others[n_others++] = gpus[i];
+  memcpy(gpus + n_nics, others, n_others * sizeof *gpus);
+  return n_nics;
+}
+
+static gboolean are_equal(const OrrCollectiveLayout *layout) {
+  for (guint d = 1; d < layout->n_domains; d++)
+    if (orr_collective_layout_size(layout, d) != orr_collective_layout_size(layout, 0)) return FALSE;
   return TRUE;
 }
 
@@ -35,22 +78,40 @@ void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fa
   g_autofree guint *index = g_new(guint, n);
   layout->gpus = g_new(gint64, n);
   layout->n_domains = number_domains(fabric, gpus, n, index);
-  layout->per_domain = n / layout->n_domains;
-  if (layout->n_domains * layout->per_domain == n && fill(layout, gpus, n, index))
-    return;
-  layout->n_domains = n;
-  layout->per_domain = 1;
-  for (guint r = 0; r < n; r++)
-    layout->gpus[r] = gpus[r];
+  layout->first = g_new0(guint, layout->n_domains + 1);
+  fill(layout, gpus, n, index);
+  layout->equal = are_equal(layout);
+  layout->channels = orr_collective_layout_size(layout, 0);
+  for (guint d = 0; !layout->equal && d < layout->n_domains; d++) {
+    const guint n_nics = put_nics_first(layout, fabric, d);
+    layout->channels = MIN(layout->channels, n_nics);
+  }
+}
+
+guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first) {
+  guint most = 1;
+  for (guint d = first; d < layout->n_domains; d++) most = MAX(most, orr_collective_layout_size(layout, d));
+  return most;
+}
+
+/* Whether no two of the domain's members, several of them, share a PCIe switch. */
+static gboolean is_strided(const OrrCollectiveLayout *layout, guint d, gint64 gpus_per_switch) {
+  const gint64 *gpus = layout->gpus + layout->first[d];
+  const guint size = orr_collective_layout_size(layout, d);
+  for (guint i = 0; i < size; i++)
+    for (guint j = 0; j < i; j++)
+      if (gpus[i] / gpus_per_switch == gpus[j] / gpus_per_switch) return FALSE;
+  return size > 1;
 }
 
 gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout, const OrrCollectiveContext *context) {
-  const gint64 each = context->gpus_per_switch;
-  if (each == 0 || layout->per_domain == 1 || layout->n_domains == 1) return FALSE;
-  for (guint i = 0; i < layout->per_domain; i++)
-    for (guint j = 0; j < i; j++)
-      if (layout->gpus[i] / each == layout->gpus[j] / each) return FALSE;
-  return TRUE;
+  if (context->gpus_per_switch == 0 || layout->n_domains == 1) return FALSE;
+  for (guint d = 0; d < layout->n_domains; d++)
+    if (is_strided(layout, d, context->gpus_per_switch)) return TRUE;
+  return FALSE;
 }
 
-void orr_collective_layout_clear(OrrCollectiveLayout *layout) { g_clear_pointer(&layout->gpus, g_free); }
+void orr_collective_layout_clear(OrrCollectiveLayout *layout) {
+  g_clear_pointer(&layout->gpus, g_free);
+  g_clear_pointer(&layout->first, g_free);
+}

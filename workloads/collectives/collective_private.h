@@ -28,20 +28,48 @@ extern const OrrCollectiveAlgorithm orr_torus_ring;
 extern const OrrCollectiveAlgorithm orr_trtllm_one_sided;
 extern const OrrCollectiveAlgorithm orr_trtllm_two_sided;
 
-/* A group as domains of equally many members: member i of domain d is gpus[d * per_domain + i]. Domains stand in the
- * order of their first rank, members in rank order, so that gpus[0] is rank 0, the root. Where domains hold unequally
- * many members, each GPU counts as a domain of its own, in rank order. */
+/* A group domain by domain: member i of domain d is gpus[first[d] + i]. Domains stand in the order of their first rank,
+ * members in rank order, so that gpus[0] is rank 0, the root. Where domains hold unequally many members, those come first
+ * in each whose NIC no member before them has. Members 0 .. channels - 1 of a domain are the ends of its channels. */
 typedef struct {
   gint64 *gpus;
+  guint *first; /* n_domains + 1 of them: the last is the number of ranks */
   guint n_domains;
-  guint per_domain;
+  guint channels; /* members of each domain where all hold as many; else see collective_layout.c */
+  gboolean equal;
 } OrrCollectiveLayout;
 
 void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric, const gint64 *gpus, guint n);
 void orr_collective_layout_clear(OrrCollectiveLayout *layout);
 
-/* Whether the group's members in a node, several of them, sit on a PCIe switch each (ranks of tensor-parallel 2 and 4 on a
- * DGX A100): NCCL before 2.12 finds one channel for them. */
+static inline guint orr_collective_layout_size(const OrrCollectiveLayout *layout, guint domain) {
+  return layout->first[domain + 1] - layout->first[domain];
+}
+
+/* Members of the largest domain from @first on; 1 where there is none. */
+guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first);
+
+/* Member @i, modulo the domain's members. */
+static inline gint64 orr_collective_layout_gpu(const OrrCollectiveLayout *layout, guint domain, guint i) {
+  return layout->gpus[layout->first[domain] + i % orr_collective_layout_size(layout, domain)];
+}
+
+/* How many members of domain @other member @i of @domain stands for: those at i modulo the domain's members. */
+static inline guint orr_collective_layout_behind(const OrrCollectiveLayout *layout, guint domain, guint i,
+                                                 guint other) {
+  const guint size = orr_collective_layout_size(layout, domain);
+  return (orr_collective_layout_size(layout, other) + size - 1 - i) / size;
+}
+
+/* Of the channels, each of which passes a domain's members k, k+1, ..., k-1 (channel k), those that join member @i to
+ * the next one: all but the one that ends there. */
+static inline guint orr_collective_layout_joined(const OrrCollectiveLayout *layout, guint domain, guint i) {
+  const guint next = (i + 1) % orr_collective_layout_size(layout, domain);
+  return layout->channels - (next < layout->channels ? 1 : 0);
+}
+
+/* Whether the members in some node, several of them, sit on a PCIe switch each (ranks of tensor-parallel 2 and 4 on a DGX
+ * A100): NCCL before 2.12 finds one channel there, and so for all. */
 gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout, const OrrCollectiveContext *context);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clear)
 

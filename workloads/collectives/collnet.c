@@ -1,7 +1,7 @@
 /*
  * collnet.c - all-reduce in the network's switches (InfiniBand SHARP; NCCL's CollNetDirect).
  *
- * N domains of m members, one NIC each. The owner of S/m collects its part inside the domain through the NVSwitch (as
+ * N domains of m members, one NIC each (unequally many members: as collective_layout.c has it). The owner of S/m collects its part inside the domain through the NVSwitch (as
  * nvls.c counts it), sends it once, and gets the sum of all domains back once: a NIC carries S/m each way, where a ring
  * carries 2(n-1)/n S/m.
  *
@@ -36,14 +36,16 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&flow, context);
   share_nvls(context, &flow);
-  guint m = layout.per_domain, n_domains = layout.n_domains;
+  const guint m = layout.channels, n_domains = layout.n_domains;
   double inside_s = 0, across_s = 0;
   orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
   for (guint d = 0; d < n_domains; d++) {
-    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + d * m, m, m + 1);
+    const guint size = orr_collective_layout_size(&layout, d);
+    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + layout.first[d], size, m + 1);
     inside_s = MAX(inside_s, hop_s);
     for (guint i = 0; i < m; i++) {
-      gint64 here = layout.gpus[d * m + i], next = layout.gpus[(d + 1) % n_domains * m + i];
+      gint64 here = orr_collective_layout_gpu(&layout, d, i);
+      gint64 next = orr_collective_layout_gpu(&layout, (d + 1) % n_domains, i);
       double rail_s = orr_collective_flow_edge(&flow, here, next, i, 1);
       across_s = MAX(across_s, rail_s);
     }

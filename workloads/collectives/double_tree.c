@@ -16,7 +16,8 @@
  *     1   3 5   7       6   4 2   0
  *
  * Channels: m members a domain make m of these double trees (as NCCL has one a NIC), the k-th with its chain
- * k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k. A unit flow is S/(2m). A NIC sends, in the tree where its
+ * k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k; where domains hold unequally many members, m is as many as
+ * the smallest domain has NICs (collective_layout.c), and chains pass all of a domain's members. A unit flow is S/(2m). A NIC sends, in the tree where its
  * domain is an inner node, one unit up and two down, in the other one up: 2 S/m in all, whatever N is from 4 on (S for
  * N = 2, 3/2 S for N = 3).
  *
@@ -70,10 +71,11 @@ static double add_pair(Trees *trees, gint64 high, gint64 low, guint channel, gui
 
 /* All channels' edges between two domains; returns the dearest hop. */
 static double add_domains(Trees *trees, guint high, guint low) {
-  guint m = trees->layout.per_domain;
+  const OrrCollectiveLayout *layout = &trees->layout;
   double dearest_s = 0;
-  for (guint k = 0; k < m; k++) {
-    double hop_s = add_pair(trees, trees->layout.gpus[high * m + k], trees->layout.gpus[low * m + k], k, 1);
+  for (guint k = 0; k < layout->channels; k++) {
+    const gint64 above = orr_collective_layout_gpu(layout, high, k), below = orr_collective_layout_gpu(layout, low, k);
+    double hop_s = add_pair(trees, above, below, k, 1);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
@@ -94,13 +96,15 @@ static double add_trees(Trees *trees, guint first) {
   return dearest_s;
 }
 
-/* The m rotated chains of a domain: neighbours are joined in all but one of them. Returns the dearest hop. */
+/* The rotated chains of a domain. Returns the dearest hop. */
 static double add_chains(Trees *trees, guint domain) {
-  guint m = trees->layout.per_domain;
-  const gint64 *gpus = trees->layout.gpus + domain * m;
+  const OrrCollectiveLayout *layout = &trees->layout;
+  const guint size = orr_collective_layout_size(layout, domain);
   double dearest_s = 0;
-  for (guint i = 0; m > 1 && i < m; i++) {
-    double hop_s = add_pair(trees, gpus[i], gpus[(i + 1) % m], 0, ORR_N_TREES * (m - 1));
+  for (guint i = 0; size > 1 && i < size; i++) {
+    const guint weight = ORR_N_TREES * orr_collective_layout_joined(layout, domain, i);
+    const gint64 here = orr_collective_layout_gpu(layout, domain, i);
+    double hop_s = add_pair(trees, here, orr_collective_layout_gpu(layout, domain, i + 1), 0, weight);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
@@ -108,10 +112,10 @@ static double add_chains(Trees *trees, guint domain) {
 
 /* The one chain from the root through its domain, with the data of all channels. */
 static double add_root_chain(Trees *trees) {
-  guint m = trees->layout.per_domain;
+  const guint weight = ORR_N_TREES * trees->layout.channels;
   double dearest_s = 0;
-  for (guint i = 0; i + 1 < m; i++) {
-    double hop_s = add_pair(trees, trees->layout.gpus[i], trees->layout.gpus[i + 1], 0, ORR_N_TREES * m);
+  for (guint i = 0; i + 1 < orr_collective_layout_size(&trees->layout, 0); i++) {
+    double hop_s = add_pair(trees, trees->layout.gpus[i], trees->layout.gpus[i + 1], 0, weight);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
@@ -133,19 +137,20 @@ static double add_all_reduce(Trees *trees) {
     inside_s = MAX(inside_s, hop_s);
   }
   double across_s = add_trees(trees, 0);
-  return 2 * (depth_of(trees->layout.n_domains) * across_s + (trees->layout.per_domain - 1) * inside_s);
+  const guint most = orr_collective_layout_most(&trees->layout, 0);
+  return 2 * (depth_of(trees->layout.n_domains) * across_s + (most - 1) * inside_s);
 }
 
 static double add_rooted(Trees *trees) {
   double root_s = add_root_chain(trees), inside_s = 0;
-  guint m = trees->layout.per_domain, n_domains = trees->layout.n_domains;
+  const guint n_domains = trees->layout.n_domains, root = orr_collective_layout_size(&trees->layout, 0);
   for (guint d = 1; d < n_domains; d++) {
     double hop_s = add_chains(trees, d);
     inside_s = MAX(inside_s, hop_s);
   }
   double across_s = n_domains > 1 ? add_trees(trees, 1) : 0;
   guint depth = n_domains > 1 ? 1 + depth_of(n_domains - 1) : 0;
-  return depth * across_s + (m - 1) * (root_s + inside_s);
+  return depth * across_s + (root - 1) * root_s + (orr_collective_layout_most(&trees->layout, 1) - 1) * inside_s;
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
@@ -160,9 +165,9 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   Trees trees = {.up = call->op != ORR_BROADCAST, .down = call->op != ORR_REDUCE};
   orr_collective_layout_init(&trees.layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&trees.flow, context);
-  orr_collective_flow_fill(&trees.flow, call->bytes, call->bytes / trees.layout.per_domain);
+  orr_collective_flow_fill(&trees.flow, call->bytes, call->bytes / trees.layout.channels);
   double latency_s = call->op == ORR_ALL_REDUCE ? add_all_reduce(&trees) : add_rooted(&trees);
-  double unit_bytes = call->bytes / (ORR_N_TREES * trees.layout.per_domain);
+  double unit_bytes = call->bytes / (ORR_N_TREES * trees.layout.channels);
   orr_collective_flow_finish(&trees.flow, latency_s, unit_bytes, phases);
   orr_collective_flow_clear(&trees.flow);
   orr_collective_layout_clear(&trees.layout);

@@ -30,7 +30,7 @@ typedef struct {
   guint *above;       /* of a node; n: the root */
   guint *order;       /* nodes, those nearer to the root first */
   guint32
-      *last; /* by edge: its send of the chunk before; edges of a domain are numbered 2m each, those of trees after */
+      *last; /* by edge: its send of the chunk before; first two of each member of a domain, then those of trees */
   Needs *risen, *came; /* by node: what brought the chunk up to it, and down; last: of the root that stands outside */
 } Tree;
 
@@ -46,7 +46,7 @@ static guint depth_below(const Tree *tree, guint node) {
 }
 
 static void tree_init(Tree *tree) {
-  const guint m = tree->layout->per_domain, n_edges = tree->layout->n_domains * 2 * m + 2 * tree->n;
+  const guint n_edges = 2 * tree->layout->first[tree->layout->n_domains] + 2 * tree->n;
   guint depth = 0, done = 0;
   tree->above = g_new0(guint, tree->n + 1);
   tree->order = g_new0(guint, tree->n + 1);
@@ -68,9 +68,10 @@ static void tree_clear(Tree *tree) {
   g_free(tree->came);
 }
 
+static guint size_of(const Tree *tree, guint domain) { return orr_collective_layout_size(tree->layout, domain); }
+
 static gint64 member(const Tree *tree, guint domain, guint i) {
-  const guint m = tree->layout->per_domain;
-  return tree->layout->gpus[domain * m + (tree->channel + i) % m];
+  return orr_collective_layout_gpu(tree->layout, domain, tree->channel + i);
 }
 
 static guint32 note(Tree *tree, guint edge, guint32 sent) {
@@ -88,24 +89,24 @@ static guint32 send(Tree *tree, guint edge, gint64 src, gint64 dst, Needs needs)
 
 /* Through the NVSwitch: from all members of a domain to its k-th, or back. */
 static guint32 send_by_switch(Tree *tree, guint edge, guint domain, gboolean spread, Needs needs) {
-  const guint m = tree->layout->per_domain;
+  const gint64 *gpus = tree->layout->gpus + tree->layout->first[domain];
   add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
   return note(tree, edge,
-              orr_collective_steps_switch(tree->steps, tree->layout->gpus + domain * m, m, tree->channel, spread,
-                                          tree->bytes, needs.sends, needs.n));
+              orr_collective_steps_switch(tree->steps, gpus, size_of(tree, domain), tree->channel, spread, tree->bytes,
+                                          needs.sends, needs.n));
 }
 
 static guint inner_edge(const Tree *tree, guint domain, guint i, gboolean down) {
-  return (domain * tree->layout->per_domain + i) * 2 + (down ? 1 : 0);
+  return (tree->layout->first[domain] + i) * 2 + (down ? 1 : 0);
 }
 
 static guint tree_edge(const Tree *tree, guint node, gboolean down) {
-  return tree->layout->n_domains * 2 * tree->layout->per_domain + 2 * node + (down ? 1 : 0);
+  return 2 * tree->layout->first[tree->layout->n_domains] + 2 * node + (down ? 1 : 0);
 }
 
 /* All of a domain's chunk to its k-th member; ORR_NO_SEND where that is alone. */
 static guint32 gather(Tree *tree, guint domain) {
-  const guint m = tree->layout->per_domain;
+  const guint m = size_of(tree, domain);
   guint32 got = ORR_NO_SEND;
   if (m == 1) return ORR_NO_SEND;
   if (tree->by_switch) return send_by_switch(tree, inner_edge(tree, domain, 0, FALSE), domain, FALSE, (Needs){{0}, 0});
@@ -118,7 +119,7 @@ static guint32 gather(Tree *tree, guint domain) {
 }
 
 static void spread(Tree *tree, guint domain, Needs needs) {
-  const guint m = tree->layout->per_domain;
+  const guint m = size_of(tree, domain);
   if (m == 1) return;
   if (tree->by_switch) {
     send_by_switch(tree, inner_edge(tree, domain, 0, TRUE), domain, TRUE, needs);
@@ -135,7 +136,7 @@ static void spread(Tree *tree, guint domain, Needs needs) {
  * which feeds the tree; ORR_NO_SEND: that is the root itself. */
 static guint32 root_down(Tree *tree) {
   guint32 passed = ORR_NO_SEND, got = ORR_NO_SEND;
-  for (guint i = 0; i + 1 < tree->layout->per_domain; i++) {
+  for (guint i = 0; i + 1 < size_of(tree, 0); i++) {
     Needs needs = {{0}, 0};
     add_need(&needs, passed);
     passed = send(tree, inner_edge(tree, 0, i, TRUE), tree->layout->gpus[i], tree->layout->gpus[i + 1], needs);
@@ -147,7 +148,7 @@ static guint32 root_down(Tree *tree) {
 /* The same to the root; the k-th member waits for what has risen to it. */
 static void root_up(Tree *tree, const Needs *risen) {
   guint32 passed = ORR_NO_SEND;
-  for (guint i = tree->layout->per_domain - 1; i > 0; i--) {
+  for (guint i = size_of(tree, 0) - 1; i > 0; i--) {
     Needs needs = i == tree->channel ? *risen : (Needs){{0}, 0};
     add_need(&needs, passed);
     passed = send(tree, inner_edge(tree, 0, i, FALSE), tree->layout->gpus[i], tree->layout->gpus[i - 1], needs);
@@ -201,7 +202,7 @@ static void step_chunk(Tree *tree, OrrCollectiveOp op) {
 
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout, gboolean by_switch,
                            OrrCollectiveSteps *steps) {
-  const guint first = call->op == ORR_ALL_REDUCE ? 0 : 1, m = layout->per_domain;
+  const guint first = call->op == ORR_ALL_REDUCE ? 0 : 1, m = layout->channels;
   const double bytes = call->bytes / (ORR_N_TREES * m);
   const guint n_chunks =
       orr_collective_steps_chunks(steps, bytes, layout->n_domains == 1, 2 * ORR_N_TREES * m * call->n);

@@ -18,6 +18,9 @@
  *
  * Node-limited routing chooses M domains first: then d(M) and d(M m) over the experts of M domains, M / N of E.
  *
+ * A domain of unequally many members holds experts in proportion. What member i sends to a domain of fewer members comes
+ * in at member i modulo these.
+ *
  * All sends are under way at once: alpha is one hop inside and one across. Low-latency kernels cross the rails in the
  * network; here their bytes are put on the sender's rail, which loads NICs alike and spines less.
  *
@@ -47,46 +50,92 @@ static gboolean supports_nvlink(const OrrCollectiveContext *context, const OrrCo
   return supports(context, call);
 }
 
-/* Bytes of the two kinds of edge; see above. */
+/* What one rank's tokens are: see above. */
 typedef struct {
-  double pair, rail;
-} Edges;
+  const OrrCollectiveLayout *layout;
+  gboolean low_latency;
+  double rank_bytes;  /* to each rank */
+  double domain_share; /* of the tokens, once to each other domain; the mean domain's */
+  double token_bytes;
+  double unit_bytes; /* of weights */
+} Exchange;
 
-static Edges edges_of(const OrrExpertExchange *exchange, const char *library, const OrrCollectiveLayout *layout) {
-  const double token = exchange->tokens * (double)exchange->hidden * exchange->bytes_per_element;
-  const guint m = layout->per_domain, n_domains = layout->n_domains, n = m * n_domains;
-  const guint most = exchange->most_domains > 0 ? MIN((guint)exchange->most_domains, n_domains) : n_domains;
-  const gint64 reached = exchange->experts * most / n_domains; /* experts of the domains that a token may choose from */
-  double copies = orr_cost_library_copies(library, m * most, exchange->topk, reached);
-  if (g_str_has_suffix(library, "-low-latency")) return (Edges){token * copies / n, token * copies / n * m};
-  double met = n_domains > 1 ? orr_cost_library_copies(library, most, exchange->topk, reached) : 0;
-  return (Edges){token * copies / m, token * met / n_domains};
+static Exchange exchange_of(const OrrExpertExchange *experts, const char *library, const OrrCollectiveLayout *layout) {
+  const guint n_domains = layout->n_domains, n = layout->first[n_domains];
+  const guint most = experts->most_domains > 0 ? MIN((guint)experts->most_domains, n_domains) : n_domains;
+  const gint64 reached = experts->experts * most / n_domains; /* experts of the domains that a token may choose from */
+  const double copies = orr_cost_library_copies(library, n * most / n_domains, experts->topk, reached);
+  const double met = n_domains > 1 ? orr_cost_library_copies(library, most, experts->topk, reached) : 0;
+  const double token_bytes = experts->tokens * (double)experts->hidden * experts->bytes_per_element;
+  return (Exchange){.layout = layout,
+                    .low_latency = g_str_has_suffix(library, "-low-latency"),
+                    .rank_bytes = token_bytes * copies / n,
+                    .domain_share = met / n_domains,
+                    .token_bytes = token_bytes};
+}
+
+/* From member @i of domain @d to each other one: its own tokens, and those of other domains that came in on its rail. */
+static double pair_bytes(const Exchange *exchange, guint d, guint i) {
+  guint sources = 1;
+  if (orr_collective_layout_size(exchange->layout, d) == 1) return 0;
+  for (guint other = 0; !exchange->low_latency && other < exchange->layout->n_domains; other++)
+    sources += other == d ? 0 : orr_collective_layout_behind(exchange->layout, d, i, other);
+  return sources * exchange->rank_bytes;
+}
+
+/* From a rank to domain @d. A domain of more members than the mean holds more experts, and has no token twice. */
+static double rail_bytes(const Exchange *exchange, guint d) {
+  const OrrCollectiveLayout *layout = exchange->layout;
+  const double size = orr_collective_layout_size(layout, d);
+  const double of_mean = layout->equal ? 1 : size * layout->n_domains / layout->first[layout->n_domains];
+  if (layout->n_domains == 1) return 0;
+  return exchange->low_latency ? exchange->rank_bytes * size
+                               : exchange->token_bytes * fmin(exchange->domain_share * of_mean, 1);
+}
+
+static void settle_unit(Exchange *exchange) {
+  double most_bytes = 0;
+  for (guint d = 0; d < exchange->layout->n_domains; d++) {
+    most_bytes = fmax(most_bytes, rail_bytes(exchange, d));
+    for (guint i = 0; i < orr_collective_layout_size(exchange->layout, d); i++)
+      most_bytes = fmax(most_bytes, pair_bytes(exchange, d, i));
+  }
+  exchange->unit_bytes = most_bytes / RESOLUTION;
+}
+
+static guint32 weight_of(const Exchange *exchange, double bytes) {
+  return exchange->unit_bytes > 0 ? (guint32)lround(bytes / exchange->unit_bytes) : 0;
 }
 
 /* Edges of each domain, all pairs; the dearest hop. */
-static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint32 weight) {
-  guint m = layout->per_domain;
+static double add_inside(OrrCollectiveFlow *flow, const Exchange *exchange) {
+  const OrrCollectiveLayout *layout = exchange->layout;
   double dearest_s = 0;
   for (guint d = 0; d < layout->n_domains; d++)
-    for (guint i = 0; i < m; i++)
-      for (guint r = 1; r < m; r++) {
-        const gint64 *gpus = layout->gpus + d * m;
-        double hop_s = orr_collective_flow_edge(flow, gpus[i], gpus[(i + r) % m], 0, weight);
-        dearest_s = MAX(dearest_s, hop_s);
-      }
-  return dearest_s;
-}
-
-static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint32 weight) {
-  guint m = layout->per_domain;
-  double dearest_s = 0;
-  for (guint d = 0; d < layout->n_domains; d++)
-    for (guint r = 1; r < layout->n_domains; r++)
-      for (guint rail = 0; rail < m; rail++) {
-        gint64 from = layout->gpus[d * m + rail], to = layout->gpus[(d + r) % layout->n_domains * m + rail];
+    for (guint i = 0; i < orr_collective_layout_size(layout, d); i++) {
+      const guint32 weight = weight_of(exchange, pair_bytes(exchange, d, i));
+      for (guint r = 1; r < orr_collective_layout_size(layout, d); r++) {
+        const gint64 from = orr_collective_layout_gpu(layout, d, i), to = orr_collective_layout_gpu(layout, d, i + r);
         double hop_s = orr_collective_flow_edge(flow, from, to, 0, weight);
         dearest_s = MAX(dearest_s, hop_s);
       }
+    }
+  return dearest_s;
+}
+
+static double add_across(OrrCollectiveFlow *flow, const Exchange *exchange) {
+  const OrrCollectiveLayout *layout = exchange->layout;
+  double dearest_s = 0;
+  for (guint d = 0; d < layout->n_domains; d++)
+    for (guint r = 1; r < layout->n_domains; r++) {
+      const guint to = (d + r) % layout->n_domains;
+      const guint32 weight = weight_of(exchange, rail_bytes(exchange, to));
+      for (guint i = 0; i < orr_collective_layout_size(layout, d); i++) {
+        const gint64 src = orr_collective_layout_gpu(layout, d, i), dst = orr_collective_layout_gpu(layout, to, i);
+        double hop_s = orr_collective_flow_edge(flow, src, dst, 0, weight);
+        dearest_s = MAX(dearest_s, hop_s);
+      }
+    }
   return dearest_s;
 }
 
@@ -96,12 +145,11 @@ static void plan_by(const char *library, const OrrCollectiveContext *context, co
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
-  const Edges edges = edges_of(call->exchange, library, &layout);
-  double pair = layout.per_domain > 1 ? edges.pair : 0, rail = layout.n_domains > 1 ? edges.rail : 0;
-  double unit = MAX(pair, rail) / RESOLUTION;
-  double alpha_s = add_inside(&flow, &layout, unit > 0 ? (guint32)lround(pair / unit) : 0);
-  alpha_s += add_across(&flow, &layout, unit > 0 ? (guint32)lround(rail / unit) : 0);
-  orr_collective_flow_finish(&flow, alpha_s, unit, phases);
+  Exchange exchange = exchange_of(call->exchange, library, &layout);
+  settle_unit(&exchange);
+  const double alpha_s = add_inside(&flow, &exchange);
+  const double across_s = add_across(&flow, &exchange);
+  orr_collective_flow_finish(&flow, alpha_s + across_s, exchange.unit_bytes, phases);
 }
 
 static double oracle_by(const char *library, const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
@@ -124,7 +172,7 @@ KERNEL(low_latency, "deepep-low-latency")
 KERNEL(one_sided, "trtllm-one-sided")
 KERNEL(two_sided, "trtllm-two-sided")
 
-#define ENTRY(variable_, name_, function_, supports_, sentence_)                                                       \
+#define ENTRY(variable_, name_, function_, supports_, sentence_)                                               \
   const OrrCollectiveAlgorithm variable_ = {.entry = {.name = name_, .sentence = sentence_},                           \
                                             .chosen = ORR_CHOSEN_NEVER,                                                \
                                             .library = name_,                                                          \
@@ -149,7 +197,8 @@ static gboolean lies_alike(const OrrCollectiveContext *context, const OrrCollect
   any.n_ranks = 0;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
-  return layout.n_domains == 1 || (gint64)layout.per_domain == orr_cost_library_ranks(context->cost, &any);
+  return layout.n_domains == 1 ||
+         (layout.equal && (gint64)layout.channels == orr_cost_library_ranks(context->cost, &any));
 }
 
 gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,

@@ -24,8 +24,9 @@
  *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
  *
  * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is not overlapped.
- * With one domain, or one member a domain, or unequal numbers of members, there is one level only: the ring (all-to-all: pairwise). NCCL has
- * no such algorithm (frameworks build it from several calls): it is used only where it is forced.
+ * With one domain, or one member a domain, or unequal numbers of members, there is one level only: NCCL's rings
+ * (all-to-all: pairwise). NCCL has no such algorithm (frameworks build it from several calls): it is used only where it is
+ * forced.
  *
  * Example:   algorithm: hierarchical
  */
@@ -40,7 +41,7 @@ typedef struct {
 
 /* A ring over the members of each domain, all domains at once: one pass, (m-1)/m S a rank. */
 static void add_inside(const Levels *levels) {
-  guint m = levels->layout.per_domain;
+  guint m = levels->layout.channels;
   double pass_s = 0;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, levels->context);
@@ -53,7 +54,7 @@ static void add_inside(const Levels *levels) {
 
 /* A chain over the domains on each rail: @passes of it, in which a rank sends @bytes in all. */
 static void add_across(const Levels *levels, OrrChain chain, guint passes, double bytes) {
-  guint m = levels->layout.per_domain;
+  guint m = levels->layout.channels;
   double pass_s = 0;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, levels->context);
@@ -70,18 +71,18 @@ static void add_root(const Levels *levels, gboolean scatter) {
   double hop_s = 0;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, levels->context);
-  for (guint i = 1; i < levels->layout.per_domain; i++) {
+  for (guint i = 1; i < levels->layout.channels; i++) {
     gint64 root = levels->layout.gpus[0], other = levels->layout.gpus[i];
     double edge_s = orr_collective_flow_edge(&flow, scatter ? root : other, scatter ? other : root, 0, 1);
     hop_s = MAX(hop_s, edge_s);
   }
-  orr_collective_flow_finish(&flow, hop_s, levels->call->bytes / levels->layout.per_domain, levels->phases);
+  orr_collective_flow_finish(&flow, hop_s, levels->call->bytes / levels->layout.channels, levels->phases);
 }
 
 /* Each member hands over what is for other rails, S/m a rail; then each rail's members exchange S/N. */
 static void add_exchange(const Levels *levels, gboolean inside) {
   const OrrCollectiveLayout *layout = &levels->layout;
-  const guint m = layout->per_domain, n_domains = layout->n_domains, n = inside ? m : n_domains;
+  const guint m = layout->channels, n_domains = layout->n_domains, n = inside ? m : n_domains;
   double hop_s = 0;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, levels->context);
@@ -96,7 +97,7 @@ static void add_exchange(const Levels *levels, gboolean inside) {
 }
 
 static void add_levels(const Levels *levels) {
-  double n_domains = levels->layout.n_domains, rail_bytes = levels->call->bytes / levels->layout.per_domain;
+  double n_domains = levels->layout.n_domains, rail_bytes = levels->call->bytes / levels->layout.channels;
   double ring_bytes = (n_domains - 1) / n_domains * rail_bytes;
   switch (levels->call->op) {
   case ORR_ALL_REDUCE:
@@ -135,6 +136,10 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_TO_ALL || orr_ring.supports(context, call);
 }
 
+static gboolean has_one_level(const OrrCollectiveLayout *layout) {
+  return layout->n_domains == 1 || !layout->equal || layout->channels == 1;
+}
+
 static const OrrCollectiveAlgorithm *one_level(const OrrCollectiveCall *call) {
   return call->op == ORR_ALL_TO_ALL ? &orr_pairwise : &orr_ring;
 }
@@ -142,7 +147,7 @@ static const OrrCollectiveAlgorithm *one_level(const OrrCollectiveCall *call) {
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
   Levels levels = {.context = context, .call = call, .phases = phases};
   orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
-  if (levels.layout.n_domains == 1 || levels.layout.per_domain == 1)
+  if (has_one_level(&levels.layout))
     one_level(call)->plan(context, call, phases);
   else
     add_levels(&levels);
@@ -159,7 +164,7 @@ typedef struct {
 
 static void step_inside(const StepLevels *at) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
-  const guint m = layout->per_domain;
+  const guint m = layout->channels;
   for (guint d = 0; d < layout->n_domains; d++)
     orr_collective_steps_ring(at->steps, layout->gpus + d * m, m, 1, 0, at->levels->call->bytes / m, m - 1,
                               at->got + d * m);
@@ -167,7 +172,7 @@ static void step_inside(const StepLevels *at) {
 
 static void step_across(const StepLevels *at, guint passes) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
-  const guint m = layout->per_domain, n = layout->n_domains;
+  const guint m = layout->channels, n = layout->n_domains;
   for (guint rail = 0; rail < m; rail++)
     orr_collective_steps_ring(at->steps, layout->gpus + rail, n, m, rail, at->levels->call->bytes / m / n,
                               passes * (n - 1), at->got + rail);
@@ -175,19 +180,19 @@ static void step_across(const StepLevels *at, guint passes) {
 
 static void step_rails(const StepLevels *at, gboolean to_first) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
-  for (guint rail = 0; rail < layout->per_domain; rail++)
-    orr_collective_steps_chain(at->steps, layout->gpus + rail, layout->n_domains, layout->per_domain, rail,
-                               at->levels->call->bytes / layout->per_domain, to_first, at->got + rail);
+  for (guint rail = 0; rail < layout->channels; rail++)
+    orr_collective_steps_chain(at->steps, layout->gpus + rail, layout->n_domains, layout->channels, rail,
+                               at->levels->call->bytes / layout->channels, to_first, at->got + rail);
 }
 
 static void step_root(const StepLevels *at, gboolean scatter) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
-  for (guint i = 1; i < layout->per_domain; i++) {
+  for (guint i = 1; i < layout->channels; i++) {
     const gint64 root = layout->gpus[0], other = layout->gpus[i];
     const guint32 *need = scatter ? &at->got[0] : &at->got[i];
     const guint32 sent =
         orr_collective_steps_send(at->steps, scatter ? root : other, scatter ? other : root, 0,
-                                  at->levels->call->bytes / layout->per_domain, need, *need != ORR_NO_SEND);
+                                  at->levels->call->bytes / layout->channels, need, *need != ORR_NO_SEND);
     if (scatter) at->got[i] = sent;
   }
 }
@@ -208,7 +213,7 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
   Levels levels = {.context = context, .call = call};
   orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
   g_autofree guint32 *got = orr_collective_steps_nothing(call->n);
-  if (levels.layout.n_domains == 1 || levels.layout.per_domain == 1)
+  if (has_one_level(&levels.layout))
     orr_ring.steps(context, call, ret_steps);
   else
     step_levels(&(StepLevels){&levels, ret_steps, got});

@@ -9,7 +9,8 @@
  *
  *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),   D = floor(log2(N-1)) + 1
  *
- * alpha holds about a chunk's time a level (cost.h): what NVIDIA's curves over 4 to 1,024 nodes show (GTC24 S62129).
+ * Domains of unequally many members have m owners each, as many as the smallest has NICs (collective_layout.c); the
+ * switch sums over all of a domain's members. alpha holds about a chunk's time a level (cost.h): what NVIDIA's curves over 4 to 1,024 nodes show (GTC24 S62129).
  * NCCL switches it off where a domain spans nodes (MNNVL; src/graph/tuning.cc).
  *
  * Example:   algorithm: nvls-tree
@@ -28,11 +29,12 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&flow, context);
-  guint m = layout.per_domain;
+  const guint m = layout.channels;
   double inside_s = 0;
   orr_collective_flow_fill(&flow, call->bytes, call->bytes / m);
   for (guint d = 0; d < layout.n_domains; d++) {
-    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + d * m, m, 2 * (m + 1));
+    const guint size = orr_collective_layout_size(&layout, d);
+    double hop_s = orr_collective_flow_switch(&flow, layout.gpus + layout.first[d], size, 2 * (m + 1));
     inside_s = MAX(inside_s, hop_s);
   }
   double across_s = orr_double_tree_across(&flow, &layout);

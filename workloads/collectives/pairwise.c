@@ -16,6 +16,9 @@
  *
  *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
  *
+ * Where domains hold unequally many members, what goes to member i of another domain leaves from member i modulo the
+ * sender's members.
+ *
  * alpha is the dearest way of a pair, once a round (with several members a domain: a hop inside and one across).
  * Counted so, N^2 m + N m^2 routes are asked for, not n^2; N m + m^2 on a fabric that looks alike from everywhere
  * (collective_symmetry.c).
@@ -29,33 +32,43 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_TO_ALL;
 }
 
-/* Pairs of the first @n_counted domains: their own, and one for each other domain on the way to the receiver's rail.
- * Returns the dearest hop. */
+/* What members of domain @d hand to member @i: its own part, and those that it sends on. */
+static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
+  guint parts = 1;
+  for (guint r = 1; r < layout->n_domains; r++)
+    parts += orr_collective_layout_behind(layout, d, i, (d + r) % layout->n_domains);
+  return parts;
+}
+
+/* Pairs of the first @n_counted domains: their own, and those on the way to the receiver's rail. Returns the dearest
+ * hop. */
 static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
-  guint m = layout->per_domain;
   double dearest_s = 0;
   for (guint d = 0; d < n_counted; d++)
-    for (guint i = 0; i < m; i++)
+    for (guint to = 0; to < orr_collective_layout_size(layout, d); to++) {
+      const guint m = orr_collective_layout_size(layout, d), parts = parts_for(layout, d, to);
       for (guint r = 1; r < m; r++) {
-        const gint64 *gpus = layout->gpus + d * m;
-        double hop_s = orr_collective_flow_edge(flow, gpus[i], gpus[(i + r) % m], 0, layout->n_domains);
+        const gint64 *gpus = layout->gpus + layout->first[d];
+        double hop_s = orr_collective_flow_edge(flow, gpus[(to + r) % m], gpus[to], 0, parts);
         dearest_s = MAX(dearest_s, hop_s);
       }
+    }
   return dearest_s;
 }
 
 /* Pairs of domains, rail by rail, for all members of the sender's, one of the first @n_counted. Returns the dearest hop.
  */
 static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
-  guint m = layout->per_domain;
   double dearest_s = 0;
   for (guint d = 0; d < n_counted; d++)
-    for (guint r = 1; r < layout->n_domains; r++)
-      for (guint rail = 0; rail < m; rail++) {
-        guint to = (d + r) % layout->n_domains;
-        double hop_s = orr_collective_flow_edge(flow, layout->gpus[d * m + rail], layout->gpus[to * m + rail], 0, m);
+    for (guint r = 1; r < layout->n_domains; r++) {
+      const guint to = (d + r) % layout->n_domains, m = orr_collective_layout_size(layout, d);
+      for (guint i = 0; i < orr_collective_layout_size(layout, to); i++) {
+        const gint64 src = orr_collective_layout_gpu(layout, d, i), dst = orr_collective_layout_gpu(layout, to, i);
+        double hop_s = orr_collective_flow_edge(flow, src, dst, 0, m);
         dearest_s = MAX(dearest_s, hop_s);
       }
+    }
   return dearest_s;
 }
 
@@ -86,33 +99,48 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
 
 /* In order of rounds: a rank's sends follow one another, none needs what another one brought. With several members a
  * domain the rounds are over domains: parts for another rail cross to it first, then its member sends all of them. */
+typedef struct {
+  const OrrCollectiveLayout *layout;
+  OrrCollectiveSteps *steps;
+  double part_bytes;
+  guint32 *last, *needs; /* by place in the layout; scratch */
+} Rounds;
+
+/* All parts of domain @d for the GPU @to: first to the member @at that sends them. */
+static void step_message(const Rounds *rounds, guint d, guint at, gint64 to) {
+  const guint m = orr_collective_layout_size(rounds->layout, d);
+  const gint64 *gpus = rounds->layout->gpus + rounds->layout->first[d];
+  guint32 *last = &rounds->last[rounds->layout->first[d] + at];
+  guint n_needs = 0;
+  for (guint i = 1; i < m; i++)
+    rounds->needs[n_needs++] = orr_collective_steps_send(rounds->steps, gpus[(at + i) % m], gpus[at], 0,
+                                                         rounds->part_bytes, NULL, 0);
+  if (*last != ORR_NO_SEND) rounds->needs[n_needs++] = *last;
+  *last = orr_collective_steps_send(rounds->steps, gpus[at], to, 0, m * rounds->part_bytes, rounds->needs, n_needs);
+}
+
 static void step_across(const OrrCollectiveLayout *layout, double part_bytes, OrrCollectiveSteps *ret_steps) {
-  const guint m = layout->per_domain, n_domains = layout->n_domains;
-  g_autofree guint32 *last = g_new0(guint32, n_domains * m), *needs = g_new0(guint32, m);
+  const guint n_domains = layout->n_domains, n = layout->first[n_domains];
+  g_autofree guint32 *last = orr_collective_steps_nothing(n), *needs = g_new0(guint32, n);
+  const Rounds rounds = {layout, ret_steps, part_bytes, last, needs};
   for (guint r = 1; r < n_domains; r++)
-    for (guint d = 0; d < n_domains; d++)
-      for (guint rail = 0; rail < m; rail++) {
-        const guint at = d * m + rail, to = (d + r) % n_domains * m + rail;
-        guint n_needs = 0;
-        for (guint i = 1; i < m; i++) {
-          const gint64 from = layout->gpus[d * m + (rail + i) % m];
-          needs[n_needs++] = orr_collective_steps_send(ret_steps, from, layout->gpus[at], 0, part_bytes, NULL, 0);
-        }
-        if (r > 1) needs[n_needs++] = last[at];
-        last[at] = orr_collective_steps_send(ret_steps, layout->gpus[at], layout->gpus[to], 0, m * part_bytes, needs,
-                                             n_needs);
-      }
+    for (guint d = 0; d < n_domains; d++) {
+      const guint to = (d + r) % n_domains;
+      for (guint i = 0; i < orr_collective_layout_size(layout, to); i++)
+        step_message(&rounds, d, i % orr_collective_layout_size(layout, d), orr_collective_layout_gpu(layout, to, i));
+    }
 }
 
 static void step_inside(const OrrCollectiveLayout *layout, double part_bytes, OrrCollectiveSteps *ret_steps) {
-  const guint m = layout->per_domain;
-  for (guint d = 0; d < layout->n_domains; d++)
+  for (guint d = 0; d < layout->n_domains; d++) {
+    const guint m = orr_collective_layout_size(layout, d);
+    const gint64 *gpus = layout->gpus + layout->first[d];
     for (guint i = 0; i < m; i++) {
       guint32 last = 0;
       for (guint r = 1; r < m; r++)
-        last = orr_collective_steps_send(ret_steps, layout->gpus[d * m + i], layout->gpus[d * m + (i + r) % m], 0,
-                                         part_bytes, &last, r > 1 ? 1 : 0);
+        last = orr_collective_steps_send(ret_steps, gpus[i], gpus[(i + r) % m], 0, part_bytes, &last, r > 1 ? 1 : 0);
     }
+  }
 }
 
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {

@@ -18,7 +18,7 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   if (call->op != ORR_ALL_GATHER && call->op != ORR_REDUCE_SCATTER) return FALSE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
-  return layout.per_domain == 1;
+  return layout.equal && layout.channels == 1;
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {

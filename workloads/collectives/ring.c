@@ -12,10 +12,11 @@
  * A chunk goes round the ring hop by hop, so where hops differ alpha is paid by the hop: (n-1) alpha is the sum over
  * the ring less its cheapest hop, not n-1 times its dearest (NCCL's tuning counts network and NVLink hops apart, too).
  *
- * Channels. With m > 1 members in each of N > 1 domains one ring would leave all NICs but one idle; NCCL builds one
- * ring a NIC. Ring k enters an even domain at member k, visits k, k+1, ..., k-1 (mod m) and leaves from k-1; an odd
- * domain it crosses the other way, k-1, ..., k. So it comes into each domain on the rail it left the one before by;
- * only where N is odd the closing edge changes rails (NCCL alternates its channels in the same way).
+ * Channels. With several members in each of N > 1 domains one ring would leave all NICs but one idle; NCCL builds one
+ * ring a NIC, m of them, as many as the smallest domain has (collective_layout.c). Ring k enters an even domain at member
+ * k, visits k, k+1, ..., k-1 (modulo the domain's members) and leaves from k-1; an odd domain it crosses the other way,
+ * k-1, ..., k. So it comes into each domain on the rail it left the one before by; only where N is odd the closing edge
+ * changes rails (NCCL alternates its channels in the same way), and ring 0 between domains of unequally many members.
  *
  *      domain 0          domain 1          m = 4, ring 0
  *      0-->1-->2-->3     0<--1<--2<--3
@@ -25,8 +26,9 @@
  *
  *   all-reduce     launch + 2 (hops) + 2(n-1)/n S/m * max(1 / B_nic, (m-1) / B_scale_up)
  *
- * Inside one domain, or with one member a domain, or with unequal numbers of members: one ring in rank order. So it was
- * with NCCL before 2.12 where no two members of a node share a PCIe switch (src/graph/search.cc: a ring comes back to the
+ * In a domain of more than m members all m rings pass the links of the others: m in place of m-1.
+ *
+ * Inside one domain, or with one member a domain: one ring in rank order. So it was with NCCL before 2.12 where no two members of a node share a PCIe switch (src/graph/search.cc: a ring comes back to the
  * NIC it entered by, and a GPU reaches none but that of its own switch without going through the CPU; PXN ended that). On
  * Selene data-parallel groups of every second or fourth GPU of a node then reduced 24.3 GB/s, what one of their NICs does
  * (Narayanan et al., SC21: figure 15's step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
@@ -43,9 +45,10 @@ typedef struct {
   gint64 no_src, no_dst; /* the GPU that an open ring has no edge from, or to; -1 */
 } Rings;
 
+static guint size_of(const Rings *rings, guint domain) { return orr_collective_layout_size(rings->layout, domain); }
+
 static gint64 member(const Rings *rings, guint domain, guint i) {
-  const OrrCollectiveLayout *layout = rings->layout;
-  return layout->gpus[domain % layout->n_domains * layout->per_domain + i % layout->per_domain];
+  return orr_collective_layout_gpu(rings->layout, domain, i);
 }
 
 /* The edge, loaded unless the ring is cut there; its latency counts all the same. */
@@ -54,28 +57,31 @@ static double add_edge(const Rings *rings, gint64 src, gint64 dst, guint channel
   return orr_collective_flow_edge(rings->flow, src, dst, channel, cut ? 0 : weight);
 }
 
-/* Neighbours i, i+1 of a domain are joined in every ring but the one that enters or leaves there: m - 1 times. Returns
- * the dearest hop. */
+/* Neighbours i, i+1 of a domain are joined in every ring but the one that enters or leaves there. Returns the dearest
+ * hop. */
 static double add_inside(const Rings *rings) {
   double dearest_s = 0;
-  guint m = rings->layout->per_domain;
   for (guint d = 0; d < rings->layout->n_domains; d++)
-    for (guint i = 0; i < m; i++) {
+    for (guint i = 0; i < size_of(rings, d); i++) {
+      const guint joined = orr_collective_layout_joined(rings->layout, d, i);
       gint64 low = member(rings, d, i), high = member(rings, d, i + 1);
-      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, m - 1) : add_edge(rings, high, low, 0, m - 1);
+      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, joined) : add_edge(rings, high, low, 0, joined);
       dearest_s = MAX(dearest_s, hop_s);
     }
   return dearest_s;
 }
 
+/* Ring @k enters an even domain at member k and leaves from this one; an odd domain the other way. */
+static guint far_end(const Rings *rings, guint domain, guint k) { return k + size_of(rings, domain) - 1; }
+
 /* The edges of ring @k between domains; returns the sum of their hops. */
 static double add_between(const Rings *rings, guint k, double *cheapest_s) {
-  guint n_domains = rings->layout->n_domains, m = rings->layout->per_domain;
-  guint near = k, far = k + m - 1; /* an even domain is entered at near and left from far; an odd one the other way */
+  const guint n_domains = rings->layout->n_domains;
   double sum_s = 0;
   for (guint d = 0; d < n_domains; d++) {
-    gint64 src = member(rings, d, d % 2 == 0 ? far : near);
-    gint64 dst = member(rings, d + 1, (d + 1) % n_domains % 2 == 0 ? near : far);
+    const guint next = (d + 1) % n_domains;
+    gint64 src = member(rings, d, d % 2 == 0 ? far_end(rings, d, k) : k);
+    gint64 dst = member(rings, next, next % 2 == 0 ? k : far_end(rings, next, k));
     double hop_s = add_edge(rings, src, dst, k, 1);
     sum_s += hop_s;
     *cheapest_s = MIN(*cheapest_s, hop_s);
@@ -83,14 +89,15 @@ static double add_between(const Rings *rings, guint k, double *cheapest_s) {
   return sum_s;
 }
 
-/* One ring a member; returns the latency of n - 1 hops round the slowest of them. */
+/* All rings; returns the latency of n - 1 hops round the slowest of them. */
 static double add_channels(const Rings *rings) {
+  const guint n_domains = rings->layout->n_domains, n = rings->layout->first[n_domains];
   double inside_s = add_inside(rings), slowest_s = 0, cheapest_s = inside_s;
-  for (guint k = 0; k < rings->layout->per_domain; k++) {
+  for (guint k = 0; k < rings->layout->channels; k++) {
     double between_s = add_between(rings, k, &cheapest_s);
     slowest_s = MAX(slowest_s, between_s);
   }
-  return rings->layout->n_domains * (rings->layout->per_domain - 1) * inside_s + slowest_s - cheapest_s;
+  return (n - n_domains) * inside_s + slowest_s - cheapest_s;
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
@@ -114,7 +121,8 @@ static double add_single(OrrCollectiveFlow *flow, const OrrCollectiveCall *call)
 }
 
 static gboolean is_single(const OrrCollectiveContext *context, const OrrCollectiveLayout *layout) {
-  return layout->n_domains == 1 || layout->per_domain == 1 || orr_collective_layout_is_strided(layout, context);
+  const gboolean alone = layout->equal && layout->channels == 1;
+  return layout->n_domains == 1 || alone || orr_collective_layout_is_strided(layout, context);
 }
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
@@ -123,30 +131,30 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   gboolean single = is_single(context, &layout);
-  orr_collective_flow_fill(&flow, call->bytes / call->n, call->bytes / call->n / (single ? 1 : layout.per_domain));
+  orr_collective_flow_fill(&flow, call->bytes / call->n, call->bytes / call->n / (single ? 1 : layout.channels));
   Rings rings = {.flow = &flow, .layout = &layout, .no_src = -1, .no_dst = -1};
   if (call->op == ORR_BROADCAST)
     rings.no_dst = call->gpus[0];
   if (call->op == ORR_REDUCE)
     rings.no_src = call->gpus[0];
   double pass_s = single ? add_single(&flow, call) : add_channels(&rings);
-  double unit_bytes = share(call) * call->bytes / (single ? 1 : layout.per_domain);
+  double unit_bytes = share(call) * call->bytes / (single ? 1 : layout.channels);
   orr_collective_flow_finish(&flow, passes(call->op) * pass_s, unit_bytes, phases);
 }
 
-/* One ring a member where there are several, each over all ranks in the order of its channel; see the picture. */
+/* All ranks in the order of ring @k; see the picture. */
 static void channel_order(const Rings *rings, guint k, gint64 *ret_gpus) {
-  const guint m = rings->layout->per_domain;
   guint n = 0;
   for (guint d = 0; d < rings->layout->n_domains; d++)
-    for (guint i = 0; i < m; i++) ret_gpus[n++] = member(rings, d, d % 2 == 0 ? k + i : k + m - 1 - i);
+    for (guint i = 0; i < size_of(rings, d); i++)
+      ret_gpus[n++] = member(rings, d, d % 2 == 0 ? k + i : far_end(rings, d, k) - i);
 }
 
 static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   const gboolean single = is_single(context, &layout);
-  const guint channels = single ? 1 : layout.per_domain, n = call->n;
+  const guint channels = single ? 1 : layout.channels, n = call->n;
   const Rings rings = {.layout = &layout, .no_src = -1, .no_dst = -1};
   const guint rounds = passes(call->op) * (n - 1);
   g_autofree gint64 *gpus = g_memdup2(call->gpus, n * sizeof *call->gpus);
