@@ -173,7 +173,7 @@ static void fail_unknown(Parser *parser, const char *word, guint at) {
   const char *nearest = orr_nearest_word(word, (const char *const *)known->pdata);
   g_autofree char *all = g_strjoinv(", ", (char **)known->pdata);
   fail(parser, at, "unknown name '%s'%s%s%s (known: %s)", word, nearest ? ": did you mean '" : "",
-       nearest ? nearest : "", nearest ? "'?" : "", all);
+       nearest ? nearest : "", nearest ? "'?" : "", *all ? all : "none");
 }
 
 static gboolean want_type(Parser *parser, const OrrTerm *term, OrrValueType type, const char *by) {

@@ -104,7 +104,8 @@ static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace
   if (!device->profile || path) return;
   g_auto(GStrv) known = orr_library_names(library, "profile");
   g_autofree char *names = g_strjoinv(", ", known);
-  orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name, device->profile, names);
+  orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name, device->profile,
+                  *names ? names : "none");
 }
 
 gboolean orr_scenario_has_jobs(const OrrScenario *scenario) { return scenario->jobs && scenario->jobs->len > 0; }

@@ -267,6 +267,31 @@ static void test_unsupported(void) {
                   "broadcast, reduce)");
 }
 
+/* Nothing that some algorithm supports over a group: it says what it needs. A group of 16 on 2 nodes, one of 8 on one, and
+ * 32 in two domains that span nodes; every algorithm either supports something or has a need to name. */
+static void test_unsupported_group(void) {
+  g_auto(Machine) nodes, racks;
+  machine_init(&nodes, 2, 8, 2, 1);
+  machine_init_on(&racks, 4, 16, "{kind: nvlink-domain, scale-out: {kind: fat-tree, radix: 65536}}", 1);
+  const Machine *machines[] = {&nodes, &nodes, &racks};
+  const guint sizes[] = {16, 8, 32};
+  guint refused = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
+    for (guint e = 0; orr_collective_registry.entries[e]; e++) {
+      const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)orr_collective_registry.entries[e];
+      g_autofree gint64 *gpus = group_new(sizes[i], 0, 1);
+      const OrrCollectiveContext context = {.fabric = machines[i]->fabric};
+      const OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = S, .gpus = gpus, .n = sizes[i]};
+      g_autoptr(GError) error = NULL;
+      g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, algorithm, &error);
+      if (plan || strstr(error->message, "it supports: a") || strstr(error->message, "it supports: s")) continue;
+      g_assert_nonnull(algorithm->needs);
+      g_assert_nonnull(strstr(error->message, algorithm->needs));
+      refused++;
+    }
+  g_assert_cmpuint(refused, >, 15); /* of 51: the experts' four, the torus' two, and where the group does not fit */
+}
+
 /* --- With a profile --- */
 
 static const char profile_text[] = "name: p\n"
@@ -379,6 +404,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/plan/choice", test_choice);
   g_test_add_func("/collective/plan/edges", test_edges);
   g_test_add_func("/collective/plan/unsupported", test_unsupported);
+  g_test_add_func("/collective/plan/unsupported-group", test_unsupported_group);
   g_test_add_func("/collective/plan/ring-before-pxn", test_ring_before_pxn);
   g_test_add_func("/collective/plan/constants", test_constants);
   g_test_add_func("/collective/plan/measured", test_measured);

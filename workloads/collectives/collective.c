@@ -284,13 +284,24 @@ static gboolean is_known(const OrrCollectiveContext *context, const OrrCollectiv
   return FALSE;
 }
 
-OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
-                                       const OrrCollectiveAlgorithm *algorithm, GError **error) {
-  if (algorithm && !algorithm->supports(context, call)) {
-    g_autofree char *words = supported_words(context, call, algorithm);
+/* Names what @algorithm supports over the group; where that is nothing, what it needs. */
+static void refuse(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                   const OrrCollectiveAlgorithm *algorithm, GError **error) {
+  g_autofree char *words = supported_words(context, call, algorithm);
+  if (*words)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "collective algorithm '%s' does not support %s over %u GPUs (it supports: %s)", algorithm->entry.name,
                 orr_collective_words[call->op], call->n, words);
+  else
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "collective algorithm '%s' supports no collective over these %u GPUs (it needs %s)",
+                algorithm->entry.name, call->n, algorithm->needs);
+}
+
+OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                                       const OrrCollectiveAlgorithm *algorithm, GError **error) {
+  if (algorithm && !algorithm->supports(context, call)) {
+    refuse(context, call, algorithm, error);
     return NULL;
   }
   if (call->n < 2)

@@ -101,6 +101,7 @@ struct OrrCollectiveAlgorithm {
   OrrCollectiveChosen chosen;
   const char *library; /* of the profile's `libraries`, whose rows it is measured by; NULL: NCCL */
   guint least_ranks; /* of a group for which it is chosen by itself; 0: any */
+  const char *needs; /* of the group or the call, beside the operation: "a group inside one ..."; NULL: nothing */
   gboolean (*supports)(const OrrCollectiveContext *context, const OrrCollectiveCall *call);
   void (*plan)(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases);
   /* The same as sends, step by step (collective_steps.h); NULL: the algorithm has no such form. */

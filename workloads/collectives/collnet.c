@@ -61,6 +61,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 const OrrCollectiveAlgorithm orr_collnet = {
     .entry = {.name = "collnet", .sentence = "The network's switches sum (SHARP): each NIC sends its share once."},
     .chosen = ORR_CHOSEN_NEVER,
+    .needs = "a group over several scale-up domains, and a transport with in-network-reduction",
     .supports = supports,
     .plan = plan,
     .oracle = oracle,

@@ -190,6 +190,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 
 const OrrCollectiveAlgorithm orr_double_tree = {
     .entry = {.name = "tree", .sentence = "Two binary trees over the nodes, half the data each: few steps."},
+    .needs = "members of a node that share PCIe switches (NCCL before 2.12)",
     .supports = supports,
     .plan = plan,
     .steps = steps,

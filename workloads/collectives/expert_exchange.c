@@ -172,20 +172,22 @@ KERNEL(low_latency, "deepep-low-latency")
 KERNEL(one_sided, "trtllm-one-sided")
 KERNEL(two_sided, "trtllm-two-sided")
 
-#define ENTRY(variable_, name_, function_, supports_, sentence_)                                               \
+#define TOKENS "an exchange of experts' tokens"
+#define ENTRY(variable_, name_, function_, supports_, needs_, sentence_)                                               \
   const OrrCollectiveAlgorithm variable_ = {.entry = {.name = name_, .sentence = sentence_},                           \
                                             .chosen = ORR_CHOSEN_NEVER,                                                \
                                             .library = name_,                                                          \
+                                            .needs = needs_,                                                           \
                                             .supports = supports_,                                                     \
                                             .plan = plan_##function_,                                                  \
                                             .oracle = oracle_##function_};
-ENTRY(orr_deepep, "deepep", deepep, supports,
+ENTRY(orr_deepep, "deepep", deepep, supports, TOKENS,
       "DeepEP's normal kernels: a token once to each node, and there to each rank.")
-ENTRY(orr_deepep_low_latency, "deepep-low-latency", low_latency, supports,
+ENTRY(orr_deepep_low_latency, "deepep-low-latency", low_latency, supports, TOKENS,
       "DeepEP's low-latency kernels: a token straight to each of its experts.")
-ENTRY(orr_trtllm_one_sided, "trtllm-one-sided", one_sided, supports_nvlink,
+ENTRY(orr_trtllm_one_sided, "trtllm-one-sided", one_sided, supports_nvlink, TOKENS ", in one scale-up domain",
       "TensorRT-LLM's one-sided all-to-all over NVLink: a token once to each rank.")
-ENTRY(orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink,
+ENTRY(orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink, TOKENS ", in one scale-up domain",
       "TensorRT-LLM's two-sided all-to-all over NVLink: prepare, then a token once to each rank.")
 
 /* --- measured times --- */

@@ -47,6 +47,7 @@ const OrrCollectiveAlgorithm orr_nvls = {
     .entry = {.name = "nvls", .sentence = "The NVSwitch sums and multicasts: one trip through it."},
     .chosen = ORR_CHOSEN_WITH_ROWS,
     .least_ranks = 5,
+    .needs = "a group inside one scale-up domain",
     .supports = supports,
     .plan = plan,
     .steps = steps,

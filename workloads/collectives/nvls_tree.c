@@ -56,6 +56,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 const OrrCollectiveAlgorithm orr_nvls_tree = {
     .entry = {.name = "nvls-tree", .sentence = "NVSwitches sum inside each node, double binary trees across nodes."},
     .chosen = ORR_CHOSEN_WITH_ROWS,
+    .needs = "a group over several scale-up domains, none of which spans nodes",
     .supports = supports,
     .plan = plan,
     .steps = steps,

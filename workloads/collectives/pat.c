@@ -44,6 +44,7 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 const OrrCollectiveAlgorithm orr_pat = {
     .entry = {.name = "pat", .sentence = "Trees from every rank at once: a ring's bytes in log2 n steps."},
     .chosen = ORR_CHOSEN_NEVER,
+    .needs = "one member in each scale-up domain",
     .supports = supports,
     .plan = plan,
     .oracle = oracle,

@@ -182,6 +182,7 @@ static double oracle_bucket(const OrrCollectiveCall *call, double alpha_s, doubl
 const OrrCollectiveAlgorithm orr_torus_ring = {
     .entry = {.name = "torus-ring", .sentence = "Rings along the axes of a torus, one axis after another."},
     .chosen = ORR_CHOSEN_NEVER,
+    .needs = "a torus that the group fills",
     .supports = supports,
     .plan = plan_rings,
     .steps = steps_rings,
@@ -191,6 +192,7 @@ const OrrCollectiveAlgorithm orr_torus_ring = {
 const OrrCollectiveAlgorithm orr_bucket = {
     .entry = {.name = "bucket", .sentence = "Rings along all axes of a torus and both ways at once."},
     .chosen = ORR_CHOSEN_NEVER,
+    .needs = "a torus that the group fills",
     .supports = supports,
     .plan = plan_bucket,
     .steps = steps_bucket,
