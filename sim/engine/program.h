@@ -53,6 +53,12 @@ typedef struct {
 
 #define ORR_NO_PATH G_MAXUINT32
 
+/* Where the numbers of one part begin in a merged program (program_merge.h): its lane l is lane first_lane + l there, and
+ * so on. Links are looked up instead, since parts share them. */
+typedef struct {
+  guint32 first_lane, first_stream, first_label, first_comm, first_event, first_routine;
+} OrrProgramOffset;
+
 typedef struct OrrProgram OrrProgram;
 
 OrrProgram *orr_program_new(void);

@@ -62,37 +62,72 @@ static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
   }
 }
 
-/* What is added to the part's numbers: of streams, of labels, and by OrrOpKind of what an op names. */
-typedef struct {
-  guint32 stream, label;
-  guint32 targets[ORR_OP_MEET + 1];
-} Shift;
+/* --- Numbers of ops and spans ---
+ *
+ * An op or a span refers to other things by number, and each number moves by its part's offset. The two functions below
+ * are the only places that know which members are such numbers. Both list every member, in order, in one initializer: a
+ * member added to OrrOp or OrrSpan is a compiler's warning here until it says whether it moves. */
 
-static void merge_ops(GArray *merged, const GArray *ops, const Shift *shift) {
+static guint32 shift_of_target(const OrrProgramOffset *offset, guint8 kind) {
+  switch ((OrrOpKind)kind) {
+    case ORR_OP_COMM:
+    case ORR_OP_BESIDE: return offset->first_comm;
+    case ORR_OP_RECORD:
+    case ORR_OP_WAIT: return offset->first_event;
+    case ORR_OP_CALL: return offset->first_routine;
+    case ORR_OP_WORK:
+    case ORR_OP_MEET: return 0;
+  }
+  g_return_val_if_reached(0);
+}
+
+static gboolean has_label(guint8 kind) { return kind != ORR_OP_RECORD && kind != ORR_OP_WAIT && kind != ORR_OP_MEET; }
+
+static OrrOp merged_op(const OrrOp *op, const OrrProgramOffset *offset) {
+  return (OrrOp){op->duration_s, op->label + (has_label(op->kind) ? offset->first_label : 0),
+                 op->target + shift_of_target(offset, op->kind), op->tag, op->kind};
+}
+
+/* "None" stays none. */
+static guint32 shift_back(guint32 number, guint32 first) { return number == G_MAXUINT32 ? number : number - first; }
+
+OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offset) {
+  return (OrrSpan){span->stream - offset->first_stream,
+                   span->label - offset->first_label,
+                   span->tag,
+                   shift_back(span->comm, offset->first_comm),
+                   span->begin_s,
+                   span->started_s,
+                   span->end_s,
+                   shift_back(span->beside, offset->first_label),
+                   span->n_ops > 0 ? span->routine - offset->first_routine : span->routine,
+                   span->first,
+                   span->n_ops};
+}
+
+static void merge_ops(GArray *merged, const GArray *ops, const OrrProgramOffset *offset) {
   for (guint i = 0; i < ops->len; i++) {
-    OrrOp op = g_array_index(ops, OrrOp, i);
-    if (op.kind != ORR_OP_RECORD && op.kind != ORR_OP_WAIT && op.kind != ORR_OP_MEET) op.label += shift->label;
-    op.target += shift->targets[op.kind];
+    const OrrOp op = merged_op(&g_array_index(ops, OrrOp, i), offset);
     g_array_append_val(merged, op);
   }
 }
 
-static void merge_routines(OrrProgram *merged, const OrrProgram *part, const Shift *shift) {
+static void merge_routines(OrrProgram *merged, const OrrProgram *part, const OrrProgramOffset *offset) {
   for (guint i = 0; i < part->routines->len; i++) {
     const OrrRoutine *own = orr_program_routine(part, i);
-    const OrrRoutine routine = {g_array_new(FALSE, FALSE, sizeof(OrrOp)), own->stream + shift->stream,
-                                own->helper + shift->stream};
-    merge_ops(routine.ops, own->ops, shift);
+    const OrrRoutine routine = {g_array_new(FALSE, FALSE, sizeof(OrrOp)), own->stream + offset->first_stream,
+                                own->helper + offset->first_stream};
+    merge_ops(routine.ops, own->ops, offset);
     g_array_append_val(merged->routines, routine);
   }
 }
 
-static void merge_streams(OrrProgram *merged, const OrrProgram *part, guint32 first_lane, const Shift *shift) {
+static void merge_streams(OrrProgram *merged, const OrrProgram *part, const OrrProgramOffset *offset) {
   for (guint i = 0; i < part->streams->len; i++) {
     const OrrStream *stream = &g_array_index(part->streams, OrrStream, i);
-    const guint32 to = orr_program_stream(merged, first_lane + stream->lane, stream->name);
+    const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
     if (stream->quiet) orr_program_quiet_stream(merged, to);
-    merge_ops(g_array_index(merged->streams, OrrStream, to).ops, stream->ops, shift);
+    merge_ops(g_array_index(merged->streams, OrrStream, to).ops, stream->ops, offset);
   }
 }
 
@@ -127,14 +162,8 @@ static void merge_losses(OrrProgram *merged, const OrrProgram *part, guint32 fir
 }
 
 static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known, OrrProgramOffset *offset) {
-  *offset = (OrrProgramOffset){merged->lanes->len, merged->streams->len, merged->comms->len, merged->labels->len};
-  const Shift shift = {offset->first_stream,
-                       offset->first_label,
-                       {[ORR_OP_COMM] = offset->first_comm,
-                        [ORR_OP_BESIDE] = offset->first_comm,
-                        [ORR_OP_RECORD] = merged->n_events,
-                        [ORR_OP_WAIT] = merged->n_events,
-                        [ORR_OP_CALL] = merged->routines->len}};
+  *offset = (OrrProgramOffset){merged->lanes->len, merged->streams->len, merged->labels->len,
+                               merged->comms->len, merged->n_events,     merged->routines->len};
   g_autofree guint32 *links = merge_links(merged, part, known);
   merge_comms(merged, part->program, merge_paths(merged, part->program, links));
   merge_labels(merged, part->program);
@@ -144,8 +173,8 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
   merge_losses(merged, part->program, offset->first_lane);
   merged->n_events += part->program->n_events;
   merged->n_lost += part->program->n_lost;
-  merge_routines(merged, part->program, &shift);
-  merge_streams(merged, part->program, offset->first_lane, &shift);
+  merge_routines(merged, part->program, offset);
+  merge_streams(merged, part->program, offset);
 }
 
 /* The first stream of each lane of @part waits for its start. */

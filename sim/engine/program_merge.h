@@ -4,7 +4,7 @@
 #ifndef ORR_PROGRAM_MERGE_H
 #define ORR_PROGRAM_MERGE_H
 
-#include "sim/engine/program.h"
+#include "sim/engine/executor.h"
 
 G_BEGIN_DECLS
 
@@ -16,17 +16,16 @@ typedef struct {
   guint32 *ret_links;        /* gets the merged program's number of each of its links; NULL: not asked */
 } OrrProgramPart;
 
-/* Where a part's things begin in the merged program: its lane l is lane first_lane + l there, and so on. Labels too;
- * the wait for a start has a label of its own, the merged program's last ones (category "idle"). */
-typedef struct {
-  guint32 first_lane, first_stream, first_comm, first_label;
-} OrrProgramOffset;
-
 /* A new program, not sealed, with the parts side by side. @ret_offsets has room for @n. Bandwidths of a link that
  * several parts know are equal (they are of one fabric); the first part's counts. Links are numbered in the order in
  * which the parts name them first. Faults, slow lanes and lost ones come along, on time since the start; other ways
- * (orr_program_epoch) do not: they are the merged program's. */
+ * (orr_program_epoch) do not: they are the merged program's. The wait for a start has a label of its own, one of the
+ * merged program's last (category "idle"). */
 OrrProgram *orr_program_merge(const OrrProgramPart *parts, guint n, OrrProgramOffset *ret_offsets);
+
+/* A span of the merged program in the numbers of the part at @offset. Times stay as they are. A label that is not the
+ * part's own comes out beyond its labels: that span is its wait for its start. */
+OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offset);
 
 G_END_DECLS
 

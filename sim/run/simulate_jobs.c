@@ -216,14 +216,9 @@ static void note_bytes(Job *job, guint32 comm) {
 static void take_span(const OrrSpan *span, void *user) {
   Job *job = job_of(user, span->stream);
   const double start_s = job->spec->start_s;
-  OrrSpan own = *span;
-  own.stream -= job->offset.first_stream;
-  own.label -= job->offset.first_label;
+  OrrSpan own = orr_program_part_span(span, &job->offset);
   if (own.label >= orr_program_n_labels(job->work->program)) return;
-  if (own.comm != G_MAXUINT32) {
-    own.comm -= job->offset.first_comm;
-    note_bytes(job, own.comm);
-  }
+  if (own.comm != G_MAXUINT32) note_bytes(job, own.comm);
   own.begin_s = fmax(own.begin_s - start_s, 0);
   own.started_s = fmax(own.started_s - start_s, 0);
   own.end_s -= start_s;

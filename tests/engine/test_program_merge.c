@@ -108,6 +108,72 @@ static void slow_for_a_while(void) {
   g_assert_cmpfloat_with_epsilon(replay(program).end_s[0], 5 + 4, 1e-9);
 }
 
+/* A program with every kind of op: a routine called twice (a comm of its own, work, a comm beside work that it slows), and
+ * a comm on a second stream, between events, that slows later work. Its numbers of things differ from sender()'s. */
+static OrrProgram *busy(void) {
+  OrrProgram *program = orr_program_new();
+  const OrrLinkUse use = {orr_program_link(program, "up", G), 1};
+  const guint32 lane = orr_program_lane(program, "rank", 1), path = orr_program_path(program, &use, 1);
+  const guint32 stream = orr_program_stream(program, lane, "compute"), dp = orr_program_stream(program, lane, "dp");
+  const guint32 helper = orr_program_stream(program, lane, "tp");
+  const guint32 gemm = orr_program_label(program, "gemm", "compute"), send = orr_program_label(program, "send", "comm");
+  const guint32 gather = orr_program_label(program, "gather", "comm"), layer = orr_program_label(program, "layer", "call");
+  const guint32 ready = orr_program_event(program), sent = orr_program_event(program);
+  const OrrPhase phase = {0.25, G, path};
+  orr_program_slow_beside(program, lane, 1.5);
+  orr_program_begin_routine(program, stream, helper);
+  orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), send, -1);
+  orr_program_beside(program, stream, orr_program_comm(program, 1, &phase, 1), gather, -1);
+  orr_program_work(program, stream, 2, gemm, -1);
+  orr_program_meet(program, stream);
+  const guint32 routine = orr_program_end_routine(program, stream);
+  for (gint32 tag = 0; tag < 2; tag++) orr_program_call(program, stream, routine, layer, tag);
+  orr_program_record(program, stream, ready);
+  orr_program_work(program, stream, 3, gemm, 7);
+  orr_program_wait(program, stream, sent);
+  orr_program_wait(program, dp, ready);
+  orr_program_join(program, dp, orr_program_comm(program, 1, &phase, 1), gather, -1);
+  orr_program_record(program, dp, sent);
+  return program;
+}
+
+static void keep_span(const OrrSpan *span, void *user) { g_array_append_vals(user, span, 1); }
+
+static GArray *spans_of(OrrProgram *program, gboolean briefly) {
+  g_autoptr(GError) error = NULL;
+  GArray *spans = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
+  g_assert_true(orr_program_seal(program, &error));
+  g_autoptr(OrrEngine) engine = orr_engine_new(ORR_ENGINE_IDEAL, &error);
+  g_assert_no_error(error);
+  g_assert_true(briefly ? orr_executor_run_briefly(program, engine, keep_span, spans, NULL, &error)
+                        : orr_executor_run(program, engine, keep_span, spans, NULL, NULL, &error));
+  return spans;
+}
+
+/* Whole spans are compared, all bytes of them, so that a member which merging forgets fails here. */
+static void spans_are_those_of_the_part_alone(void) {
+  for (gboolean briefly = FALSE; briefly <= TRUE; briefly++) {
+    g_autoptr(OrrProgram) first = sender(1), alone = busy();
+    const guint32 links[] = {7, 8, 9};
+    const OrrProgramPart parts[] = {{"a", first, &links[0], 0}, {"b", alone, &links[1], 0}, {"c", alone, &links[2], 0}};
+    OrrProgramOffset offsets[3];
+    g_autoptr(OrrProgram) merged = orr_program_merge(parts, 3, offsets);
+    g_autoptr(GArray) expected = spans_of(alone, briefly), found = spans_of(merged, briefly);
+    g_assert_cmpuint(expected->len, >=, briefly ? 3 : 8);
+    for (guint part = 1; part < 3; part++) {
+      const guint32 begin = offsets[part].first_stream, end = begin + orr_program_n_streams(alone);
+      guint n = 0;
+      for (guint i = 0; i < found->len; i++) {
+        const OrrSpan *span = &g_array_index(found, OrrSpan, i);
+        if (span->stream < begin || span->stream >= end) continue;
+        const OrrSpan own = orr_program_part_span(span, &offsets[part]);
+        g_assert_cmpmem(&own, sizeof own, &g_array_index(expected, OrrSpan, n++), sizeof own);
+      }
+      g_assert_cmpuint(n, ==, expected->len);
+    }
+  }
+}
+
 static void wrong_slowdowns(void) {
   static const struct {
     double at_s, factor;
@@ -130,6 +196,7 @@ static const struct {
     {"/program-merge/other-links-do-not-meet", other_links_do_not_meet},
     {"/program-merge/a-later-start", a_later_start},
     {"/program-merge/sealed-parts", sealed_parts},
+    {"/program-merge/spans-are-those-of-the-part-alone", spans_are_those_of_the_part_alone},
     {"/program-merge/slow-lane", slow_lane},
     {"/program-merge/slow-for-a-while", slow_for_a_while},
 };

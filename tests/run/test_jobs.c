@@ -1,0 +1,91 @@
+/*
+ * test_jobs.c - training jobs side by side on one machine, against the same job alone on a machine of its own.
+ *
+ * Jobs on nodes of their own share no link, so each must answer exactly what it answers alone: the iteration, and the
+ * time by kind. Gradients and parameters overlap with compute here, so spans name the communication that slowed them:
+ * numbers of the merged program, which each job must get back in its own.
+ *
+ * Each simulation runs in a child of its own: SimGrid allows one engine a process.
+ */
+#include <sys/mman.h>
+
+#include "sim/run/simulate_jobs.h"
+#include "tests/engine/forked.h"
+#include "tests/workloads/scenario_fixture.h"
+
+#define WORKLOAD                                                                                                      \
+  "workload: {kind: training, parallel: {tp: 2, pp: 2}, batch: {global: 16, micro: 1}, steps: 2, "                    \
+  "optimizer: {sharding: distributed-optimizer}, data-parallel: {overlap: true}}\n"
+#define MODEL "model: {name: small, layers: 4, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
+#define CLUSTER "schema: scenario/1\nname: test\ncluster: {base: dgx-h100-superpod, nodes: %u, max-nodes: 512}\n"
+
+typedef struct {
+  double step_s, times[ORR_N_TIMES];
+} Answer;
+
+static Answer *expected; /* in memory that the children share */
+
+static Answer answer_of(const OrrOutcome *outcome) {
+  Answer answer = {.step_s = outcome->result.training.iteration_time_s};
+  memcpy(answer.times, outcome->time_by_kind, sizeof answer.times);
+  return answer;
+}
+
+static void run_alone(gconstpointer data) {
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_autofree char *text = g_strdup_printf(CLUSTER MODEL WORKLOAD, 2);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, text, data);
+  OrrOutcome *outcome = orr_simulate(library, scenario, FALSE, &error);
+  g_assert_no_error(error);
+  *expected = answer_of(outcome);
+  orr_outcome_free(outcome);
+}
+
+static char *jobs_text(guint n) {
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, CLUSTER "jobs:\n", 2 * n);
+  for (guint i = 0; i < n; i++) g_string_append_printf(text, "  - name: j%u\n    gpus: 16\n    " MODEL "    " WORKLOAD, i);
+  return g_string_free(text, FALSE);
+}
+
+static void check_job(const OrrJobOutcome *job) {
+  const Answer answer = answer_of(job->outcome);
+  const double rounding_s = 1e-9 * expected->step_s;
+  double sum_s = 0;
+  g_assert_cmpfloat_with_epsilon(job->row.slowdown, 1, 1e-9);
+  g_assert_cmpfloat_with_epsilon(answer.step_s, expected->step_s, rounding_s);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+    g_assert_cmpfloat_with_epsilon(answer.times[kind], expected->times[kind], rounding_s);
+    sum_s += answer.times[kind];
+  }
+  g_assert_cmpfloat_with_epsilon(sum_s, expected->step_s, rounding_s);
+}
+
+static void each_is_as_if_alone(gconstpointer data) {
+  const guint n = GPOINTER_TO_UINT(data);
+  g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+  g_autoptr(GError) error = NULL;
+  g_assert_cmpfloat(expected->times[ORR_TIME_DP_COMM], >, 0);
+  g_autofree char *text = jobs_text(n);
+  g_autoptr(OrrScenario) scenario = scenario_of(library, text, "");
+  g_autoptr(GPtrArray) jobs = orr_simulate_jobs(library, scenario, FALSE, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(jobs->len, ==, n);
+  for (guint i = 0; i < n; i++) check_job(jobs->pdata[i]);
+}
+
+static void run_forked(gconstpointer data) { forked(each_is_as_if_alone, data); }
+
+int main(int argc, char **argv) {
+  static const guint counts[] = {2, 3, 16, 256};
+  g_test_init(&argc, &argv, NULL);
+  expected = mmap(NULL, sizeof *expected, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  g_assert_true(expected != MAP_FAILED);
+  forked(run_alone, "");
+  for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+    g_autofree char *path = g_strdup_printf("/jobs/each-is-as-if-alone/%u", counts[i]);
+    g_test_add_data_func(path, GUINT_TO_POINTER(counts[i]), run_forked);
+  }
+  return g_test_run();
+}
