@@ -37,6 +37,7 @@ typedef struct {
   double weight_cast_bytes; /* moved an element of the weights, once a step */
   double saved_bytes;     /* of a linear layer's input, kept for the product by weight */
   double weight_copy_bytes; /* of the weights' narrow copies beside the storage format */
+  gboolean frozen_narrow; /* weights that are not trained are held as narrow copies alone, cast when they are loaded */
   double gather_bytes;    /* an element of a tensor-parallel all-gather of a linear layer's input or gradient */
   double dispatch_bytes;  /* an element of an expert-parallel dispatch forward; the combine has the storage format */
 } OrrPrecisionRecipe;

@@ -127,6 +127,9 @@ void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
 void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, GArray *operators);
 
+/* Whether linear layers' weights are frozen and held in their products' format alone: nothing casts those again. */
+gboolean orr_shard_is_frozen_narrow(const OrrShard *shard);
+
 /* Weights cast once a step for narrow products: the linear layers among @weights. Nothing where the recipe casts none. */
 void orr_transformer_weight_cast(const OrrShard *shard, OrrWeights weights, GArray *operators);
 
@@ -139,7 +142,8 @@ OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrSha
 
 OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *shard); /* of one, with its layer */
 
-/* Bytes that @weights take in a GPU: in the storage format, with narrow copies, or frozen in four bits. */
+/* Bytes that @weights take in a GPU: in the storage format, with narrow copies, or, frozen, as narrow copies alone or in
+ * four bits. */
 double orr_transformer_weight_bytes(const OrrShard *shard, OrrWeights weights);
 
 /* Of the last stage: no logits' weights when it shares the first stage's memory (pp = 1, tied). */

@@ -161,10 +161,18 @@ OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *sh
 
 /* --- bytes --- */
 
+/* Beside adapters all of `linear` is frozen. */
+gboolean orr_shard_is_frozen_narrow(const OrrShard *shard) {
+  return shard->lora.rank > 0 && !shard->lora.quantised && orr_precision_casts(shard->recipe) &&
+         shard->recipe->frozen_narrow;
+}
+
 double orr_transformer_weight_bytes(const OrrShard *shard, OrrWeights weights) {
   double all = orr_weights_sum(weights), element_bytes = orr_dtype_bytes(shard->dtype);
   if (shard->lora.rank > 0 && shard->lora.quantised)
     return (all - weights.linear) * element_bytes + weights.linear * ORR_NF4_BYTES;
+  if (orr_shard_is_frozen_narrow(shard))
+    return (all - weights.linear) * element_bytes + weights.linear * shard->recipe->weight_copy_bytes;
   double copies = orr_precision_casts(shard->recipe) ? shard->recipe->weight_copy_bytes : 0;
   return all * element_bytes + weights.linear * copies;
 }

@@ -152,6 +152,20 @@ static void test_qlora(void) {
   g_assert_cmpfloat_with_epsilon(sum_of(&shard).dequantised, 2 * linear * (nf4 + 2), 10);
 }
 
+/* Frozen linear layers are two narrow copies of 1 byte and nothing in 16 bits, cast when they were loaded. The recipes that
+ * Megatron-Bridge runs on 16-bit weights keep those too, beside copies of 1 + 4/128 bytes. */
+static void test_frozen_narrow(void) {
+  OrrShard shard = shard_of(ORR_PRECISION_FP8_CURRENT);
+  shard.lora = (OrrLora){16, ORR_LORA_QKV | ORR_LORA_PROJECTION, FALSE};
+  OrrWeights weights = orr_transformer_layer_weights(&llama_8b, 0, &shard);
+  double linear = 218112000 - 2 * 4096, wide = 2 * (2 * 4096 + 294912);
+  g_assert_true(orr_shard_is_frozen_narrow(&shard));
+  g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==, wide + 2 * linear);
+  shard.recipe = orr_precision_recipe(ORR_PRECISION_FP8_BLOCKWISE);
+  g_assert_false(orr_shard_is_frozen_narrow(&shard));
+  g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==, wide + (2 + 2 * (1 + 4.0 / 128)) * linear);
+}
+
 /* Nothing is kept for layers that have no gradient by weight and no adapter. */
 static void test_lora_keeps_less(void) {
   OrrShard some = lora_of(16, ORR_LORA_QKV, FALSE), all = lora_of(16, ORR_LORA_ALL, FALSE);
@@ -199,6 +213,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recipes/activations", test_activations);
   g_test_add_func("/recipes/lora", test_lora);
   g_test_add_func("/recipes/lora-all-targets", test_all_targets);
+  g_test_add_func("/recipes/frozen-narrow", test_frozen_narrow);
   g_test_add_func("/recipes/qlora", test_qlora);
   g_test_add_func("/recipes/lora-keeps-less", test_lora_keeps_less);
   g_test_add_func("/recipes/lora-section", test_lora_section);

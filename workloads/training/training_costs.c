@@ -209,11 +209,16 @@ void orr_training_costs_clear(OrrTrainingCosts *costs) {
   g_clear_pointer(&costs->packed, orr_packed_loads_free);
 }
 
+/* Frozen weights that were cast when they were loaded. Shares of weights are gathered, and cast, in the storage format. */
+static gboolean holds_narrow(const OrrJob *job) {
+  return orr_shard_is_frozen_narrow(&job->shard) && !(job->sharding.weights && job->sharding.ranks > 1);
+}
+
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights), job->shard.dtype, operators);
-  orr_transformer_weight_cast(&job->shard, weights, operators);
+  if (!holds_narrow(job)) orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {
     OrrOperator *op = &g_array_index(operators, OrrOperator, i);

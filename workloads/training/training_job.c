@@ -243,7 +243,9 @@ double orr_job_optimized(const OrrJob *job, OrrWeights weights) {
 
 double orr_job_gather_bytes(const OrrJob *job, OrrWeights weights, OrrShare share) {
   const double element_bytes = orr_dtype_bytes(job->shard.dtype);
-  const double all = orr_share_of(weights, share) + (share == ORR_SHARE_DENSE ? weights.frozen : 0);
+  /* What is not trained does not change: it is gathered where each rank holds only a share of it, and nowhere else. */
+  const double frozen = share == ORR_SHARE_DENSE && job->sharding.weights ? weights.frozen : 0;
+  const double all = orr_share_of(weights, share) + frozen;
   if (!job->sharding.gathers_narrow || !orr_precision_casts(job->shard.recipe)) return all * element_bytes;
   const double others = share == ORR_SHARE_DENSE ? weights.experts : 0; /* all but a bias of them in linear layers */
   const double linear = CLAMP(weights.linear - others, 0, all);

@@ -1,7 +1,8 @@
 /*
  * training_memory - bytes a GPU of each stage holds, moment by moment, and at the step's peak.
  *
- *   weights      parameters * 2 (fp16, bf16), narrow copies beside, NF4 where they are frozen (models/precision.h)
+ *   weights      parameters * 2 (fp16, bf16), narrow copies beside; frozen ones as narrow copies alone, or in NF4
+ *                (models/precision.h)
  *   gradients    trained parameters * 2 or 4, as data-parallel.gradients says
  *   optimizer    parameters * 12: fp32 master weights and Adam's two moments, 8 where weights are fp32 themselves; what
  *                of all three a rank holds is its sharding's (2 + 2 + 12 is ZeRO's (2 + 2 + K) with K = 12; Rajbhandari
@@ -192,7 +193,7 @@ static double gathered_bytes(const OrrJob *job, gint64 stage) {
   const OrrShardingPlan *sharding = &job->sharding;
   const gboolean casts = orr_precision_casts(job->shard.recipe) && sharding->weights && !sharding->gathers_narrow;
   const gboolean stay = sharding->weights && !sharding->gathers_again && sharding->ranks > 1;
-  double largest = 0, parameters = 0, all = 0, copies = 0;
+  double largest = 0, parameters = 0, trained = 0, all = 0, copies = 0;
   for (guint part = 0; part < job->layout.parts->len; part++) {
     const OrrWeights weights = orr_job_part_weights(job, stage, part);
     const double each = gather_bytes(job, weights);
@@ -203,11 +204,12 @@ static double gathered_bytes(const OrrJob *job, gint64 stage) {
     if (each <= largest) continue;
     largest = each;
     parameters = shared_out(job, weights);
+    trained = (parameters - weights.frozen) / parameters;
   }
   if (parameters <= 0) return 0;
   const OrrShardingShape shape = {.weight_bytes = stay ? 0 : largest / parameters,
-                                  .gradient_bytes = job->gradient_bytes_each,
-                                  .autograd_bytes = orr_dtype_bytes(job->shard.dtype)};
+                                  .gradient_bytes = trained * job->gradient_bytes_each,
+                                  .autograd_bytes = trained * orr_dtype_bytes(job->shard.dtype)};
   const double some = orr_sharding_gathered_bytes(sharding, &shape, parameters) + (stay ? all : 0);
   return some > 0 ? some + copies : 0;
 }

@@ -315,6 +315,44 @@ static void test_lora(void) {
   g_assert_cmpfloat(frozen.result.memory_peak_bytes, <, 0.7 * full.result.memory_peak_bytes);
 }
 
+/* Bytes of all-gathers over data-parallel ranks, all of a stage's units, and seconds of casts. */
+typedef struct {
+  double gathered, cast_s;
+} Frozen;
+
+static Frozen frozen_of(const char *sets) {
+  g_autofree char *all = g_strconcat("workload.parallel={tp: 1, pp: 1, dp: 64};workload.lora={rank: 16, targets: [qkv]};"
+                                     "cluster.base=dgx-h100-superpod;workload.precision=fp8-current;",
+                                     sets, NULL);
+  g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, all, FALSE);
+  Frozen frozen = {0};
+  for (guint i = 0; i < outcome->collectives->len; i++) {
+    const OrrCollectiveRow *row = &g_array_index(outcome->collectives, OrrCollectiveRow, i);
+    if (g_str_equal(row->op, "all-gather")) frozen.gathered += row->bytes * (double)row->count;
+  }
+  for (guint i = 0; i < outcome->operators->len; i++) {
+    const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
+    if (g_str_equal(row->name, "weight-cast")) frozen.cast_s += row->seconds_total;
+  }
+  return frozen;
+}
+
+/* The distributed optimizer gathers what it updated, 16 layers' adapters of 16 (4096 + 12288) parameters in 2 bytes, and
+ * nothing casts what does not change. FSDP gathers all that it shares out, frozen or not, and so has all to cast; the
+ * recipes whose frozen weights stay in 16 bits cast them every step, too. */
+static void test_lora_leaves_frozen_weights(void) {
+  const double adapters = 16 * 16 * (4096 + 12288) * 2.0;
+  const Frozen beside = frozen_of("workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}");
+  const Frozen after = frozen_of("workload.optimizer.sharding=distributed-optimizer");
+  g_assert_cmpfloat_with_epsilon(beside.gathered, adapters, 1);
+  g_assert_cmpfloat_with_epsilon(after.gathered, adapters, 1);
+  g_assert_cmpfloat(beside.cast_s, ==, 0);
+  const Frozen shared = frozen_of("workload.optimizer.sharding=fsdp");
+  g_assert_cmpfloat(shared.gathered, >, 100 * adapters);
+  g_assert_cmpfloat(shared.cast_s, >, 0);
+  g_assert_cmpfloat(frozen_of("workload.precision=fp8-blockwise").cast_s, >, 0);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training/same-twice", test_same_twice);
@@ -338,6 +376,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/training/all-to-all-by-turns", test_all_to_all_by_turns);
   g_test_add_func("/training/encoder", test_encoder);
   g_test_add_func("/training/lora", test_lora);
+  g_test_add_func("/training/lora-leaves-frozen-weights", test_lora_leaves_frozen_weights);
   g_test_add_func("/training/tables", test_tables);
   return g_test_run();
 }
