@@ -123,9 +123,14 @@ void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVi
 /* Text of one scalar member, as YAML would hold it. Newly allocated. */
 char *orr_field_text(const OrrField *field, const void *data);
 
-/* A Markdown table (key, type and unit, default, sentence), sub-sections after it; a JSON Schema (draft 2020-12). */
+/* A Markdown table (key, type and unit, default, sentence), sub-sections after it; a JSON Schema (draft 2020-12).
+ * @document: the kind that files of this table name in `schema: KIND/1`, where `base:` may supply any key; NULL where
+ * the table is a section or a row. A document that is a choice at its top (`kind` and its parameters) has a registry
+ * instead of a table. */
 char *orr_fields_markdown(const OrrFieldTable *table);
-char *orr_fields_json_schema(const OrrFieldTable *table);
+char *orr_registry_markdown(const OrrRegistry *registry);
+char *orr_fields_json_schema(const OrrFieldTable *table, const char *document);
+char *orr_registry_json_schema(const OrrRegistry *registry, const char *document);
 
 /* What is wrong with the table itself, and with all that it leads to, one finding a line; NULL when all is well. Every
  * field has a sentence that ends in a period, a kebab-case name, what its kind needs, and a default that reads. Each

@@ -95,7 +95,7 @@ static void append_fields(GString *out, const OrrFieldParts *parts, const OrrFie
 
 static void append_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part) {
   const OrrEntry *const *entries = part->registry->entries;
-  g_string_append_printf(out, "\n## %s\n\nA name, or a map with `kind` and the parameters of that kind.\n", part->name);
+  g_string_append(out, "\nA name, or a map with `kind` and the parameters of that kind.\n");
   g_string_append(out, "\n| Kind | Meaning |\n|---|---|\n");
   for (guint i = 0; entries[i]; i++) {
     g_autofree char *sentence = cell(entries[i]->sentence);
@@ -109,20 +109,30 @@ static void append_registry(GString *out, const OrrFieldParts *parts, const OrrF
   }
 }
 
-char *orr_fields_markdown(const OrrFieldTable *table) {
-  g_auto(OrrFieldParts) parts = {0};
+static char *markdown(const OrrFieldParts *parts) {
   g_autoptr(GString) out = g_string_new(NULL);
   const OrrFieldPart *part;
-  orr_field_parts_init(&parts, table);
-  for (guint i = 0; (part = orr_field_parts_get(&parts, i)); i++) {
+  for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++) {
+    g_string_append_printf(out, "%s %s\n", i ? "\n##" : "#", part->name);
     if (part->registry) {
-      append_registry(out, &parts, part);
+      append_registry(out, parts, part);
       continue;
     }
-    g_string_append_printf(out, "%s %s\n", i ? "\n##" : "#", part->name);
     if (part->table->sentence)
       g_string_append_printf(out, "\n%s\n", part->table->sentence);
-    append_fields(out, &parts, part->table);
+    append_fields(out, parts, part->table);
   }
   return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+char *orr_fields_markdown(const OrrFieldTable *table) {
+  g_auto(OrrFieldParts) parts = {0};
+  orr_field_parts_init(&parts, table, NULL, NULL);
+  return markdown(&parts);
+}
+
+char *orr_registry_markdown(const OrrRegistry *registry) {
+  g_auto(OrrFieldParts) parts = {0};
+  orr_field_parts_init(&parts, NULL, registry, NULL);
+  return markdown(&parts);
 }

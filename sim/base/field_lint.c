@@ -108,7 +108,7 @@ char *orr_fields_lint(const OrrFieldTable *table) {
   g_auto(OrrFieldParts) parts = {0};
   g_autoptr(GString) out = g_string_new(NULL);
   const OrrFieldPart *part;
-  orr_field_parts_init(&parts, table);
+  orr_field_parts_init(&parts, table, NULL, NULL);
   for (guint i = 0; (part = orr_field_parts_get(&parts, i)); i++) {
     if (part->table)
       check_table(out, part->table);

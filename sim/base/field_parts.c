@@ -68,9 +68,10 @@ static void add_fields(OrrFieldParts *parts, const OrrFieldTable *table) {
   }
 }
 
-void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *root) {
+void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *table, const OrrRegistry *registry,
+                          const char *document) {
   parts->parts = g_ptr_array_new_with_free_func(part_free);
-  add_part(parts, root, NULL, NULL);
+  add_part(parts, table, registry, document);
   for (guint i = 0; i < parts->parts->len; i++) {
     const OrrFieldPart *part = parts->parts->pdata[i];
     if (part->table)

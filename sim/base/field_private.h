@@ -51,7 +51,9 @@ typedef struct {
   GPtrArray *parts; /* OrrFieldPart*; part 0 is the root */
 } OrrFieldParts;
 
-void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *root);
+/* Part 0 is @table or @registry (the other is NULL), of the document kind @document or, where that is NULL, of none. */
+void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *table, const OrrRegistry *registry,
+                          const char *document);
 void orr_field_parts_clear(OrrFieldParts *parts);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrFieldParts, orr_field_parts_clear)
 

@@ -1,14 +1,23 @@
 /*
- * field_schema.c - the JSON Schema (draft 2020-12) of a table, for editors that check YAML while it is written.
+ * field_schema.c - the JSON Schema (draft 2020-12) of a document, for editors that check YAML while it is written.
  *
- * Each section and each choice is one definition under $defs. A choice is oneOf over its entries: the bare name, or a
- * map whose `kind` is that name. Where a document's name may stand, or `base:` may supply the rest, required keys are
- * not asked for.
+ * $defs holds each section and each choice once, and each twice over: NAME as it stands alone, and NAME.overlay as it
+ * stands above a `base:`, where no key is required because the base may supply it. A document with `base:` leads to
+ * overlays all the way down, except below lists: a list replaces the base's list, so its items stand alone.
+ *
+ *     if it has `base`:  $ref cluster.overlay  --> fabric.overlay  --> fabric.fat-tree.overlay
+ *     else:              $ref cluster          --> fabric          --> fabric.fat-tree
+ *
+ * A choice is a name or a map. `kind` picks the definition of a map (if-then, so that an editor reports the fault of
+ * that kind and not of all). A map without `kind` is of the default's kind; above a base it may be of any.
  */
 #include <string.h>
 
 #include "sim/base/field_private.h"
-#include "sim/base/library.h"
+
+/* What stands above a `base:` has no required keys. */
+typedef enum { ALONE, OVERLAY } Standing;
+static const char *const suffixes[] = {[ALONE] = "", [OVERLAY] = ".overlay"};
 
 /* JSON is written into one GString; `comma` puts the comma before all but the first of a list. */
 static void comma(GString *out) {
@@ -82,32 +91,55 @@ static void add_words(GString *out, const char *const *words) {
   g_string_append_c(out, ']');
 }
 
-static void add_ref(GString *out, const OrrFieldPart *part) {
-  g_autofree char *path = g_strconcat("#/$defs/", part->name, NULL);
+/* "$ref" to a part's definition, or to that of one entry of a choice. */
+static void add_ref(GString *out, const OrrFieldPart *part, const OrrEntry *entry, Standing standing) {
+  g_autofree char *path = g_strconcat("#/$defs/", part->name, entry ? "." : "", entry ? entry->name : "",
+                                      suffixes[standing], NULL);
   add_member(out, "$ref", path);
 }
 
-static void add_entry_map(GString *out, const OrrFieldParts *parts, const OrrEntry *entry, gboolean wants_kind);
+static void add_ref_under(GString *out, const char *key, const OrrFieldPart *part, const OrrEntry *entry,
+                          Standing standing) {
+  add_key(out, key);
+  g_string_append_c(out, '{');
+  add_ref(out, part, entry, standing);
+  g_string_append_c(out, '}');
+}
 
-/* A reference to a section or choice; with what else may stand for it. */
-static void add_part(GString *out, const OrrFieldParts *parts, const OrrField *field) {
+/* A map of a section or choice, or what else may stand for it: in a document, `base:` makes it an overlay. */
+static void add_map_ref(GString *out, const OrrFieldPart *part, const OrrEntry *fallback, gboolean is_document,
+                        Standing standing) {
+  if (standing == OVERLAY || (!is_document && !fallback)) {
+    add_ref(out, part, NULL, standing);
+  } else if (is_document) {
+    add_raw(out, "if", "{\"type\":\"object\",\"required\":[\"base\"]}");
+    add_ref_under(out, "then", part, NULL, OVERLAY);
+    add_key(out, "else");
+    g_string_append_c(out, '{');
+    add_map_ref(out, part, fallback, FALSE, standing);
+    g_string_append_c(out, '}');
+  } else {
+    add_raw(out, "if", "{\"type\":\"object\",\"not\":{\"required\":[\"kind\"]}}");
+    add_ref_under(out, "then", part, fallback, standing);
+    add_ref_under(out, "else", part, NULL, standing);
+  }
+}
+
+/* Of a document any name may stand for a section; the names that may stand for a choice are in its definition. */
+static void add_part(GString *out, const OrrFieldParts *parts, const OrrField *field, Standing standing) {
   const OrrFieldPart *part = orr_field_parts_of(parts, field);
-  gboolean is_choice = field->kind == ORR_FIELD_CHOICE;
+  const gboolean is_choice = field->kind == ORR_FIELD_CHOICE;
   const OrrEntry *fallback = is_choice && field->fallback ? orr_field_fallback_entry(field) : NULL;
-  if (!field->document && !fallback) {
-    add_ref(out, part);
+  if (!field->document) {
+    add_map_ref(out, part, fallback, FALSE, standing);
     return;
   }
-  g_string_append(out, "\"anyOf\":[{");
-  add_ref(out, part);
+  add_raw(out, "type", "[\"string\",\"object\"]");
+  add_raw(out, "if", "{\"type\":\"object\"}");
+  add_key(out, "then");
+  g_string_append_c(out, '{');
+  add_map_ref(out, part, fallback, TRUE, standing);
   g_string_append_c(out, '}');
-  if (field->document)
-    g_string_append(out, ",{\"type\":\"string\"},{\"type\":\"object\",\"required\":[\"base\"]}");
-  if (fallback) {
-    g_string_append_c(out, ',');
-    add_entry_map(out, parts, fallback, FALSE);
-  }
-  g_string_append_c(out, ']');
 }
 
 static void add_list(GString *out, const OrrFieldParts *parts, const OrrField *field) {
@@ -117,13 +149,13 @@ static void add_list(GString *out, const OrrFieldParts *parts, const OrrField *f
   if (field->kind == ORR_FIELD_REALS)
     add_real(out, field);
   else if (field->kind == ORR_FIELD_SECTIONS)
-    add_part(out, parts, field);
+    add_part(out, parts, field, ALONE);
   else
     add_raw(out, "type", "[\"string\",\"number\",\"boolean\"]");
   g_string_append_c(out, '}');
 }
 
-static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *field) {
+static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *field, Standing standing) {
   switch (field->kind) {
   case ORR_FIELD_BOOL:
     return add_member(out, "type", "boolean");
@@ -138,7 +170,7 @@ static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *f
     return add_words(out, field->words);
   case ORR_FIELD_CHOICE:
   case ORR_FIELD_SECTION:
-    return add_part(out, parts, field);
+    return add_part(out, parts, field, standing);
   case ORR_FIELD_TREE:
     return;
   default:
@@ -146,36 +178,56 @@ static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *f
   }
 }
 
-static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *field) {
+/* Editors insert the default, so a number is a number here; that of a section or list is in the reference alone. */
+static void add_default(GString *out, const OrrField *field) {
+  const gboolean is_real = field->kind == ORR_FIELD_REAL && field->unit == ORR_UNIT_NONE;
+  if (!field->fallback || *field->fallback == '{' || *field->fallback == '[')
+    return;
+  if (field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_INT || is_real)
+    add_raw(out, "default", field->fallback);
+  else
+    add_member(out, "default", field->fallback);
+}
+
+static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *field, Standing standing) {
   gboolean has_unit = (field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS) && field->unit != ORR_UNIT_NONE;
   g_autofree char *description =
       has_unit ? g_strdup_printf("%s Units: %s.", field->sentence, orr_unit_allowed(field->unit)) : NULL;
   add_key(out, field->name);
   g_string_append_c(out, '{');
   add_member(out, "description", description ? description : field->sentence ? field->sentence : "");
-  if (field->fallback)
-    add_member(out, "default", field->fallback);
+  add_default(out, field);
   comma(out);
   gsize length = out->len;
-  add_type(out, parts, field);
+  add_type(out, parts, field, standing);
   if (out->len == length)
     g_string_truncate(out, length - 1); /* a TREE has no type: take the comma back */
   g_string_append_c(out, '}');
 }
 
-static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table) {
+static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table, Standing standing) {
   for (size_t i = 0; table && i < table->n_fields; i++)
-    add_field(out, parts, &table->fields[i]);
+    add_field(out, parts, &table->fields[i], standing);
 }
 
-/* "required":[...], with @first before the fields' names where it is given. */
-static void add_required(GString *out, const OrrFieldTable *table, const char *first) {
+static gboolean is_required(const OrrField *field) {
+  return !field->fallback && !(field->flags & ORR_FIELD_OPTIONAL);
+}
+
+static gboolean has_required(const OrrFieldTable *table) {
+  for (size_t i = 0; table && i < table->n_fields; i++)
+    if (is_required(&table->fields[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static void add_required(GString *out, const OrrFieldTable *table, Standing standing) {
+  if (standing == OVERLAY || !has_required(table))
+    return;
   add_key(out, "required");
   g_string_append_c(out, '[');
-  if (first)
-    add_string(out, first);
-  for (size_t i = 0; table && i < table->n_fields; i++) {
-    if (table->fields[i].fallback || (table->fields[i].flags & ORR_FIELD_OPTIONAL))
+  for (size_t i = 0; i < table->n_fields; i++) {
+    if (!is_required(&table->fields[i]))
       continue;
     comma(out);
     add_string(out, table->fields[i].name);
@@ -183,89 +235,167 @@ static void add_required(GString *out, const OrrFieldTable *table, const char *f
   g_string_append_c(out, ']');
 }
 
-static void add_entry_map(GString *out, const OrrFieldParts *parts, const OrrEntry *entry, gboolean wants_kind) {
+/* The keys of a document beside its table's. */
+static void add_document_keys(GString *out, const char *document) {
+  g_autofree char *schema = g_strconcat(document, "/1", NULL);
+  g_string_append(out, "\"schema\":{");
+  add_member(out, "const", schema);
+  g_string_append(out, "},\"base\":{\"type\":\"string\"}");
+}
+
+/* The definition of a section, or of the map of one entry (@kind) of a choice. */
+static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part, const OrrFieldTable *table,
+                    const OrrEntry *kind, Standing standing) {
+  const char *sentence = kind ? kind->sentence : table->sentence;
+  g_autofree char *name = g_strconcat(part->name, kind ? "." : "", kind ? kind->name : "", suffixes[standing], NULL);
+  add_key(out, name);
   g_string_append(out, "{\"type\":\"object\"");
-  add_member(out, "description", entry->sentence ? entry->sentence : "");
+  if (sentence)
+    add_member(out, "description", sentence);
   g_string_append(out, ",\"properties\":{");
-  if (wants_kind) {
-    g_string_append(out, "\"kind\":{");
-    add_member(out, "const", entry->name);
+  if (part->document)
+    add_document_keys(out, part->document);
+  if (kind) {
+    add_key(out, "kind");
+    g_string_append_c(out, '{');
+    add_member(out, "const", kind->name);
     g_string_append_c(out, '}');
   }
-  add_properties(out, parts, entry->params);
+  add_properties(out, parts, table, standing);
   g_string_append_c(out, '}');
-  add_required(out, entry->params, wants_kind ? "kind" : NULL);
+  add_required(out, table, standing);
   g_string_append(out, ",\"additionalProperties\":false}");
 }
 
-static gboolean has_required(const OrrFieldTable *table) {
-  for (size_t i = 0; table && i < table->n_fields; i++)
-    if (!table->fields[i].fallback && !(table->fields[i].flags & ORR_FIELD_OPTIONAL))
-      return TRUE;
-  return FALSE;
-}
-
-static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part) {
-  g_string_append(out, "\"oneOf\":[");
-  for (guint i = 0; part->registry->entries[i]; i++) {
-    const OrrEntry *entry = part->registry->entries[i];
+/* "oneOf" over the entries' names and sentences; @bare: only those that need no parameter. */
+static void add_names(GString *out, const OrrRegistry *registry, gboolean bare) {
+  add_key(out, "oneOf");
+  g_string_append_c(out, '[');
+  for (guint i = 0; registry->entries[i]; i++) {
+    if (bare && has_required(registry->entries[i]->params))
+      continue;
     comma(out);
-    if (!has_required(entry->params)) {
-      g_string_append_c(out, '{');
-      add_member(out, "const", entry->name);
-      add_member(out, "description", entry->sentence ? entry->sentence : "");
-      g_string_append(out, "},");
-    }
-    add_entry_map(out, parts, entry, TRUE);
+    g_string_append_c(out, '{');
+    add_member(out, "const", registry->entries[i]->name);
+    add_member(out, "description", registry->entries[i]->sentence ? registry->entries[i]->sentence : "");
+    g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');
 }
 
-static void add_table(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part) {
-  gboolean is_document = part->document || orr_document_kind_find(part->table->name);
-  g_string_append(out, "\"type\":\"object\"");
-  if (part->table->sentence)
-    add_member(out, "description", part->table->sentence);
-  g_string_append(out, ",\"properties\":{");
-  if (is_document) {
-    g_autofree char *schema = g_strconcat(part->document ? part->document : part->table->name, "/1", NULL);
-    g_string_append(out, "\"schema\":{");
-    add_member(out, "const", schema);
-    g_string_append(out, "},\"base\":{\"type\":\"string\"}");
-  }
-  add_properties(out, parts, part->table);
-  g_string_append_c(out, '}');
-  if (is_document)
-    g_string_append(out, ",\"anyOf\":[{\"required\":[\"base\"]},{");
-  add_required(out, part->table, NULL);
-  if (is_document)
-    g_string_append(out, "}]");
-  g_string_append(out, ",\"additionalProperties\":false");
-}
-
-static void add_definition(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part) {
-  if (part->registry)
-    add_registry(out, parts, part);
-  else
-    add_table(out, parts, part);
-}
-
-char *orr_fields_json_schema(const OrrFieldTable *table) {
-  g_auto(OrrFieldParts) parts = {0};
-  g_autoptr(GString) out = g_string_new("{");
-  const OrrFieldPart *part;
-  orr_field_parts_init(&parts, table);
-  add_member(out, "$schema", "https://json-schema.org/draft/2020-12/schema");
-  add_member(out, "title", table->name);
-  add_ref(out, orr_field_parts_get(&parts, 0));
-  add_key(out, "$defs");
-  g_string_append_c(out, '{');
-  for (guint i = 0; (part = orr_field_parts_get(&parts, i)); i++) {
-    add_key(out, part->name);
-    g_string_append_c(out, '{');
-    add_definition(out, &parts, part);
+/* A map with `kind`: if `kind` is this, then the definition of this. */
+static void add_kinds(GString *out, const OrrFieldPart *part, Standing standing) {
+  add_raw(out, "required", "[\"kind\"]");
+  g_string_append(out, ",\"properties\":{\"kind\":{");
+  add_names(out, part->registry, FALSE);
+  g_string_append(out, "}},\"allOf\":[");
+  for (guint i = 0; part->registry->entries[i]; i++) {
+    comma(out);
+    g_string_append(out, "{\"if\":{\"properties\":{\"kind\":{");
+    add_member(out, "const", part->registry->entries[i]->name);
+    g_string_append(out, "}},\"required\":[\"kind\"]}");
+    add_ref_under(out, "then", part, part->registry->entries[i], standing);
     g_string_append_c(out, '}');
   }
+  g_string_append_c(out, ']');
+}
+
+/* A map above a base may leave `kind` to the base: then it is of any kind. */
+static void add_overlay_kinds(GString *out, const OrrFieldPart *part) {
+  g_string_append(out, "\"if\":{\"required\":[\"kind\"]},\"then\":{");
+  add_kinds(out, part, OVERLAY);
+  g_string_append(out, "},\"else\":{\"anyOf\":[");
+  for (guint i = 0; part->registry->entries[i]; i++) {
+    comma(out);
+    g_string_append_c(out, '{');
+    add_ref(out, part, part->registry->entries[i], OVERLAY);
+    g_string_append_c(out, '}');
+  }
+  g_string_append(out, "]}");
+}
+
+static gboolean has_bare_name(const OrrRegistry *registry) {
+  for (guint i = 0; registry->entries[i]; i++)
+    if (!has_required(registry->entries[i]->params))
+      return TRUE;
+  return FALSE;
+}
+
+static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part, Standing standing) {
+  g_autofree char *name = g_strconcat(part->name, suffixes[standing], NULL);
+  add_key(out, name);
+  g_string_append(out, "{\"if\":{\"type\":\"object\"},\"then\":{");
+  if (standing == OVERLAY)
+    add_overlay_kinds(out, part);
+  else
+    add_kinds(out, part, standing);
+  g_string_append_c(out, '}');
+  if (part->document) {
+    g_string_append(out, ",\"else\":{\"type\":\"string\"}"); /* a name of the library too */
+  } else if (has_bare_name(part->registry)) {
+    g_string_append(out, ",\"else\":{");
+    add_names(out, part->registry, TRUE);
+    g_string_append_c(out, '}');
+  } else {
+    add_raw(out, "else", "false");
+  }
+  g_string_append_c(out, '}');
+  for (guint i = 0; part->registry->entries[i]; i++)
+    add_map(out, parts, part, part->registry->entries[i]->params, part->registry->entries[i], standing);
+}
+
+static gboolean has_documents(const OrrFieldParts *parts) {
+  const OrrFieldPart *part;
+  for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++)
+    if (part->document)
+      return TRUE;
+  return FALSE;
+}
+
+static void add_definitions(GString *out, const OrrFieldParts *parts, Standing standing) {
+  const OrrFieldPart *part;
+  for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++) {
+    if (part->registry)
+      add_registry(out, parts, part, standing);
+    else
+      add_map(out, parts, part, part->table, NULL, standing);
+  }
+}
+
+/* The whole of a document names its schema; other roots (rows, sections) are plain maps. */
+static void add_root(GString *out, const OrrFieldPart *root) {
+  if (root->document) {
+    g_autofree char *schema = g_strconcat(root->document, "/1", NULL);
+    g_string_append(out, ",\"type\":\"object\",\"required\":[\"schema\"],\"properties\":{\"schema\":{");
+    add_member(out, "const", schema);
+    g_string_append(out, "}}");
+  }
+  add_map_ref(out, root, NULL, root->document != NULL, ALONE);
+}
+
+static char *json_schema(const OrrFieldParts *parts) {
+  g_autoptr(GString) out = g_string_new("{");
+  const OrrFieldPart *root = orr_field_parts_get(parts, 0);
+  add_member(out, "$schema", "https://json-schema.org/draft/2020-12/schema");
+  add_member(out, "title", root->name);
+  add_root(out, root);
+  add_key(out, "$defs");
+  g_string_append_c(out, '{');
+  add_definitions(out, parts, ALONE);
+  if (has_documents(parts))
+    add_definitions(out, parts, OVERLAY);
   g_string_append(out, "}}\n");
   return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+char *orr_fields_json_schema(const OrrFieldTable *table, const char *document) {
+  g_auto(OrrFieldParts) parts = {0};
+  orr_field_parts_init(&parts, table, NULL, document);
+  return json_schema(&parts);
+}
+
+char *orr_registry_json_schema(const OrrRegistry *registry, const char *document) {
+  g_auto(OrrFieldParts) parts = {0};
+  orr_field_parts_init(&parts, NULL, registry, document);
+  return json_schema(&parts);
 }

@@ -18,34 +18,13 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-/* A workload document is a choice at its top: `kind`, and the parameters of that kind beside it. */
-static const OrrFieldTable *workload_table(void) {
-  static OrrFieldTable table = {.name = "workload", .sentence = "What runs on a cluster: a kind, and its parameters."};
-  static OrrField *fields;
-  const OrrFieldTable *params = orr_workload_registry.entries[0]->params;
-  if (fields) return &table;
-  fields = g_new0(OrrField, params->n_fields + 1);
-  fields[0] = (OrrField){.name = "kind",
-                         .kind = ORR_FIELD_WORD,
-                         .sentence = "The kind of workload.",
-                         .words = orr_registry_names(&orr_workload_registry)};
-  memcpy(fields + 1, params->fields, params->n_fields * sizeof *fields);
-  table.fields = fields;
-  table.n_fields = params->n_fields + 1;
-  return &table;
-}
-
 /* Documents and tables of `orrery validate` and `orrery sweep`. */
 static const OrrFieldTable *const others[] = {&orr_cost_validation_table, &orr_cost_error_table,
                                               &orr_sweep_section_table,   &orr_sweep_point_table,
                                               &orr_sweep_excluded_table,  &orr_validation_row_table};
 
+/* The table of a kind that is no document of the library; else NULL, and all their names in @names. */
 static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
-  for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++) {
-    const OrrDocumentCode *code = orr_documents_find(kind->kind);
-    if (code && strcmp(name, kind->kind) == 0) return strcmp(name, "workload") == 0 ? workload_table() : code->table;
-    if (code) g_ptr_array_add(names, (char *)kind->kind);
-  }
   for (const OrrFieldTable *const *table = orr_row_tables; *table; table++) {
     if (strcmp(name, (*table)->name) == 0) return *table;
     g_ptr_array_add(names, (char *)(*table)->name);
@@ -57,14 +36,34 @@ static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
   return NULL;
 }
 
+static const OrrDocumentCode *find_document(const char *name, GPtrArray *names) {
+  for (const OrrDocumentKind *kind = orr_document_kinds; kind->kind; kind++) {
+    const OrrDocumentCode *code = orr_documents_find(kind->kind);
+    if (code && strcmp(name, kind->kind) == 0) return code;
+    if (code) g_ptr_array_add(names, (char *)kind->kind);
+  }
+  return NULL;
+}
+
+/* A workload document is a choice at its top: `kind`, and the parameters of that kind beside it. */
+static char *describe(const char *document, const OrrFieldTable *table) {
+  if (document && strcmp(document, "workload") == 0)
+    return as_markdown ? orr_registry_markdown(&orr_workload_registry)
+                       : orr_registry_json_schema(&orr_workload_registry, document);
+  return as_markdown ? orr_fields_markdown(table) : orr_fields_json_schema(table, document);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results", error)) return 2;
   g_autoptr(GPtrArray) names = g_ptr_array_new();
-  const OrrFieldTable *table = find_table(args[0], names);
+  const OrrDocumentCode *code = find_document(args[0], names);
+  const OrrFieldTable *table = code ? code->table : find_table(args[0], names);
   g_ptr_array_add(names, NULL);
   if (!table) return orr_cli_unknown("kind", args[0], (const char *const *)names->pdata, error);
-  g_autofree char *text = as_markdown ? orr_fields_markdown(table) : orr_fields_json_schema(table);
+  /* A set of measured kernels is a document too, though the library does not hold it by name. */
+  const char *document = code ? code->kind : table == &orr_cost_validation_table ? "cost-validation" : NULL;
+  g_autofree char *text = describe(document, table);
   printf("%s%s", text, g_str_has_suffix(text, "\n") ? "" : "\n");
   return 0;
 }

@@ -43,23 +43,48 @@ static void test_markdown_rows_are_whole(void) {
 }
 
 static void test_schema(void) {
-  g_autofree char *text = orr_fields_json_schema(&sample_table);
+  g_autofree char *text = orr_fields_json_schema(&sample_table, NULL);
   assert_has(text, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"sample\","
                    "\"$ref\":\"#/$defs/sample\",\"$defs\":{\"sample\":{\"type\":\"object\"");
-  assert_has(text, "\"tp\":{\"description\":\"Tensor-parallel ranks.\",\"default\":\"1\",\"type\":\"integer\","
+  assert_has(text, "\"tp\":{\"description\":\"Tensor-parallel ranks.\",\"default\":1,\"type\":\"integer\","
                    "\"minimum\":1,\"maximum\":64}");
   assert_has(text, "\"enum\":[\"fp32\",\"fp16\",\"bf16\"]");
   assert_has(text, "\"required\":[\"name\"],\"additionalProperties\":false");
   assert_has(text, "\"oneOf\":[{\"const\":\"gpipe\",\"description\":\"All forward, then all backward.\"},{");
   assert_has(text, "\"properties\":{\"kind\":{\"const\":\"interleaved-1f1b\"},\"chunks\":");
   assert_has(text, "\"sweep\":{\"description\":\"Any tree.\"}");
+  g_assert_null(strstr(text, ".overlay"));
+}
+
+/* A map without `kind` is of the default's kind; where there is no default, `kind` is required. */
+static void test_schema_of_choices(void) {
+  g_autofree char *text = orr_fields_json_schema(&sample_table, NULL);
+  assert_has(text, "\"pipeline\":{\"description\":\"The schedule.\",\"default\":\"interleaved-1f1b\","
+                   "\"if\":{\"type\":\"object\",\"not\":{\"required\":[\"kind\"]}},"
+                   "\"then\":{\"$ref\":\"#/$defs/pipeline.interleaved-1f1b\"},\"else\":{\"$ref\":\"#/$defs/pipeline\"}}");
+  assert_has(text, "\"router\":{\"description\":\"A choice with no default.\",\"$ref\":\"#/$defs/pipeline\"}");
+  assert_has(text, "{\"if\":{\"properties\":{\"kind\":{\"const\":\"gpipe\"}},\"required\":[\"kind\"]},"
+                   "\"then\":{\"$ref\":\"#/$defs/pipeline.gpipe\"}}");
+}
+
+/* Above a `base:` no key is required, in the document and in its sections. */
+static void test_schema_of_overlays(void) {
+  g_autofree char *text = orr_fields_json_schema(&sample_table, "sample");
+  assert_has(text, "\"required\":[\"schema\"],\"properties\":{\"schema\":{\"const\":\"sample/1\"}},"
+                   "\"if\":{\"type\":\"object\",\"required\":[\"base\"]},"
+                   "\"then\":{\"$ref\":\"#/$defs/sample.overlay\"},\"else\":{\"$ref\":\"#/$defs/sample\"}");
+  assert_has(text, "\"batch\":{\"description\":\"Batch sizes.\",\"$ref\":\"#/$defs/batch.overlay\"}");
+  const char *overlay = strstr(text, "\"sample.overlay\":{");
+  g_assert_nonnull(overlay);
+  g_assert_null(strstr(overlay, "\"required\":[\"name\"]"));
 }
 
 /* No JSON reader is at hand, but flow YAML holds JSON: what is not well-formed, or has a key twice, is refused. */
 static void test_schema_is_well_formed(void) {
-  g_autofree char *text = orr_fields_json_schema(&sample_table);
+  g_autofree char *text = orr_fields_json_schema(&sample_table, "sample");
   g_autoptr(OrrNode) root = sample_tree(text);
-  g_assert_cmpuint(orr_node_length(orr_node_get(root, "$defs")), ==, 4); /* sample, pipeline, batch, fault */
+  g_assert_cmpuint(orr_node_length(orr_node_get(root, "$defs")), ==, 12);
+  /* sample, pipeline with its two entries, batch, fault; and the overlay of each */
 }
 
 int main(int argc, char **argv) {
@@ -67,6 +92,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/field-docs/markdown", test_markdown);
   g_test_add_func("/field-docs/markdown-rows-are-whole", test_markdown_rows_are_whole);
   g_test_add_func("/field-docs/schema", test_schema);
+  g_test_add_func("/field-docs/schema-of-choices", test_schema_of_choices);
+  g_test_add_func("/field-docs/schema-of-overlays", test_schema_of_overlays);
   g_test_add_func("/field-docs/schema-is-well-formed", test_schema_is_well_formed);
   return g_test_run();
 }
