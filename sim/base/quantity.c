@@ -243,6 +243,14 @@ char *orr_quantity_format(double value, OrrUnit unit) {
   return g_strconcat(digits, name[0] ? " " : "", name, NULL);
 }
 
+/* A pure number has a point before its exponent, "5.0e+09": YAML 1.1 (PyYAML) reads "5e+09" as a text. */
+static void put_point(char *digits, gsize size) {
+  char *e = strchr(digits, 'e');
+  if (!e || strchr(digits, '.')) return;
+  g_autofree char *exponent = g_strdup(e);
+  g_snprintf(e, size - (gsize)(e - digits), ".0%s", exponent);
+}
+
 char *orr_quantity_exact(double value, OrrUnit unit) {
   char digits[G_ASCII_DTOSTR_BUF_SIZE], format[8];
   if (value == rint(value) && fabs(value) < 1e6) {
@@ -255,5 +263,6 @@ char *orr_quantity_exact(double value, OrrUnit unit) {
     }
   }
   const char *name = orr_unit_symbol(unit);
+  if (!name[0]) put_point(digits, sizeof digits);
   return g_strconcat(digits, name[0] ? " " : "", name, NULL);
 }

@@ -333,11 +333,29 @@ static int write_text(void *text, unsigned char *bytes, size_t n_bytes) {
   return 1;
 }
 
+/* Digits and ':' (or '-') alone: YAML 1.1 reads 1:30 as 90, counting by sixties, and 2026-11-22 as a date. */
+static gboolean is_split_number(const char *text, char split) {
+  gboolean is_split = FALSE;
+  for (const char *c = text; *c; c++) {
+    if (!g_ascii_isdigit(*c) && *c != split) return FALSE;
+    is_split |= *c == split && c > text;
+  }
+  return is_split;
+}
+
+/* A text here, but not for every reader: YAML 1.1 (PyYAML) takes these for truth values, numbers and dates. */
+static gboolean is_other_in_yaml_1_1(const char *text) {
+  static const char *const words[] = {"yes", "no", "on", "off"};
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+    if (g_ascii_strcasecmp(text, words[i]) == 0) return TRUE;
+  return is_split_number(text, ':') || is_split_number(text, '-');
+}
+
 static gboolean emit_scalar(yaml_emitter_t *emitter, const OrrNode *node) {
   yaml_event_t event;
   g_autofree char *text = g_utf8_make_valid(node->text, -1);
   /* An empty plain scalar reads as nothing at all where it is the whole document. */
-  gboolean quote = node->quoted || text[0] == '\0' || g_str_equal(text, "<<");
+  gboolean quote = node->quoted || text[0] == '\0' || g_str_equal(text, "<<") || is_other_in_yaml_1_1(text);
   yaml_scalar_style_t style = quote ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE;
   return yaml_scalar_event_initialize(&event, NULL, NULL, (yaml_char_t *)text, (int)strlen(text), 1, 1, style) &&
          yaml_emitter_emit(emitter, &event);

@@ -235,6 +235,19 @@ static void test_text_form(void) {
   g_assert_cmpstr(text, ==, "rate: 450 GB/s\nnote: 'a: b'\nnone: \"\"\nlist:\n- 1\n- {}\n");
 }
 
+/* What YAML 1.1 reads as a truth value, a number of sixties or a date is quoted, so that PyYAML reads a text too. */
+static void test_text_of_yaml_1_1(void) {
+  static const struct {
+    const char *text, *written;
+  } cases[] = {{"no", "\"no\"\n"},       {"On", "\"On\"\n"}, {"1:30", "\"1:30\"\n"}, {"2026-11-22", "\"2026-11-22\"\n"},
+               {"nothing", "nothing\n"}, {"true", "true\n"}, {"-5", "-5\n"},         {"3.5", "3.5\n"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(OrrNode) root = orr_node_new_scalar((OrrPlace){0}, cases[i].text);
+    g_autofree char *text = orr_yaml_text(root);
+    g_assert_cmpstr(text, ==, cases[i].written);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/yaml/tree-and-places", test_tree_and_places);
@@ -250,5 +263,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/yaml/files", test_files);
   g_test_add_func("/yaml/round-trip", test_round_trip);
   g_test_add_func("/yaml/text-form", test_text_form);
+  g_test_add_func("/yaml/text-of-yaml-1.1", test_text_of_yaml_1_1);
   return g_test_run();
 }
