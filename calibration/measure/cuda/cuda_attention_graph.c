@@ -64,14 +64,20 @@ static OrrTensor *moved(OrrCudnnGraph *graph, const OrrAttention *a, cudnnPointw
   return y;
 }
 
-/* Keys up to the row's own place, the prefix before it; a sequence of a mixed batch has its own. */
+/* Keys up to the row's own place, the prefix before it: row + keys - rows >= column. The sum is two operations, ADD
+ * keys and SUB rows, each with a scalar or, in a mixed batch, each sequence's own number: cuDNN's engines recognise
+ * graphs by their operations, and that is what cudnn-frontend's sdpa nodes emit for a mask aligned to the bottom right
+ * (scaled_dot_product_flash_attention.h: "row_idx_add_skv", then the subtraction of s_q). One ADD of the difference
+ * means the same, and finds no engine, or a slower one. */
 static OrrTensor *mask_causal(OrrCudnnGraph *graph, const OrrAttention *a, OrrTensor *x, OrrTensor *row_ends,
                               OrrTensor *key_ends) {
   OrrTensor *row = indexes(graph, a, x, 2), *column = indexes(graph, a, x, 3);
   if (a->is_mixed)
     row = moved(graph, a, CUDNN_POINTWISE_SUB, moved(graph, a, CUDNN_POINTWISE_ADD, row, key_ends), row_ends);
   else if (a->keys > a->rows)
-    row = moved(graph, a, CUDNN_POINTWISE_ADD, row, orr_cudnn_integer(graph, (gint32)(a->keys - a->rows)));
+    row = moved(graph, a, CUDNN_POINTWISE_SUB,
+                moved(graph, a, CUDNN_POINTWISE_ADD, row, orr_cudnn_integer(graph, (gint32)a->keys)),
+                orr_cudnn_integer(graph, (gint32)a->rows));
   return keep_where(graph, a, x, compare(graph, a, CUDNN_POINTWISE_CMP_GE, row, column));
 }
 
