@@ -39,17 +39,27 @@ typedef struct {
 } OrrShapeWork;
 
 typedef struct {
-  double warm_up_s, burst_s; /* at least that long each; NVML's power needs 0.1 s to settle */
+  double warm_up_s, burst_s; /* at least that long each */
   guint min_repeats, max_repeats;
+  double settle_s, watch_s; /* power is watched that long after the timing (power_window.h); watch_s 0: it is not */
 } OrrTimingRule;
 
 typedef struct {
-  double median_us, best_us; /* of one call */
-  double spread;             /* (90th - 10th percentile) / median over the repeats */
-  guint repeats, calls;      /* repeats, and calls a repeat */
-  const char *method;        /* "graph": calls replayed from a CUDA graph; "stream"; "host": a wall clock */
+  double median_us, best_us;                  /* of one call */
+  double spread;                              /* (90th - 10th percentile) / median over the repeats */
+  guint repeats, calls;                       /* repeats, and calls a repeat */
+  const char *method;                         /* as measure_row.c describes it */
   double watts, sm_clock_hz, memory_clock_hz; /* NAN where unknown */
+  char setting[64];                           /* words with blanks between: see measure_row.c; often "" */
 } OrrTiming;
+
+/* The board at one moment, for a report; NAN or -1 where unknown. */
+typedef struct {
+  double watts, sm_clock_hz, memory_clock_hz, celsius;
+  gint64 throttle;    /* NVML's clock event reasons, a bit each; 1: idle */
+  gint64 n_processes; /* with a context on the device, this one included */
+  int persistence, ecc;
+} OrrBenchState;
 
 typedef struct {
   guint n_samples;         /* 0: there is nothing to check */
@@ -74,6 +84,7 @@ typedef struct {
   OrrBench *(*open)(int ordinal, GError **error);
   void (*close)(OrrBench *bench);
   const OrrBenchFacts *(*facts)(const OrrBench *bench);
+  OrrBenchState (*state)(OrrBench *bench);
   double (*clock_s)(OrrBench *bench); /* seconds since it was opened: what a budget is spent of */
   OrrKernel *(*prepare)(OrrBench *bench, const OrrShape *shape, GError **error);
   gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error);

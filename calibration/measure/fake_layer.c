@@ -62,6 +62,17 @@ static void fake_close(OrrBench *bench) {
 
 static const OrrBenchFacts *fake_facts(const OrrBench *bench) { return &bench->facts; }
 
+static OrrBenchState fake_state(OrrBench *bench) {
+  return (OrrBenchState){.watts = 0.1 * bench->facts.power_limit_watts,
+                         .sm_clock_hz = bench->facts.sm_clock_limit_hz,
+                         .memory_clock_hz = bench->facts.memory_clock_limit_hz,
+                         .celsius = 40,
+                         .throttle = 1,
+                         .n_processes = 1,
+                         .persistence = 1,
+                         .ecc = 1};
+}
+
 static double fake_clock(OrrBench *bench) { return bench->clock_s; }
 
 static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
@@ -99,14 +110,16 @@ static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
   const double wave = 1.25 + 0.25 * sin(3 * log2(1 + work.flops + work.bytes));
   const double seconds =
       orr_family_roofline(&kernel->shape, facts) * wave * (1 + 0.01 * noise) * slow_down(&kernel->shape);
+  const gboolean is_watched = rule->watch_s > 0;
   kernel->bench->clock_s += rule->warm_up_s + fmax(rule->burst_s, rule->min_repeats * seconds);
+  if (is_watched) kernel->bench->clock_s += rule->settle_s + rule->watch_s;
   *ret_timing = (OrrTiming){.median_us = seconds * 1e6,
                             .best_us = seconds * 0.99e6,
                             .spread = 0.01,
                             .repeats = rule->min_repeats,
                             .calls = 1,
                             .method = "host",
-                            .watts = 0.8 * facts->power_limit_watts,
+                            .watts = is_watched ? 0.8 * facts->power_limit_watts : NAN,
                             .sm_clock_hz = facts->sm_clock_limit_hz,
                             .memory_clock_hz = facts->memory_clock_limit_hz};
   return TRUE;
@@ -143,6 +156,7 @@ const OrrDeviceLayer orr_fake_layer = {
     .open = fake_open,
     .close = fake_close,
     .facts = fake_facts,
+    .state = fake_state,
     .clock_s = fake_clock,
     .prepare = fake_prepare,
     .time = fake_time,

@@ -4,7 +4,8 @@
  * One process has all its visible GPUs; under Slurm or mpirun each process has one GPU and NCCL's id goes through a
  * shared file. Sizes are nccl-tests': `bytes` is the whole buffer (all-gather: the gathered one; all-to-all: what a
  * rank sends, itself included; send-recv: one message, each rank to the next). Calls follow one another in a stream, 20
- * a repeat as nccl-tests has them; the time is one call's, the slowest GPU's. Out of place. Sums for reductions, in
+ * a repeat as nccl-tests has them, all posted before the first begins (cuda_collective.c); the time is one call's, the
+ * slowest GPU's. Out of place. Sums for reductions, in
  * fp16, bf16, fp32 and fp8 (e4m3); what only copies is measured in fp16 alone, the all-to-all of experts in fp8 too.
  *
  * Exported to collectives.csv: the columns of NVIDIA aiconfigurator's nccl_perf table.

@@ -1,6 +1,6 @@
 /*
  * family_device_copy.c - copies by the copy engines: pinned host memory to the device and back, both ways at once
- * (`bytes` each way), within the device, and to a peer GPU.
+ * (`bytes` each way), within the device, and to a peer GPU. Host memory is on the NUMA node of the GPU (numa.h).
  *
  * bytes_per_s of the trend is 50 GB/s for the host's link, 2 bytes a copied byte within the device.
  */

@@ -24,12 +24,18 @@ static const OrrField fields[] = {
     NUMBER("spread", spread, ORR_UNIT_FRACTION, "Between the 10th and the 90th percentile, as a share of the median."),
     COUNT("repeats", repeats, "Repeats that were timed."),
     COUNT("calls", calls, "Calls a repeat."),
-    TEXT("method", method, "graph: calls replayed from a CUDA graph; stream: launched one by one; host: a wall clock."),
+    TEXT("method", method,
+         "graph: calls replayed from a CUDA graph; stream: launched one by one on a stream that is held until all are "
+         "posted; unheld: likewise, but the device did not wait, so that the host's time may be in it; host: a wall "
+         "clock."),
+    TEXT("setting", setting,
+         "How it ran where there is a choice: fast-accumulation or full-accumulation (fp8 products), warm-l2 (operands "
+         "too small to leave the L2 cache between calls)."),
     NUMBER("flops", flops, ORR_UNIT_NONE, "FLOPs of one call."),
     NUMBER("bytes", bytes, ORR_UNIT_BYTES, "Bytes that one call must move at least."),
-    NUMBER("watts", watts, ORR_UNIT_WATTS, "Board power while it ran (NVML)."),
-    NUMBER("sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ, "Clock of the SMs while it ran (NVML)."),
-    NUMBER("memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ, "Clock of the memory while it ran (NVML)."),
+    NUMBER("watts", watts, ORR_UNIT_WATTS, "Board power, mean over half a second of it once settled; one row in four."),
+    NUMBER("sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ, "Clock of the SMs: mean over that time, or amid the timing."),
+    NUMBER("memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ, "Clock of the memory, likewise."),
     {.name = "verified",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(OrrMeasureRow, verified),
@@ -46,6 +52,7 @@ static const OrrField fields[] = {
     COUNT("n-ranks", n_ranks, "GPUs of the job."),
     NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the SMs' clock may be."),
     NUMBER("power-limit-watts", power_limit_watts, ORR_UNIT_WATTS, "The board's power limit."),
+    COUNT("harness", harness, "Version of the way of measuring; rows of an older one are measured again."),
     TEXT("date", date, "When the calibration was begun (UTC, ISO 8601)."),
 };
 const OrrFieldTable orr_measure_row_table =
@@ -96,6 +103,7 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
       .repeats = timing->repeats,
       .calls = timing->calls,
       .method = g_strdup(timing->method),
+      .setting = g_strdup(timing->setting),
       .flops = work->flops,
       .bytes = work->bytes,
       .watts = timing->watts,
@@ -112,6 +120,7 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
       .n_ranks = facts->n_ranks,
       .sm_clock_limit_hz = facts->sm_clock_limit_hz,
       .power_limit_watts = facts->power_limit_watts,
+      .harness = ORR_MEASURE_HARNESS,
       .date = g_strdup(date),
   };
 }
@@ -123,7 +132,8 @@ gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *fa
   return g_strcmp0(row->device, facts->device) == 0 && g_strcmp0(row->driver, facts->driver) == 0 &&
          g_strcmp0(row->cuda, facts->cuda) == 0 && g_strcmp0(row->cublas, facts->cublas) == 0 &&
          g_strcmp0(row->cudnn, facts->cudnn) == 0 && g_strcmp0(row->nccl, facts->nccl) == 0 &&
-         row->n_ranks == facts->n_ranks && same_number(row->sm_clock_limit_hz, facts->sm_clock_limit_hz) &&
+         row->n_ranks == facts->n_ranks && row->harness == ORR_MEASURE_HARNESS &&
+         same_number(row->sm_clock_limit_hz, facts->sm_clock_limit_hz) &&
          same_number(row->power_limit_watts, facts->power_limit_watts);
 }
 

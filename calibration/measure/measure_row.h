@@ -15,7 +15,7 @@ typedef struct {
   char *family, *shape; /* shape.h's text */
   double median_us, best_us, spread;
   gint64 repeats, calls;
-  char *method;
+  char *method, *setting;
   double flops, bytes;
   double watts, sm_clock_hz, memory_clock_hz;
   int verified; /* OrrVerified */
@@ -23,10 +23,18 @@ typedef struct {
   char *device, *driver, *cuda, *cublas, *cudnn, *nccl;
   gint64 n_ranks;
   double sm_clock_limit_hz, power_limit_watts;
-  char *date; /* UTC, ISO 8601 */
+  gint64 harness; /* ORR_MEASURE_HARNESS when it was measured */
+  char *date;     /* UTC, ISO 8601 */
 } OrrMeasureRow;
 
 extern const OrrFieldTable orr_measure_row_table;
+
+/* Counts the ways in which kernels have been measured: a change that moves times adds one, and rows of before are
+ * measured again.
+ *   0  events on an idle stream; operands counted whole; fp8 without fast accumulation
+ *   1  held streams, sets by the bytes that are touched, fp8 as Transformer Engine accumulates, the fullest rank of a
+ *      skewed layer, power over a window */
+enum { ORR_MEASURE_HARNESS = 1 };
 
 /* A kernel that was asked for and could not be measured: a row of table kernel_refusal. */
 typedef struct {
@@ -48,7 +56,7 @@ void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrSh
                           const char *date);
 
 /* TRUE where @row was measured on the same device under the same driver, libraries, clock and power limit, over as many
- * ranks: then it need not be measured again. */
+ * ranks, in the same way: then it need not be measured again. */
 gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts);
 
 /* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the name in kebab-case. Newly

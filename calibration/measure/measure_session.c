@@ -4,8 +4,10 @@
 
 #include "sim/base/fault.h"
 
-const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02, .burst_s = 0.12, .min_repeats = 7, .max_repeats = 200};
+const OrrTimingRule orr_timing_default = {
+    .warm_up_s = 0.02, .burst_s = 0.12, .min_repeats = 7, .max_repeats = 200, .settle_s = 0.3, .watch_s = 0.5};
 
+enum { WATCHED_ONE_IN = 4 };
 enum { LONGEST_MS = 100 }; /* of one call, by the roofline: a burst of seven is then below a second */
 
 typedef struct {
@@ -45,6 +47,13 @@ static gboolean is_for_all(const Session *session, const OrrMeasureFamily *famil
   return is_job(session) && family->min_gpus > 1;
 }
 
+/* Whether anything is asked that all ranks measure; all know the same families, so none needs to tell the others. */
+static gboolean has_common_part(const Session *session) {
+  gboolean has = FALSE;
+  for (guint i = 0; session->order->families[i]; i++) has = has || is_for_all(session, session->order->families[i]);
+  return has;
+}
+
 static void add_families(Session *session, gboolean for_all) {
   const gint64 n_gpus = MAX(session->facts->n_gpus, session->facts->n_ranks);
   for (const OrrMeasureFamily *const *family = session->order->families; *family; family++)
@@ -81,9 +90,10 @@ static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming
 /* Verified before it is timed: repeats may work in place. */
 static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_timing, OrrVerdict *ret_verdict,
                            GError **error) {
+  OrrTimingRule rule = session->order->rule;
+  if (session->outcome.n_new % WATCHED_ONE_IN) rule.watch_s = 0;
   *ret_verdict = (OrrVerdict){0};
-  return session->layer->verify(kernel, ret_verdict, error) &&
-         session->layer->time(kernel, &session->order->rule, ret_timing, error);
+  return session->layer->verify(kernel, ret_verdict, error) && session->layer->time(kernel, &rule, ret_timing, error);
 }
 
 /* This rank's @reason (NULL: none) becomes the job's word, where the ranks measure @together. */
@@ -181,7 +191,7 @@ gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench, const
   OrrMeasureOrder together = *order;
   together.budget_s = order->budget_s / 2;
   session.order = &together;
-  if (is_job(&session)) {
+  if (has_common_part(&session)) {
     if (!run_part(&session, TRUE, ret_states, error)) return FALSE;
     is_complete = session.outcome.is_complete;
   }

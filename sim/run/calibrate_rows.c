@@ -51,11 +51,18 @@ static void read_cell(const OrrField *field, const char *cell, OrrMeasureRow *ro
     *(int *)member = cell ? word_index(field->words, cell) : ORR_VERIFIED_UNCHECKED;
 }
 
-static char *select_sql(void) {
+static gboolean is_among(const OrrAnswer *names, const char *name) {
+  for (guint i = 0; i < names->rows->len; i++)
+    if (g_strcmp0(((char **)names->rows->pdata[i])[0], name) == 0) return TRUE;
+  return FALSE;
+}
+
+/* A database of an older version lacks the newer columns: they are NULL. */
+static char *select_sql(const OrrAnswer *columns) {
   GString *sql = g_string_new("SELECT ");
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {
     g_autofree char *column = g_strdelimit(g_strdup(orr_measure_row_table.fields[i].name), "-", '_');
-    g_string_append_printf(sql, "%s\"%s\"", i ? ", " : "", column);
+    g_string_append_printf(sql, is_among(columns, column) ? "%s\"%s\"" : "%sNULL AS \"%s\"", i ? ", " : "", column);
   }
   g_string_append_printf(sql, " FROM %s ORDER BY rowid", orr_measure_row_table.name);
   return g_string_free(sql, FALSE);
@@ -69,7 +76,10 @@ static gboolean has_rows(OrrStore *store, gboolean *ret_has, GError **error) {
 }
 
 static gboolean read_rows(OrrStore *store, GArray *rows, GError **error) {
-  g_autofree char *sql = select_sql();
+  g_autoptr(OrrAnswer) columns =
+      orr_store_query(store, "SELECT name FROM pragma_table_info('kernel_sample')", 0, error);
+  if (!columns) return FALSE;
+  g_autofree char *sql = select_sql(columns);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
   for (guint i = 0; answer && i < answer->rows->len; i++) {
     char **cells = answer->rows->pdata[i];

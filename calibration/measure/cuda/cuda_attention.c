@@ -199,6 +199,9 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 
 /* --- Preparing --- */
 
+/* Sequences of a mixed batch use a part of their cache: about half of it, by make_lengths. */
+static double touched_share(const OrrAttention *a) { return a->is_mixed ? (a->batch + 1.0) / (2.0 * a->batch) : 1; }
+
 static gboolean allocate(OrrKernel *kernel, OrrAttention *a, gboolean with_backward, GError **error) {
   const gint64 q = a->batch * a->rows * a->heads, k = a->batch * a->keys * a->kv_heads,
                all = a->batch * a->keys * a->heads;
@@ -208,7 +211,7 @@ static gboolean allocate(OrrKernel *kernel, OrrAttention *a, gboolean with_backw
   const int last = !with_backward ? OUT : a->heads == a->kv_heads ? DV : DV_ALL;
   double bytes = 0;
   for (int tensor = Q; tensor <= last; tensor++) bytes += 2.0 * (double)sizes[tensor];
-  orr_cuda_rotate(kernel, bytes);
+  orr_cuda_rotate(kernel, bytes * touched_share(a), bytes);
   for (int tensor = Q; tensor <= last; tensor++) {
     if (tensor == STATS) continue;
     if (!(a->at[tensor] = orr_cuda_random_sets(kernel, a->format, (gsize)sizes[tensor], &a->stride[tensor], error)))
@@ -376,6 +379,7 @@ static gboolean prepare_apart(OrrKernel *kernel, GError **error) {
     if (!prepare(&apart->parts[i], i ? &decodes : &chunk, FALSE, error)) return FALSE;
   }
   kernel->n_sets = MAX(apart->parts[0].n_sets, apart->parts[1].n_sets);
+  kernel->touched_bytes = apart->parts[0].touched_bytes + apart->parts[1].touched_bytes;
   return TRUE;
 }
 

@@ -1,14 +1,31 @@
 /*
  * cuda_collective.c - NCCL's collectives; see family_collective.c and cuda_nccl.h.
  *
- * Each call is posted for all GPUs of the process between group marks. How many calls are made may not depend on a
- * rank's own clock: ranks would disagree. Rank 0's first repeat says how many repeats fill the burst.
+ * One repeat, on each GPU of the process:
+ *
+ *   hold | all-reduce of one element | begin | call 1 ... call 20 | end
+ *
+ * The hold (timing.h) lasts until the host has posted everything, so that small sizes do not measure how fast one
+ * thread posts for eight GPUs. The one-element all-reduce ends on all GPUs at nearly the same time, so that no GPU's
+ * 20 calls include waiting for another's hold. The time is the slowest GPU's.
+ *
+ * A process with one GPU (a rank of a job) replays the 20 calls from a CUDA graph, as nccl-tests does with -G. One with
+ * several GPUs posts them, between group marks, one by one: NCCL's user guide warns that with several GPUs in a process
+ * "cudaGraphLaunch may block, preventing the launch across all GPUs" ("Using NCCL with CUDA Graphs", 2.30.7). The row's
+ * method says which it was. nccl-tests' thread per GPU (-t), which NVIDIA aiconfigurator's collector uses, makes posting
+ * faster; holding the stream takes it out of the time altogether.
+ *
+ * Buffers do not rotate: neither do nccl-tests' when they are of the size that is measured.
+ *
+ * How many calls are made may not depend on a rank's own clock: ranks would disagree. Rank 0's first repeat says how
+ * many repeats fill the burst, and how long all hold.
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_nccl.h"
 #include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/power_window.h"
 #include "sim/base/fault.h"
 
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SEND_RECV };
@@ -20,6 +37,8 @@ typedef struct {
   int op, type;
   OrrFormat format;
   gsize n; /* elements of the whole buffer, a multiple of the ranks */
+  OrrNcclGroup *group;
+  cudaGraphExec_t graph; /* of CALLS calls; NULL: they are posted one by one */
 } Call;
 
 /* Each rank sends a share to each other, and receives one. */
@@ -69,27 +88,26 @@ static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream
 
 /* --- Buffers --- */
 
-static void free_buffers(OrrNcclGpu *gpu) {
-  if (gpu->in) cudaFree(gpu->in);
-  if (gpu->out) cudaFree(gpu->out);
-  gpu->in = gpu->out = NULL;
-  gpu->bytes = 0;
+/* Buffers go with their kernel: 2 x 8 GiB on each GPU would be missing to the shapes that follow. */
+void orr_nccl_free_buffers(OrrNcclGroup *group) {
+  orr_nccl_quiesce(group);
+  for (int i = 0; i < group->n_gpus; i++) {
+    OrrNcclGpu *gpu = &group->gpus[i];
+    if (gpu->in) cudaFree(gpu->in);
+    if (gpu->out) cudaFree(gpu->out);
+    gpu->in = gpu->out = NULL;
+  }
 }
 
-static gboolean make_buffers(OrrNcclGroup *group, gsize bytes, GError **error) {
+gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error) {
   gboolean fine = TRUE;
   for (int i = 0; i < group->n_gpus && fine; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
-    fine = orr_cuda_ok(cudaSetDevice(gpu->device), "cudaSetDevice", error);
-    if (!fine || gpu->bytes >= bytes) continue;
-    free_buffers(gpu);
-    fine = orr_cuda_ok(cudaMalloc((void **)&gpu->in, bytes), "cudaMalloc", error) &&
+    fine = orr_cuda_ok(cudaSetDevice(gpu->device), "cudaSetDevice", error) &&
+           orr_cuda_ok(cudaMalloc((void **)&gpu->in, bytes), "cudaMalloc", error) &&
            orr_cuda_ok(cudaMalloc((void **)&gpu->out, bytes), "cudaMalloc", error);
-    if (fine)
-      gpu->bytes = bytes;
-    else
-      free_buffers(gpu); /* half of what did not fit is in the way of the next shape */
   }
+  if (!fine) orr_nccl_free_buffers(group); /* half of what did not fit is in the way of the next shape */
   return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
 }
 
@@ -141,7 +159,8 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
   OrrNcclGroup *group = kernel->bench->nccl;
   const Call *call = kernel->state;
   OrrVerdict verdict = {.limit = orr_format_limit(call->format)};
-  if (!fill_buffers(group, call, FALSE, error) || !post_all(group, call, NULL, error) || !orr_nccl_wait(group, error))
+  if (!fill_buffers(group, call, FALSE, error) || !post_all(group, call, NULL, error) ||
+      !orr_cuda_wait(group->bench, error))
     return FALSE;
   for (gsize i = 0; i < SAMPLES; i++) {
     const gsize at = i * (call->n - 1) / (SAMPLES - 1);
@@ -166,15 +185,47 @@ static gboolean record_all(OrrNcclGroup *group, gboolean is_end, GError **error)
   return TRUE;
 }
 
-/* Microseconds of one call: the slowest GPU's of this process. @sampled: power and clocks while they run, or NULL. */
-static gboolean repeat(OrrNcclGroup *group, const Call *call, double *ret_us, OrrTiming *sampled, GError **error) {
-  *ret_us = 0;
-  if (!record_all(group, FALSE, error)) return FALSE;
+static gboolean hold_all(OrrNcclGroup *group, double us, GError **error) {
+  gboolean fine = TRUE;
+  for (int i = 0; i < group->n_gpus && fine; i++)
+    fine = orr_cuda_ok(cudaSetDevice(group->gpus[i].device), "cudaSetDevice", error) &&
+           orr_cuda_hold(us, group->gpus[i].stream, error);
+  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
+}
+
+/* An all-reduce of one element of the outputs, whatever is in them. */
+static gboolean align_all(OrrNcclGroup *group, GError **error) {
+  int result = group->nccl.group_start();
+  for (int i = 0; i < group->n_gpus && result == 0; i++) {
+    const OrrNcclGpu *gpu = &group->gpus[i];
+    result = group->nccl.all_reduce(gpu->out, gpu->out, 1, NCCL_INT8, NCCL_MAX, gpu->comm, gpu->stream);
+  }
+  const int ended = group->nccl.group_end();
+  return orr_nccl_ok(group, result ? result : ended, "all-reduce", error);
+}
+
+static gboolean post_calls(OrrNcclGroup *group, const Call *call, GError **error) {
+  if (call->graph) return orr_cuda_ok(cudaGraphLaunch(call->graph, group->gpus[0].stream), "cudaGraphLaunch", error);
   for (int c = 0; c < CALLS; c++)
     if (!post_all(group, call, NULL, error)) return FALSE;
-  if (!record_all(group, TRUE, error)) return FALSE;
-  if (sampled) orr_nvml_sample(group->bench->nvml, &sampled->watts, &sampled->sm_clock_hz, &sampled->memory_clock_hz);
-  if (!orr_nccl_wait(group, error)) return FALSE;
+  return TRUE;
+}
+
+static gboolean is_any_begun(const OrrNcclGroup *group) {
+  for (int i = 0; i < group->n_gpus; i++)
+    if (orr_cuda_is_reached(group->gpus[i].begin)) return TRUE;
+  return FALSE;
+}
+
+/* What one repeat found. */
+typedef struct {
+  double us;         /* of one call: the slowest GPU's of this process */
+  double post_us;    /* that the host needed to post all */
+  gboolean was_held; /* until then */
+} Repeat;
+
+static gboolean slowest(OrrNcclGroup *group, double *ret_us, GError **error) {
+  *ret_us = 0;
   for (int i = 0; i < group->n_gpus; i++) {
     float ms = 0;
     if (!orr_cuda_ok(cudaEventElapsedTime(&ms, group->gpus[i].begin, group->gpus[i].end), "cudaEventElapsedTime",
@@ -185,57 +236,120 @@ static gboolean repeat(OrrNcclGroup *group, const Call *call, double *ret_us, Or
   return TRUE;
 }
 
-/* How many repeats fill the burst, by the first of them: rank 0's count is all ranks'. */
-static gboolean count_repeats(OrrNcclGroup *group, const Call *call, const OrrTimingRule *rule, gint64 *ret_n,
-                              GError **error) {
-  double us = 0;
+/* @sampled, if not NULL, gets the clocks amid it. */
+static gboolean repeat(OrrNcclGroup *group, const Call *call, double hold_us, Repeat *ret_repeat, OrrTiming *sampled,
+                       GError **error) {
+  const gint64 begin_us = g_get_monotonic_time();
+  if (!hold_all(group, hold_us, error) || !align_all(group, error) || !record_all(group, FALSE, error) ||
+      !post_calls(group, call, error) || !record_all(group, TRUE, error))
+    return FALSE;
+  ret_repeat->was_held = !is_any_begun(group);
+  ret_repeat->post_us = (double)(g_get_monotonic_time() - begin_us);
+  if (sampled) orr_nvml_clocks(group->bench->nvml, sampled);
+  return orr_cuda_wait(group->bench, error) && slowest(group, &ret_repeat->us, error);
+}
+
+/* The calls as a graph; TRUE where all ranks have one: whether a call is captured must be the same on all of them. */
+static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
+  const cudaStream_t stream = group->gpus[0].stream;
+  cudaGraph_t graph = NULL;
+  OrrJobWord word;
+  gboolean fine = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+  if (fine) {
+    fine = post_calls(group, call, NULL);
+    fine = cudaStreamEndCapture(stream, &graph) == cudaSuccess && fine && graph;
+  }
+  if (!fine || cudaGraphInstantiate(&call->graph, graph, 0) != cudaSuccess) call->graph = NULL;
+  if (graph) cudaGraphDestroy(graph);
+  (void)cudaGetLastError(); /* a failed capture leaves its error behind */
+  if (!orr_nccl_settle(group->bench, call->graph ? NULL : "no graph", FALSE, &word, error)) return FALSE;
+  if (word.rank >= 0 && call->graph) cudaGraphExecDestroy(g_steal_pointer(&call->graph));
+  return TRUE;
+}
+
+/* All ranks', after rank 0. */
+typedef struct {
+  gint64 n_repeats, n_watched, hold_us;
+} Rounds;
+
+static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule *rule, Rounds *ret_rounds,
+                            GError **error) {
+  Repeat first = {0};
   for (int i = 0; i < WARM_CALLS; i++)
     if (!post_all(group, call, NULL, error)) return FALSE;
-  if (!orr_nccl_wait(group, error) || !repeat(group, call, &us, NULL, error)) return FALSE;
-  *ret_n = (gint64)CLAMP(ceil(rule->burst_s * 1e6 / fmax(us * CALLS, 1)), rule->min_repeats, rule->max_repeats);
-  return orr_nccl_agree(group->bench, ret_n, error);
+  if (!orr_cuda_wait(group->bench, error) || (group->n_gpus == 1 && !capture(group, call, error)) ||
+      !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL, error) || /* loads what is not loaded yet */
+      !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL, error))
+    return FALSE;
+  const double repeat_us = fmax(first.us * CALLS, 1);
+  ret_rounds->hold_us = (gint64)orr_hold_for(first.post_us);
+  ret_rounds->n_repeats = (gint64)CLAMP(ceil(rule->burst_s * 1e6 / repeat_us), rule->min_repeats, rule->max_repeats);
+  ret_rounds->n_watched =
+      rule->watch_s > 0 ? (gint64)ceil((rule->settle_s + rule->watch_s) * 1e6 / (repeat_us + first.post_us)) : 0;
+  return orr_nccl_agree(group->bench, &ret_rounds->hold_us, error) &&
+         orr_nccl_agree(group->bench, &ret_rounds->n_repeats, error) &&
+         orr_nccl_agree(group->bench, &ret_rounds->n_watched, error);
+}
+
+/* Power of the first GPU, over as many repeats as all ranks make. */
+static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimingRule *rule, gint64 n,
+                            OrrTiming *timing, GError **error) {
+  OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
+  const gint64 begin_us = g_get_monotonic_time();
+  for (gint64 i = 0; i < n; i++) {
+    if (!post_calls(group, call, error)) return FALSE;
+    orr_nvml_read_into(group->bench->nvml, begin_us, &window);
+    if (!orr_cuda_wait(group->bench, error)) return FALSE;
+  }
+  if (n > 0) orr_power_window_result(&window, &timing->watts, &timing->sm_clock_hz, &timing->memory_clock_hz);
+  return TRUE;
 }
 
 static gboolean time_collective(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
-  OrrNcclGroup *group = kernel->bench->nccl;
-  gint64 n = 0;
-  OrrTiming timing = {.calls = CALLS, .method = "stream", .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
-  if (!count_repeats(group, kernel->state, rule, &n, error)) return FALSE;
-  g_autofree double *us = g_new(double, n);
-  const gint64 begin_us = g_get_monotonic_time();
-  for (gint64 i = 0; i < n; i++) {
-    const gboolean is_settled = (g_get_monotonic_time() - begin_us) / 1e6 >= ORR_POWER_SETTLES_S;
-    if (!repeat(group, kernel->state, &us[i], is_settled ? &timing : NULL, error)) return FALSE;
+  Call *call = kernel->state;
+  Rounds rounds = {0};
+  if (!plan_rounds(call->group, call, rule, &rounds, error)) return FALSE;
+  OrrTiming timing = orr_timing_of(call->graph ? "graph" : "stream", CALLS);
+  g_autofree double *us = g_new(double, rounds.n_repeats);
+  gint64 n_unheld = 0;
+  for (gint64 i = 0; i < rounds.n_repeats; i++) {
+    Repeat one;
+    if (!repeat(call->group, call, (double)rounds.hold_us, &one, i == rounds.n_repeats / 2 ? &timing : NULL, error))
+      return FALSE;
+    us[i] = one.us;
+    n_unheld += !one.was_held;
   }
-  orr_cuda_summarize(us, (guint)n, &timing);
+  if (2 * n_unheld >= rounds.n_repeats) timing.method = "unheld"; /* then so may be the median */
+  orr_timing_summarize(us, (guint)rounds.n_repeats, &timing);
+  if (!watch_power(call->group, call, rule, rounds.n_watched, &timing, error)) return FALSE;
   *ret_timing = timing;
   return TRUE;
 }
 
+static void call_free(gpointer data) {
+  Call *call = data;
+  orr_nccl_free_buffers(call->group);
+  if (call->graph) cudaGraphExecDestroy(call->graph);
+  g_free(call);
+}
+
 gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   static const int types[] = {NCCL_FP32, NCCL_FP16, NCCL_BF16, NCCL_E4M3};
-  OrrNcclGroup *group = kernel->bench->nccl;
-  if (!group) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "collective: NCCL (libnccl.so.2) was not found");
-    return FALSE;
-  }
+  OrrNcclGroup *group = orr_nccl_of(kernel->bench, error);
+  if (!group) return FALSE;
   const gint64 *at = kernel->shape.at;
   Call *call = g_new0(Call, 1);
-  *call = (Call){.op = (int)at[0], .type = types[at[1]], .format = (OrrFormat)at[1]};
+  *call = (Call){.op = (int)at[0], .type = types[at[1]], .format = (OrrFormat)at[1], .group = group};
   const gsize elements = (gsize)at[3] / orr_format_bytes(call->format, 1);
   call->n = MAX(elements / (gsize)group->n_ranks, 1) * (gsize)group->n_ranks;
   kernel->state = call;
-  kernel->clear = g_free;
+  kernel->clear = call_free;
   kernel->time = time_collective;
   kernel->verify = verify;
-  return make_buffers(group, orr_format_bytes(call->format, call->n), error);
+  return orr_nccl_make_buffers(group, orr_format_bytes(call->format, call->n), error);
 }
 
 gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream, GError **error) {
   const Call call = {.op = ALL_REDUCE, .type = NCCL_BF16, .format = ORR_FORMAT_BF16, .n = bytes / 2};
-  if (!bench->nccl) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "interference: NCCL (libnccl.so.2) was not found");
-    return FALSE;
-  }
-  return make_buffers(bench->nccl, bytes, error) && post_all(bench->nccl, &call, device_stream, error);
+  return post_all(bench->nccl, &call, device_stream, error);
 }

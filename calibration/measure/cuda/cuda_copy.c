@@ -1,5 +1,5 @@
 /*
- * cuda_copy.c - see family_device_copy.c.
+ * cuda_copy.c - see family_device_copy.c. Host memory is pinned and on the device's NUMA node (numa.h).
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { TO_DEVICE, TO_HOST, BOTH, WITHIN, PEER };
 
 typedef struct {
-  gsize bytes, stride;
+  gsize bytes, stride, host_bytes; /* of a copy, from one set to the next, of host memory in all */
   char *device[2], *host[2], *peer;
   cudaStream_t back; /* the second way of BOTH */
   cudaEvent_t fork, join;
@@ -18,8 +18,7 @@ typedef struct {
 
 static void copy_free(gpointer data) {
   Copy *copy = data;
-  for (int i = 0; i < 2; i++)
-    if (copy->host[i]) cudaFreeHost(copy->host[i]);
+  for (int i = 0; i < 2; i++) orr_cuda_host_free(copy->host[i], copy->host_bytes);
   if (copy->peer) cudaFree(copy->peer);
   if (copy->fork) cudaEventDestroy(copy->fork);
   if (copy->join) cudaEventDestroy(copy->join);
@@ -78,12 +77,7 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 }
 
 static gboolean make_host(OrrKernel *kernel, char **ret_host, gsize bytes, GError **error) {
-  const cudaError_t code = cudaHostAlloc((void **)ret_host, bytes, cudaHostAllocDefault);
-  if (code != cudaSuccess) {
-    (void)cudaGetLastError();
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "device-copy: pinned host memory could not be had");
-    return FALSE;
-  }
+  if (!(*ret_host = orr_cuda_host_alloc(kernel->bench, bytes, error))) return FALSE;
   for (gsize i = 0; i < bytes; i += 64) (*ret_host)[i] = (char)(i / 64 + kernel->seed);
   return TRUE;
 }
@@ -108,6 +102,7 @@ static gboolean make_peer(OrrKernel *kernel, Copy *copy, gsize bytes, GError **e
 static gboolean allocate(OrrKernel *kernel, Copy *copy, GError **error) {
   const gsize all = copy->stride * kernel->n_sets, words = all / 4;
   const gboolean to_host = copy->way < WITHIN;
+  copy->host_bytes = all;
   return (copy->device[0] = orr_cuda_random(kernel, ORR_FORMAT_FP32, words, error)) &&
          (copy->way == TO_DEVICE || copy->way == TO_HOST || copy->way == PEER ||
           (copy->device[1] = orr_cuda_random(kernel, ORR_FORMAT_FP32, words, error))) &&
@@ -126,7 +121,7 @@ gboolean orr_cuda_prepare_copy(OrrKernel *kernel, GError **error) {
   copy->bytes = (gsize)kernel->shape.at[1];
   copy->stride = (copy->bytes + 255) / 256 * 256;
   copy->back = kernel->bench->beside;
-  orr_cuda_rotate(kernel, (double)copy->stride);
+  orr_cuda_rotate(kernel, (double)copy->stride, (double)copy->stride);
   kernel->n_sets = MIN(kernel->n_sets, 16); /* pinned memory is dear */
   return orr_cuda_ok(cudaEventCreateWithFlags(&copy->fork, cudaEventDisableTiming), "cudaEventCreate", error) &&
          orr_cuda_ok(cudaEventCreateWithFlags(&copy->join, cudaEventDisableTiming), "cudaEventCreate", error) &&

@@ -11,6 +11,12 @@
  * 8 and 4-bit operands have k innermost in every layout (TN), as their transposed copies have, but for fp8 and mxfp8 on
  * sm_100 to sm_119 ("Blackwell supports any GEMM layout for FP8": Transformer Engine, cublaslt_gemm.cu).
  *
+ * fp8 products add up in the tensor cores' own accumulators, of fewer bits than fp32. "Fast accumulation"
+ * (CUBLASLT_MATMUL_DESC_FAST_ACCUM, off by default; it has an effect on Ada and Hopper) leaves it at that; without it
+ * partial sums are promoted to fp32 registers as they come, which takes time. Transformer Engine uses it in forward
+ * products and not in dgrad and wgrad (its recipes' fp8_gemm_fprop, _dgrad, _wgrad: use_split_accumulator False, True,
+ * True), so that is what is measured; the row's setting says which. Checks allow for the shorter accumulators.
+ *
  * The algorithm is the heuristic's first, as PyTorch and Transformer Engine take it, with 32 MiB of workspace. Scales
  * of mxfp8 (ue8m0, 32 elements) and nvfp4 (ue4m3, 16) are all 1, so that their swizzled layout does not matter to a
  * check.
@@ -194,6 +200,13 @@ static gboolean set_desc(const OrrProduct *product, cublasLtMatmulDescAttributes
   return ok(product->cublas, product->cublas->desc_set(product->desc, what, value, size), "attribute", error);
 }
 
+static gboolean is_fp8(const OrrProduct *product) { return product->kind.operand == CUDA_R_8F_E4M3; }
+
+static gboolean set_accumulation(const OrrProduct *product, GError **error) {
+  const int8_t is_fast = product->layout == FORWARD;
+  return !is_fp8(product) || set_desc(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast, sizeof is_fast, error);
+}
+
 static gboolean make_desc(OrrProduct *product, GError **error) {
   const cublasOperation_t a = product->w_k_inner ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t b = product->x_k_inner ? CUBLAS_OP_N : CUBLAS_OP_T;
@@ -203,7 +216,7 @@ static gboolean make_desc(OrrProduct *product, GError **error) {
   return ok(product->cublas, product->cublas->desc_create(&product->desc, product->kind.compute, CUDA_R_32F), "desc",
             error) &&
          set_desc(product, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof a, error) &&
-         set_desc(product, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b, error) &&
+         set_desc(product, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b, error) && set_accumulation(product, error) &&
          (a == CUBLAS_OP_T ? make_layout(product, type, k, n, &product->a, error)
                            : make_layout(product, type, n, k, &product->a, error)) &&
          (b == CUBLAS_OP_T ? make_layout(product, x_type, m, k, &product->b, error)
@@ -216,7 +229,8 @@ static void *make_scale(OrrKernel *kernel, gint64 rows, gint64 k, gint64 block, 
   const gsize tiles = (gsize)((rows + 127) / 128) * (gsize)((k / block + 3) / 4);
   void *scale = orr_cuda_alloc(kernel, tiles * 512, error);
   const int one = block == 32 ? 127 : 0x38;
-  return scale && orr_cuda_ok(cudaMemset(scale, one, tiles * 512), "cudaMemset", error) ? scale : NULL;
+  const cudaStream_t stream = kernel->bench->stream;
+  return scale && orr_cuda_ok(cudaMemsetAsync(scale, one, tiles * 512, stream), "cudaMemset", error) ? scale : NULL;
 }
 
 static gboolean make_scales(OrrKernel *kernel, OrrProduct *product, GError **error) {
@@ -307,7 +321,8 @@ static gboolean allocate(OrrKernel *kernel, OrrProduct *product, GError **error)
               n_w = (gsize)(product->batch * product->n * product->k);
   const gsize n_out = (gsize)(product->batch * product->m * product->n);
   const gsize out_bytes = orr_format_bytes(product->kind.result_format, n_out);
-  orr_cuda_rotate(kernel, (double)(orr_format_bytes(product->kind.format, n_x + n_w) + out_bytes));
+  const double bytes = (double)(orr_format_bytes(product->kind.format, n_x + n_w) + out_bytes);
+  orr_cuda_rotate(kernel, bytes, bytes);
   return (product->x = orr_cuda_random_sets(kernel, product->x_format, n_x, &product->x_stride, error)) &&
          (product->w = orr_cuda_random_sets(kernel, product->kind.format, n_w, &product->w_stride, error)) &&
          (product->out = orr_cuda_alloc_sets(kernel, out_bytes, &product->out_stride, error)) &&
@@ -360,6 +375,7 @@ static gboolean prepare(OrrKernel *kernel, int kind, gint64 layout, gint64 batch
   kernel->clear = product_free;
   kernel->launch = launch;
   kernel->verify = verify;
+  if (is_fp8(product)) kernel->setting = layout == FORWARD ? "fast-accumulation" : "full-accumulation";
   return allocate(kernel, product, error);
 }
 

@@ -2,9 +2,15 @@
  * cuda_interference.c - see family_interference.c.
  *
  * What is watched runs between two events on its stream; the other, its companion, is posted first on its own stream,
- * enough of it to outlast the watched one, and the watched one waits until the companion's first call is under way. An
- * event after the companion's last call must come after the watched one's end; otherwise the repeat does not count and
- * the companion is doubled.
+ * enough of it to outlast the watched one, and the watched one waits for the end of the companion's first call:
+ *
+ *   companion   hold | call | started | call call call ... | ended
+ *   watched                 | wait    | begin | calls | end
+ *
+ * The hold (timing.h) lasts until all of it is posted, so that no launch is in the time. An event after the companion's
+ * last call must come after the watched one's end; otherwise the repeat does not count and the companion is doubled.
+ *
+ * With NCCL beside, nothing waits for the whole device: orr_cuda_wait has a time limit.
  */
 #include <math.h>
 
@@ -22,12 +28,14 @@ typedef struct {
   gsize bytes;
   char *from, *to, *host;
   cudaEvent_t events[N_EVENTS];
+  OrrHold hold;
 } Pair;
 
 static void pair_free(gpointer data) {
   Pair *pair = data;
   if (pair->product.clear) pair->product.clear(pair->product.state);
-  if (pair->host) cudaFreeHost(pair->host);
+  if (pair->beside == ALL_REDUCE && pair->bench->nccl) orr_nccl_free_buffers(pair->bench->nccl);
+  orr_cuda_host_free(pair->host, pair->bytes);
   for (int i = 0; i < N_EVENTS; i++)
     if (pair->events[i]) cudaEventDestroy(pair->events[i]);
   g_free(pair);
@@ -78,28 +86,44 @@ static gboolean elapsed(Pair *pair, int from, int to, double *ret_us, GError **e
 
 static gboolean measure_alone(Pair *pair, Side *side, GError **error) {
   enum { CALLS = 10 };
-  if (!run_calls(pair, side, 3, error) || !record(pair, BEGIN, side->stream, error) ||
-      !run_calls(pair, side, CALLS, error) || !record(pair, END, side->stream, error) ||
-      !orr_cuda_ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize", error) ||
+  if (!run_calls(pair, side, 3, error) || !orr_cuda_hold(ORR_HOLD_FIRST_US, side->stream, error) ||
+      !record(pair, BEGIN, side->stream, error) || !run_calls(pair, side, CALLS, error) ||
+      !record(pair, END, side->stream, error) || !orr_cuda_wait(pair->bench, error) ||
       !elapsed(pair, BEGIN, END, &side->alone_us, error))
     return FALSE;
   side->alone_us /= CALLS;
   return TRUE;
 }
 
+static gboolean post_companion(Pair *pair, const Side *companion, const Side *watched, guint n_beside, GError **error) {
+  return run_calls(pair, companion, 1, error) && record(pair, STARTED, companion->stream, error) &&
+         run_calls(pair, companion, n_beside, error) && record(pair, ENDED, companion->stream, error) &&
+         orr_cuda_ok(cudaStreamWaitEvent(watched->stream, pair->events[STARTED], 0), "wait", error);
+}
+
+/* @ret_held: nothing of it had begun when all was posted. */
+static gboolean post_repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls, guint n_beside,
+                            gboolean *ret_held, GError **error) {
+  if (!orr_cuda_hold(pair->hold.us, companion ? companion->stream : watched->stream, error) ||
+      (companion && !post_companion(pair, companion, watched, n_beside, error)) ||
+      !record(pair, BEGIN, watched->stream, error) || !run_calls(pair, watched, n_calls, error) ||
+      !record(pair, END, watched->stream, error))
+    return FALSE;
+  *ret_held = !orr_cuda_is_reached(pair->events[BEGIN]);
+  return TRUE;
+}
+
 /* @ret_left_us: how much longer the companion ran; below 0 it did not cover the watched calls. */
 static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls, guint n_beside,
                        double *ret_us, double *ret_left_us, GError **error) {
+  gboolean was_held = FALSE;
   *ret_left_us = 0;
-  if (companion && (!run_calls(pair, companion, 1, error) || !record(pair, STARTED, companion->stream, error) ||
-                    !run_calls(pair, companion, n_beside, error) || !record(pair, ENDED, companion->stream, error) ||
-                    !orr_cuda_ok(cudaStreamWaitEvent(watched->stream, pair->events[STARTED], 0), "wait", error)))
-    return FALSE;
-  if (!record(pair, BEGIN, watched->stream, error) || !run_calls(pair, watched, n_calls, error) ||
-      !record(pair, END, watched->stream, error) ||
-      !orr_cuda_ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize", error) ||
-      !elapsed(pair, BEGIN, END, ret_us, error))
-    return FALSE;
+  do {
+    if (!post_repeat(pair, watched, companion, n_calls, n_beside, &was_held, error) ||
+        !orr_cuda_wait(pair->bench, error))
+      return FALSE;
+  } while (!orr_hold_take(&pair->hold, was_held));
+  if (!elapsed(pair, BEGIN, END, ret_us, error)) return FALSE;
   *ret_us /= n_calls;
   return !companion || elapsed(pair, END, ENDED, ret_left_us, error);
 }
@@ -117,12 +141,10 @@ static gboolean post_round(gpointer user, GError **error) {
          run_calls(round->pair, round->watched, round->n_calls, error);
 }
 
-static gboolean wait_round(gpointer user, GError **error) {
-  (void)user;
-  return orr_cuda_ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize", error);
-}
+static gboolean wait_round(gpointer user, GError **error) { return orr_cuda_wait(((Round *)user)->pair->bench, error); }
 
-static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companion, OrrTiming *timing, GError **error) {
+static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companion, const OrrTimingRule *rule,
+                           OrrTiming *timing, GError **error) {
   double us[REPEATS], left_us;
   guint n = 0;
   const guint n_calls = (guint)CLAMP(ceil(2000 / watched->alone_us), 2, 100);
@@ -140,22 +162,22 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "interference: the two did not run side by side");
     return FALSE;
   }
-  timing->calls = n_calls;
-  orr_cuda_summarize(us, n, timing);
+  *timing = orr_timing_of(orr_hold_method(&pair->hold, FALSE), n_calls);
+  orr_timing_summarize(us, n, timing);
   Round round = {pair, watched, companion, n_calls, (guint)n_beside};
-  return orr_nvml_sample_under(pair->bench->nvml, post_round, wait_round, &round, timing, error);
+  orr_nvml_clocks(pair->bench->nvml, timing);
+  return orr_nvml_watch(pair->bench->nvml, rule, post_round, wait_round, &round, timing, error);
 }
 
 static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
   Pair *pair = kernel->state;
   Side product = {run_product, kernel->bench->stream, 0}, transfer = {run_transfer, kernel->bench->beside, 0};
   const gint64 watch = kernel->shape.at[1];
-  OrrTiming timing = {.method = "stream", .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
-  (void)rule;
+  OrrTiming timing;
   const Side *watched = watch == GEMM ? &product : &transfer, *other = watch == GEMM ? &transfer : &product;
   if ((watch != ALONE && !measure_alone(pair, &product, error)) ||
       (pair->beside != NOTHING && !measure_alone(pair, &transfer, error)) ||
-      !repeat_all(pair, watched, pair->beside == NOTHING || watch == ALONE ? NULL : other, &timing, error))
+      !repeat_all(pair, watched, pair->beside == NOTHING || watch == ALONE ? NULL : other, rule, &timing, error))
     return FALSE;
   *ret_timing = timing;
   return TRUE;
@@ -176,14 +198,18 @@ gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
   pair->bench = kernel->bench;
   pair->beside = (int)at[0];
   pair->bytes = (gsize)at[2];
+  pair->hold = orr_hold_new();
   pair->product = (OrrKernel){
       .bench = kernel->bench, .shape = kernel->shape, .buffers = kernel->buffers, .n_sets = 1, .seed = kernel->seed};
   for (int i = 0; i < N_EVENTS; i++)
     if (!orr_cuda_ok(cudaEventCreate(&pair->events[i]), "cudaEventCreate", error)) return FALSE;
   if (at[1] != ALONE && !orr_cuda_prepare_product(&pair->product, at[3], at[4], at[5], error)) return FALSE;
-  if (pair->beside == NOTHING || pair->beside == ALL_REDUCE) return TRUE;
+  if (pair->beside == NOTHING) return TRUE;
+  if (pair->beside == ALL_REDUCE) {
+    OrrNcclGroup *group = orr_nccl_of(kernel->bench, error);
+    return group && orr_nccl_make_buffers(group, pair->bytes, error);
+  }
   return (pair->from = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
          (pair->to = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
-         (pair->beside == WITHIN ||
-          orr_cuda_ok(cudaHostAlloc((void **)&pair->host, pair->bytes, cudaHostAllocDefault), "cudaHostAlloc", error));
+         (pair->beside == WITHIN || (pair->host = orr_cuda_host_alloc(kernel->bench, pair->bytes, error)));
 }

@@ -1,8 +1,7 @@
 /*
- * cuda_launch.c - see family_launch.c.
+ * cuda_launch.c - see family_launch.c. The graph's stream is held until the graph is posted (timing.h): events around a
+ * launch on an idle stream would measure the launch.
  */
-#include <math.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernels.h"
 
@@ -31,42 +30,55 @@ static gboolean make_graph(OrrKernel *kernel, gint64 n, cudaGraphExec_t *ret_gra
   return fine;
 }
 
-/* The host's clock around the launches (stream), around launch and wait (wait); events around the graph. */
-static gboolean measure(OrrKernel *kernel, cudaGraphExec_t graph, const cudaEvent_t *events, gint64 n, double *ret_us,
-                        GError **error) {
-  const cudaStream_t stream = kernel->bench->stream;
-  const gint64 way = kernel->shape.at[0];
-  float ms = 0;
+typedef struct {
+  OrrKernel *kernel;
+  cudaGraphExec_t graph; /* NULL but for the way graph */
+  cudaEvent_t events[2];
+  OrrHold hold;
+} Round;
+
+/* The host's clock around the launches (stream), around launch and wait (wait). */
+static gboolean measure_host(Round *round, gint64 n, double *ret_us, GError **error) {
   const gint64 begin_us = g_get_monotonic_time();
-  if (way == GRAPH && !orr_cuda_ok(cudaEventRecord(events[0], stream), "cudaEventRecord", error)) return FALSE;
-  if (!launch_many(kernel, graph, n, error)) return FALSE;
+  if (!launch_many(round->kernel, NULL, n, error)) return FALSE;
   const gint64 launched_us = g_get_monotonic_time();
-  if (way == GRAPH && !orr_cuda_ok(cudaEventRecord(events[1], stream), "cudaEventRecord", error)) return FALSE;
-  if (!orr_cuda_ok(cudaStreamSynchronize(stream), "cudaStreamSynchronize", error)) return FALSE;
+  if (!orr_cuda_ok(cudaStreamSynchronize(round->kernel->bench->stream), "cudaStreamSynchronize", error)) return FALSE;
   const gint64 ended_us = g_get_monotonic_time();
-  if (way == GRAPH && !orr_cuda_ok(cudaEventElapsedTime(&ms, events[0], events[1]), "cudaEventElapsedTime", error))
-    return FALSE;
-  *ret_us = (way == GRAPH ? ms * 1e3 : (double)((way == WAIT ? ended_us : launched_us) - begin_us)) / (double)n;
+  *ret_us = (double)((round->kernel->shape.at[0] == WAIT ? ended_us : launched_us) - begin_us) / (double)n;
+  return TRUE;
+}
+
+/* Events around the graph. */
+static gboolean measure_graph(Round *round, gint64 n, double *ret_us, GError **error) {
+  const cudaStream_t stream = round->kernel->bench->stream;
+  gboolean was_held = FALSE;
+  float ms = 0;
+  do {
+    if (!orr_cuda_hold(round->hold.us, stream, error) ||
+        !orr_cuda_ok(cudaEventRecord(round->events[0], stream), "cudaEventRecord", error) ||
+        !launch_many(round->kernel, round->graph, n, error) ||
+        !orr_cuda_ok(cudaEventRecord(round->events[1], stream), "cudaEventRecord", error))
+      return FALSE;
+    was_held = !orr_cuda_is_reached(round->events[0]);
+    if (!orr_cuda_ok(cudaStreamSynchronize(stream), "cudaStreamSynchronize", error) ||
+        !orr_cuda_ok(cudaEventElapsedTime(&ms, round->events[0], round->events[1]), "cudaEventElapsedTime", error))
+      return FALSE;
+  } while (!orr_hold_take(&round->hold, was_held));
+  *ret_us = ms * 1e3 / (double)n;
   return TRUE;
 }
 
 /* The host's clock ticks in microseconds: short rows are measured as means of a hundred. */
-static gboolean measure_mean(OrrKernel *kernel, cudaGraphExec_t graph, const cudaEvent_t *events, gint64 n,
-                             double *ret_us, GError **error) {
+static gboolean measure_mean(Round *round, gint64 n, double *ret_us, GError **error) {
   double sum = 0, us = 0;
   const guint times = n < 64 ? 100 : 5;
   for (guint i = 0; i < times; i++) {
-    if (!measure(kernel, graph, events, n, &us, error)) return FALSE;
+    if (!(round->graph ? measure_graph(round, n, &us, error) : measure_host(round, n, &us, error))) return FALSE;
     sum += us;
   }
   *ret_us = sum / times;
   return TRUE;
 }
-
-typedef struct {
-  OrrKernel *kernel;
-  cudaGraphExec_t graph;
-} Round;
 
 static gboolean post_round(gpointer user, GError **error) {
   const Round *round = user;
@@ -77,35 +89,29 @@ static gboolean wait_round(gpointer user, GError **error) {
   return orr_cuda_ok(cudaStreamSynchronize(((Round *)user)->kernel->bench->stream), "cudaStreamSynchronize", error);
 }
 
-/* Power is sampled after the timing: a look at NVML would be in the host's time. */
-static gboolean repeat_all(OrrKernel *kernel, cudaGraphExec_t graph, const cudaEvent_t *events, OrrTiming *timing,
-                           GError **error) {
+/* Power is watched after the timing: a look at NVML would be in the host's time. */
+static gboolean repeat_all(Round *round, const OrrTimingRule *rule, OrrTiming *timing, GError **error) {
   double us[25];
-  const gint64 n = kernel->shape.at[1];
+  const OrrNvml *nvml = round->kernel->bench->nvml;
   for (guint i = 0; i < G_N_ELEMENTS(us); i++) /* the first warms up and is written over */
-    if (!measure_mean(kernel, graph, events, n, &us[i > 0 ? i - 1 : 0], error)) return FALSE;
-  orr_cuda_summarize(us, G_N_ELEMENTS(us) - 1, timing);
-  Round round = {kernel, graph};
-  return orr_nvml_sample_under(kernel->bench->nvml, post_round, wait_round, &round, timing, error);
+    if (!measure_mean(round, round->kernel->shape.at[1], &us[i > 0 ? i - 1 : 0], error)) return FALSE;
+  orr_timing_summarize(us, G_N_ELEMENTS(us) - 1, timing);
+  if (round->graph) timing->method = orr_hold_method(&round->hold, TRUE);
+  orr_nvml_clocks(nvml, timing);
+  return orr_nvml_watch(nvml, rule, post_round, wait_round, round, timing, error);
 }
 
 static gboolean time_launch(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
   const gboolean is_graph = kernel->shape.at[0] == GRAPH;
-  cudaGraphExec_t graph = NULL;
-  cudaEvent_t events[2] = {NULL, NULL};
-  (void)rule;
-  OrrTiming timing = {.calls = (guint)kernel->shape.at[1],
-                      .method = is_graph ? "graph" : "host",
-                      .watts = NAN,
-                      .sm_clock_hz = NAN,
-                      .memory_clock_hz = NAN};
-  gboolean fine = orr_cuda_ok(cudaEventCreate(&events[0]), "cudaEventCreate", error) &&
-                  orr_cuda_ok(cudaEventCreate(&events[1]), "cudaEventCreate", error) &&
-                  (!is_graph || make_graph(kernel, kernel->shape.at[1], &graph, error)) &&
-                  repeat_all(kernel, graph, events, &timing, error);
-  if (graph) cudaGraphExecDestroy(graph);
+  Round round = {.kernel = kernel, .hold = orr_hold_new()};
+  OrrTiming timing = orr_timing_of("host", (guint)kernel->shape.at[1]);
+  gboolean fine = orr_cuda_ok(cudaEventCreate(&round.events[0]), "cudaEventCreate", error) &&
+                  orr_cuda_ok(cudaEventCreate(&round.events[1]), "cudaEventCreate", error) &&
+                  (!is_graph || make_graph(kernel, kernel->shape.at[1], &round.graph, error)) &&
+                  repeat_all(&round, rule, &timing, error);
+  if (round.graph) cudaGraphExecDestroy(round.graph);
   for (guint i = 0; i < 2; i++)
-    if (events[i]) cudaEventDestroy(events[i]);
+    if (round.events[i]) cudaEventDestroy(round.events[i]);
   if (fine) *ret_timing = timing;
   return fine;
 }

@@ -1,11 +1,14 @@
 /*
- * cuda_layer.c - the GPU behind the seam: opening it, what it is, memory for kernels, samples of results.
+ * cuda_layer.c - the GPU behind the seam: opening it, what it is, memory for kernels, samples of results. One GPU is
+ * opened; those that collectives need are opened with NCCL (cuda_nccl.c).
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/numa.h"
+#include "calibration/measure/rotation.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
@@ -141,7 +144,8 @@ static gboolean start(OrrBench *bench, int ordinal, GError **error) {
       !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->beside, cudaStreamNonBlocking), "cudaStreamCreate", error))
     return FALSE;
   bench->nvml = orr_nvml_open(bus);
-  return set_facts(bench, error) && orr_nccl_open(bench, error);
+  bench->numa_node = orr_numa_node("/sys", bus);
+  return set_facts(bench, error);
 }
 
 static void cuda_close(OrrBench *bench) {
@@ -153,6 +157,7 @@ static void cuda_close(OrrBench *bench) {
   if (bench->stream) cudaStreamDestroy(bench->stream);
   if (bench->beside) cudaStreamDestroy(bench->beside);
   orr_rendezvous_clear(&bench->rendezvous);
+  g_free(bench->no_nccl);
   orr_bench_facts_clear(&bench->facts);
   g_free(bench);
 }
@@ -169,6 +174,8 @@ static OrrBench *cuda_open(int ordinal, GError **error) {
 }
 
 static const OrrBenchFacts *cuda_facts(const OrrBench *bench) { return &bench->facts; }
+
+static OrrBenchState cuda_state(OrrBench *bench) { return orr_nvml_state(bench->nvml); }
 
 static double cuda_clock(OrrBench *bench) { return (g_get_monotonic_time() - bench->opened_us) / 1e6; }
 
@@ -204,15 +211,31 @@ void *orr_cuda_random(OrrKernel *kernel, OrrFormat format, gsize n, GError **err
 
 void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError **error) {
   void *buffer = orr_cuda_alloc(kernel, bytes, error);
-  return buffer && orr_cuda_ok(cudaMemcpy(buffer, data, bytes, cudaMemcpyHostToDevice), "cudaMemcpy", error) ? buffer
-                                                                                                             : NULL;
+  const cudaStream_t stream = kernel->bench->stream;
+  return buffer && orr_cuda_ok(cudaMemcpyAsync(buffer, data, bytes, cudaMemcpyHostToDevice, stream), "upload", error) &&
+                 orr_cuda_ok(cudaStreamSynchronize(stream), "upload", error) /* the caller may free @data */
+             ? buffer
+             : NULL;
 }
 
-void orr_cuda_rotate(OrrKernel *kernel, double bytes) {
-  const OrrBenchFacts *facts = &kernel->bench->facts;
-  const double wanted = ceil(2 * facts->l2_bytes / fmax(bytes, 1)) + 1,
-               room = floor(0.4 * facts->memory_bytes / fmax(bytes, 1));
-  kernel->n_sets = (guint)CLAMP(fmin(wanted, room), 1, 128);
+void orr_cuda_rotate(OrrKernel *kernel, double touched_bytes, double held_bytes) {
+  kernel->touched_bytes = touched_bytes;
+  kernel->n_sets = orr_rotation_sets(touched_bytes, held_bytes, &kernel->bench->facts);
+}
+
+void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error) {
+  void *memory = orr_numa_alloc(bytes, bench->numa_node);
+  if (memory && cudaHostRegister(memory, bytes, cudaHostRegisterDefault) == cudaSuccess) return memory;
+  (void)cudaGetLastError(); /* it is not sticky */
+  orr_numa_free(memory, bytes);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "pinned host memory could not be had");
+  return NULL;
+}
+
+void orr_cuda_host_free(void *memory, gsize bytes) {
+  if (!memory) return;
+  cudaHostUnregister(memory);
+  orr_numa_free(memory, bytes);
 }
 
 /* --- Samples --- */
@@ -295,6 +318,7 @@ static const OrrDeviceLayer cuda_layer = {
     .open = cuda_open,
     .close = cuda_close,
     .facts = cuda_facts,
+    .state = cuda_state,
     .clock_s = cuda_clock,
     .prepare = cuda_prepare,
     .time = orr_cuda_time,

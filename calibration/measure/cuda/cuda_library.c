@@ -25,7 +25,7 @@ gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *sy
   }
   for (guint i = 0; i < n; i++) {
     void *function = dlsym(library, symbols[i].name);
-    if (!function) {
+    if (!function && !symbols[i].is_optional) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s has no %s: it is too old", files[0], symbols[i].name);
       return FALSE;
     }

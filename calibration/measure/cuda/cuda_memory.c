@@ -1,6 +1,10 @@
 /*
  * cuda_memory.c - the kernels of family_memory.c on rotated operands, and their checks: a few rows each, and of
  * backward norms the sums of a few columns.
+ *
+ * An embedding has one table, and each set another list of its rows: a call touches the rows that it looks up, not the
+ * table, so lists that together touch twice the L2 cache keep them out of it. (A table for each set would let the few
+ * rows of all sets stay in the cache.)
  */
 #include <math.h>
 #include <string.h>
@@ -31,7 +35,7 @@ typedef struct {
   char *in, *other, *out, *words; /* sets; words: the 4-byte ones beside (master, m, v; losses; sums and stats) */
   gsize in_stride, other_stride, out_stride, words_stride;
   char *weight, *bias;
-  int32_t *index, *host_index; /* on the device, on the host */
+  int32_t *index, *host_index; /* on the device, on the host; of an embedding a list for each set */
 } Pass;
 
 static void pass_free(gpointer data) {
@@ -71,6 +75,7 @@ static int launch_op(const Pass *p, guint set, cudaStream_t stream) {
     return orr_kernel_cross_entropy(in, p->index, (float *)(p->words + set * p->words_stride), format, p->rows,
                                     p->width, stream);
   case EMBEDDING:
+    return orr_kernel_gather(p->in, p->index + set * p->rows, out, format, p->rows, p->width, stream);
   case PERMUTE:
     return orr_kernel_gather(in, p->index, out, format, p->rows, p->width, stream);
   case ADAM:
@@ -238,8 +243,9 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 /* Rows of a table, targets among the columns, or a permutation of the rows (Fisher, Yates). */
 static gboolean make_index(OrrKernel *kernel, Pass *p, GError **error) {
   OrrRandom random = orr_random_stream(kernel->seed, "index");
-  p->host_index = g_new(int32_t, p->rows);
-  for (gsize i = 0; i < p->rows; i++)
+  const gsize n = p->op == EMBEDDING ? p->rows * kernel->n_sets : p->rows;
+  p->host_index = g_new(int32_t, n);
+  for (gsize i = 0; i < n; i++)
     p->host_index[i] = (int32_t)orr_random_below(&random, p->op == CROSS_ENTROPY ? p->width : p->n_table);
   for (gsize i = 0; p->op == PERMUTE && i < p->rows; i++) p->host_index[i] = (int32_t)i;
   for (gsize i = p->rows; p->op == PERMUTE && i > 1; i--) {
@@ -248,7 +254,7 @@ static gboolean make_index(OrrKernel *kernel, Pass *p, GError **error) {
     p->host_index[i - 1] = p->host_index[j];
     p->host_index[j] = swap;
   }
-  return (p->index = orr_cuda_upload(kernel, p->host_index, p->rows * sizeof *p->host_index, error)) != NULL;
+  return (p->index = orr_cuda_upload(kernel, p->host_index, n * sizeof *p->host_index, error)) != NULL;
 }
 
 /* The 4-byte words of a set: Adam's master (random), m and v (0); losses; a backward norm's two sums and its stats. */
@@ -272,8 +278,9 @@ static gboolean make_operands(OrrKernel *kernel, Pass *p, GError **error) {
   const gboolean is_backward = p->op == RMSNORM_BACKWARD || p->op == LAYERNORM_BACKWARD;
   const gsize n_in = p->op == SWIGLU ? 2 * n : is_gather(p) ? p->n_table * p->width : n;
   const OrrFormat format = p->format;
-  return (p->in = orr_cuda_random_sets(kernel, format, n_in, &p->in_stride, error)) &&
-         (!is_backward || (p->other = orr_cuda_random_sets(kernel, format, n, &p->other_stride, error))) &&
+  p->in = p->op == EMBEDDING ? orr_cuda_random(kernel, format, n_in, error)
+                             : orr_cuda_random_sets(kernel, format, n_in, &p->in_stride, error);
+  return p->in && (!is_backward || (p->other = orr_cuda_random_sets(kernel, format, n, &p->other_stride, error))) &&
          (p->op == CROSS_ENTROPY ||
           (p->out = orr_cuda_alloc_sets(kernel, orr_format_bytes(format, n), &p->out_stride, error))) &&
          (p->weight = orr_cuda_random(kernel, format, p->width, error)) &&
@@ -297,8 +304,7 @@ gboolean orr_cuda_prepare_memory(OrrKernel *kernel, GError **error) {
   kernel->clear = pass_free;
   kernel->launch = launch;
   kernel->verify = verify;
-  /* An embedding's table is what rotates: a set has one of its own. */
-  orr_cuda_rotate(kernel, p->op == EMBEDDING ? (double)(p->n_table * p->width) * 2 : work.bytes);
+  orr_cuda_rotate(kernel, work.bytes, work.bytes);
   if (!make_operands(kernel, p, error)) return FALSE;
   const gboolean has_index = is_gather(p) || p->op == CROSS_ENTROPY;
   const gboolean has_words =

@@ -356,7 +356,9 @@ static gboolean make_operands(OrrKernel *kernel, Moe *moe, GError **error) {
   const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter, rows = moe->n_rows, tokens = (gsize)moe->tokens;
   const gsize experts = (gsize)moe->n_experts;
   const OrrFormat format = moe->format;
-  orr_cuda_rotate(kernel, (double)orr_format_bytes(format, experts * 3 * hidden * inter));
+  /* A call reads the weights of the experts that have rows. */
+  orr_cuda_rotate(kernel, (double)orr_format_bytes(format, moe->spans->len * 3 * hidden * inter),
+                  (double)orr_format_bytes(format, experts * 3 * hidden * inter));
   return (moe->x = orr_cuda_random(kernel, format, tokens * hidden, error)) &&
          (moe->gathered = orr_cuda_alloc(kernel, orr_format_bytes(format, rows * hidden), error)) &&
          (moe->up = orr_cuda_alloc(kernel, rows * inter * 4, error)) &&
@@ -396,6 +398,7 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   kernel->launch = launch;
   kernel->verify = verify;
   set_formats(moe, (int)at[0]);
+  if (moe->format == ORR_FORMAT_E4M3) kernel->setting = "fast-accumulation"; /* forward products: cuda_gemm.c */
   moe->hidden = at[2], moe->inter = at[3], moe->topk = at[4], moe->n_experts = at[5] / at[6], moe->tokens = at[7];
   /* Products of uniform e4m3 have variance 1/9, of uniform e2m1 codes 73: with these the results have about 1. */
   const double spread = moe->format == ORR_FORMAT_E2M1 ? sqrt(73.3) : 1.0 / 3;

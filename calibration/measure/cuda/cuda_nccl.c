@@ -3,15 +3,17 @@
  *
  * One process with several GPUs makes all its communicators at once. In a job each process has one, and NCCL's id comes
  * through a file (rendezvous.h). A rank that fails says so in another file; who waits for a collective looks there,
- * asks NCCL, and has a time limit: whatever happens to one rank, the others end, and can say why.
+ * asks NCCL, and has a time limit (stream_wait.h): whatever happens to one rank, the others end, and can say why.
  */
 #include "calibration/measure/cuda/cuda_nccl.h"
 
 #include <string.h>
 
+#include "calibration/measure/stream_wait.h"
 #include "sim/base/fault.h"
 
-enum { WAIT_S = 120, LOOK_US = 250000, TALK_BYTES = 1024 };
+enum { WAIT_S = 120, TALK_BYTES = 1024 };
+enum { MAIN_STREAM, BESIDE_STREAM, FIRST_GPU_STREAM }; /* of the streams that are waited for */
 
 static const OrrCudaSymbol symbols[] = {
     {"ncclGetVersion", offsetof(OrrNccl, version)},
@@ -84,39 +86,62 @@ static gboolean start_gpu(OrrNcclGpu *gpu, GError **error) {
 
 static gboolean start(OrrNcclGroup *group, GError **error) {
   OrrBench *bench = group->bench;
-  const gboolean is_job = bench->rendezvous.n_ranks > 1;
+  const gboolean in_job = bench->rendezvous.n_ranks > 1;
   gboolean fine = TRUE;
-  group->n_gpus = is_job ? 1 : (int)MIN(bench->facts.n_gpus, ORR_NCCL_MOST_GPUS);
-  group->n_ranks = is_job ? bench->facts.n_ranks : group->n_gpus;
+  group->n_gpus = in_job ? 1 : (int)MIN(bench->facts.n_gpus, ORR_NCCL_MOST_GPUS);
+  group->n_ranks = in_job ? bench->facts.n_ranks : group->n_gpus;
   for (int i = 0; i < group->n_gpus && fine; i++) {
     /* The device that was asked for is the first rank: its events are read. */
     const int other = i <= bench->device ? i - 1 : i;
-    group->gpus[i] = (OrrNcclGpu){.device = is_job || i == 0 ? bench->device : other, .rank = i};
+    group->gpus[i] = (OrrNcclGpu){.device = in_job || i == 0 ? bench->device : other, .rank = i};
     fine = start_gpu(&group->gpus[i], error);
   }
   fine = fine && orr_cuda_ok(cudaSetDevice(bench->device), "cudaSetDevice", error) &&
          orr_cuda_ok(cudaMalloc((void **)&group->talk, TALK_BYTES), "cudaMalloc", error) &&
-         (is_job ? start_job(group, error) : start_all(group, error));
+         (in_job ? start_job(group, error) : start_all(group, error));
   return orr_cuda_ok(cudaSetDevice(bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
 }
 
-gboolean orr_nccl_open(OrrBench *bench, GError **error) {
-  if (bench->facts.n_ranks < 2) return TRUE;
+static gboolean is_job(const OrrBench *bench) { return bench->rendezvous.n_ranks > 1; }
+
+/* Graphs would otherwise register user buffers with NCCL (NCCL_GRAPH_REGISTER, on by default), which eager calls of
+ * frameworks do not: other times at large sizes. What the user has set is left as it is. */
+static gboolean try_open(OrrBench *bench, GError **error) {
+  g_setenv("NCCL_GRAPH_REGISTER", "0", FALSE);
   OrrNcclGroup *group = g_new0(OrrNcclGroup, 1);
   group->bench = bench;
-  g_autoptr(GError) reason = NULL;
-  if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &group->nccl, &reason)) {
-    g_free(group);
-    if (bench->rendezvous.n_ranks == 1) return TRUE; /* collectives are passed over; the rest needs no NCCL */
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "a job of several ranks needs NCCL: %s", reason->message);
-    return FALSE;
+  if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &group->nccl, error) && start(group, error)) {
+    bench->nccl = group;
+    return TRUE;
   }
-  bench->nccl = group;
-  return start(group, error);
+  orr_nccl_free(group);
+  return FALSE;
+}
+
+OrrNcclGroup *orr_nccl_of(OrrBench *bench, GError **error) {
+  g_autoptr(GError) reason = NULL;
+  if (bench->nccl) return bench->nccl;
+  if (!bench->no_nccl && try_open(bench, &reason)) return bench->nccl;
+  if (!bench->no_nccl) bench->no_nccl = g_strdup(reason->message);
+  if (is_job(bench))
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "a job of several ranks needs NCCL: %s", bench->no_nccl);
+  else
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "collectives need NCCL: %s", bench->no_nccl);
+  return NULL;
+}
+
+void orr_nccl_quiesce(OrrNcclGroup *group) {
+  for (int i = 0; i < group->n_gpus; i++)
+    if (group->gpus[i].stream && cudaStreamQuery(group->gpus[i].stream) == cudaErrorNotReady) {
+      (void)cudaGetLastError();
+      orr_cuda_wait(group->bench, NULL);
+      return;
+    }
 }
 
 void orr_nccl_free(OrrNcclGroup *group) {
   if (!group) return;
+  orr_nccl_quiesce(group); /* freeing memory waits for the device, with no time limit */
   for (int i = 0; i < group->n_gpus; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
     if (cudaSetDevice(gpu->device) != cudaSuccess) continue;
@@ -139,71 +164,92 @@ static void abort_all(OrrNcclGroup *group) {
     if (group->gpus[i].comm) group->nccl.give_up(g_steal_pointer(&group->gpus[i].comm));
 }
 
-/* FALSE: there is nothing to wait for any more. */
-static gboolean may_wait_on(OrrNcclGroup *group, const OrrNcclGpu *gpu, gint64 until_us, GError **error) {
+static OrrStreamState stream_state(gpointer user, int stream, GError **error) {
+  const OrrBench *bench = user;
+  const cudaStream_t streams[] = {bench->stream, bench->beside};
+  const cudaError_t code = cudaStreamQuery(
+      stream < FIRST_GPU_STREAM ? streams[stream] : bench->nccl->gpus[stream - FIRST_GPU_STREAM].stream);
+  if (code == cudaErrorNotReady) (void)cudaGetLastError(); /* an answer, not an error */
+  if (code == cudaErrorNotReady) return ORR_STREAM_BUSY;
+  return orr_cuda_ok(code, "work on the GPU", error) ? ORR_STREAM_DONE : ORR_STREAM_FAILED;
+}
+
+/* Whether NCCL and the other ranks are well. */
+static gboolean is_hopeful(gpointer user, int stream, GError **error) {
+  OrrBench *bench = user;
+  const OrrNcclGroup *group = bench->nccl;
   int result = 0;
-  g_autofree char *failed = orr_rendezvous_failed(&group->bench->rendezvous);
-  if (failed)
+  g_autofree char *failed = orr_rendezvous_failed(&bench->rendezvous);
+  if (failed) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", failed);
-  else if (group->nccl.async_error(gpu->comm, &result) != 0 || (result != 0 && result != NCCL_IN_PROGRESS))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "NCCL: %s", group->nccl.error_text(result));
-  else if (g_get_monotonic_time() > until_us)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "NCCL: a collective did not end in %d s: a rank has failed without a word, or hangs", WAIT_S);
-  else
+    return FALSE;
+  }
+  const OrrNcclComm comm = group ? group->gpus[MAX(stream - FIRST_GPU_STREAM, 0)].comm : NULL;
+  if (!comm || (group->nccl.async_error(comm, &result) == 0 && (result == 0 || result == NCCL_IN_PROGRESS)))
     return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "NCCL: %s", group->nccl.error_text(result));
   return FALSE;
 }
 
-static gboolean wait_for(OrrNcclGroup *group, const OrrNcclGpu *gpu, gint64 until_us, GError **error) {
-  gint64 look_us = g_get_monotonic_time() + LOOK_US;
-  for (guint n = 0;; n++) {
-    const cudaError_t code = cudaStreamQuery(gpu->stream);
-    if (code != cudaErrorNotReady) return orr_cuda_ok(code, "collective", error);
-    if (n > 1000) g_usleep(50); /* short calls are not kept waiting, long ones do not burn a core */
-    if (n < 1000 || g_get_monotonic_time() < look_us) continue;
-    if (!may_wait_on(group, gpu, until_us, error)) return FALSE;
-    look_us = g_get_monotonic_time() + LOOK_US;
-  }
+static void give_up(gpointer user) {
+  OrrBench *bench = user;
+  if (bench->nccl) abort_all(bench->nccl);
 }
 
-gboolean orr_nccl_wait(OrrNcclGroup *group, GError **error) {
-  const gint64 until_us = g_get_monotonic_time() + (gint64)WAIT_S * G_USEC_PER_SEC;
-  for (int i = 0; i < group->n_gpus; i++)
-    if (!wait_for(group, &group->gpus[i], until_us, error)) {
-      abort_all(group);
-      return FALSE;
-    }
-  return TRUE;
+static gint64 now_us(gpointer user) {
+  (void)user;
+  return g_get_monotonic_time();
+}
+
+static void pause_for(gpointer user, gint64 us) {
+  (void)user;
+  g_usleep((gulong)us);
+}
+
+gboolean orr_cuda_wait(OrrBench *bench, GError **error) {
+  static const OrrStreamCalls calls = {stream_state, is_hopeful, give_up, now_us, pause_for};
+  const int n_streams = FIRST_GPU_STREAM + (bench->nccl ? bench->nccl->n_gpus : 0);
+  return orr_stream_wait(&calls, bench, n_streams, WAIT_S, error);
 }
 
 /* --- Talking --- */
 
+/* To and from the first GPU's buffer, in the order of its stream: the legacy stream would not wait for it. */
+static gboolean put(OrrNcclGroup *group, const void *bytes, gsize n, GError **error) {
+  g_assert(n <= TALK_BYTES);
+  return orr_cuda_ok(cudaMemcpyAsync(group->talk, bytes, n, cudaMemcpyHostToDevice, group->gpus[0].stream), "upload",
+                     error);
+}
+
+static gboolean get(OrrNcclGroup *group, void *bytes, gsize n, GError **error) {
+  return orr_cuda_wait(group->bench, error) &&
+         orr_cuda_ok(cudaMemcpyAsync(bytes, group->talk, n, cudaMemcpyDeviceToHost, group->gpus[0].stream), "download",
+                     error) &&
+         orr_cuda_wait(group->bench, error);
+}
+
 /* @bytes of rank @root come to all. */
 static gboolean spread(OrrNcclGroup *group, void *bytes, gsize n, int root, GError **error) {
   OrrNcclGpu *gpu = &group->gpus[0];
-  g_assert(n <= TALK_BYTES);
-  return orr_cuda_ok(cudaMemcpy(group->talk, bytes, n, cudaMemcpyHostToDevice), "cudaMemcpy", error) &&
+  return put(group, bytes, n, error) &&
          orr_nccl_ok(group, group->nccl.broadcast(group->talk, group->talk, n, NCCL_INT8, root, gpu->comm, gpu->stream),
                      "broadcast", error) &&
-         orr_nccl_wait(group, error) &&
-         orr_cuda_ok(cudaMemcpy(bytes, group->talk, n, cudaMemcpyDeviceToHost), "cudaMemcpy", error);
+         get(group, bytes, n, error);
 }
 
 static gboolean greatest(OrrNcclGroup *group, gint64 *number, GError **error) {
   OrrNcclGpu *gpu = &group->gpus[0];
-  return orr_cuda_ok(cudaMemcpy(group->talk, number, sizeof *number, cudaMemcpyHostToDevice), "cudaMemcpy", error) &&
+  return put(group, number, sizeof *number, error) &&
          orr_nccl_ok(group,
                      group->nccl.all_reduce(group->talk, group->talk, 1, NCCL_INT64, NCCL_MAX, gpu->comm, gpu->stream),
                      "all-reduce", error) &&
-         orr_nccl_wait(group, error) &&
-         orr_cuda_ok(cudaMemcpy(number, group->talk, sizeof *number, cudaMemcpyDeviceToHost), "cudaMemcpy", error);
+         get(group, number, sizeof *number, error);
 }
 
-static gboolean is_job(const OrrBench *bench) { return bench->nccl && bench->rendezvous.n_ranks > 1; }
-
 gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error) {
-  return !is_job(bench) || spread(bench->nccl, number, sizeof *number, 0, error);
+  if (!is_job(bench)) return TRUE;
+  OrrNcclGroup *group = orr_nccl_of(bench, error);
+  return group && spread(group, number, sizeof *number, 0, error);
 }
 
 /* Ranks are ordered by how badly they are off, then the lowest first: the greatest of these numbers has the word. */
@@ -213,8 +259,9 @@ gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_j
   OrrJobWord word = mine ? orr_job_word(rank, mine, mine_ends_job) : (OrrJobWord){.rank = -1};
   gint64 worst = mine ? (mine_ends_job ? 2 : 1) * span + (span - 1 - rank) : 0;
   if (is_job(bench)) {
-    if (!greatest(bench->nccl, &worst, error)) return FALSE;
-    if (worst > 0 && !spread(bench->nccl, &word, sizeof word, (int)(span - 1 - worst % span), error)) return FALSE;
+    OrrNcclGroup *group = orr_nccl_of(bench, error);
+    if (!group || !greatest(group, &worst, error)) return FALSE;
+    if (worst > 0 && !spread(group, &word, sizeof word, (int)(span - 1 - worst % span), error)) return FALSE;
   }
   *ret_word = word;
   return TRUE;

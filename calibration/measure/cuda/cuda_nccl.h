@@ -47,7 +47,7 @@ typedef struct {
   OrrNcclComm comm; /* NULL after an abort */
   cudaStream_t stream;
   cudaEvent_t begin, end;
-  char *in, *out; /* of the kernel that is prepared, or of interference */
+  char *in, *out; /* of the kernel that is prepared: freed with it */
   gsize bytes;    /* of each */
 } OrrNcclGpu;
 
@@ -63,9 +63,9 @@ struct OrrNcclGroup {
 /* ORR_FAULT_USAGE where NCCL does not do what is asked: all ranks ask the same. */
 gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error);
 
-/* Until all that was posted on the GPUs' streams has ended. Gives up, aborting the communicators, where NCCL or another
- * rank says that it has failed, or after two minutes. */
-gboolean orr_nccl_wait(OrrNcclGroup *group, GError **error);
+/* Ends what is in flight on the GPUs' streams, by waiting for it (orr_cuda_wait) or by aborting it. Call it before
+ * cudaFree on a way on which something may have failed. */
+void orr_nccl_quiesce(OrrNcclGroup *group);
 
 G_END_DECLS
 

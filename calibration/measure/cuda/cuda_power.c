@@ -1,14 +1,16 @@
 /*
- * cuda_power.c - board power and clocks through NVML, opened at run time. Types are declared here after NVML's ABI
- * (nvml.h of the driver; stable since version 2 of its calls).
+ * cuda_power.c - board power, clocks and state through NVML, opened at run time. Types are declared here after NVML's
+ * ABI (nvml.h of the driver; stable since version 2 of its calls).
  *
- * Power is field 186, NVML_FI_DEV_POWER_INSTANT, where the driver has it (530 on); else nvmlDeviceGetPowerUsage, which
- * from Ampere on is the mean of the last second and so lags behind a burst of a tenth of one.
+ * Power comes from the energy counter over a window (power_window.h). Where there is none, it is the mean of field 186,
+ * NVML_FI_DEV_POWER_INSTANT, where the driver has it (530 on), else of nvmlDeviceGetPowerUsage, which from Ampere on
+ * (but for GA100) is the mean of the last second (nvml.h).
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibration/measure/cuda/cuda_private.h"
+#include "calibration/measure/power_window.h"
 
 typedef struct nvmlDevice_st *NvmlDevice;
 
@@ -23,7 +25,7 @@ typedef struct { /* nvmlFieldValue_t */
   } value;
 } NvmlField;
 
-enum { POWER_INSTANT = 186, CLOCK_SM = 1, CLOCK_MEMORY = 2 };
+enum { POWER_INSTANT = 186, CLOCK_SM = 1, CLOCK_MEMORY = 2, TEMPERATURE_GPU = 0, INSUFFICIENT_SIZE = 7 };
 
 struct OrrNvml {
   int (*init)(void);
@@ -35,19 +37,32 @@ struct OrrNvml {
   int (*clock)(NvmlDevice device, int kind, unsigned *ret_mhz);
   int (*max_clock)(NvmlDevice device, int kind, unsigned *ret_mhz);
   int (*fields)(NvmlDevice device, int n, NvmlField *fields);
+  /* NULL where the driver has no such call. */
+  int (*energy)(NvmlDevice device, unsigned long long *ret_millijoules);
+  int (*temperature)(NvmlDevice device, int sensor, unsigned *ret_celsius);
+  int (*throttle)(NvmlDevice device, unsigned long long *ret_reasons);
+  int (*persistence)(NvmlDevice device, int *ret_is_on);
+  int (*ecc)(NvmlDevice device, int *ret_is_on, int *ret_will_be_on);
+  int (*processes)(NvmlDevice device, unsigned *n, void *ret_infos);
   NvmlDevice device;
 };
 
 static const OrrCudaSymbol symbols[] = {
-    {"nvmlInit_v2", offsetof(OrrNvml, init)},
-    {"nvmlShutdown", offsetof(OrrNvml, shutdown)},
-    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(OrrNvml, by_bus)},
-    {"nvmlSystemGetDriverVersion", offsetof(OrrNvml, driver)},
-    {"nvmlDeviceGetPowerUsage", offsetof(OrrNvml, power)},
-    {"nvmlDeviceGetEnforcedPowerLimit", offsetof(OrrNvml, limit)},
-    {"nvmlDeviceGetClockInfo", offsetof(OrrNvml, clock)},
-    {"nvmlDeviceGetMaxClockInfo", offsetof(OrrNvml, max_clock)},
-    {"nvmlDeviceGetFieldValues", offsetof(OrrNvml, fields)},
+    {"nvmlInit_v2", offsetof(OrrNvml, init), FALSE},
+    {"nvmlShutdown", offsetof(OrrNvml, shutdown), FALSE},
+    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(OrrNvml, by_bus), FALSE},
+    {"nvmlSystemGetDriverVersion", offsetof(OrrNvml, driver), FALSE},
+    {"nvmlDeviceGetPowerUsage", offsetof(OrrNvml, power), FALSE},
+    {"nvmlDeviceGetEnforcedPowerLimit", offsetof(OrrNvml, limit), FALSE},
+    {"nvmlDeviceGetClockInfo", offsetof(OrrNvml, clock), FALSE},
+    {"nvmlDeviceGetMaxClockInfo", offsetof(OrrNvml, max_clock), FALSE},
+    {"nvmlDeviceGetFieldValues", offsetof(OrrNvml, fields), FALSE},
+    {"nvmlDeviceGetTotalEnergyConsumption", offsetof(OrrNvml, energy), TRUE},
+    {"nvmlDeviceGetTemperature", offsetof(OrrNvml, temperature), TRUE},
+    {"nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(OrrNvml, throttle), TRUE},
+    {"nvmlDeviceGetPersistenceMode", offsetof(OrrNvml, persistence), TRUE},
+    {"nvmlDeviceGetEccMode", offsetof(OrrNvml, ecc), TRUE},
+    {"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(OrrNvml, processes), TRUE},
 };
 
 OrrNvml *orr_nvml_open(const char *pci_bus_id) {
@@ -73,6 +88,8 @@ char *orr_nvml_driver(const OrrNvml *nvml) {
   return nvml && nvml->driver(text, sizeof text) == 0 ? g_strdup(text) : NULL;
 }
 
+/* --- Readings --- */
+
 static double watts_now(const OrrNvml *nvml) {
   unsigned milliwatts = 0;
   NvmlField field = {.field = POWER_INSTANT};
@@ -81,31 +98,79 @@ static double watts_now(const OrrNvml *nvml) {
   return nvml->power(nvml->device, &milliwatts) == 0 ? milliwatts / 1e3 : NAN;
 }
 
+static double energy_now(const OrrNvml *nvml) {
+  unsigned long long millijoules = 0;
+  return nvml->energy && nvml->energy(nvml->device, &millijoules) == 0 ? (double)millijoules / 1e3 : NAN;
+}
+
 static double clock_now(const OrrNvml *nvml, int kind) {
   unsigned mhz = 0;
   return nvml->clock(nvml->device, kind, &mhz) == 0 ? mhz * 1e6 : NAN;
 }
 
-void orr_nvml_sample(const OrrNvml *nvml, double *ret_watts, double *ret_sm_hz, double *ret_memory_hz) {
-  *ret_watts = nvml ? watts_now(nvml) : NAN;
-  *ret_sm_hz = nvml ? clock_now(nvml, CLOCK_SM) : NAN;
-  *ret_memory_hz = nvml ? clock_now(nvml, CLOCK_MEMORY) : NAN;
+void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing) {
+  if (!nvml) return;
+  timing->sm_clock_hz = clock_now(nvml, CLOCK_SM);
+  timing->memory_clock_hz = clock_now(nvml, CLOCK_MEMORY);
 }
 
-gboolean orr_nvml_sample_under(const OrrNvml *nvml, gboolean (*work)(gpointer user, GError **error),
-                               gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
-                               GError **error) {
-  const gint64 until_us = g_get_monotonic_time() + (gint64)(ORR_POWER_SETTLES_S * G_USEC_PER_SEC);
-  gboolean is_settled;
-  timing->watts = timing->sm_clock_hz = timing->memory_clock_hz = NAN;
-  if (!nvml) return TRUE;
-  do {
-    is_settled = g_get_monotonic_time() >= until_us;
-    if (!work(user, error)) return FALSE;
-    if (is_settled) orr_nvml_sample(nvml, &timing->watts, &timing->sm_clock_hz, &timing->memory_clock_hz);
+static OrrPowerReading read_now(const OrrNvml *nvml, gint64 begin_us) {
+  OrrPowerReading reading = {.energy_j = energy_now(nvml),
+                             .watts = NAN,
+                             .sm_clock_hz = clock_now(nvml, CLOCK_SM),
+                             .memory_clock_hz = clock_now(nvml, CLOCK_MEMORY)};
+  if (isnan(reading.energy_j)) reading.watts = watts_now(nvml);
+  reading.at_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
+  return reading;
+}
+
+void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *window) {
+  if (!nvml) return;
+  const OrrPowerReading reading = read_now(nvml, begin_us);
+  orr_power_window_add(window, &reading);
+}
+
+/* Two rounds are in flight at any time, so that the board is not idle while the host looks. */
+gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule, gboolean (*work)(gpointer user, GError **error),
+                        gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
+                        GError **error) {
+  const gint64 begin_us = g_get_monotonic_time();
+  OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
+  gboolean wants_more = nvml && rule->watch_s > 0;
+  if (!wants_more) return TRUE;
+  while (wants_more) {
+    if (!work(user, error) || !work(user, error)) return FALSE;
+    const OrrPowerReading reading = read_now(nvml, begin_us);
+    wants_more = orr_power_window_add(&window, &reading);
     if (!wait(user, error)) return FALSE;
-  } while (!is_settled);
+  }
+  orr_power_window_result(&window, &timing->watts, &timing->sm_clock_hz, &timing->memory_clock_hz);
   return TRUE;
+}
+
+/* --- State and limits --- */
+
+static gint64 count_processes(const OrrNvml *nvml) {
+  unsigned n = 0; /* asked for none, NVML says how many there are */
+  const int code = nvml->processes ? nvml->processes(nvml->device, &n, NULL) : -1;
+  return code == 0 || code == INSUFFICIENT_SIZE ? (gint64)n : -1;
+}
+
+OrrBenchState orr_nvml_state(const OrrNvml *nvml) {
+  OrrBenchState state = {NAN, NAN, NAN, NAN, -1, -1, -1, -1};
+  unsigned celsius = 0;
+  unsigned long long reasons = 0;
+  int is_on = 0, pending = 0;
+  if (!nvml) return state;
+  state.watts = watts_now(nvml);
+  state.sm_clock_hz = clock_now(nvml, CLOCK_SM);
+  state.memory_clock_hz = clock_now(nvml, CLOCK_MEMORY);
+  state.n_processes = count_processes(nvml);
+  if (nvml->temperature && nvml->temperature(nvml->device, TEMPERATURE_GPU, &celsius) == 0) state.celsius = celsius;
+  if (nvml->throttle && nvml->throttle(nvml->device, &reasons) == 0) state.throttle = (gint64)reasons;
+  if (nvml->persistence && nvml->persistence(nvml->device, &is_on) == 0) state.persistence = is_on;
+  if (nvml->ecc && nvml->ecc(nvml->device, &is_on, &pending) == 0) state.ecc = is_on;
+  return state;
 }
 
 double orr_nvml_power_limit(const OrrNvml *nvml) {

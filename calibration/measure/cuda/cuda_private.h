@@ -3,7 +3,14 @@
  *
  * A family's file has one function that prepares a kernel: it allocates (orr_cuda_alloc: freed with the kernel), fills
  * with random data, and sets `launch`, and where it has one `verify`. Operands that should come from memory and not
- * from the L2 cache are allocated `n_sets` times; launch is told which set is next.
+ * from the L2 cache are allocated `n_sets` times; launch gets the number of the next set.
+ *
+ * Streams are non-blocking: they do not wait for the legacy stream, nor it for them (CUDA Runtime API, "Stream
+ * synchronization behavior"). So nothing is put on the legacy stream that a kernel reads: cudaMemcpy from pageable
+ * memory may return before the data are on the device ("API synchronization behavior"), and cudaMemset before it has
+ * begun. Uploads and fills go to the stream that uses them. Reads back (orr_cuda_read) come after a wait for it.
+ *
+ * While NCCL is in flight nothing waits without a time limit: orr_cuda_wait (stream_wait.h).
  *
  * Every call of CUDA and its libraries goes through orr_cuda_ok or a library's own check. Out of memory is
  * ORR_FAULT_USAGE: the shape is passed over.
@@ -14,8 +21,10 @@
 #include <cuda_runtime_api.h>
 
 #include "calibration/measure/family.h"
+#include "calibration/measure/power_window.h"
 #include "calibration/measure/reference.h"
 #include "calibration/measure/rendezvous.h"
+#include "calibration/measure/timing.h"
 
 G_BEGIN_DECLS
 
@@ -28,10 +37,12 @@ struct OrrBench {
   OrrBenchFacts facts;
   int device;
   gint64 opened_us;
+  int numa_node;               /* of the device's PCI slot; -1 unknown */
   cudaStream_t stream, beside; /* non-blocking */
   OrrCublas *cublas;
   OrrCudnn *cudnn;
-  OrrNcclGroup *nccl;
+  OrrNcclGroup *nccl; /* NULL until it is needed: see orr_nccl_of */
+  char *no_nccl;      /* why it could not be opened; NULL: not tried, or it could */
   OrrNvml *nvml;
   OrrRendezvous rendezvous;
 };
@@ -41,6 +52,8 @@ struct OrrKernel {
   OrrShape shape;
   GPtrArray *buffers; /* of device memory */
   guint n_sets;
+  double touched_bytes; /* of one call, as orr_cuda_rotate got it; 0: not rotated */
+  const char *setting;  /* of the row; NULL: none */
   guint64 seed;
   gboolean (*launch)(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error);
   gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error);                        /* or NULL */
@@ -64,8 +77,12 @@ void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *
 void *orr_cuda_random(OrrKernel *kernel, OrrFormat format, gsize n, GError **error);
 void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError **error);
 
-/* Sets n_sets so that @bytes of each do not find the set before in the L2 cache, within a share of the memory. */
-void orr_cuda_rotate(OrrKernel *kernel, double bytes);
+/* Sets n_sets by rotation.h: a call reads and writes @touched_bytes of the @held_bytes of a set. */
+void orr_cuda_rotate(OrrKernel *kernel, double touched_bytes, double held_bytes);
+
+/* Pinned host memory on the device's NUMA node (numa.h); NULL with ORR_FAULT_USAGE: there is none. */
+void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error);
+void orr_cuda_host_free(void *memory, gsize bytes);
 
 /* @n elements that lie @stride elements apart from element @first of @device on, on the host and decoded. */
 gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n, double *ret_values,
@@ -82,14 +99,17 @@ void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double 
 /* --- cuda_time.c --- */
 
 gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error);
-/* Sorts @us and fills in the median, the best and the spread. */
-void orr_cuda_summarize(double *us, guint n, OrrTiming *timing);
+
+/* Keeps the stream busy for @us (timing.h); its device must be the current one. */
+gboolean orr_cuda_hold(double us, cudaStream_t stream, GError **error);
+gboolean orr_cuda_is_reached(cudaEvent_t event);
 
 /* --- cuda_library.c --- */
 
 typedef struct {
   const char *name;
-  gsize offset; /* in the table, of a function pointer */
+  gsize offset;         /* in the table, of a function pointer */
+  gboolean is_optional; /* the pointer stays NULL where the library has none */
 } OrrCudaSymbol;
 
 /* Opens the first of @files (NULL-terminated) that the system or the toolkit's folder has, and fills @table.
@@ -99,19 +119,18 @@ gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *sy
 
 /* --- cuda_power.c --- */
 
-/* A board's power needs that long under a load until it is the load's: what is read sooner is the idle board's. */
-#define ORR_POWER_SETTLES_S 0.1
-
 OrrNvml *orr_nvml_open(const char *pci_bus_id); /* NULL where there is none */
 void orr_nvml_free(OrrNvml *nvml);
 char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL where it cannot be told */
-/* Board power now, clocks now, limits; NAN where they cannot be told. @nvml may be NULL. */
-void orr_nvml_sample(const OrrNvml *nvml, double *ret_watts, double *ret_sm_hz, double *ret_memory_hz);
-/* Runs @work again and again until power has settled, and samples amid the last: for what is timed in bursts too short
- * to tell. @work posts to the device and does not wait; @wait waits for all it posted. */
-gboolean orr_nvml_sample_under(const OrrNvml *nvml, gboolean (*work)(gpointer user, GError **error),
-                               gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
-                               GError **error);
+/* @nvml may be NULL in what follows: values are then NAN, or as they were. */
+void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing);                          /* now */
+void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *window); /* one reading */
+OrrBenchState orr_nvml_state(const OrrNvml *nvml);
+/* Runs @work again and again for the rule's window, and sets the timing's power and clocks; nothing where the rule
+ * watches none. @work posts to the device and does not wait; @wait waits for all it posted. */
+gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule, gboolean (*work)(gpointer user, GError **error),
+                        gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
+                        GError **error);
 double orr_nvml_power_limit(const OrrNvml *nvml);
 double orr_nvml_max_sm_hz(const OrrNvml *nvml);
 
@@ -153,15 +172,23 @@ void orr_cublas_free(OrrCublas *cublas);
 char *orr_cudnn_version(void);
 void orr_cudnn_free(OrrCudnn *cudnn);
 
-/* NCCL over the GPUs of this process and of the job; NULL in bench->nccl where there is one GPU or no NCCL. */
-gboolean orr_nccl_open(OrrBench *bench, GError **error);
+/* NCCL over the GPUs of this process and of the job, opened at the first call: a session that measures no collective
+ * touches no other GPU. In a job all ranks must call it together. NULL with ORR_FAULT_USAGE, the same at each later
+ * call, where one process cannot have it; with ORR_FAULT_RESOURCE in a job. */
+OrrNcclGroup *orr_nccl_of(OrrBench *bench, GError **error);
 void orr_nccl_free(OrrNcclGroup *group);
+/* Waits for all streams of the bench, and of its NCCL group where it is open, with NCCL's time limit. */
+gboolean orr_cuda_wait(OrrBench *bench, GError **error);
 char *orr_nccl_version(void);
 gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
 gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word,
                          GError **error);
 void orr_nccl_fail(OrrBench *bench, const char *reason);
-/* One all-reduce (bf16) of @bytes on each GPU's own stream, for interference; @device_stream is the measured GPU's. */
+/* Buffers for collectives of @bytes on each GPU, for the kernel that is prepared; freed by the other call. */
+gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error);
+void orr_nccl_free_buffers(OrrNcclGroup *group);
+/* One all-reduce (bf16) of @bytes, at most those of the buffers, on each GPU's own stream, for interference;
+ * @device_stream is the measured GPU's. */
 gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream, GError **error);
 
 G_END_DECLS

@@ -1,23 +1,25 @@
 /*
  * cuda_time.c - how long one call takes.
  *
- * Calls are captured into a CUDA graph, one set of operands after the other, so that what is measured is what a graph
- * sees: the kernel and the gap to the next one, without the host. Where a library cannot be captured the calls go to
- * the stream one by one, and the row says so. Between two events a repeat has enough calls for two milliseconds, at
- * most 256.
+ * Calls are captured into a CUDA graph, one set of operands after the other (rotation.h), so that what is measured is
+ * what a graph sees: the kernel and the gap to the next one, without the host. Where a library cannot be captured the
+ * calls go to the stream one by one. In both cases the stream is held until the host has posted the whole repeat
+ * (timing.h), and the row's method says if that was not possible.
+ *
+ * After the repeats, if the rule asks for it, the same calls run on while power and clocks are watched (power_window.h).
+ * Without that the clocks are read once, amid the repeats.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "calibration/measure/cuda/cuda_private.h"
-
-enum { MOST_CALLS = 256 };
+#include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/rotation.h"
+#include "calibration/measure/timing.h"
 
 typedef struct {
   OrrKernel *kernel;
   cudaEvent_t begin, end;
   cudaGraphExec_t graph; /* NULL: calls go to the stream */
   guint n_calls;
+  OrrHold hold;
 } Stopwatch;
 
 static void stopwatch_clear(Stopwatch *watch) {
@@ -35,19 +37,40 @@ static gboolean launch_all(Stopwatch *watch, GError **error) {
   return TRUE;
 }
 
-/* Microseconds of one call, mean over those of one repeat. With @nvml samples power while they run. */
-static gboolean repeat(Stopwatch *watch, double *ret_us, OrrTiming *sampled, GError **error) {
+gboolean orr_cuda_hold(double us, cudaStream_t stream, GError **error) {
+  return us <= 0 || orr_cuda_launched(orr_kernel_hold((guint64)(us * 1e3), stream), "hold", error);
+}
+
+/* cudaErrorNotReady is an answer, not an error: it must not be found by the next look for one. */
+gboolean orr_cuda_is_reached(cudaEvent_t event) {
+  const cudaError_t code = cudaEventQuery(event);
+  if (code == cudaErrorNotReady) (void)cudaGetLastError();
+  return code != cudaErrorNotReady;
+}
+
+/* One repeat as it is; @ret_held: the host had posted all of it before it began. @sampled, if not NULL, gets the clocks amid it. */
+static gboolean repeat_once(Stopwatch *watch, double *ret_us, gboolean *ret_held, OrrTiming *sampled, GError **error) {
   const cudaStream_t stream = watch->kernel->bench->stream;
   float ms = 0;
-  if (!orr_cuda_ok(cudaEventRecord(watch->begin, stream), "cudaEventRecord", error) || !launch_all(watch, error) ||
+  if (!orr_cuda_hold(watch->hold.us, stream, error) ||
+      !orr_cuda_ok(cudaEventRecord(watch->begin, stream), "cudaEventRecord", error) || !launch_all(watch, error) ||
       !orr_cuda_ok(cudaEventRecord(watch->end, stream), "cudaEventRecord", error))
     return FALSE;
-  if (sampled)
-    orr_nvml_sample(watch->kernel->bench->nvml, &sampled->watts, &sampled->sm_clock_hz, &sampled->memory_clock_hz);
+  *ret_held = !orr_cuda_is_reached(watch->begin);
+  if (sampled) orr_nvml_clocks(watch->kernel->bench->nvml, sampled);
   if (!orr_cuda_ok(cudaEventSynchronize(watch->end), "cudaEventSynchronize", error) ||
       !orr_cuda_ok(cudaEventElapsedTime(&ms, watch->begin, watch->end), "cudaEventElapsedTime", error))
     return FALSE;
   *ret_us = ms * 1e3 / watch->n_calls;
+  return TRUE;
+}
+
+/* Microseconds of one call, mean over those of one repeat. */
+static gboolean repeat(Stopwatch *watch, double *ret_us, OrrTiming *sampled, GError **error) {
+  gboolean was_held = FALSE;
+  do {
+    if (!repeat_once(watch, ret_us, &was_held, sampled, error)) return FALSE;
+  } while (!orr_hold_take(&watch->hold, was_held));
   return TRUE;
 }
 
@@ -63,13 +86,13 @@ static void capture(Stopwatch *watch) {
   (void)cudaGetLastError(); /* a failed capture leaves its error behind */
 }
 
-/* The first calls load code and pick algorithms; then two milliseconds' worth are counted off. */
+/* The first calls load code and pick algorithms; then the calls of a repeat are counted off. */
 static gboolean count_calls(Stopwatch *watch, GError **error) {
   double us = 0;
   watch->n_calls = 1;
   if (!repeat(watch, &us, NULL, error) || !repeat(watch, &us, NULL, error)) return FALSE;
-  watch->n_calls = (guint)CLAMP(ceil(2000 / fmax(us, 0.1)), 1, MOST_CALLS);
-  watch->n_calls = MAX(watch->n_calls, MIN(watch->kernel->n_sets, us < 1000 ? MOST_CALLS : 2));
+  watch->n_calls = orr_rotation_calls(us, watch->kernel->n_sets);
+  watch->hold = orr_hold_new(); /* loading code took longer than any launch will */
   return TRUE;
 }
 
@@ -82,42 +105,42 @@ static gboolean warm_up(Stopwatch *watch, double seconds, GError **error) {
   return TRUE;
 }
 
-static int compare(const void *a, const void *b) {
-  const double *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
+/* For power: the calls without events and holds. */
+static gboolean post_round(gpointer user, GError **error) { return launch_all(user, error); }
+
+static gboolean wait_round(gpointer user, GError **error) {
+  return orr_cuda_wait(((Stopwatch *)user)->kernel->bench, error);
 }
 
-void orr_cuda_summarize(double *us, guint n, OrrTiming *timing) {
-  qsort(us, n, sizeof *us, compare);
-  timing->median_us = n % 2 ? us[n / 2] : (us[n / 2 - 1] + us[n / 2]) / 2;
-  timing->best_us = us[0];
-  timing->spread = (us[(n - 1) * 9 / 10] - us[(n - 1) / 10]) / timing->median_us;
-  timing->repeats = n;
+static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *timing, GError **error) {
+  g_autofree double *us = g_new(double, rule->max_repeats);
+  const gint64 begin_us = g_get_monotonic_time();
+  guint n = 0;
+  for (; n < rule->max_repeats; n++) {
+    const double spent_s = (g_get_monotonic_time() - begin_us) / 1e6;
+    if (n >= rule->min_repeats && spent_s >= rule->burst_s) break;
+    if (!repeat(watch, &us[n], n == rule->min_repeats / 2 ? timing : NULL, error)) return FALSE;
+  }
+  orr_timing_summarize(us, n, timing);
+  timing->method = orr_hold_method(&watch->hold, watch->graph != NULL);
+  return TRUE;
 }
 
 gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
   if (kernel->time) return kernel->time(kernel, rule, ret_timing, error);
-  g_auto(Stopwatch) watch = {.kernel = kernel};
+  const OrrBench *bench = kernel->bench;
+  g_auto(Stopwatch) watch = {.kernel = kernel, .hold = orr_hold_new()};
   if (!orr_cuda_ok(cudaEventCreate(&watch.begin), "cudaEventCreate", error) ||
       !orr_cuda_ok(cudaEventCreate(&watch.end), "cudaEventCreate", error) || !count_calls(&watch, error))
     return FALSE;
   capture(&watch);
-  if (!warm_up(&watch, rule->warm_up_s, error)) return FALSE;
-  g_autofree double *us = g_new(double, rule->max_repeats);
-  OrrTiming timing = {.calls = watch.n_calls,
-                      .method = watch.graph ? "graph" : "stream",
-                      .watts = NAN,
-                      .sm_clock_hz = NAN,
-                      .memory_clock_hz = NAN};
-  guint n = 0;
-  const gint64 begin_us = g_get_monotonic_time();
-  while (n < rule->max_repeats) {
-    const double spent_s = (g_get_monotonic_time() - begin_us) / 1e6;
-    if (n >= rule->min_repeats && spent_s >= rule->burst_s) break;
-    if (!repeat(&watch, &us[n], spent_s >= ORR_POWER_SETTLES_S ? &timing : NULL, error)) return FALSE;
-    n++;
-  }
-  orr_cuda_summarize(us, n, &timing);
+  OrrTiming timing = orr_timing_of("", watch.n_calls);
+  if (kernel->setting) orr_timing_set(&timing, kernel->setting);
+  if (kernel->touched_bytes > 0 && orr_rotation_is_warm(kernel->n_sets, kernel->touched_bytes, &bench->facts))
+    orr_timing_set(&timing, "warm-l2");
+  if (!warm_up(&watch, rule->warm_up_s, error) || !measure(&watch, rule, &timing, error) ||
+      !orr_nvml_watch(bench->nvml, rule, post_round, wait_round, &watch, &timing, error))
+    return FALSE;
   *ret_timing = timing;
   return TRUE;
 }

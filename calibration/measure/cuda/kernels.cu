@@ -103,6 +103,17 @@ __global__ void fill_bytes(uint8_t *out, size_t n, uint64_t seed) { /* every nib
 
 __global__ void nothing() {}
 
+__device__ uint64_t timer_ns() {
+  uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+__global__ void hold(uint64_t ns) {
+  const uint64_t begin = timer_ns();
+  while (timer_ns() - begin < ns) {}
+}
+
 /* --- Elementwise, 16 bytes a thread --- */
 
 template <typename T> __global__ void copy(const T *in, T *out, size_t n_packs) {
@@ -327,6 +338,11 @@ int orr_kernel_fill_constant(void *out, int format, size_t n, float value, OrrSt
 
 int orr_kernel_nothing(OrrStream stream) {
   nothing<<<1, 32, 0, stream>>>();
+  return (int)cudaGetLastError();
+}
+
+int orr_kernel_hold(uint64_t ns, OrrStream stream) {
+  hold<<<1, 1, 0, stream>>>(ns);
   return (int)cudaGetLastError();
 }
 

@@ -20,6 +20,8 @@ int orr_kernel_fill(void *out, int format, size_t n, uint64_t seed, OrrStream st
 /* The same constant; format e4m3 too. */
 int orr_kernel_fill_constant(void *out, int format, size_t n, float value, OrrStream stream);
 int orr_kernel_nothing(OrrStream stream);
+/* Does nothing for that long, by the GPU's own timer. */
+int orr_kernel_hold(uint64_t ns, OrrStream stream);
 
 /* The operations of family_memory.c. Tensors are [rows, width] row-major; weights and biases [width]. */
 int orr_kernel_copy(const void *in, void *out, int format, size_t rows, size_t width, OrrStream stream);

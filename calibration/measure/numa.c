@@ -1,0 +1,40 @@
+#include "calibration/measure/numa.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MODE_PREFERRED = 1, MOST_NODES = 1024 }; /* MPOL_PREFERRED of linux/mempolicy.h */
+
+int orr_numa_node(const char *sysfs, const char *bus) {
+  g_autofree char *name = g_ascii_strdown(bus, -1), *text = NULL; /* sysfs has lower-case hexadecimal */
+  g_autofree char *path = g_build_filename(sysfs, "bus", "pci", "devices", name, "numa_node", NULL);
+  gint64 node = -1;
+  if (!g_file_get_contents(path, &text, NULL, NULL)) return -1;
+  g_strstrip(text);
+  return g_ascii_string_to_signed(text, 10, 0, MOST_NODES - 1, &node, NULL) ? (int)node : -1;
+}
+
+static void prefer(void *memory, gsize bytes, int node) {
+#ifdef SYS_mbind
+  enum { BITS = 8 * sizeof(unsigned long) };
+  unsigned long mask[MOST_NODES / BITS] = {0};
+  mask[node / BITS] = 1ul << (node % BITS);
+  (void)syscall(SYS_mbind, memory, bytes, MODE_PREFERRED, mask, (unsigned long)MOST_NODES, 0); /* may be forbidden */
+#else
+  (void)memory, (void)bytes, (void)node;
+#endif
+}
+
+void *orr_numa_alloc(gsize bytes, int node) {
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  if (node >= 0) prefer(memory, bytes, node);
+  memset(memory, 0, bytes); /* the first touch takes the pages */
+  return memory;
+}
+
+void orr_numa_free(void *memory, gsize bytes) {
+  if (memory) munmap(memory, bytes);
+}
