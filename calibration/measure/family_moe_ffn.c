@@ -3,9 +3,8 @@
  * 2 * inter-size, SwiGLU, grouped product back to hidden-size, weighted sum.
  *
  * `num-tokens` tokens choose `topk` of `num-experts` experts, of which this rank holds num-experts / ep; tokens by
- * expert are even (balanced) or follow a power law with exponent 1.2 over the experts in a seeded order (power-law; as
- * NVIDIA aiconfigurator's power_law_1.2: expert i gets a share of (i + 1)^-1.2). A rank measures the first
- * num-experts / ep of the shuffled experts.
+ * expert are even (balanced) or follow the power law with exponent 1.2 that NVIDIA aiconfigurator calls power_law_1.2
+ * (power-law). What is measured is the share of the rank with the most tokens: see expert_draw.h.
  *
  * FLOPs 6 tokens topk/ep hidden inter; bytes: the weights of the experts that are hit, and the tokens in and out of
  * each kernel. Grouped products are cuBLAS's cublasGemmGroupedBatchedEx in 16 bits. It has no narrower formats: fp8,

@@ -3,7 +3,7 @@
  *
  * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), a group an expert that has
  * tokens; of 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in cuda_gemm.c: out'[n, tokens] = w'^T
- * x'. Operands' pointers lie on the device, shapes on the host.
+ * x'. Operands' pointers lie on the device, shapes on the host. Which experts have how many tokens: expert_draw.h.
  */
 #include <cublas_v2.h>
 #include <math.h>
@@ -11,6 +11,7 @@
 
 #include "calibration/measure/cuda/cuda_moe_narrow.h"
 #include "calibration/measure/cuda/kernels.h"
+#include "calibration/measure/expert_draw.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
@@ -97,51 +98,10 @@ static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
 
 /* --- Routing --- */
 
-/* An expert of all, by the distribution's cumulative weights. */
-static gint64 draw(OrrRandom *random, const double *cumulative, gint64 n) {
-  const double at = orr_random_unit(random) * cumulative[n - 1];
-  gint64 low = 0, high = n - 1;
-  while (low < high) {
-    const gint64 middle = (low + high) / 2;
-    if (cumulative[middle] > at)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
-/* The experts in a seeded order: which of them are popular. */
-static void make_weights(OrrRandom *random, gint64 n, double *cumulative) {
-  g_autofree gint64 *place = g_new(gint64, n);
-  for (gint64 e = 0; e < n; e++) place[e] = e;
-  for (gint64 e = n; e > 1; e--) {
-    const gint64 j = (gint64)orr_random_below(random, (guint64)e), swap = place[e - 1];
-    place[e - 1] = place[j];
-    place[j] = swap;
-  }
-  for (gint64 e = 0; e < n; e++) cumulative[e] = (e ? cumulative[e - 1] : 0) + pow((double)place[e] + 1, -1.2);
-}
-
-static gboolean has(const int32_t *chosen, gint64 n, gint64 expert) {
-  for (gint64 j = 0; j < n; j++)
-    if (chosen[j] == expert) return TRUE;
-  return FALSE;
-}
-
-/* @chosen: [tokens, topk] experts of all ranks, distinct for a token. */
-static void choose(const Moe *moe, gboolean is_balanced, gint64 n_all, guint64 seed, int32_t *chosen) {
-  OrrRandom random = orr_random_stream(seed, "experts");
-  g_autofree double *cumulative = g_new(double, n_all);
-  make_weights(&random, n_all, cumulative);
-  for (gint64 t = 0; t < moe->tokens; t++)
-    for (gint64 j = 0; j < moe->topk; j++) {
-      gint64 expert = (t * moe->topk + j) % n_all;
-      if (!is_balanced) do
-          expert = draw(&random, cumulative, n_all);
-        while (has(chosen + t * moe->topk, j, expert));
-      chosen[t * moe->topk + j] = (int32_t)expert;
-    }
+/* The experts of the fullest rank become [0, n_experts); the others follow. */
+static void keep_fullest(const Moe *moe, gint64 n_all, int32_t *chosen) {
+  const gint64 n = moe->tokens * moe->topk, first = orr_expert_fullest(chosen, n, n_all, moe->n_experts);
+  for (gint64 i = 0; i < n; i++) chosen[i] = (int32_t)((chosen[i] - first + n_all) % n_all);
 }
 
 /* Rows of each of the experts [0, n_experts), padded; @begin[e] is where they begin, @begin[n_experts] their sum. */
@@ -404,7 +364,8 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   const double spread = moe->format == ORR_FORMAT_E2M1 ? sqrt(73.3) : 1.0 / 3;
   for (guint i = 0; i < 2; i++) moe->factor[i] = moe->is_narrow ? 1 / (spread * sqrt((double)at[2 + i])) : 1;
   g_autofree int32_t *chosen = g_new(int32_t, moe->tokens * moe->topk);
-  choose(moe, at[1] == 0, at[5], kernel->seed, chosen);
+  orr_expert_draw(moe->tokens, moe->topk, at[5], at[1] == 0, kernel->seed, chosen);
+  keep_fullest(moe, at[5], chosen);
   route(moe, chosen);
   if (moe->n_rows == 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "moe-ffn: no token is routed to this rank");
