@@ -6,7 +6,10 @@
  *  2. Whatever a run writes lies between BEGIN IMMEDIATE and COMMIT of one connection: a process that dies in between
  *     leaves nothing of it (an uncommitted tail of the write-ahead log is not read by anyone).
  *  3. The schema and its two numbers are made in one transaction too: two processes may make one file at the same time.
- *  4. A database at rest is one file: the last writer that closes it folds the log back and leaves WAL mode, so that it
+ *  4. A database may be a stranger's: its schema is not trusted. Its triggers do not run, its views do not stand in for
+ *     our tables, and what its defaults, checks and indexes call is limited to functions without effects
+ *     (https://www.sqlite.org/security.html).
+ *  5. A database at rest is one file: the last writer that closes it folds the log back and leaves WAL mode, so that it
  *     can be read from a folder that cannot be written.
  */
 #include <math.h>
@@ -114,6 +117,13 @@ gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *re
 
 /* --- Opening --- */
 
+void orr_store_distrust(sqlite3 *db) {
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+}
+
 /* A connection to @path. The path is made absolute, so that no name is special to SQLite (":memory:", "file:..."). */
 static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   g_autofree char *absolute = g_canonicalize_filename(store->path, NULL);
@@ -127,8 +137,23 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   }
   if (sqlite3_open_v2(absolute, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     return orr_store_fail(store, "cannot be opened", error);
+  orr_store_distrust(store->db);
   sqlite3_busy_timeout(store->db, ORR_STORE_BUSY_MS);
   return TRUE;
+}
+
+/* A view of such a name would answer in the table's place, with whatever it likes and for as long as it likes. */
+static gboolean check_own_tables(const OrrStore *store, GError **error) {
+  gint64 n_views = 0;
+  if (!orr_store_ask_number(store,
+                            "SELECT count(*) FROM sqlite_schema WHERE type = 'view'"
+                            " AND lower(name) IN ('run', 'param', 'metric_def')",
+                            &n_views, error))
+    return FALSE;
+  if (n_views == 0) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+              "%s: was not made by Orrery: 'run', 'param' or 'metric_def' is a view in it, not a table", store->path);
+  return FALSE;
 }
 
 /* Who looked at the file before may have seen it empty while another process was about to make it: look again. */
@@ -137,8 +162,10 @@ static gboolean check_numbers(const OrrStore *store, GError **error) {
   if (!orr_store_ask_number(store, "PRAGMA application_id", &application, error) ||
       !orr_store_ask_number(store, "PRAGMA user_version", &version, error))
     return FALSE;
-  if (application == ORR_STORE_APPLICATION_ID && version <= ORR_STORE_VERSION) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is no results database that this Orrery knows", store->path);
+  if (application == ORR_STORE_APPLICATION_ID && version >= 1 && version <= ORR_STORE_VERSION)
+    return check_own_tables(store, error);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is not a results database that this Orrery knows",
+              store->path);
   return FALSE;
 }
 
@@ -226,7 +253,7 @@ void orr_store_free(OrrStore *store) {
   sqlite3_finalize(store->run_insert);
   sqlite3_finalize(store->run_update);
   if (store->is_writer) {
-    sqlite3_busy_timeout(store->db, 0); /* invariant 4, unless others have it open: then the last of them does it */
+    sqlite3_busy_timeout(store->db, 0); /* invariant 5, unless others have it open: then the last of them does it */
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
   }
   sqlite3_close(store->db);

@@ -8,18 +8,36 @@
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
+/* The rows of one table, as the cells of an answer. */
+static char **count_rows(OrrStore *store, const char *name, GError **error) {
+  char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\"", name);
+  g_autoptr(OrrAnswer) count = orr_store_query(store, sql, 0, error);
+  sqlite3_free(sql);
+  if (!count) return NULL;
+  char **cells = g_new0(char *, 2);
+  cells[0] = g_strdup(name);
+  cells[1] = g_strdup(((char **)count->rows->pdata[0])[0]);
+  return cells;
+}
+
+/* The answer has one cell a row, the name; room for the count is made by asking for it. Virtual tables (rootpage 0) are
+ * no table of ours, and reading one runs its module. */
 OrrAnswer *orr_store_tables(OrrStore *store, GError **error) {
-  g_autoptr(OrrAnswer) names = orr_store_query(
-      store, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name", 0,
-      error);
-  if (!names) return NULL;
-  g_autoptr(GString) sql = g_string_new(NULL);
-  for (guint r = 0; r < names->rows->len; r++) { /* names are ours: letters and '_' */
-    const char *name = ((char **)names->rows->pdata[r])[0];
-    g_string_append_printf(sql, "%sSELECT '%s' AS \"table\", count(*) AS rows FROM \"%s\"", r > 0 ? " UNION ALL " : "",
-                           name, name);
+  g_autoptr(OrrAnswer) tables =
+      orr_store_query(store,
+                      "SELECT name AS \"table\", 0 AS rows FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+                      " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+                      0, error);
+  if (!tables) return NULL;
+  for (guint r = 0; r < tables->rows->len; r++) {
+    char **row = tables->rows->pdata[r], **counted = count_rows(store, row[0], error);
+    if (!counted) return NULL;
+    g_free(row[0]);
+    g_free(row[1]);
+    g_free(row);
+    tables->rows->pdata[r] = counted;
   }
-  return orr_store_query(store, sql->str, 0, error);
+  return g_steal_pointer(&tables);
 }
 
 gboolean orr_store_vacuum(OrrStore *store, GError **error) {
@@ -31,9 +49,30 @@ gboolean orr_store_remove_run(OrrStore *store, gint64 run_id, GError **error) {
   return orr_store_exec(store, sql, error);
 }
 
+gboolean orr_store_is_table_name(const char *name) {
+  const char *c = name;
+  while (g_ascii_isalnum(*c) || *c == '_' || *c == '-') c++;
+  return *name && !*c;
+}
+
+/* A table's name becomes a file's: one with a slash could leave the folder. */
+static gboolean check_names(const OrrStore *store, const OrrAnswer *tables, GError **error) {
+  for (guint r = 0; r < tables->rows->len; r++) {
+    const char *name = ((char **)tables->rows->pdata[r])[0];
+    if (orr_store_is_table_name(name)) continue;
+    g_autofree char *shown = g_strescape(name, NULL);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "%s: table '%s' cannot be a file: want letters, digits, '_' and '-'; nothing was exported", store->path,
+                shown);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean export_table(OrrStore *store, const char *name, const char *folder, GError **error) {
-  g_autofree char *sql = g_strdup_printf("SELECT * FROM \"%s\" ORDER BY 1", name);
+  char *sql = sqlite3_mprintf("SELECT * FROM \"%w\" ORDER BY 1", name);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
+  sqlite3_free(sql);
   if (!answer) return FALSE;
   g_autofree char *csv = orr_answer_csv(answer), *file = g_strconcat(name, ".csv", NULL);
   g_autofree char *path = g_build_filename(folder, file, NULL);
@@ -45,7 +84,7 @@ static gboolean export_table(OrrStore *store, const char *name, const char *fold
 
 gboolean orr_store_export(OrrStore *store, const char *folder, GError **error) {
   g_autoptr(OrrAnswer) tables = orr_store_tables(store, error);
-  if (!tables) return FALSE;
+  if (!tables || !check_names(store, tables, error)) return FALSE;
   if (g_mkdir_with_parents(folder, 0777) != 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be made a folder", folder);
     return FALSE;

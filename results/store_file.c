@@ -42,6 +42,9 @@ static gboolean header_check(const char *path, const guint8 *header, size_t n, G
   guint32 application = big_endian(header + AT_APPLICATION_ID), version = big_endian(header + AT_USER_VERSION);
   if (application != ORR_STORE_APPLICATION_ID)
     return refuse(path, "is an SQLite database of another program; it was left as it is", error);
+  if (version < 1)
+    return refuse(path, "is of schema version 0, which no Orrery writes: it was changed or damaged; it was left as it is",
+                  error);
   if (version > ORR_STORE_VERSION) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
                 "%s: is of schema version %u, made by a newer Orrery; this one knows %d", path, version,

@@ -39,7 +39,7 @@ static gboolean take_steps(const OrrStore *store, GError **error) {
   gint64 version = 0; /* asked again: another process may have been quicker */
   if (!orr_store_ask_number(store, "PRAGMA user_version", &version, error)) return FALSE;
   for (; version < ORR_STORE_VERSION; version++)
-    if (version < 1 || !orr_store_exec(store, steps[version], error)) return FALSE;
+    if (!orr_store_exec(store, steps[version], error)) return FALSE;
   return orr_store_exec(store, "PRAGMA user_version = " G_STRINGIFY(ORR_STORE_VERSION), error);
 }
 

@@ -31,6 +31,9 @@ struct OrrStore {
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, sqlite3_finalize)
 
+/* The schema of @db is a stranger's: no triggers, no functions with effects, no writing to SQLite's own tables. */
+void orr_store_distrust(sqlite3 *db);
+
 /* Sets @error from the connection's last error, prefixed by the file and by what was being done; FALSE. */
 gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error);
 
@@ -61,7 +64,10 @@ gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *d
 /* Steps @stmt to its next row; FALSE at the end, with @error set where it could not be read, and it is reset. */
 gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **error);
 
-/* TRUE when the table is there and has a column of that name (@column NULL: when the table is there). */
+/* TRUE for letters, digits, '_' and '-': what the tables of ours are called, and a file can be. */
+gboolean orr_store_is_table_name(const char *name);
+
+/* TRUE when the table is there and has a column of that name (@column NULL: when the table is there). A view is none. */
 gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column);
 
 /* TRUE between begin and end of a run. */

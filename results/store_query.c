@@ -18,7 +18,7 @@ static const char *const telling_pragmas[] = {"table_info",      "table_xinfo", 
                                               "integrity_check", "quick_check", NULL};
 static const char *const reading_pragmas[] = {"application_id", "user_version",  "schema_version",
                                               "page_count",     "page_size",     "compile_options",
-                                              "encoding",       "database_list", NULL};
+                                              "encoding",       "database_list", "synchronous",     NULL};
 
 static int authorize(void *user, int action, const char *first, const char *second, const char *schema,
                      const char *trigger) {

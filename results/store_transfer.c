@@ -178,6 +178,12 @@ static void table_free(gpointer data) {
 }
 
 static gboolean add_table(const OrrTransfer *transfer, const char *name, GError **error) {
+  if (!orr_store_is_table_name(name)) {
+    g_autofree char *shown = g_strescape(name, NULL);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no Orrery made the table '%s'", transfer->source->path,
+                shown);
+    return FALSE;
+  }
   Table *table = g_new0(Table, 1);
   g_ptr_array_add(transfer->tables, table);
   table->name = g_strdup(name);
@@ -190,7 +196,7 @@ static gboolean add_tables(const OrrTransfer *transfer, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_autoptr(sqlite3_stmt) names =
       orr_store_prepare(transfer->source,
-                        "SELECT name FROM sqlite_schema AS s WHERE type = 'table' AND EXISTS"
+                        "SELECT name FROM sqlite_schema AS s WHERE type = 'table' AND rootpage > 0 AND EXISTS"
                         " (SELECT 1 FROM pragma_table_info(s.name) WHERE name = 'run_id') ORDER BY name",
                         error);
   if (!names) return FALSE;
@@ -278,7 +284,7 @@ static gboolean is_same_cell(sqlite3_stmt *a, sqlite3_stmt *b, int at) {
   if (type != sqlite3_column_type(b, at)) return FALSE;
   if (type == SQLITE_INTEGER) return sqlite3_column_int64(a, at) == sqlite3_column_int64(b, at);
   if (type == SQLITE_FLOAT) return sqlite3_column_double(a, at) == sqlite3_column_double(b, at);
-  return type == SQLITE_NULL || strcmp(text_at(a, at), text_at(b, at)) == 0;
+  return type == SQLITE_NULL || g_strcmp0(text_at(a, at), text_at(b, at)) == 0;
 }
 
 static gboolean is_same_table(const Table *table, gint64 there, gint64 here) {

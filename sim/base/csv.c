@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 
 static void line_free(OrrCsvLine *line) {
   g_free(line->text);
@@ -79,6 +80,7 @@ static OrrCsv *parse(const char *text, const char *path, OrrDiags *diags) {
 }
 
 OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error) {
+  orr_paths_note_read(path);
   g_autofree char *text = NULL;
   gsize length = 0;
   g_autoptr(GError) reason = NULL;

@@ -18,6 +18,8 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#include "sim/base/paths.h"
+
 #define MAX_NODES (1u << 20) /* some 150 bytes each in memory, against as few as 2 in the text */
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(yaml_event_t, yaml_event_delete)
@@ -310,6 +312,7 @@ OrrNode *orr_yaml_read_file(const char *path, OrrDiags *diags) {
     orr_diags_error(diags, place, "cannot be read: %s", g_strerror(errno));
     return NULL;
   }
+  orr_paths_note_read(path);
   if (S_ISDIR(facts.st_mode)) {
     orr_diags_error(diags, place, "cannot be read: it is a folder");
     return NULL;

@@ -205,14 +205,10 @@ static int dispatch(char **argv, GError **error) {
 
 int orr_cli_main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
-  (void)argc;
   int status = dispatch(argv, &error);
-  if (error) {
-    orr_show_error(error);
-    status = orr_fault_exit_status(error);
-  }
+  status = orr_show_end(argc > 1 ? argv[1] : "orrery", status, error);
   if (fflush(stdout) != 0 || ferror(stdout)) {
-    fprintf(stderr, "orrery: cannot write the answer: %s\n", g_strerror(errno));
+    orr_show_problem("cannot write the answer: %s", g_strerror(errno));
     status = MAX(status, 1);
   }
   g_clear_pointer(&folders_before, g_strfreev);

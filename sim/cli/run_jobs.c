@@ -53,7 +53,7 @@ static gboolean tell_lost(const GPtrArray *jobs) {
   gboolean lost = FALSE;
   for (guint i = 0; i < jobs->len; i++) {
     if (!job_at(jobs, i)->lost) continue;
-    fprintf(stderr, "orrery: job %s: %s\n", job_at(jobs, i)->row.job, job_at(jobs, i)->lost);
+    orr_show_problem("job %s: %s", job_at(jobs, i)->row.job, job_at(jobs, i)->lost);
     lost = TRUE;
   }
   return lost;

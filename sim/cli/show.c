@@ -4,8 +4,11 @@
 #include "sim/cli/show.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/base/fault.h"
 
 #define MAX_DIAGS 100
 
@@ -25,7 +28,31 @@ static void print_lines(const char *text) {
     fputc('\n', stderr);
 }
 
+static gboolean has_reason; /* something on stderr says why this command failed */
+
+void orr_show_problem(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  g_autofree char *text = g_strdup_vprintf(format, args);
+  va_end(args);
+  fflush(stdout); /* where both are one terminal or file, the answer stands above */
+  fputs("orrery: ", stderr);
+  print_lines(text);
+  has_reason = TRUE;
+}
+
+int orr_show_end(const char *what, int status, const GError *error) {
+  if (error) {
+    orr_show_error(error);
+    status = orr_fault_exit_status(error);
+  }
+  if (status != 0 && !has_reason)
+    orr_show_problem("%s ended with status %d and gave no reason: a defect of Orrery, please report it", what, status);
+  return status;
+}
+
 void orr_show_error(const GError *error) {
+  has_reason = TRUE;
   gboolean has_place = strstr(error->message, ": error: ") != NULL; /* diagnostics say where they are from */
   if (!has_place) fputs("orrery: ", stderr);
   print_lines(error->message);
@@ -34,6 +61,7 @@ void orr_show_error(const GError *error) {
 void orr_show_diags(const OrrDiags *diags) {
   g_autofree char *text = orr_diags_text(diags);
   print_lines(text);
+  has_reason |= orr_diags_n_errors(diags) > 0;
 }
 
 void orr_show_entry(const char *name, gsize width, const char *sentence) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
@@ -118,6 +119,7 @@ static int measure(char **args, GError **error) {
   orr_progress_free(watch.progress);
   if (!fine) return 1;
   if (answer.rank == 0) print_answer(&answer);
+  if (answer.outcome.n_wrong) orr_show_problem("%u kernels gave wrong results", answer.outcome.n_wrong);
   return answer.outcome.n_wrong ? 1 : 0;
 }
 
@@ -126,6 +128,9 @@ static int measure(char **args, GError **error) {
 static int export_rows(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(args, 1, 1, "calibrate export wants a folder", error)) return 2;
+  const OrrPath paths[] = {{"the database", database(), ORR_PATH_READ, TRUE},
+                           {"calibrate export", args[0], ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(GPtrArray) files = orr_calibrate_export(database(), fit.device, args[0], error);
   if (!files) return 1;
   for (guint i = 0; i < files->len; i++) {

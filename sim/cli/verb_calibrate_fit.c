@@ -11,6 +11,7 @@
 #include "calibration/fit.h"
 #include "calibration/profile_errors.h"
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/show.h"
 #include "sim/run/calibrate.h"
 #include "sim/run/calibrate_compare.h"
@@ -42,6 +43,13 @@ static gboolean check_fit(const OrrCalibrateFit *fit, GError **error) {
   else
     return TRUE;
   return FALSE;
+}
+
+static gboolean check_paths(const OrrCalibrateFit *fit, GError **error) {
+  const OrrPath paths[] = {{"--raw", fit->raw, ORR_PATH_READ, TRUE},
+                           {"--collectives", fit->collectives, ORR_PATH_READ, FALSE},
+                           {"-o", fit->output, ORR_PATH_WRITTEN, FALSE}};
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 /* A database's rows as a folder, for as long as the fit needs it. */
@@ -76,7 +84,9 @@ static gboolean unpack(const OrrCalibrateFit *fit, Unpacked *unpacked, GError **
 }
 
 int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 0, 0, "calibrate fit takes options", error) || !check_fit(fit, error)) return 2;
+  if (!orr_cli_check_args(args, 0, 0, "calibrate fit takes options", error) || !check_fit(fit, error) ||
+      !check_paths(fit, error))
+    return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL};
   g_auto(Unpacked) unpacked = {NULL};

@@ -8,6 +8,7 @@
 
 #include "results/store.h"
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 
 static char *output;
@@ -63,6 +64,8 @@ static int vacuum(char **args, GError **error) {
 
 static int export_tables(char **args, GError **error) {
   g_autofree char *folder = output ? g_strdup(output) : g_strconcat(args[0], ".csv.d", NULL);
+  const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE}, {"-o", folder, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   if (!store || !orr_store_export(store, folder, error)) return 1;
   printf("%s\n", folder);
@@ -87,8 +90,19 @@ static void print_merged(char **paths, const OrrMergeFacts *facts) {
   }
 }
 
+static gboolean check_merge(char **args, GError **error) {
+  g_autoptr(GArray) paths = g_array_new(FALSE, FALSE, sizeof(OrrPath));
+  for (char **path = args; *path; path++) {
+    const OrrPath one = {path == args ? "db merge" : "the database to take runs of", *path,
+                         path == args ? ORR_PATH_WRITTEN : ORR_PATH_READ, TRUE};
+    g_array_append_val(paths, one);
+  }
+  return orr_paths_check((const OrrPath *)paths->data, paths->len, error);
+}
+
 /* Whole or not at all: what was made for it goes again where it fails. */
 static int merge(char **args, GError **error) {
+  if (!check_merge(args, error)) return 2;
   const gboolean is_new = file_size(args[0]) == 0, was_there = g_file_test(args[0], G_FILE_TEST_EXISTS);
   g_autofree OrrMergeFacts *facts = g_new0(OrrMergeFacts, g_strv_length(args));
   g_autoptr(OrrStore) store = orr_store_open(args[0], error);

@@ -7,6 +7,7 @@
 #include "calibration/crossval_plot.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/cluster_load.h"
@@ -115,11 +116,19 @@ static int plot_profile(OrrLibrary *library, const char *name, GError **error) {
   g_auto(OrrMachine) machine = {NULL, NULL};
   gboolean is_loaded = orr_machine_load(library, name, &machine, diags);
   orr_show_diags(diags);
-  if (!is_loaded || !machine.profile) return 2;
+  if (!is_loaded) return 2;
+  if (!machine.profile) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--plot: %s has no profile to draw", name);
+    return 2;
+  }
   g_autoptr(GPtrArray) tables = orr_crossval_run(machine.profile, machine.device, NULL, error);
   g_autofree char *script =
       g_build_filename(orr_library_shipped(library), "calibration", "plots", "measured-modelled.gp", NULL);
   g_autofree char *title = g_strdup_printf("%s, on shapes left out", name);
+  g_autofree char *data = g_strconcat(plot, ".dat", NULL);
+  const OrrPath paths[] = {{"--plot", plot, ORR_PATH_WRITTEN, FALSE},
+                           {"the picture's data", data, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   if (!tables || !orr_crossval_plot(tables, title, script, plot, error))
     return orr_fault_exit_status(error ? *error : NULL);
   fprintf(stderr, "%s: written, from %s.dat\n", plot, plot);

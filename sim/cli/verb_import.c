@@ -9,6 +9,7 @@
 #include "models/import_huggingface.h"
 #include "results/nsys.h"
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 
 static char *name, *collectives, *machine, *device, *base, *same_chip, *output, *op;
@@ -94,6 +95,14 @@ static const struct {
     {"nsys", import_nsys},
 };
 
+static gboolean check_paths(const char *source, GError **error) {
+  const OrrPath paths[] = {{"the source", source, ORR_PATH_READ, TRUE},
+                           {"--same-chip", same_chip, ORR_PATH_READ, FALSE},
+                           {"--collectives", collectives, ORR_PATH_READ, FALSE},
+                           {"-o", output, ORR_PATH_WRITTEN, FALSE}};
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+}
+
 static int write_text(const char *text, GError **error) {
   g_autoptr(GError) reason = NULL;
   if (!output) {
@@ -114,6 +123,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
     names[i] = formats[i].name;
     if (strcmp(args[0], formats[i].name) != 0) continue;
+    if (!check_paths(args[1], error)) return 2;
     g_autofree char *text = formats[i].run(args[1], error);
     return text ? write_text(text, error) : 1;
   }

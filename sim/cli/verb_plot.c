@@ -8,6 +8,7 @@
 
 #include "results/plot.h"
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/base/gnuplot.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/question.h"
@@ -89,6 +90,15 @@ static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *p
   return TRUE;
 }
 
+static gboolean check_paths(const char *database, const char *picture, GError **error) {
+  g_autofree char *data = g_strconcat(picture, ".dat", NULL), *script = g_strconcat(picture, ".gp", NULL);
+  const OrrPath paths[] = {{"the database", database, ORR_PATH_READ, TRUE},
+                           {"-o", terminal ? NULL : picture, ORR_PATH_WRITTEN, FALSE},
+                           {"the picture's data", data, ORR_PATH_WRITTEN, FALSE},
+                           {"the picture's script", script, ORR_PATH_WRITTEN, FALSE}};
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   if (!orr_cli_check_args(args, 2, 2, "plot wants a database and a name of 'orrery list plots'", error) ||
@@ -98,7 +108,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(GArray) bindings = plot ? orr_question_bindings(params, error) : NULL;
   g_autofree char *picture = output ? g_strdup(output) : g_strconcat(args[1], terminal ? ".txt" : ".svg", NULL);
   const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
-  if (!term) return 2;
+  if (!term || !check_paths(args[0], picture, error)) return 2;
   g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);
   if (!answer || !draw(plot, answer, picture, term, error)) return 1;
   if (!terminal) printf("%s\n", picture);

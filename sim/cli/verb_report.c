@@ -5,6 +5,7 @@
 
 #include "results/report.h"
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/question.h"
 
@@ -22,6 +23,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       (args[1] && !orr_question_run(args[1], &run_id, error)))
     return 2;
   const char *path = output ? output : "report.html";
+  const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE}, {"-o", path, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   g_autofree char *html = store ? orr_report_html(store, run_id, error) : NULL;
   g_autoptr(GError) reason = NULL;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_jobs.h"
@@ -102,10 +103,20 @@ static void drop_many_spans(OrrOutcome *outcome) {
   g_array_set_size(outcome->spans, 0);
 }
 
+/* Twice: before the work with what the scenario and its documents are, and before the trace is written with the files
+ * that the work has read. */
+static gboolean check_paths(const char *file, GError **error) {
+  const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE},
+                           {"--db", g_strcmp0(database, "none") == 0 ? NULL : database ? database : "orrery.db",
+                            ORR_PATH_WRITTEN, TRUE},
+                           {"--trace", trace, ORR_PATH_WRITTEN, FALSE}};
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+}
+
 /* All that can fail comes before the first word of the answer. */
 static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
                      gint64 *ret_run_id, GError **error) {
-  if (trace && !orr_outcome_trace(outcome, trace, error)) return FALSE;
+  if (trace && (!check_paths(file, error) || !orr_outcome_trace(outcome, trace, error))) return FALSE;
   drop_many_spans(outcome);
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
@@ -168,7 +179,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrNode) tree = NULL;
   g_autoptr(OrrScenario) scenario = read_scenario(library, args[0], &tree, diags, error);
   orr_show_diags(diags);
-  if (!scenario) return 2;
+  if (!scenario || !check_paths(args[0], error)) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
   if (orr_scenario_has_jobs(scenario)) return run_jobs(library, scenario, args[0], store, path, error);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_slurm.h"
@@ -99,8 +100,13 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
   else
     orr_summary_sweep_print(report, file, db);
   if (report->is_whole) return 0;
-  fprintf(stderr, "orrery: interrupted: what ran is kept%s\n", db ? ", --resume goes on" : "");
+  orr_show_problem("interrupted: what ran is kept%s", db ? ", --resume goes on" : "");
   return 130;
+}
+
+static gboolean check_paths(const char *file, const char *db, GError **error) {
+  const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE}, {"--db", db, ORR_PATH_WRITTEN, TRUE}};
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 /* --- Slurm --- */
@@ -178,6 +184,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
       .interrupted = &interrupted,
       .progress = isatty(STDERR_FILENO) ? draw : NULL,
   };
+  if (!check_paths(order.file, order.db, error)) return 2;
   return is_slurm() ? submit(library, &order, error) : run_here(library, &order, error);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/paths.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
@@ -232,11 +233,18 @@ static void print_all(const OrrValidation *all, guint n_sets) {
   print_worst(all, TRUE, N_WORST);
 }
 
-/* 1 when a row failed for no fault of its own. */
+/* 1 when a row failed for no fault of its own: the first is named. */
 static int status_of(const OrrValidation *all) {
-  for (guint i = 0; i < all->refusals->len; i++)
-    if (refusal_at(all, i)->failed) return 1;
-  return 0;
+  const OrrValidationRefusal *first = NULL;
+  guint n = 0;
+  for (guint i = 0; i < all->refusals->len; i++) {
+    if (!refusal_at(all, i)->failed) continue;
+    if (n++ == 0) first = refusal_at(all, i);
+  }
+  if (first)
+    orr_show_problem("%u row%s failed; %s (line %" G_GINT64_FORMAT "): %s", n, n == 1 ? "" : "s",
+                     first->label, first->row, first->reason);
+  return first ? 1 : 0;
 }
 
 static int validate_sets(OrrLibrary *library, const char *group, char **sets, OrrStore *store, GError **error) {
@@ -285,6 +293,11 @@ static gboolean check_options(char **args, GError **error) {
   return FALSE;
 }
 
+static gboolean check_paths(const char *db, GError **error) {
+  const OrrPath paths[] = {{"--rows", rows_csv, ORR_PATH_READ, FALSE}, {"--db", db, ORR_PATH_WRITTEN, TRUE}};
+  return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
+}
+
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
@@ -292,7 +305,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_auto(GStrv) shipped = args[0] ? orr_validation_group(library, args[0]) : orr_validation_sets(library);
   const char *group = args[0] && shipped[0] && !args[1] ? args[0] : NULL;
   char **sets = args[0] && !group ? args : shipped;
-  if (!check_options(args, error) || !check_sets(library, sets, error)) return 2;
+  if (!check_options(args, error) || !check_sets(library, sets, error) ||
+      !check_paths(is_stored ? path : NULL, error))
+    return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
   return validate_sets(library, group, sets, store, error);

@@ -3,6 +3,7 @@
  * written beside the place that the user named, and what is drawn or printed is their text as it stands.
  */
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "tests/cli/bad_fixture.h"
 
@@ -146,7 +147,130 @@ static void test_report(void) {
   g_assert_nonnull(strstr(html, "&lt;/pre&gt;" ESCAPED));
 }
 
+/* --- A foreign database --- */
+
+static void assert_unchanged_around(const char *line, int status, const char *wanted) {
+  g_autofree char *out = NULL, *err = NULL;
+  const int found = spawn(line, &out, &err);
+  if (found != status || !strstr(err, wanted)) g_error("orrery %s: status %d: %s%s", line, found, out, err);
+}
+
+/* A table's name becomes a file's name: one that leaves the folder is refused, and then no file is written at all. */
+static void test_export(void) {
+  make_database("CREATE TABLE \"../../evil\" (x)");
+  assert_refused("db export r.db -o out", 1, "table '../../evil' cannot be a file");
+  assert_fine("db info r.db", "../../evil");
+  make_database("CREATE TABLE \"q\"\"u'o -- \" (x); INSERT INTO \"q\"\"u'o -- \" VALUES (1), (2)");
+  assert_fine("db info r.db", "q\"u'o --            2");
+  assert_refused("db export r.db -o out", 1, "cannot be a file");
+  g_assert_false(is_there("out"));
+}
+
+/* What SQLite would run at our INSERT, or in place of our table. */
+static void test_triggers(void) {
+  make_database("CREATE TABLE sprung (x); CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO sprung VALUES (1); END;"
+                "CREATE TRIGGER u AFTER INSERT ON param BEGIN DELETE FROM run; END");
+  assert_fine("run small.yaml --db r.db", "run 2 in r.db");
+  assert_fine("query r.db 'SELECT (SELECT count(*) FROM run) || \" \" || (SELECT count(*) FROM sprung)' --csv", "2 0");
+  assert_fine("run small.yaml --db s.db", "run 1 in s.db");
+  assert_fine("db merge r.db s.db", "s.db");
+  assert_fine("query r.db 'SELECT count(*) FROM sprung' --csv", "0");
+}
+
+/* A view in a table's place answers what it likes, for as long as it likes. Of our own tables it is refused; of the
+ * facts' it counts as not there. */
+static void test_shadows(void) {
+#define ENDLESS "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS run_id, i AS lane FROM n"
+  make_database("ALTER TABLE run RENAME TO hidden; CREATE VIEW run " ENDLESS);
+  assert_refused("query r.db runs", 1, "is a view in it, not a table");
+  assert_refused("run small.yaml --db r.db", 1, "is a view in it, not a table");
+  assert_refused("db merge n.db r.db", 1, "is a view in it, not a table");
+  make_database("DROP TABLE span; DROP TABLE lane; CREATE VIEW lane " ENDLESS "; CREATE VIEW span " ENDLESS);
+  assert_fine("query r.db timeline --csv", "series,row,lane");
+  assert_fine("report r.db -o r.html", "r.html");
+  assert_fine("db info r.db", "run");
+  assert_unchanged_around("run small.yaml --db r.db", 1, "lane");
+#undef ENDLESS
+}
+
+/* A merge makes the tables that it finds: only such as Orrery could have made. */
+static void test_merge(void) {
+  make_database("CREATE TABLE \"../evil\" (run_id INTEGER, x TEXT)");
+  assert_refused("db merge n.db r.db", 1, "no Orrery made the table '../evil'");
+  make_database("CREATE VIRTUAL TABLE v USING fts4(run_id)");
+  assert_fine("db merge n.db r.db", "1 run");
+}
+
+/* Both numbers are written together: a version of 0 is no older version, and every command says so. */
+static void test_version_zero(void) {
+  static const char *const lines[] = {"run small.yaml --db r.db", "query r.db runs", "db info r.db", "db merge n.db r.db",
+                                      "db vacuum r.db", "report r.db", "validate korthikanti-layers --db r.db"};
+  make_database("PRAGMA user_version = 0");
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) assert_refused(lines[i], 1, "is of schema version 0");
+}
+
+/* --- Outputs over inputs --- */
+
+static void test_outputs(void) {
+  static const char *const lines[] = {
+      "report r.db -o r.db",
+      "report r.db -o hard.db",
+      "report r.db -o link.db",
+      "report r.db -o r.db-wal",
+      "run small.yaml --db r.db --trace r.db",
+      "run small.yaml --db r.db --trace ./r.db-journal",
+      "run small.yaml --db none --trace small.yaml",
+      "run small.yaml --db new.db --trace new.db",
+      "run served.yaml --db none --trace requests.csv",
+      "run small.yaml --db small.yaml",
+      "sweep small.yaml --db small.yaml",
+      "validate korthikanti-layers --rows rows.csv --db rows.csv",
+      "plot r.db timeline -o r.svg", /* its data would go to r.svg.dat, a link to r.db */
+      "plot p.svg timeline -o p.svg",
+      "db merge r.db link.db",
+      "import nsys r.db -o r.db",
+      "import huggingface config.json -o ./config.json",
+      "import measured . --device h100-sxm -o gemm.csv",
+      "calibrate fit --raw . --device h100-sxm -o gemm.csv",
+      "calibrate fit --raw r.db --device h100-sxm -o r.db",
+  };
+  make_database("SELECT 1");
+  static const char *const links[][2] = {{"r.db", "link.db"}, {"r.db", "r.svg.dat"}, {"r.db", "p.svg"}};
+  for (guint i = 0; i < G_N_ELEMENTS(links); i++) {
+    g_autofree char *path = path_of(links[i][1]);
+    g_assert_cmpint(symlink(links[i][0], path), ==, 0);
+  }
+  g_autofree char *db = path_of("r.db"), *hard = path_of("hard.db");
+  g_assert_cmpint(link(db, hard), ==, 0);
+  put("config.json", "{}", -1);
+  put("gemm.csv", "m,n,k\n", -1);
+  put("rows.csv", "x\n1\n", -1);
+  put("requests.csv", "arrival_s,input_tokens,output_tokens\n0,100,2\n1,100,2\n", -1);
+  put("served.yaml",
+      "schema: scenario/1\nname: served\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: llama-3.1-8b\nworkload:\n"
+      "  kind: serving\n  load: {kind: csv, file: requests.csv}\n",
+      -1);
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) assert_refused(lines[i], 2, "would overwrite");
+  assert_fine("run small.yaml --db r.db --trace t.json", "iteration");
+  assert_fine("report r.db -o r.html", "r.html");
+}
+
+/* An export into the folder of a database that is called like a table. */
+static void test_export_over(void) {
+  make_database("SELECT 1");
+  g_autofree char *from = path_of("r.db"), *to = path_of("run.csv");
+  g_assert_cmpint(g_rename(from, to), ==, 0);
+  assert_refused("db export run.csv -o .", 2, "would overwrite run.csv");
+}
+
 static void add_tests(void) {
+  g_test_add_func("/hostile/export", test_export);
+  g_test_add_func("/hostile/triggers", test_triggers);
+  g_test_add_func("/hostile/shadows", test_shadows);
+  g_test_add_func("/hostile/merge", test_merge);
+  g_test_add_func("/hostile/version-zero", test_version_zero);
+  g_test_add_func("/hostile/outputs", test_outputs);
+  g_test_add_func("/hostile/export-over", test_export_over);
   g_test_add_func("/hostile/report", test_report);
   g_test_add_func("/hostile/plot/stored-text", test_stored_text);
   g_test_add_func("/hostile/plot/parameters", test_parameters);

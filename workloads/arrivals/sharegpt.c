@@ -17,6 +17,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/json.h"
+#include "sim/base/paths.h"
 #include "workloads/arrivals/arrival_file.h"
 
 typedef struct {
@@ -199,6 +200,7 @@ static void read_object(Reader *reader, OrrJson *json) {
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const Params *params = data;
   g_autofree char *path = orr_arrival_find(params->file.file, context->folder, "workload.load.file", error);
+  if (path) orr_paths_note_read(path);
   g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
