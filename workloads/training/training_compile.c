@@ -85,37 +85,9 @@ static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs, co
   return sum;
 }
 
-/* An op with what its replay and its span need is some 300 bytes, 600 where spans are stored. */
-#define MOST_OPS 1e7
-
-static gboolean check_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
-                          GError **error) {
-  const double n_ops = orr_training_n_ops(job, costs, plan);
-  if (n_ops <= MOST_OPS) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "the job is about %.3g operations to replay, and the most is %.0f million (some 3 GB of memory): take "
-              "fewer steps, fewer micro-batches (a larger batch.micro, a smaller batch.global), or fidelity folded",
-              n_ops, MOST_OPS / 1e6);
-  return FALSE;
-}
-
-/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline,
- * two periods each where a schedule goes by groups, and to see the middle repeat. A step that does not repeat itself by
- * then seldom does later: it is replayed whole, and so is one that would be more than half as long. */
-static gint64 replayed_micro_batches(const OrrJob *job) {
-  const gint64 all = job->shape.micro_batches;
-  const guint attempt = job->world->shorten;
-  const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
-  if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise) ||
-      orr_packing_is_on(&job->params->packing) || orr_loader_is_on(&job->params->loader))
-    return all;
-  const gint64 least = attempt == 1 ? MAX(2 * job->pp + 6, 6 * period) : all;
-  return 2 * least <= all ? all - (all - least) / period * period : all;
-}
-
 static OrrJob shortened(const OrrJob *job, OrrTrainingWork *work) {
   OrrJob shorter = *job;
-  shorter.shape.micro_batches = replayed_micro_batches(job);
+  shorter.shape.micro_batches = orr_training_replayed_micro_batches(job);
   const gint64 left_out = job->shape.micro_batches - shorter.shape.micro_batches;
   work->work.period = left_out > 0 ? job->schedule->period(&job->shape) : 0;
   work->work.n_left_out = left_out > 0 ? left_out / work->work.period : 0;
@@ -165,7 +137,7 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
   OrrFidelity fidelity;
   if (!settle_fidelity(job, &fidelity, error)) return FALSE;
   const gboolean planned = orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
-                           check_ops(&replayed, costs, &plan, error);
+                           orr_training_check_ops(job, costs, &plan, error);
   if (planned) {
     orr_training_emit(&replayed, costs, &plan, optimizer_s, work);
     work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED

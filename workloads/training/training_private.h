@@ -459,6 +459,16 @@ void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint 
 /* About how many ops orr_training_emit will emit; rather too many. */
 double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan);
 
+/* training_limit.c */
+
+/* How many micro-batches of a step are replayed: all, or those of a step that the steady state completes. */
+gint64 orr_training_replayed_micro_batches(const OrrJob *job);
+/* FALSE where the job is too much to replay, with what would reduce it enough. */
+gboolean orr_training_check_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
+                                GError **error);
+
+/* training_program.c */
+
 /* Emits the whole job into @work->work.program and notes its labels' seconds. */
 void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
                        const double *optimizer_s /* by stage */, OrrTrainingWork *work);
