@@ -370,6 +370,13 @@ gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, c
   return answer(cost, question, values, ret_cost, error);
 }
 
+char *orr_ask_note(const OrrCostModel *cost, const char *operator_name, const char *const *key_values) {
+  const Question *question = find_question(operator_name, NULL);
+  double values[MAX_KEYS];
+  if (!question || question->answer != answer_gemm || !read_pairs(question, key_values, values, NULL)) return NULL;
+  return values[4] > 1 ? NULL : orr_cost_gemm_aside(cost, (OrrDtype)values[0], values[1], values[2], values[3]);
+}
+
 /* --- rows --- */
 
 typedef struct {

@@ -22,6 +22,10 @@ G_BEGIN_DECLS
 gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, const char *const *key_values,
                           OrrCost *ret_cost, GError **error);
 
+/* What is to be known about that answer beside how it is known: a row that was set aside. NULL: nothing, or no answer.
+ * Newly allocated. */
+char *orr_ask_note(const OrrCostModel *cost, const char *operator_name, const char *const *key_values);
+
 /* The CSV at @csv_path with predicted_us and how appended to each row; '#' lines and other columns pass through. Rows
  * whose column `op` names another operator get empty cells. FALSE with ORR_FAULT_DOCUMENT: a missing column, or bad
  * cells, each line named; ORR_FAULT_RESOURCE: no such file. */

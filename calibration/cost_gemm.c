@@ -22,6 +22,9 @@
  * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own: a launch and m k
  * elements at a rate (the profile's fp8-row-cast ...). Where training casts apart (cast_apart), that is taken out again.
  *
+ * A row whose time contradicts larger or smaller products and which its neighbours do not support is set aside
+ * (grid_odd.c): it is answered from its neighbours, how = interpolated, and `orrery cost` says so.
+ *
  * A result that is added to what is there (sum_bytes) is read and written in the sum's format: those bytes count in the
  * roofline, the distance from it is the plain product's.
  *
@@ -78,6 +81,10 @@ static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, Stored 
   return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, stored, batch, m, n, k));
 }
 
+double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k) {
+  return gemm_roofline_s(model, dtype, (Stored){0}, 1, m, n, k);
+}
+
 /* --- building --- */
 
 /* The distinct n (or k) of the rows, rising. */
@@ -104,9 +111,11 @@ static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype, cons
   if (!us) return FALSE;
   for (guint i = 0; i < MIN(us->len, m_axis->len); i++) {
     double m = g_array_index(m_axis, double, i), time_s = g_array_index(us, double, i) * 1e-6;
-    if (!isnan(time_s))
-      orr_grid_set(grid, (guint[]){i, i_n, i_k},
-                   log(time_s / gemm_roofline_s(model, dtype, (Stored){0}, 1, m, (double)row->n, (double)row->k)));
+    const guint cell[] = {i, i_n, i_k};
+    if (isnan(time_s)) continue;
+    const double roofline_s = orr_cost_gemm_roofline_s(model, dtype, m, (double)row->n, (double)row->k);
+    orr_grid_set(grid, cell, log(time_s / roofline_s));
+    orr_grid_time(grid, cell, time_s);
   }
   return TRUE;
 }

@@ -56,6 +56,7 @@ struct OrrCostModel {
 
 gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, GError **error);
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op);
+double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k);
 
 gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table, GError **error);
 /* A decode step may read keys and values in another format than it computes in. */

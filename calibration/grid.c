@@ -9,24 +9,9 @@
  * used within it, so that the order of the cells does not matter. (Leaving out each (n, k) of a GEMM table in turn, a
  * local plane fitted to the neighbours was worse: A100 6 against 5 % mean error.)
  */
-#include "calibration/grid.h"
+#include "calibration/grid_private.h"
 
 #include <math.h>
-
-struct OrrGrid {
-  guint lengths[ORR_GRID_AXES];
-  guint strides[ORR_GRID_AXES];
-  double *axes[ORR_GRID_AXES]; /* as given */
-  double *logs[ORR_GRID_AXES]; /* their logarithms */
-  guint n_cells;
-  double *values;
-  double *hints; /* NAN: none; the whole is NULL where no cell has one, and after filling */
-  guint8 *trust; /* OrrGridTrust, or HOLE */
-  guint8 *odd;   /* TRUE: a row that no neighbour should believe; NULL before filling */
-  double *told;  /* what the neighbours of an odd row say in its place; NULL where no row is odd */
-};
-
-enum { HOLE = 255 };
 
 OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengths[ORR_GRID_AXES]) {
   OrrGrid *grid = g_new0(OrrGrid, 1);
@@ -41,7 +26,7 @@ OrrGrid *orr_grid_new(const double *const axes[ORR_GRID_AXES], const guint lengt
   }
   grid->values = g_new0(double, grid->n_cells);
   grid->trust = g_new(guint8, grid->n_cells);
-  for (guint i = 0; i < grid->n_cells; i++) grid->trust[i] = HOLE;
+  for (guint i = 0; i < grid->n_cells; i++) grid->trust[i] = ORR_GRID_HOLE;
   return grid;
 }
 
@@ -56,6 +41,8 @@ void orr_grid_free(OrrGrid *grid) {
   g_free(grid->odd);
   g_free(grid->told);
   g_free(grid->trust);
+  g_free(grid->times);
+  if (grid->aside) g_array_unref(grid->aside);
   g_free(grid);
 }
 
@@ -69,6 +56,11 @@ void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value) 
   guint at = index_of(grid, cell);
   grid->values[at] = value;
   grid->trust[at] = ORR_GRID_ROW;
+}
+
+void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s) {
+  if (!grid->times) grid->times = g_new0(double, grid->n_cells);
+  grid->times[index_of(grid, cell)] = log(time_s);
 }
 
 gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value) {
@@ -108,7 +100,7 @@ void orr_grid_sort_axis(GArray *axis) {
 /* --- neighbours --- */
 
 static gboolean is_neighbour(const OrrGrid *grid, guint at) {
-  return grid->trust[at] != HOLE && !(grid->odd && grid->odd[at]);
+  return grid->trust[at] != ORR_GRID_HOLE && !(grid->odd && grid->odd[at]);
 }
 
 /* Steps from @at along @axis in @direction to the next cell with a value to believe; 0 when there is none. */
@@ -120,8 +112,7 @@ static guint steps_to_value(const OrrGrid *grid, guint at, int axis, int directi
   return 0;
 }
 
-/* What the line along @axis says of @at, when a value lies on both sides of it; FALSE when not. */
-static gboolean line_at(const OrrGrid *grid, guint at, int axis, double *ret_value, double *ret_span) {
+gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value, double *ret_span) {
   guint below = steps_to_value(grid, at, axis, -1), above = below ? steps_to_value(grid, at, axis, 1) : 0;
   if (!above) return FALSE;
   guint index = at / grid->strides[axis] % grid->lengths[axis];
@@ -131,48 +122,6 @@ static gboolean line_at(const OrrGrid *grid, guint at, int axis, double *ret_val
   *ret_value = grid->values[at - below * grid->strides[axis]] * (1 - share) +
                grid->values[at + above * grid->strides[axis]] * share;
   return TRUE;
-}
-
-/* --- odd rows --- */
-
-enum { MAX_TELLERS = ORR_GRID_AXES + 1 };
-
-/* The middle of what lines and hint say of a row (of four the mean of the middle two; of two the one that is nearer to
- * the row): one that crosses a step, or leans on another odd row, does not decide. FALSE when fewer say something. */
-static gboolean middle_at(const OrrGrid *grid, guint at, double *ret_value) {
-  double told[MAX_TELLERS], span;
-  int n = 0;
-  for (int axis = 0; axis < ORR_GRID_AXES; axis++) n += line_at(grid, at, axis, &told[n], &span);
-  if (grid->hints && !isnan(grid->hints[at])) told[n++] = grid->hints[at];
-  if (n < 2) return FALSE;
-  for (int i = 1; i < n; i++)
-    for (int k = i; k > 0 && told[k] < told[k - 1]; k--) {
-      double swapped = told[k];
-      told[k] = told[k - 1];
-      told[k - 1] = swapped;
-    }
-  double row = grid->values[at];
-  *ret_value = n > 2                                       ? (told[(n - 1) / 2] + told[n / 2]) / 2
-               : fabs(told[0] - row) < fabs(told[1] - row) ? told[0]
-                                                           : told[1];
-  return TRUE;
-}
-
-/* A clock that fell, another process: ln(1.2) from the middle of what its neighbours say is odd. Twice, the second time
- * without the rows that the first one found. */
-static void find_odd(OrrGrid *grid) {
-  static const double odd_distance = 0.18;
-  for (int pass = 0; pass < 2; pass++) {
-    guint8 *odd = g_new0(guint8, grid->n_cells);
-    g_autofree double *told = g_new(double, grid->n_cells);
-    for (guint at = 0; at < grid->n_cells; at++)
-      odd[at] = grid->trust[at] == ORR_GRID_ROW && middle_at(grid, at, &told[at]) &&
-                fabs(told[at] - grid->values[at]) > odd_distance;
-    g_free(grid->odd);
-    g_free(grid->told);
-    grid->odd = odd;
-    grid->told = g_steal_pointer(&told);
-  }
 }
 
 /* --- filling --- */
@@ -196,7 +145,7 @@ static Deviation measure_deviation(const OrrGrid *grid) {
     double sum = 0, spans = 0, value, span;
     guint n = 0;
     for (guint at = 0; at < grid->n_cells; at++)
-      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] && line_at(grid, at, axis, &value, &span)) {
+      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] && orr_grid_line_at(grid, at, axis, &value, &span)) {
         sum += fabs(value - grid->values[at]);
         spans += span;
         n++;
@@ -217,7 +166,7 @@ static Deviation measure_deviation(const OrrGrid *grid) {
 static double between(const OrrGrid *grid, guint at, const Deviation *deviation) {
   double sum = 0, weights = 0, value, span;
   for (int axis = 0; axis < ORR_GRID_AXES; axis++) {
-    if (!line_at(grid, at, axis, &value, &span)) continue;
+    if (!orr_grid_line_at(grid, at, axis, &value, &span)) continue;
     double weight = 1 / (deviation->axes[axis] * span * deviation->axes[axis] * span);
     sum += weight * value;
     weights += weight;
@@ -257,8 +206,8 @@ static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviat
   g_autofree double *found = g_new(double, grid->n_cells);
   guint left = 0;
   for (guint at = 0; at < grid->n_cells; at++) {
-    found[at] = grid->trust[at] == HOLE ? estimate(grid, at, deviation) : NAN;
-    left += grid->trust[at] == HOLE && isnan(found[at]);
+    found[at] = grid->trust[at] == ORR_GRID_HOLE ? estimate(grid, at, deviation) : NAN;
+    left += grid->trust[at] == ORR_GRID_HOLE && isnan(found[at]);
   }
   for (guint at = 0; at < grid->n_cells; at++)
     if (!isnan(found[at])) {
@@ -269,10 +218,11 @@ static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviat
 }
 
 gboolean orr_grid_fill(OrrGrid *grid) {
-  find_odd(grid);
+  orr_grid_find_odd(grid);
   Deviation deviation = measure_deviation(grid);
   guint left = fill_pass(grid, between, &deviation, ORR_GRID_BETWEEN);
   g_clear_pointer(&grid->hints, g_free);
+  g_clear_pointer(&grid->times, g_free);
   for (guint before = left + 1; left > 0 && left < before;) {
     before = left;
     left = fill_pass(grid, nearest, &deviation, ORR_GRID_BEYOND);

@@ -30,12 +30,29 @@ void orr_grid_sort_axis(GArray *axis);
 /* The cell at those indices. */
 void orr_grid_set(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
 
+/* The time that the row there stands for, seconds. Where rows tell it, those that contradict others are set aside
+ * when the grid is filled (grid_odd.c). */
+void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s);
+
 /* The value that was set there; FALSE where there is none. */
 gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value);
 
 /* What another row says of the cell, itself not among it: one more neighbour, as good as hints of rows turn out to be.
  */
 void orr_grid_hint(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
+
+/* A row that was set aside: a hole, answered from its neighbours. */
+typedef struct {
+  double value;                  /* that was set */
+  double point[ORR_GRID_AXES];   /* where */
+  double witness[ORR_GRID_AXES]; /* a row that it contradicts; NAN: none, but too many rows of the table do */
+  double times_slower;           /* than the witness; below 1: faster */
+} OrrGridAside;
+
+/* How many rows were set, how many of them set aside, and the one at @point; NULL: none was set aside there. */
+guint orr_grid_n_rows(const OrrGrid *grid);
+guint orr_grid_n_aside(const OrrGrid *grid);
+const OrrGridAside *orr_grid_aside_at(const OrrGrid *grid, const double point[ORR_GRID_AXES]);
 
 /* The ends of an axis. */
 void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_high);

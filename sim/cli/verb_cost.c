@@ -26,24 +26,35 @@ static int answer_rows(const OrrCostModel *model, const char *op, GError **error
   return 0;
 }
 
+static void print_json(OrrCost cost, const char *note) {
+  g_autoptr(GString) out = g_string_new("{\"time_s\": ");
+  orr_show_json_number(out, cost.time_s);
+  g_string_append_printf(out, ", \"how\": \"%s\"", orr_how_words[cost.how]);
+  if (note) {
+    g_string_append(out, ", \"note\": ");
+    orr_show_json_text(out, note);
+  }
+  puts(g_string_append_c(out, '}')->str);
+}
+
 static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   OrrCost cost;
   if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
+  g_autofree char *note = orr_ask_note(model, args[0], (const char *const *)args + 1);
   if (as_json) {
-    g_autoptr(GString) out = g_string_new("{\"time_s\": ");
-    orr_show_json_number(out, cost.time_s);
-    g_string_append_printf(out, ", \"how\": \"%s\"}", orr_how_words[cost.how]);
-    puts(out->str);
+    print_json(cost, note);
     return 0;
   }
   g_autofree char *time = orr_quantity_format(cost.time_s, ORR_UNIT_SECONDS);
   printf("%s  %s\n", time, orr_how_words[cost.how]);
+  if (note) printf("  %s\n", note);
   return 0;
 }
 
-static int print_operators(void) {
-  g_autofree char *text = orr_ask_help();
+static int print_operators(const OrrCostModel *model) {
+  g_autofree char *text = orr_ask_help(), *asides = orr_cost_asides(model);
   fputs(text, stdout);
+  if (*asides) printf("\nRows set aside, since they contradict others and are interpolated instead: %s.\n", asides);
   return 0;
 }
 
@@ -58,9 +69,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   gboolean is_loaded = orr_machine_load(library, args[0], &machine, diags);
   orr_show_diags(diags);
   if (!is_loaded) return 2;
-  if (!args[1]) return print_operators();
   g_autoptr(OrrCostModel) model = orr_machine_costs(&machine, error);
   if (!model) return 1;
+  if (!args[1]) return print_operators(model);
   return rows ? answer_rows(model, args[1], error) : answer_one(model, args + 1, error);
 }
 

@@ -92,6 +92,63 @@ static void test_odd_row(void) {
   assert_at(grid, 5, 4, plane(5, 4), ORR_GRID_BETWEEN);
 }
 
+/* Time a * b over 7 x 7, every row at its roofline (0), but for @odd rows of another time: cells and factors. */
+typedef struct {
+  guint cell[2];
+  double factor;
+} Wrong;
+
+static OrrGrid *products_but(const Wrong *wrong, guint n_wrong) {
+  static const double axis[] = {1, 2, 4, 8, 16, 32, 64}, one[] = {1};
+  const double *const axes[] = {axis, axis, one};
+  OrrGrid *grid = orr_grid_new(axes, (const guint[]){7, 7, 1});
+  for (guint i = 0; i < 7; i++)
+    for (guint j = 0; j < 7; j++) {
+      double factor = 1;
+      for (guint w = 0; w < n_wrong; w++)
+        if (wrong[w].cell[0] == i && wrong[w].cell[1] == j) factor = wrong[w].factor;
+      orr_grid_set(grid, (const guint[]){i, j, 0}, log(factor));
+      orr_grid_time(grid, (const guint[]){i, j, 0}, axis[i] * axis[j] * factor);
+    }
+  g_assert_true(orr_grid_fill(grid));
+  return grid;
+}
+
+/* Three times as long as its neighbours say, the row at (4, 4), 48, takes longer than both next larger ones, 32: it is
+ * set aside. 1.5 times as long, 24, it contradicts none of them: it is odd, and stays. A quarter as long, 4, is less
+ * than both next smaller ones, 8. */
+static void test_contradicted(void) {
+  g_autoptr(OrrGrid) slow = products_but(&(Wrong){{2, 2}, 3}, 1);
+  assert_at(slow, 4, 4, 0, ORR_GRID_BETWEEN);
+  g_assert_cmpuint(orr_grid_n_aside(slow), ==, 1);
+  g_assert_cmpuint(orr_grid_n_rows(slow), ==, 49);
+  const OrrGridAside *aside = orr_grid_aside_at(slow, (const double[]){4, 4, 1});
+  g_assert_cmpfloat_with_epsilon(aside->value, log(3), 1e-12);
+  g_assert_cmpfloat_with_epsilon(aside->times_slower, 1.5, 1e-12);
+  g_assert_cmpfloat(aside->witness[0] * aside->witness[1], ==, 32);
+  g_assert_null(orr_grid_aside_at(slow, (const double[]){8, 4, 1}));
+  g_autoptr(OrrGrid) steep = products_but(&(Wrong){{2, 2}, 1.5}, 1);
+  assert_at(steep, 4, 4, log(1.5), ORR_GRID_ROW);
+  g_assert_cmpuint(orr_grid_n_aside(steep), ==, 0);
+  g_autoptr(OrrGrid) fast = products_but(&(Wrong){{2, 2}, 0.25}, 1);
+  assert_at(fast, 4, 4, 0, ORR_GRID_BETWEEN);
+  aside = orr_grid_aside_at(fast, (const double[]){4, 4, 1});
+  g_assert_cmpfloat_with_epsilon(aside->times_slower, 0.5, 1e-12);
+}
+
+/* Where the order of times contradicts four odd rows of five, the fifth goes too, without a witness; of four it contradicts
+ * three, which are no more than three in four, and the fourth stays. */
+static void test_disturbed_table(void) {
+  static const Wrong wrong[] = {{{1, 1}, 3}, {{1, 4}, 3}, {{4, 1}, 3}, {{3, 5}, 1.5}, {{5, 3}, 3}};
+  g_autoptr(OrrGrid) disturbed = products_but(wrong, 5);
+  g_assert_cmpuint(orr_grid_n_aside(disturbed), ==, 5);
+  assert_at(disturbed, 8, 32, 0, ORR_GRID_BETWEEN);
+  g_assert_true(isnan(orr_grid_aside_at(disturbed, (const double[]){8, 32, 1})->times_slower));
+  g_autoptr(OrrGrid) sound = products_but(wrong, 4);
+  g_assert_cmpuint(orr_grid_n_aside(sound), ==, 3);
+  assert_at(sound, 8, 32, log(1.5), ORR_GRID_ROW);
+}
+
 static void test_no_value(void) {
   g_autoptr(OrrGrid) grid = new_grid();
   g_assert_false(orr_grid_fill(grid));
@@ -114,6 +171,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/grid/one-value", test_one_value);
   g_test_add_func("/grid/hint", test_hint);
   g_test_add_func("/grid/odd-row", test_odd_row);
+  g_test_add_func("/grid/contradicted", test_contradicted);
+  g_test_add_func("/grid/disturbed-table", test_disturbed_table);
   g_test_add_func("/grid/no-value", test_no_value);
   g_test_add_func("/grid/sort-axis", test_sort_axis);
   return g_test_run();

@@ -194,6 +194,12 @@ static void test_cost(void) {
   assert_fine("cost a100-80gb-sxm", "gemm ");
   assert_fine("cost a100-80gb-sxm gemm m=1024 n=4096 k=4096", " us  ");
   assert_fine("cost a100-80gb-sxm gemm m=1024 n=4096 k=4096 --json", "{\"time_s\": ");
+  /* Rows that cannot be right: m=8 takes 13 us, and 8192^3 took longer in fp8 than in bf16. */
+  assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192",
+              " us  interpolated\n  set aside: the row here says 32.4 us, but a product at least as large, m=");
+  assert_fine("cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192", " us  interpolated\n  set aside: the row here says");
+  assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json", "\"note\": \"set aside: ");
+  assert_fine("cost b200", "Rows set aside, since they contradict others");
   put("rows.csv", "# where from\nm,n,k,note\n1024,4096,4096,x\n", -1);
   assert_fine("cost a100-80gb-sxm gemm --rows rows.csv", "m,n,k,note,predicted_us,how\n1024,4096,4096,x,");
   assert_refused("cost a100-80gb-sxm --rows rows.csv", 2, "--rows wants the operator");
