@@ -66,7 +66,9 @@ static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
  *
  * An op or a span refers to other things by number, and each number moves by its part's offset. The two functions below
  * are the only places that know which members are such numbers. Both list every member, in order, in one initializer: a
- * member added to OrrOp or OrrSpan is a compiler's warning here until it says whether it moves. */
+ * member added to OrrOp or OrrSpan does not compile here until it says whether it moves. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 static guint32 shift_of_target(const OrrProgramOffset *offset, guint8 kind) {
   switch ((OrrOpKind)kind) {
@@ -104,6 +106,7 @@ OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offse
                    span->first,
                    span->n_ops};
 }
+#pragma GCC diagnostic pop
 
 static void merge_ops(GArray *merged, const GArray *ops, const OrrProgramOffset *offset) {
   for (guint i = 0; i < ops->len; i++) {
