@@ -114,10 +114,19 @@ double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double b
   return model->constants->kernel_overhead_s + sqrt(compute_s * compute_s + memory_s * memory_s);
 }
 
+static OrrCost gemm(const OrrCostModel *model, const OrrOperator *op) {
+  if (op->whole_m <= op->m) return orr_cost_gemm(model, op);
+  OrrOperator whole = *op;
+  whole.m = op->whole_m;
+  OrrCost cost = orr_cost_gemm(model, &whole);
+  cost.time_s *= (double)op->m / (double)op->whole_m;
+  return cost;
+}
+
 static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
   switch ((OrrOperatorKind)op->kind) {
   case ORR_OPERATOR_GEMM:
-    return orr_cost_gemm(model, op);
+    return gemm(model, op);
   case ORR_OPERATOR_ATTENTION:
     return orr_cost_attention(model, op, (OrrDtype)op->dtype);
   case ORR_OPERATOR_MEMORY:

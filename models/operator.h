@@ -67,6 +67,8 @@ typedef struct {
   gboolean causal;  /* ATTENTION */
   guint8 flash;     /* OrrFlash of ATTENTION; the constructors leave it as measured */
   gint64 batch, m, n, k;                                  /* GEMM */
+  gint64 whole_m;   /* GEMM: rows of the product that this is a piece of, whose next piece fills the SMs that its last
+                       tiles leave (it runs on another stream): costs its rows' share of the whole; 0: alone */
   gint64 q_length, kv_length, heads, kv_heads, head_dim;  /* ATTENTION, with batch */
   gint64 value_dim;   /* ATTENTION: of a value and the result; 0: head_dim */
   gboolean latent;    /* ATTENTION: values are the first part of the keys, stored once (MLA's absorbed form) */
@@ -79,6 +81,7 @@ typedef struct {
   double imbalance; /* MOE: exponent of the power law that tokens follow over experts; 0: each expert gets as many */
   gboolean drawn;   /* MOE without imbalance: each token draws its experts, so that few tokens meet on some; else they
                      are dealt out, as in benchmarks. The constructor leaves it FALSE */
+  gboolean launched; /* by the call that launched the operator before it, in C++: the framework dispatches none for it */
   double flops;
   double bytes;
 } OrrOperator;

@@ -4,7 +4,8 @@
  * Each rank multiplies its own rows first, while copy engines fetch the next rank's into symmetric memory, and so on
  * over t pieces; a result is made piece by piece for each rank and copied there, where t partial results are summed
  * (torch/distributed/_symmetric_memory, 2024; torchtitan's enable_async_tensor_parallel). Inputs' gradients are
- * scattered the same way, so that nothing is left beside the products by weight.
+ * scattered the same way, so that nothing is left beside the products by weight. Pieces alternate between two streams, and
+ * Python dispatches each.
  *
  * (t - 1) max(g, c) + g for a gather, g + (t - 1) max(g, c) and the sum for a scatter.
  *

@@ -11,8 +11,13 @@ const OrrRegistry orr_tp_overlap_registry = {"tp-comm-overlap", entries};
 static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray *operators) {
   const OrrOperator *whole = &call->product;
   const gint64 rows = whole->m * (i + 1) / n - whole->m * i / n;
-  OrrOperator piece = orr_operator_gemm(whole->name, whole->pass, whole->dtype, whole->batch, rows, whole->n, whole->k);
-  piece.kernels = whole->kernels;
+  const OrrOperator plain =
+      orr_operator_gemm(whole->name, whole->pass, whole->dtype, whole->batch, rows, whole->n, whole->k);
+  OrrOperator piece = *whole; /* with all that was set since it was made: casts apart, power of a fleet */
+  piece.m = rows;
+  piece.flops = plain.flops;
+  piece.bytes = plain.bytes;
+  piece.whole_m = i + 1 < n ? whole->m : 0;
   if (rows > 0) g_array_append_val(operators, piece);
 }
 

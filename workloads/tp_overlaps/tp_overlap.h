@@ -12,7 +12,9 @@
  *   scatter, pipelined                 scatter 0  ...  scatter  k pieces: g + (k - 1) max(g, c) + c
  *                             x0 w     x1 w       ...
  *
- * Products of few rows are less efficient: g is the cost of the piece's own shape. Each kind says which collectives it
+ * Pieces run on several streams: the next one's tiles fill the SMs that the last tiles of one leave, so that g is the
+ * piece's share of the whole product. Nothing fills what the last piece leaves: its g is the cost of its own shape, a
+ * product of few rows. Each kind says which collectives it
  * takes, and in how many pieces; what it does not take waits, or runs beside the weight gradients as ever.
  *
  * To add one: write workloads/tp_overlaps/NAME.c with one `const OrrTpOverlapKind`, add it to the array in tp_overlap.c
@@ -38,6 +40,7 @@ typedef struct {
    * FALSE: not taken. */
   gboolean (*gather)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
   gboolean (*scatter)(const void *params, const OrrTpOverlapCall *call, GArray *operators);
+  gboolean one_dispatch; /* one operator of the framework launches all pieces; else each is an operator */
   gboolean scatters_gradients; /* also those of inputs' gradients, not beside the products by weight */
   /* Closed forms of the pieces' time, the sum of partial results left out. */
   double (*gather_s)(const void *params, gint64 ranks, double product_s, double comm_s);

@@ -7,6 +7,9 @@
  * (transformer_engine/pytorch/module/base.py, initialize_ub: methods, num_splits = 4). NVLink alone, sequence
  * parallelism alone (Megatron-LM, arguments.py).
  *
+ * The pieces of one product run on three streams (comm_gemm_overlap.h, NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next
+ * piece fills the SMs that the last tiles of one leave, and one call of the module launches them all from C++.
+ *
  * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k pieces.
  *
  *   parallel: {tp: 8, sequence-parallel: true, tp-comm-overlap: {kind: userbuffers, reduce-scatter: ring-exchange}}
@@ -75,6 +78,7 @@ static double scatter_s(const void *params, gint64 ranks, double product_s, doub
 
 const OrrTpOverlapKind orr_tp_overlap_userbuffers = {
     .entry = {"userbuffers", "Transformer Engine's: gathers by ring exchange, scatters in a pipeline.", &table},
+    .one_dispatch = TRUE,
     .gather = gather,
     .scatter = scatter,
     .gather_s = gather_s,

@@ -65,7 +65,8 @@ static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean be
 }
 
 static void add_launches(const OrrJob *job, const OrrOperator *op, OrrRun *run) {
-  const guint n = orr_training_operators(job, op);
+  const guint n = op->launched ? 0 : op->kind == ORR_OPERATOR_COMM ? 1 : orr_training_operators(job, op);
+  run->launched += op->launched;
   run->kernels += n;
   if (op->kind == ORR_OPERATOR_MOE) run->expert_kernels += n;
 }
@@ -84,7 +85,7 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
     if (op->kind == ORR_OPERATOR_COMM) {
       beside = beside_of(job, op);
       op->bytes *= orr_training_fullest(job, op);
-      run->kernels++;
+      add_launches(job, op, run);
       segment = end_segment(run, op, beside.pass >= 0 || beside.left > 0);
       continue;
     }

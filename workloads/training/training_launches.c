@@ -42,6 +42,7 @@ void orr_training_add_host(const OrrJob *job, OrrRun *run) {
   const guint others = run->kernels - run->expert_kernels;
   const guint apart = launches == ORR_LAUNCHES_GRAPHS ? 0 : has_graphs ? run->expert_kernels : run->kernels;
   run->host_s = apart * orr_cost_operator_dispatch_s(cost, job->shard.kernels);
+  if (!has_graphs) run->host_s += run->launched * launch_s; /* as a small operator: an upper bound for a launch in C++ */
   if (has_graphs) run->host_s += MIN(launches == ORR_LAUNCHES_GRAPHS ? run->kernels : others, 1) * launch_s;
   run->serial = launches == ORR_LAUNCHES_BLOCKING;
 }

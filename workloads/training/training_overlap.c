@@ -38,6 +38,12 @@ static gboolean is_scattered_product(const OrrTpOverlapKind *kind, const GArray 
   return op->pass == ORR_PASS_FORWARD || (op->pass == ORR_PASS_DGRAD && kind->scatters_gradients);
 }
 
+/* Pieces beyond the first, from @first on. */
+static void mark_launched(const OrrTpOverlapKind *kind, GArray *out, guint first) {
+  for (guint i = first + 1; kind->one_dispatch && i < out->len; i++)
+    g_array_index(out, OrrOperator, i).launched = TRUE;
+}
+
 /* Puts the operators from @i on that belong together, in pieces where they are taken; returns how many they were. */
 static guint put_next(const OrrJob *job, const GArray *operators, guint i, GArray *out) {
   const OrrTpOverlapKind *kind = kind_of(job->params);
@@ -50,13 +56,20 @@ static guint put_next(const OrrJob *job, const GArray *operators, guint i, GArra
     g_array_append_vals(out, at + 1, product - i - 1);
     call.product = g_array_index(operators, OrrOperator, product);
     call.comm = *at;
-    if (kind->gather(params, &call, out)) return product - i + 1;
+    if (kind->gather(params, &call, out)) {
+      mark_launched(kind, out, before + product - i - 1);
+      return product - i + 1;
+    }
     g_array_set_size(out, before);
   }
   if (kind->scatter && is_scattered_product(kind, operators, i)) {
     call.product = *at;
     call.comm = *(at + 1);
-    if (kind->scatter(params, &call, out)) return 2;
+    const guint before = out->len;
+    if (kind->scatter(params, &call, out)) {
+      mark_launched(kind, out, before);
+      return 2;
+    }
   }
   g_array_append_vals(out, at, 1);
   return 1;

@@ -133,6 +133,7 @@ typedef struct {
   GArray *segments; /* of OrrSegment */
   guint kernels;    /* operators that the host dispatches, collectives among them */
   guint expert_kernels; /* those of routed experts among them */
+  guint launched; /* beside them, pieces that an operator of these launches */
   double host_s;    /* what the host needs to launch them: the run lasts no less; where it is serial, as much more */
   gboolean serial;  /* host and GPU take turns */
 } OrrRun;

@@ -100,9 +100,30 @@ static void test_rows_that_do_not_divide(void) {
   g_assert_cmpint(rows, ==, 10);
 }
 
+/* A piece is the product with fewer rows: casts apart and the fleet's power come along. All but the last say what they are
+ * pieces of, so that they cost their share of it. */
+static void test_pieces_are_of_the_product(void) {
+  OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  guint n = 0;
+  call.product.cast_apart = TRUE;
+  call.product.fleet = 64;
+  orr_tp_overlap_ring_gather(&call, operators);
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_GEMM) continue;
+    g_assert_true(op->cast_apart);
+    g_assert_cmpint(op->fleet, ==, 64);
+    g_assert_cmpint(op->m, ==, 1024);
+    g_assert_cmpint(op->whole_m, ==, ++n < 4 ? 4096 : 0);
+  }
+  g_assert_cmpuint(n, ==, 4);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/tp-overlap/pieces", test_pieces);
+  g_test_add_func("/tp-overlap/pieces-are-of-the-product", test_pieces_are_of_the_product);
   g_test_add_func("/tp-overlap/closed-forms", test_closed_forms);
   g_test_add_func("/tp-overlap/rows-that-do-not-divide", test_rows_that_do_not_divide);
   return g_test_run();
