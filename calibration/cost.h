@@ -70,9 +70,24 @@ char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op);
 
 /* Time of one isolated NCCL collective inside a scale-up domain of this device, as measured: @op as nccl-tests names it
  * ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv"), @bytes as nccl-tests
- * counts them. FALSE where the profile has no such rows for @n_ranks; the caller then models it. */
+ * counts them. FALSE where the profile has no such rows for @n_ranks, or own ones alone that do not measure such sizes; the
+ * caller then models it. */
 gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
                              OrrCost *ret_cost);
+
+/* Own rows of a profile that lie over a base without rows of that collective and number of ranks, where @bytes is outside
+ * their range: orr_cost_collective leaves such a call to the caller's model, and this says how own rows hand over to it
+ * (cost_collective.c). FALSE: nothing to hand over. */
+typedef struct {
+  double edge_bytes, edge_s; /* the own row next to @bytes */
+  double share;              /* of its ratio to the base, that counts at @bytes: 1 at the edge, 0 far from it */
+  gboolean is_below;         /* @bytes is below the own range */
+} OrrHandOver;
+gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                                       OrrHandOver *ret_hand);
+
+/* @base at @bytes, told by the model that takes @base_edge_s for edge_bytes, as own rows change it. */
+OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost base);
 
 /* NCCL's protocols. AUTO is none of them: whichever is fastest. */
 typedef enum {

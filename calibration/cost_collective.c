@@ -3,8 +3,21 @@
  *
  * Between two sizes time over t0 + S/B is a power law of the bytes (t0: the smallest row's time, B: the largest row's
  * bandwidth): a call has a floor and an asymptote, which a power law of the time alone overshoots between rows. Below
- * the smallest row it is that row's (latency bound); above the largest it grows by what a byte more cost between the
- * two largest rows.
+ * the smallest row it falls as a ring's time by the profile's constants does (not at all where that row is bound by
+ * latency); above the largest it grows by what a byte more cost between the two largest rows.
+ *
+ * Own rows (of a profile with a base that has collectives, profile_collectives.c) replace what they measure: a
+ * collective, a number of ranks, and the sizes between the least and the largest of them, where they alone are
+ * interpolated. Outside that range the base answers: its rows, or, where it has none of that collective over so many
+ * ranks, its model. Next to the range the ratio of own row to base fades out, so that no size costs a jump:
+ *
+ *   own        o----o----o                      t(S) = base(S) (own(E) / base(E))^x,
+ *   fade   ...'           '....                 x = 1 - log(S / E) / log 4, from 1 at the edge E to 0 at 4 E (E / 4),
+ *   base  /                    \____            and no less than own(E) above it, no more below it
+ *         E/4  E         E    4 E
+ *
+ * 4: two of the doublings in which nccl-tests steps through sizes. A choice: nobody measured how far a machine's ratio
+ * to another one carries.
  *
  * Without rows, a question about one alone is answered by a ring in the domain: launch + steps * scale-up-step + share
  * * bytes / (scale-up bandwidth * its efficiency); Thakur, Rabenseifner, Gropp 2005. Simulations replay collectives on
@@ -22,6 +35,8 @@
 /* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5): NCCL's topology model, as the cluster's host-link-efficiency. */
 static const double pcie_efficiency = 0.76;
 
+static const double fade_doublings = 2; /* of the size, over which own rows hand over to the base; see above */
+
 gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error) {
   OrrCostCollective *collective = g_new0(OrrCostCollective, 1);
   g_ptr_array_add(model->collectives, collective);
@@ -34,12 +49,13 @@ gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollecti
   return FALSE;
 }
 
-static const OrrCostCollective *find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks) {
-  for (guint i = 0; i < model->collectives->len; i++) {
+/* The first rows from @from on that are of it; own ones stand before the base's. G_MAXUINT: none. */
+static guint find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks, guint from) {
+  for (guint i = from; i < model->collectives->len; i++) {
     const OrrCostCollective *collective = model->collectives->pdata[i];
-    if (collective->row->ranks == n_ranks && strcmp(collective->row->op, op) == 0) return collective;
+    if (collective->row->ranks == n_ranks && strcmp(collective->row->op, op) == 0) return i;
   }
-  return NULL;
+  return G_MAXUINT;
 }
 
 /* Microseconds a byte beyond the largest row; never less than nothing. */
@@ -80,11 +96,6 @@ static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, c
   return bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY;
 }
 
-OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes) {
-  if (n_ranks < 2) return (OrrCost){0, ORR_HOW_MODELLED};
-  return (OrrCost){ring_seconds(model, model->device, op, n_ranks, bytes), ORR_HOW_MODELLED};
-}
-
 /* A device that differs from the measured one takes the time in the ratio of their rings. */
 static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, OrrCost *cost) {
   const double here_s = ring_seconds(model, model->device, op, n_ranks, bytes);
@@ -94,13 +105,78 @@ static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_
   cost->how = ORR_HOW_MODELLED;
 }
 
+/* What the rows say: in their range, and beyond it where nothing else does. */
+static OrrCost ask_rows(const OrrCostModel *model, const OrrCostCollective *rows, double bytes) {
+  const char *op = rows->row->op;
+  const gint64 n_ranks = rows->row->ranks;
+  const double least = g_array_index(rows->bytes, double, 0);
+  OrrCost cost = orr_cost_collective_between(rows->bytes, rows->us, bytes);
+  if (bytes < least)
+    cost.time_s *= ring_seconds(model, model->measured_on, op, n_ranks, bytes) /
+                   ring_seconds(model, model->measured_on, op, n_ranks, least);
+  scale_to_device(model, op, n_ranks, bytes, &cost);
+  return cost;
+}
+
+/* FALSE: the rows are not own ones, or @bytes is in their range. */
+static gboolean leaves_own(const OrrCostModel *model, const OrrCostCollective *rows, double bytes,
+                           OrrHandOver *ret_hand) {
+  const double least = g_array_index(rows->bytes, double, 0);
+  const double most = g_array_index(rows->bytes, double, rows->bytes->len - 1);
+  if (rows->row->laid_over == 0 || (bytes >= least && bytes <= most)) return FALSE;
+  const double edge = bytes < least ? least : most, doublings = fabs(log2(bytes / edge));
+  *ret_hand = (OrrHandOver){.edge_bytes = edge,
+                            .edge_s = ask_rows(model, rows, edge).time_s,
+                            .share = fmax(1 - doublings / fade_doublings, 0),
+                            .is_below = bytes < least};
+  return TRUE;
+}
+
+OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost base) {
+  const double faded_s = base.time_s * pow(hand->edge_s / base_edge_s, hand->share);
+  const double time_s = hand->is_below ? fmin(faded_s, hand->edge_s) : fmax(faded_s, hand->edge_s);
+  if (time_s == base.time_s) return base;
+  return (OrrCost){time_s, MAX(base.how, ORR_HOW_INTERPOLATED)};
+}
+
+static gboolean ask_from(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, guint from,
+                         OrrCost *ret_cost) {
+  const guint at = find_rows(model, op, n_ranks, from);
+  OrrHandOver hand;
+  OrrCost base, base_edge;
+  if (at == G_MAXUINT) return FALSE;
+  const OrrCostCollective *rows = model->collectives->pdata[at];
+  if (!leaves_own(model, rows, bytes, &hand)) {
+    *ret_cost = ask_rows(model, rows, bytes);
+    return TRUE;
+  }
+  if (!ask_from(model, op, n_ranks, bytes, at + 1, &base) ||
+      !ask_from(model, op, n_ranks, hand.edge_bytes, at + 1, &base_edge))
+    return FALSE;
+  *ret_cost = orr_cost_hand_over(&hand, base_edge.time_s, base);
+  return TRUE;
+}
+
 gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
                              OrrCost *ret_cost) {
-  const OrrCostCollective *rows = find_rows(model, op, n_ranks);
-  if (!rows) return FALSE;
-  *ret_cost = bytes > 0 ? orr_cost_collective_between(rows->bytes, rows->us, bytes) : (OrrCost){0, ORR_HOW_MODELLED};
-  if (bytes > 0) scale_to_device(model, op, n_ranks, bytes, ret_cost);
+  if (find_rows(model, op, n_ranks, 0) == G_MAXUINT) return FALSE;
+  if (bytes > 0) return ask_from(model, op, n_ranks, bytes, 0, ret_cost);
+  *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};
   return TRUE;
+}
+
+gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                                       OrrHandOver *ret_hand) {
+  const guint at = find_rows(model, op, n_ranks, 0);
+  return at != G_MAXUINT && bytes > 0 && leaves_own(model, model->collectives->pdata[at], bytes, ret_hand);
+}
+
+OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes) {
+  OrrHandOver hand;
+  if (n_ranks < 2) return (OrrCost){0, ORR_HOW_MODELLED};
+  const OrrCost ring = {ring_seconds(model, model->device, op, n_ranks, bytes), ORR_HOW_MODELLED};
+  if (!orr_cost_collective_hand_over(model, op, n_ranks, bytes, &hand)) return ring;
+  return orr_cost_hand_over(&hand, ring_seconds(model, model->device, op, n_ranks, hand.edge_bytes), ring);
 }
 
 const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};

@@ -247,7 +247,13 @@ static char *write_profile(const Reader *reader, const char *path) {
   const Run *first = reader->runs->pdata[0];
   g_autofree char *file = g_path_get_basename(path);
   GString *text = g_string_new("schema: profile/1\n");
-  g_string_append_printf(text, "name: %s-collectives\ndevice: %s\n", reader->order->device, reader->order->device);
+  g_string_append_printf(text, "name: %s-collectives\n", reader->order->device);
+  if (reader->order->base)
+    g_string_append_printf(text,
+                           "# These rows answer for their collective, ranks and range of sizes, the base for all else.\n"
+                           "base: %s\n",
+                           reader->order->base);
+  g_string_append_printf(text, "device: %s\n", reader->order->device);
   g_string_append_printf(text,
                          "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
                          g_strdelimit(file, "\"\\", '\''), g_strdelimit(first->device, "\"\\", '\''),

@@ -10,6 +10,10 @@
  * Columns are those that the line of headings names; the first `time` is out-of-place, the second in-place. Lines that
  * begin with neither '#' nor a number are the log of something else. Sizes of 0 (a size too small to split) are passed
  * over.
+ *
+ * Laid on a base, the rows replace what they measure: their collective over as many ranks of one domain, from their least
+ * size to their largest. The base answers all else, and next to that range the two fade into each other
+ * (cost_collective.c).
  */
 #ifndef ORR_IMPORT_NCCL_TESTS_H
 #define ORR_IMPORT_NCCL_TESTS_H
@@ -20,6 +24,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   const char *device;  /* of the library */
+  const char *base;    /* the profile that the new one is laid on; NULL: none */
   const char *op;      /* NULL: as the text says */
   gboolean in_place;   /* take the second time */
   gboolean one_domain; /* ranks on several hosts share a scale-up domain (NVL72) */

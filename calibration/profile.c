@@ -197,11 +197,21 @@ static const OrrField attention_fields[] = {
 static const OrrFieldTable attention_table =
     ORR_FIELD_TABLE("profile-attention", "Measured fused attention.", OrrProfileAttention, attention_fields);
 
+enum { MOST_LAID = 16 };
+
 static const OrrField collective_fields[] = {
     TEXT(OrrProfileCollective, "op", op, "The collective as nccl-tests names it."),
     COUNT(OrrProfileCollective, "ranks", ranks, "How many devices of one scale-up domain."),
     TEXT(OrrProfileCollective, "bytes", bytes, "Sizes as nccl-tests counts them, rising."),
     TEXT(OrrProfileCollective, "us", us, "Microseconds, one for each size."),
+    {.name = "laid-over",
+     .kind = ORR_FIELD_INT,
+     .min = 0,
+     .max = MOST_LAID,
+     .fallback = "0",
+     .offset = offsetof(OrrProfileCollective, laid_over),
+     .sentence = "Counted, not written: lists of collectives in the profile's bases, under this one. Above 0 the row answers "
+                 "in the range of its sizes, and the bases outside it."},
 };
 static const OrrFieldTable collective_table = ORR_FIELD_TABLE(
     "profile-collective", "Measured collective of one domain.", OrrProfileCollective, collective_fields);
@@ -391,12 +401,6 @@ static void check_attention(const OrrProfileAttention *attention, const OrrNode 
   }
 }
 
-static void check_collective(const OrrProfileCollective *row, const OrrNode *map, GHashTable *seen, OrrDiags *diags) {
-  orr_profile_check_row(map, row->us, orr_profile_check_axis(map, "bytes", row->bytes, diags), FALSE, diags);
-  orr_profile_check_unique(seen, g_strdup_printf("%s over %" G_GINT64_FORMAT " ranks", row->op, row->ranks), map,
-                           diags);
-}
-
 static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDiags *diags) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < orr_profile_length(profile->gemm); i++)
@@ -404,7 +408,8 @@ static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDia
   for (guint i = 0; i < orr_profile_length(profile->attention); i++)
     check_attention(profile->attention->pdata[i], orr_node_get(node, "attention")->items->pdata[i], seen, diags);
   for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
-    check_collective(profile->collectives->pdata[i], orr_node_get(node, "collectives")->items->pdata[i], seen, diags);
+    orr_profile_check_collective(profile->collectives->pdata[i],
+                                 orr_node_get(node, "collectives")->items->pdata[i], seen, diags);
   for (guint i = 0; i < orr_profile_length(profile->moe); i++)
     orr_profile_moe_check(profile->moe->pdata[i], orr_node_get(node, "moe")->items->pdata[i], seen, diags);
   for (guint i = 0; i < orr_profile_length(profile->token_kernels); i++)
@@ -417,8 +422,10 @@ static void check_profile(const OrrProfile *profile, const OrrNode *node, OrrDia
 
 /* --- life --- */
 
-OrrProfile *orr_profile_read(const OrrNode *node, OrrLibrary *library, OrrDiags *diags) {
+OrrProfile *orr_profile_read(const OrrNode *document, OrrLibrary *library, OrrDiags *diags) {
   g_autoptr(OrrProfile) profile = g_new0(OrrProfile, 1);
+  g_autoptr(OrrNode) laid = orr_profile_lay_collectives(document);
+  const OrrNode *node = laid ? laid : document;
   if (!orr_fields_read(&orr_profile_table, node, library, diags, profile)) return NULL;
   guint errors = orr_diags_n_errors(diags);
   check_profile(profile, node, diags);

@@ -79,6 +79,7 @@ typedef struct {
   char *op; /* as nccl-tests names it */
   gint64 ranks;
   char *bytes, *us;
+  gint64 laid_over; /* lists of collectives of the document's bases under the row's; profile_collectives.c */
 } OrrProfileCollective;
 
 struct OrrProfile {
@@ -97,6 +98,11 @@ struct OrrProfile {
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
   GPtrArray *errors;      /* OrrProfileErrors* (profile_errors.h); NULL: not told */
 };
+
+/* @node (a profile, bases laid under it) with the rows of `collectives` that its own replaced behind them; NULL where it
+ * replaced none. */
+OrrNode *orr_profile_lay_collectives(const OrrNode *node);
+void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map, GHashTable *seen, OrrDiags *diags);
 
 /* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL
  * with ORR_FAULT_DOCUMENT naming the first that is not. Array of double, owned by the caller. */

@@ -46,6 +46,7 @@ OrrNode *orr_node_copy(const OrrNode *node) {
     copy_children(copy->keys, node->keys);
   if (node->items)
     copy_children(copy->items, node->items);
+  copy->replaced = orr_node_copy(node->replaced);
   return copy;
 }
 
@@ -54,6 +55,7 @@ void orr_node_free(OrrNode *node) {
     return;
   g_clear_pointer(&node->keys, g_ptr_array_unref);
   g_clear_pointer(&node->items, g_ptr_array_unref);
+  orr_node_free(node->replaced);
   g_free(node->text);
   g_free(node);
 }
@@ -143,12 +145,22 @@ static OrrNode *merge_name(const OrrNode *name, const OrrNode *over) {
   return merged;
 }
 
+/* The innermost list of @over is laid on @base. */
+static OrrNode *replace_list(const OrrNode *base, const OrrNode *over) {
+  OrrNode *list = orr_node_copy(over), *last = list;
+  while (last->replaced) last = last->replaced;
+  last->replaced = orr_node_copy(base);
+  return list;
+}
+
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
   if (!over)
     return orr_node_copy(base);
   if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP && find(over, "base") == G_MAXUINT &&
       find(over, "kind") == G_MAXUINT)
     return merge_name(base, over);
+  if (base && base->kind == ORR_NODE_LIST && over->kind == ORR_NODE_LIST)
+    return replace_list(base, over);
   if (!base || base->kind != ORR_NODE_MAP || over->kind != ORR_NODE_MAP || chosen_otherwise(base, over, "kind") ||
       chosen_otherwise(base, over, "base"))
     return orr_node_copy(over);

@@ -21,6 +21,7 @@ struct OrrNode {
   gboolean quoted;  /* scalar: was written in quotes, so it is text even if it looks like a number */
   GPtrArray *keys;  /* map: OrrNode* scalars, in document order */
   GPtrArray *items; /* list: OrrNode*; map: the values, parallel to keys */
+  OrrNode *replaced; /* list: the base's list that this one was laid on (orr_node_merge); NULL: none */
 };
 
 OrrNode *orr_node_new_scalar(OrrPlace place, const char *text);
@@ -38,7 +39,8 @@ void orr_node_set(OrrNode *map, const char *key, OrrNode *value);   /* takes @va
 gboolean orr_node_remove(OrrNode *map, const char *key);            /* TRUE when it was there */
 gboolean orr_node_equal(const OrrNode *a, const OrrNode *b);        /* places and quotes aside; map order counts */
 
-/* @base with @over laid on it: maps merge key by key and in depth, anything else is replaced. A map whose `kind` (or
+/* @base with @over laid on it: maps merge key by key and in depth, anything else is replaced; a list that replaces another
+ * one keeps that in `replaced`, for readers to whom both mean something. A map whose `kind` (or
  * `base`) differs from the base's replaces it whole: the parameters of one choice mean nothing to another. A map that
  * picks nothing (neither key) on a name becomes {base: name, ...}. New tree. */
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over);

@@ -22,7 +22,9 @@ static const GOptionEntry options[] = {
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "measured: collectives beside the kernels", "FILE.csv"},
     {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine, "measured: which system's rows of the collectives to take",
      "NAME"},
-    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base, "measured: the profile that the new one is laid on", "NAME"},
+    {"base", 0, 0, G_OPTION_ARG_FILENAME, &base,
+     "measured, nccl-tests: the profile that the new one is laid on (nccl-tests: the device's own, where there is one)",
+     "NAME"},
     {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
      "measured: tables of the same chip under a lower power limit: long calls a tenth slower than there take its times",
      "DIR"},
@@ -57,7 +59,12 @@ static char *import_measured(const char *folder, GError **error) {
 }
 
 static char *import_nccl_tests(const char *path, GError **error) {
-  OrrNcclTestsOrder order = {.device = device, .op = op, .in_place = in_place, .one_domain = one_domain, .csv = as_csv};
+  OrrNcclTestsOrder order = {.device = device,
+                             .base = base,
+                             .op = op,
+                             .in_place = in_place,
+                             .one_domain = one_domain,
+                             .csv = as_csv};
   return want_device("nccl-tests", error) ? orr_import_nccl_tests(path, &order, error) : NULL;
 }
 
@@ -116,10 +123,14 @@ static int write_text(const char *text, GError **error) {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *names[G_N_ELEMENTS(formats) + 1] = {NULL};
-  (void)library;
+  const gboolean wants_base = args[0] && strcmp(args[0], "nccl-tests") == 0 && device && !base;
   if (!orr_cli_check_args(args, 2, 2, "import wants a format (huggingface, measured, nccl-tests, nsys) and a source",
                           error))
     return 2;
+  if (wants_base) {
+    g_autofree char *path = orr_library_path(library, "profile", device);
+    base = path ? device : NULL;
+  }
   for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
     names[i] = formats[i].name;
     if (strcmp(args[0], formats[i].name) != 0) continue;
@@ -140,7 +151,8 @@ const OrrCommand orr_verb_import = {
         "measured: DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of them is enough. The\n"
         "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as "
         "its base.\n"
-        "nccl-tests: the text that all_reduce_perf and its siblings print becomes the profile DEVICE-collectives.\n"
+        "nccl-tests: the text that all_reduce_perf and its siblings print becomes the profile DEVICE-collectives, laid\n"
+        "on the device's profile: its rows answer for their collective, ranks and range of sizes, the base for all else.\n"
         "nsys: the SQLite export of Nsight Systems becomes a table of kernels, or with --ranks one of collectives.\n"
         "A bad line is named, and then nothing is written.",
     .options = options,

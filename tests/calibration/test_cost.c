@@ -347,7 +347,8 @@ static void test_collectives(void) {
   assert_collective(model, 100, 10, ORR_HOW_MEASURED);
   /* Over 10 us + 4 ns/B the rows are 10 / 10.4 and 40 / 50: half-way in logarithms sqrt(10 / 10.4 * 0.8), of 14 us. */
   assert_collective(model, 1000, 14 * sqrt(10 / 10.4 * 0.8), ORR_HOW_INTERPOLATED);
-  assert_collective(model, 10, 10, ORR_HOW_OUTSIDE);                          /* bound by latency */
+  /* A ring of 10 + 6 * 2 us and 1.5 S / 5e10 B/s falls by 2.7 ns from 100 B to 10. */
+  assert_collective(model, 10, 10 * (22 + 1.5 * 10 / 5e4) / (22 + 1.5 * 100 / 5e4), ORR_HOW_OUTSIDE);
   assert_collective(model, 30000, 40 + 20000 * 30 / 9900.0, ORR_HOW_OUTSIDE); /* 30 us for 9,900 B between the rows */
   OrrCost cost = {7, ORR_HOW_MEASURED};
   g_assert_false(orr_cost_collective(model, "all_reduce", 8, 100, &cost));

@@ -55,6 +55,13 @@ static void test_profile(void) {
   g_assert_cmpstr(row->us, ==, "10 12.5");
 }
 
+/* With a base to lie on, the document says so. */
+static void test_base(void) {
+  const OrrNcclTestsOrder order = {.device = "h100-sxm", .base = "h100-sxm"};
+  g_autofree char *text = good(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9") FOOT, &order);
+  g_assert_nonnull(strstr(text, "\nbase: h100-sxm\n"));
+}
+
 static void test_in_place_csv(void) {
   OrrNcclTestsOrder order = {.device = "h100-sxm", .in_place = TRUE, .csv = TRUE, .op = "all_gather"};
   g_autofree char *text = good(RANK0 RANK1 HEADINGS ROW("1024", "10", "9.5"), &order);
@@ -135,6 +142,7 @@ static void test_no_file(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/nccl-tests/profile", test_profile);
+  g_test_add_func("/nccl-tests/base", test_base);
   g_test_add_func("/nccl-tests/in-place-csv", test_in_place_csv);
   g_test_add_func("/nccl-tests/old-text", test_old_text);
   g_test_add_func("/nccl-tests/two-runs", test_two_runs);

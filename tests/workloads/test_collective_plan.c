@@ -337,6 +337,39 @@ static OrrCollectivePlan *calibrated_plan(const Calibrated *calibrated, OrrColle
   return plan;
 }
 
+/* Own rows of a collective that the base has none of: far from their sizes the plan is the base's to the last digit, at
+ * them it takes their time, and in between there is no jump. */
+static void test_own_rows(void) {
+  g_auto(Calibrated) base, own;
+  calibrated_init(&base);
+  calibrated_init(&own);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  static const char own_text[] =
+      "collectives:\n- {op: reduce_scatter, ranks: 8, bytes: \"200000000 400000000\", us: \"1100 2200\"}\n";
+  g_autoptr(OrrNode) under = orr_yaml_parse(profile_text, strlen(profile_text), "profile", diags);
+  g_autoptr(OrrNode) over = orr_yaml_parse(own_text, strlen(own_text), "own", diags);
+  g_autoptr(OrrNode) laid = orr_node_merge(under, over);
+  g_autoptr(OrrProfile) profile = orr_profile_read(laid, NULL, diags);
+  g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &own.machine.cluster.device, NULL);
+  OrrCostModel *shelved = own.cost;
+  own.cost = cost;
+  const double sizes[] = {1e6, 50e6, 1.6e9, 100e6, 200e6, 200e6 * (1 - 1e-6), 400e6, 400e6 * (1 + 1e-6)};
+  double times[G_N_ELEMENTS(sizes)], base_times[G_N_ELEMENTS(sizes)];
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    g_autoptr(OrrCollectivePlan) a = calibrated_plan(&own, ORR_REDUCE_SCATTER, sizes[i], 8, 0, NULL);
+    g_autoptr(OrrCollectivePlan) b = calibrated_plan(&base, ORR_REDUCE_SCATTER, sizes[i], 8, 0, NULL);
+    times[i] = a->predicted_s;
+    base_times[i] = b->predicted_s;
+  }
+  own.cost = shelved;
+  for (guint i = 0; i < 3; i++) g_assert_cmpfloat(times[i], ==, base_times[i]);
+  assert_close(times[3] / base_times[3], sqrt(1.1e-3 / base_times[4]), 1e-9);
+  assert_close(times[4], 1.1e-3, 1e-12);
+  assert_close(times[5], 1.1e-3, 1e-5);
+  assert_close(times[6], 2.2e-3, 1e-12);
+  assert_close(times[7], 2.2e-3, 1e-5);
+}
+
 /* Launch once, then each hop the step's constant and the route's own latency: 10 + 7 * (2 + 1) us in a domain (a
  * reduce-scatter, of which there are no rows); between
  * two nodes 10 + (5 + 2.5) us. */
@@ -407,6 +440,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/collective/plan/unsupported-group", test_unsupported_group);
   g_test_add_func("/collective/plan/ring-before-pxn", test_ring_before_pxn);
   g_test_add_func("/collective/plan/constants", test_constants);
+  g_test_add_func("/collective/plan/own-rows", test_own_rows);
   g_test_add_func("/collective/plan/measured", test_measured);
   g_test_add_func("/collective/plan/scale", test_scale);
   return g_test_run();

@@ -14,6 +14,7 @@
  * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time (NCCL's own choice
  *    of algorithm and protocol, NVLS included) replaces the model: the latency is what the measured time leaves beyond
  *    the transfers; where it leaves less than nothing (NVLS sends fewer bytes than a ring), the transfers shrink to it.
+ *    A profile's own rows do so in the range of their sizes, and hand over to its base's next to it (cost_collective.c).
  * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured: the rows do not say
  *    which they saw.
  */
@@ -213,13 +214,30 @@ static void stretch_to(const OrrFabric *fabric, OrrCollectivePlan *plan, double 
   plan->predicted_s = time_s;
 }
 
+/* Own rows of other sizes, over a base that has none: they change what is modelled next to them. */
+static void apply_hand_over(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                            OrrCollectivePlan *plan) {
+  const char *op = orr_collective_nccl_words[call->op];
+  OrrHandOver hand;
+  if (!orr_cost_collective_hand_over(context->cost, op, call->n, call->bytes, &hand)) return;
+  OrrCollectiveCall edge = *call;
+  edge.bytes = hand.edge_bytes;
+  g_autoptr(OrrCollectivePlan) modelled = plan_best(context, &edge);
+  const OrrCost cost = orr_cost_hand_over(&hand, modelled->predicted_s, (OrrCost){plan->predicted_s, plan->how});
+  if (cost.time_s == plan->predicted_s) return;
+  stretch_to(context->fabric, plan, cost.time_s);
+  plan->how = cost.how;
+}
+
 static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            OrrCollectivePlan *plan) {
   OrrCost measured;
   if (!context->cost || call->bytes <= 0 || !in_one_domain(context->fabric, call))
     return;
-  if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes, &measured))
+  if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes, &measured)) {
+    apply_hand_over(context, call, plan);
     return;
+  }
   stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;
 }
