@@ -65,6 +65,7 @@ typedef struct {
   OrrUnit unit;                 /* REAL, REALS */
   double min, max;              /* INT, REAL: checked when min < max */
   const char *const *words;     /* WORD */
+  const char *const *aliases;   /* WORD, may be NULL: pairs, then NULL: {"fixed", "constant", NULL} reads fixed as constant */
   const OrrRegistry *registry;  /* CHOICE */
   const OrrFieldTable *table;   /* SECTION, SECTIONS */
   const char *document;         /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME`

@@ -43,13 +43,22 @@ static char *real_words(const OrrField *field) {
   return g_strdup_printf("quantity (%s)", orr_unit_allowed(field->unit));
 }
 
+/* "`constant`, `uniform` (`fixed`: `constant`)" */
+static char *word_list(const OrrField *field) {
+  g_autofree char *words = g_strjoinv("`, `", (char **)field->words);
+  GString *text = g_string_new(NULL);
+  g_string_printf(text, "`%s`", words);
+  for (const char *const *pair = field->aliases; pair && *pair; pair += 2)
+    g_string_append_printf(text, " (`%s` is read as `%s`)", pair[0], pair[1]);
+  return g_string_free(text, FALSE);
+}
+
 static char *type_words(const OrrFieldParts *parts, const OrrField *field) {
   g_autofree char *range = range_words(field);
   g_autofree char *real = field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS ? real_words(field) : NULL;
   const OrrFieldPart *part = orr_field_parts_of(parts, field);
   g_autofree char *link = part ? link_to(part->name) : NULL;
   g_autofree char *name = field->document ? g_strdup_printf("name of a %s, or ", field->document) : g_strdup("");
-  g_autofree char *words = field->kind == ORR_FIELD_WORD ? g_strjoinv("`, `", (char **)field->words) : NULL;
   switch (field->kind) {
   case ORR_FIELD_BOOL:
     return g_strdup("`true`, `false`");
@@ -60,7 +69,7 @@ static char *type_words(const OrrFieldParts *parts, const OrrField *field) {
   case ORR_FIELD_TEXT:
     return g_strdup("text");
   case ORR_FIELD_WORD:
-    return g_strdup_printf("`%s`", words);
+    return word_list(field);
   case ORR_FIELD_CHOICE:
     return g_strdup_printf("%sone of %s", name, link);
   case ORR_FIELD_SECTION:

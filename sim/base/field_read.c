@@ -120,8 +120,12 @@ static void read_text(Reader *reader, const OrrField *field, const OrrNode *node
 static void read_word(Reader *reader, const OrrField *field, const OrrNode *node, int *member) {
   if (!want_kind(reader, field->name, node, ORR_NODE_SCALAR, "one word"))
     return;
+  const char *text = node->text;
+  for (const char *const *pair = field->aliases; pair && *pair; pair += 2)
+    if (strcmp(pair[0], text) == 0)
+      text = pair[1];
   for (int i = 0; field->words[i]; i++) {
-    if (strcmp(field->words[i], node->text) != 0)
+    if (strcmp(field->words[i], text) != 0)
       continue;
     *member = i;
     return;

@@ -81,12 +81,16 @@ static void add_real(GString *out, const OrrField *field) {
   }
 }
 
-static void add_words(GString *out, const char *const *words) {
+static void add_words(GString *out, const OrrField *field) {
   add_key(out, "enum");
   g_string_append_c(out, '[');
-  for (guint i = 0; words[i]; i++) {
+  for (guint i = 0; field->words[i]; i++) {
     comma(out);
-    add_string(out, words[i]);
+    add_string(out, field->words[i]);
+  }
+  for (guint i = 0; field->aliases && field->aliases[i]; i += 2) {
+    comma(out);
+    add_string(out, field->aliases[i]);
   }
   g_string_append_c(out, ']');
 }
@@ -167,7 +171,7 @@ static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *f
   case ORR_FIELD_TEXT:
     return add_raw(out, "type", "[\"string\",\"number\",\"boolean\"]");
   case ORR_FIELD_WORD:
-    return add_words(out, field->words);
+    return add_words(out, field);
   case ORR_FIELD_CHOICE:
   case ORR_FIELD_SECTION:
     return add_part(out, parts, field, standing);

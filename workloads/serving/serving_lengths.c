@@ -11,11 +11,12 @@
 
 #include <math.h>
 
-enum { FIXED, UNIFORM, EXPONENTIAL, NORMAL, LOGNORMAL, FIRST_NAMED };
+enum { CONSTANT, UNIFORM, UNIFORM_UP_TO, EXPONENTIAL, NORMAL, LOGNORMAL, FIRST_NAMED };
 enum { N_QUANTILES = 21 };
 
-static const char *const kind_words[] = {"fixed",
+static const char *const kind_words[] = {"constant",
                                          "uniform",
+                                         "uniform-up-to",
                                          "exponential",
                                          "normal",
                                          "lognormal",
@@ -26,6 +27,8 @@ static const char *const kind_words[] = {"fixed",
                                          "mooncake-conversation-in",
                                          "mooncake-conversation-out",
                                          NULL};
+
+static const char *const kind_aliases[] = {"fixed", "constant", NULL};
 
 static const int named[][N_QUANTILES] = {
     {3, 75, 147, 232, 386, 578, 770, 938, 1075, 1261, 1469, 1690, 1909, 2164, 2433, 2745, 3192, 3919, 5186, 7302, 7437},
@@ -47,14 +50,16 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(OrrLengths, kind),
      .sentence = "The distribution, or the trace whose lengths are drawn.",
-     .fallback = "fixed",
-     .words = kind_words},
-    INTEGER("tokens", tokens, "0", "Mean; uniform: the largest; fixed: all. 0, of a trace: the trace's own."),
+     .fallback = "constant",
+     .words = kind_words,
+     .aliases = kind_aliases},
+    INTEGER("tokens", tokens, "0", "Mean; uniform-up-to: the largest; constant: all. 0, of a trace: the trace's own."),
     {.name = "ratio",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrLengths, ratio),
-     .sentence = "Uniform: the least length, as a share of the largest.",
-     .fallback = "1",
+     .sentence = "Uniform: half of the range, as a share of the mean (vLLM's --random-range-ratio), below 1; "
+                 "uniform-up-to: the least length, as a share of the largest (SGLang's).",
+     .fallback = "0",
      .unit = ORR_UNIT_FRACTION,
      .min = 0,
      .max = 1},
@@ -90,15 +95,29 @@ static double draw_named(const OrrLengths *lengths, OrrRandom *random) {
   return (quantiles[i] + (quantiles[i + 1] - quantiles[i]) * (place - i)) * scale_of(lengths);
 }
 
+/* The least and the largest of a uniform kind. Benchmark clients draw no length of 0 either. */
+static void find_range(const OrrLengths *lengths, gint64 *ret_low, gint64 *ret_high) {
+  const double tokens = (double)lengths->tokens;
+  const gboolean is_around = lengths->kind == UNIFORM;
+  const double low = is_around ? floor(tokens * (1 - lengths->ratio)) : ceil(tokens * lengths->ratio);
+  *ret_low = (gint64)MAX(low, 1);
+  *ret_high = is_around ? (gint64)ceil(tokens * (1 + lengths->ratio)) : lengths->tokens;
+}
+
+static double draw_uniform(const OrrLengths *lengths, OrrRandom *random) {
+  gint64 low, high;
+  find_range(lengths, &low, &high);
+  return (double)(low + (gint64)orr_random_below(random, (guint64)(high - low + 1)));
+}
+
 static double draw(const OrrLengths *lengths, OrrRandom *random) {
   const double tokens = (double)lengths->tokens;
   switch (lengths->kind) {
-  case FIXED:
+  case CONSTANT:
     return tokens;
-  case UNIFORM: {
-    const gint64 low = (gint64)ceil(tokens * lengths->ratio);
-    return (double)(low + (gint64)orr_random_below(random, (guint64)(lengths->tokens - low + 1)));
-  }
+  case UNIFORM:
+  case UNIFORM_UP_TO:
+    return draw_uniform(lengths, random);
   case EXPONENTIAL:
     return -tokens * log1p(-orr_random_unit(random));
   case NORMAL:
@@ -116,9 +135,10 @@ gint64 orr_lengths_draw(const OrrLengths *lengths, OrrRandom *random) {
 }
 
 double orr_lengths_mean(const OrrLengths *lengths) {
-  if (lengths->kind == UNIFORM) {
-    const double low = ceil((double)lengths->tokens * lengths->ratio);
-    return (low + (double)lengths->tokens) / 2;
+  if (lengths->kind == UNIFORM || lengths->kind == UNIFORM_UP_TO) {
+    gint64 low, high;
+    find_range(lengths, &low, &high);
+    return (double)(low + high) / 2;
   }
   if (lengths->kind < FIRST_NAMED) return (double)lengths->tokens;
   return mean_of_quantiles(named[lengths->kind - FIRST_NAMED]) * scale_of(lengths);
@@ -126,7 +146,12 @@ double orr_lengths_mean(const OrrLengths *lengths) {
 
 gint64 orr_lengths_largest(const OrrLengths *lengths) {
   const gint64 most = lengths->most > 0 ? lengths->most : G_MAXINT32;
-  if (lengths->kind == FIXED || lengths->kind == UNIFORM) return MIN(lengths->tokens, most);
+  if (lengths->kind == UNIFORM) {
+    gint64 low, high;
+    find_range(lengths, &low, &high);
+    return MIN(high, most);
+  }
+  if (lengths->kind == CONSTANT || lengths->kind == UNIFORM_UP_TO) return MIN(lengths->tokens, most);
   if (lengths->kind >= FIRST_NAMED)
     return MIN((gint64)ceil(named[lengths->kind - FIRST_NAMED][N_QUANTILES - 1] * scale_of(lengths)), most);
   return most;
@@ -135,6 +160,11 @@ gint64 orr_lengths_largest(const OrrLengths *lengths) {
 void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place, OrrDiags *diags) {
   if (lengths->tokens <= 0 && lengths->kind < FIRST_NAMED)
     orr_diags_error(diags, place, "%s: %s lengths need tokens above 0", what, kind_words[lengths->kind]);
+  if (lengths->kind == UNIFORM && lengths->ratio >= 1)
+    orr_diags_error(diags, place,
+                    "%s: ratio is 1, and uniform lengths lie in [(1 - ratio) tokens, (1 + ratio) tokens] with a ratio "
+                    "below 1, as vLLM's range ratio; [ratio tokens, tokens] is kind: uniform-up-to",
+                    what);
   if (lengths->most > 0 && lengths->most < lengths->least)
     orr_diags_error(diags, place, "%s: most (%" G_GINT64_FORMAT ") is below least (%" G_GINT64_FORMAT ")", what,
                     lengths->most, lengths->least);

@@ -1,13 +1,16 @@
 /*
  * serving_lengths.h - how many tokens prompts and outputs have.
  *
- *   fixed        tokens
- *   uniform      whole numbers in [ratio tokens, tokens], as benchmark clients draw "random" lengths
- *   exponential  mean tokens
- *   normal       mean tokens, standard deviation sigma * tokens
- *   lognormal    mean tokens, sigma of the logarithm
- *   named ones   quantiles of a published trace (serving_lengths.c says which), scaled to a mean of `tokens` where that
- * is above 0
+ *   constant       tokens
+ *   uniform        whole numbers in [(1 - ratio) tokens, (1 + ratio) tokens], the least rounded down and the largest up:
+ *                  vllm bench serve --random-range-ratio (vllm/benchmarks/datasets/utils.py, get_sampling_params)
+ *   uniform-up-to  whole numbers in [ratio tokens, tokens], the least rounded up: the option of the same name of SGLang's
+ *                  bench_serving and of InferenceX's client
+ *   exponential    mean tokens
+ *   normal         mean tokens, standard deviation sigma * tokens
+ *   lognormal      mean tokens, sigma of the logarithm
+ *   named ones     quantiles of a published trace (serving_lengths.c says which), scaled to a mean of `tokens` where that
+ *                  is above 0
  *
  * What is drawn is rounded and held within [least, most].
  */

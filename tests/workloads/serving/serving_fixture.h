@@ -21,8 +21,8 @@ static const char serving_text[] = "schema: scenario/1\n"
                                    "  engine: {max-num-seqs: 64, kv-blocks: 20000}\n"
                                    "  load: {kind: poisson, rate: 10}\n"
                                    "  requests: 400\n"
-                                   "  input: {kind: uniform, tokens: 1000, ratio: 0.2}\n"
-                                   "  output: {kind: uniform, tokens: 200, ratio: 0.1}\n";
+                                   "  input: {kind: uniform-up-to, tokens: 1000, ratio: 0.2}\n"
+                                   "  output: {kind: uniform-up-to, tokens: 200, ratio: 0.1}\n";
 
 /* @sets: "path=value;...", each value YAML. */
 static inline OrrScenario *serving_scenario(OrrLibrary *library, const char *sets, char **ret_findings) {

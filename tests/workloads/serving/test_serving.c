@@ -268,7 +268,7 @@ static void test_pipeline_ranks(void) {
 static void test_pipeline_batches_stay_apart(void) {
   g_autoptr(OrrOutcome) outcome =
       serving_run("workload.parallel.pp=4;workload.requests=8;workload.engine.max-num-batched-tokens=4096;"
-                  "workload.input={kind: fixed, tokens: 4096};workload.output={kind: fixed, tokens: 100};"
+                  "workload.input={kind: constant, tokens: 4096};workload.output={kind: constant, tokens: 100};"
                   "workload.load={kind: closed-loop, concurrency: 8};workload.metrics.step-rows=10000");
   gint64 most = 0;
   for (guint i = 0; i < outcome->serving_steps->len; i++)
@@ -280,8 +280,8 @@ static void test_pipeline_batches_stay_apart(void) {
 /* 700 blocks of 16 hold nine requests of 1,200 tokens: vLLM admits more and takes their cache back, TensorRT-LLM does
  * not. */
 static void test_no_evict(void) {
-  static const char load[] = "workload.engine.kv-blocks=700;workload.input={kind: fixed, tokens: 200};"
-                             "workload.output={kind: fixed, tokens: 1000};workload.requests=64;"
+  static const char load[] = "workload.engine.kv-blocks=700;workload.input={kind: constant, tokens: 200};"
+                             "workload.output={kind: constant, tokens: 1000};workload.requests=64;"
                              "workload.load={kind: closed-loop, concurrency: 64};workload.engine.scheduler=%s";
   g_autofree char *vllm = g_strdup_printf(load, "vllm"), *trtllm = g_strdup_printf(load, "trtllm");
   g_autoptr(OrrOutcome) evicting = serving_run(vllm);
@@ -357,7 +357,7 @@ static void test_warmup(void) {
 /* One output in four or so has one token, which has no time after it: 0 to vLLM, and good; no value to AIPerf, and not good
  * (its good_request_count_metric.py). Without an objective on it both count them. */
 static void test_definitions(void) {
-  static const char few[] = "workload.output={kind: uniform, tokens: 4, ratio: 0.25};workload.metrics.definition=%s;%s";
+  static const char few[] = "workload.output={kind: uniform-up-to, tokens: 4, ratio: 0.25};workload.metrics.definition=%s;%s";
   g_autofree char *v = g_strdup_printf(few, "vllm", "workload.slo={tpot: 10 s}"),
                   *a = g_strdup_printf(few, "aiperf", "workload.slo={tpot: 10 s}"),
                   *o = g_strdup_printf(few, "aiperf", "workload.slo={ttft: 10 s}");
