@@ -105,6 +105,15 @@ static void append_pieces(GString *html, const OrrAnswer *timeline, double end_s
   g_string_append(html, "\"/>\n");
 }
 
+/* A picture that leaves lanes out says so, and how to see them. */
+static void append_lane_note(GString *html, guint n_shown, guint n_lanes) {
+  if (n_lanes <= n_shown) return;
+  g_string_append_printf(html,
+                         "<p class=\"note\">The first %u of %u lanes. All of them: <code>orrery plot DB timeline "
+                         "--run RUN --param lanes=%u -o timeline.svg</code></p>\n",
+                         n_shown, n_lanes, n_lanes);
+}
+
 void orr_report_append_timeline(GString *html, const OrrAnswer *timeline) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   double end_s = 0;
@@ -114,6 +123,7 @@ void orr_report_append_timeline(GString *html, const OrrAnswer *timeline) {
     n_lanes = MAX(n_lanes, (guint)orr_report_number(timeline, r, "row") + 1);
   }
   if (end_s <= 0) return;
+  append_lane_note(html, n_lanes, (guint)orr_report_number(timeline, 0, "n_lanes"));
   g_string_append_printf(html, "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"timeline\">\n", WIDTH,
                          n_lanes * ROW_HEIGHT);
   append_lane_names(html, timeline, n_lanes);

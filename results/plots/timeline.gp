@@ -1,6 +1,10 @@
 # A Gantt chart: a row a lane, time to the right.
 set style fill solid 0.9 noborder
-set xlabel "seconds"
+stats data using 1 name "ROW" nooutput
+stats data using 6 name "LANE" nooutput
+shown = ROW_max + 1
+some = sprintf("seconds (the first %d of %d lanes; --param lanes=%d draws all)", shown, LANE_max, LANE_max)
+set xlabel (LANE_max > shown ? some : "seconds")
 set yrange [*:*] reverse
 set ytics scale 0 font ",8"
 set grid x

@@ -4,7 +4,7 @@
 -- metric: the result's name
 -- other: its value in the other run
 -- this: its value in this run
--- change_percent: this over other, less one
+-- change_percent: this over other, less one; 0 where they agree to nine digits, which sums of doubles may not
 -- unit: its unit; empty for counts and fractions
 -- meaning: what it says
 WITH pair AS (
@@ -75,7 +75,7 @@ SELECT
   s.name AS metric,
   s.other,
   s.this,
-  100.0 * (s.this - s.other) / nullif(abs(s.other), 0) AS change_percent,
+  iif(abs(s.this - s.other) <= 1e-9 * abs(s.other), 0.0, 100.0 * (s.this - s.other)) / nullif(abs(s.other), 0) AS change_percent,
   coalesce(d.unit, '') AS unit,
   coalesce(d.sentence, '') AS meaning
 FROM side s

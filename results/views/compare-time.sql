@@ -4,8 +4,8 @@
 -- category: the kind of time; of serving queue (until a step computes any of a request), prefill (from then to its first token) and decode (the rest)
 -- other_s: seconds of the iteration in the other run, the mean over all ranks; of serving of a request, the mean over all
 -- this_s: the same in this run
--- change_s: how many seconds more in this run
--- share_percent: the change as a share of the change of the whole
+-- change_s: how many seconds more in this run; 0 where it is below 1e-9 of the whole, which sums of doubles may miss by
+-- share_percent: the change as a share of the change of the whole; none where the whole did not change
 WITH pair AS (
   SELECT
     :run AS this,
@@ -38,13 +38,19 @@ side AS (
   CROSS JOIN pair
   WHERE pair.other IS NOT NULL
   GROUP BY m.category
+),
+whole AS (SELECT sum(other_s) AS other_s, sum(this_s) AS this_s, 1e-9 * max(sum(other_s), sum(this_s)) AS least_s FROM side),
+changed AS (
+  SELECT
+    side.category,
+    side.other_s,
+    side.this_s,
+    iif(abs(side.this_s - side.other_s) <= whole.least_s, 0.0, side.this_s - side.other_s) AS change_s,
+    iif(abs(whole.this_s - whole.other_s) <= whole.least_s, NULL, whole.this_s - whole.other_s) AS whole_s
+  FROM side
+  CROSS JOIN whole
 )
-SELECT
-  category,
-  other_s,
-  this_s,
-  this_s - other_s AS change_s,
-  100.0 * (this_s - other_s) / nullif((SELECT sum(this_s - other_s) FROM side), 0) AS share_percent
-FROM side
+SELECT category, other_s, this_s, change_s, 100.0 * change_s / whole_s + 0.0 AS share_percent
+FROM changed
 WHERE other_s <> 0 OR this_s <> 0
-ORDER BY abs(this_s - other_s) DESC, category;
+ORDER BY abs(change_s) DESC, category;

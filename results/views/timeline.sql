@@ -10,6 +10,7 @@
 -- begin_s: when it begins
 -- end_s: when it ends; equal pieces within one part of the picture are one
 -- is_work: 1 for work, 0 for communication
+-- n_lanes: how many lanes the run has; the picture shows the first `lanes` of them
 WITH whole AS (
   SELECT coalesce(:from, 0.0) AS from_s, coalesce(:to, (SELECT max(end_s) FROM span WHERE run_id = :run)) AS to_s
 ),
@@ -39,7 +40,14 @@ piece AS (
   WHERE s.run_id = :run AND s.category <> 'step' AND s.end_s > max(s.started_s, whole.from_s)
     AND s.started_s < whole.to_s AND (s.stream = 'compute' OR s.category <> 'compute')
 )
-SELECT p.series, p.row, p.lane, min(p.begin_s) AS begin_s, max(p.end_s) AS end_s, p.is_work
+SELECT
+  p.series,
+  p.row,
+  p.lane,
+  min(p.begin_s) AS begin_s,
+  max(p.end_s) AS end_s,
+  p.is_work,
+  (SELECT count(*) FROM lane WHERE run_id = :run) AS n_lanes
 FROM piece p
 CROSS JOIN whole
 GROUP BY p.series, p.row, cast(coalesce(:parts, 2000) * (p.begin_s - whole.from_s) / (whole.to_s - whole.from_s) AS INTEGER)

@@ -135,6 +135,14 @@ page r.db 1 summary breakdown memory provenance
 page s.db 1 summary best sensitivity
 page serving.db 1 summary latencies batch-sizes serving provenance
 page v.db 1 validation validation-rows
+# GPT-3 175B folded has 32 lanes, of which the page shows 16; a run of few lanes leaves none out.
+lanes=$("$orrery" query r.db "SELECT count(*) FROM lane WHERE run_id = 1" --csv | tail -n 1)
+"$orrery" report r.db 1 -o page.html > said 2>&1
+check "the page says that it shows some of the lanes, and how to see all" \
+  '[ "$lanes" -gt 16 ] && grep -q "The first 16 of $lanes lanes.*--param lanes=$lanes " page.html'
+"$orrery" run megatron-sc21-1.7b --db few.db > said 2>&1
+"$orrery" report few.db 1 -o page.html > said 2>&1
+check "and says nothing where it shows all" 'grep -q "aria-label=\"timeline" page.html && ! grep -q "The first .* lanes" page.html'
 "$orrery" report s.db -o newest.html > said 2>&1
 check "the newest run of a sweep is the sweep" 'grep -q "Run 1, sweep" newest.html'
 echo "1..$n"

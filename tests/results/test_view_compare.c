@@ -87,7 +87,26 @@ static void test_time(Fixture *fixture, gconstpointer data) {
                          "INSERT INTO time_kind VALUES (1, 0, 'gemm', 6.0), (1, 0, 'bubble', 4.0), (2, 0, 'gemm', 5.0),"
                          " (2, 1, 'gemm', 9.0), (2, 0, 'tp-comm', 4.0)");
   assert_csv(store, "compare-time", 2, "1",
-             "bubble,4.0,0.0,-4.0,400.0\ntp-comm,0.0,3.0,3.0,-300.0\ngemm,6.0,6.0,0.0,-0.0\n");
+             "bubble,4.0,0.0,-4.0,400.0\ntp-comm,0.0,3.0,3.0,-300.0\ngemm,6.0,6.0,0.0,0.0\n");
+}
+
+/* 0.1 + 0.2 is not 0.3 to the last digit: what differs by less than 1e-9 is equal, and a share of no change is none. */
+static void test_dust(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  g_autoptr(OrrStore) store = open_with(
+      fixture, "CREATE TABLE lane (run_id, lane, multiplicity); INSERT INTO lane VALUES (1, 0, 1), (2, 0, 1);"
+               "CREATE TABLE time_kind (run_id, lane, category, seconds);"
+               "INSERT INTO time_kind VALUES (1, 0, 'gemm', 0.3), (2, 0, 'gemm', 0.1 + 0.2), (1, 0, 'bubble', 0.5),"
+               " (2, 0, 'bubble', 0.5 - 1e-12);"
+               "CREATE TABLE training_result (run_id, iteration_time_s, mfu);"
+               "INSERT INTO training_result VALUES (1, 0.3, 0.5), (2, 0.1 + 0.2, 0.5000001);"
+               "DELETE FROM metric_def WHERE table_name = 'training_result'");
+  assert_csv(store, "compare-time", 2, "1", "bubble,0.5,0.499999999999,0.0,\ngemm,0.3,0.30000000000000004,0.0,\n");
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrAnswer) answer = orr_store_ask(store, "compare-results", 2, &(OrrBinding){"other", "1"}, 1, &error);
+  g_assert_no_error(error);
+  g_assert_cmpstr(((char **)answer->rows->pdata[0])[3], ==, "0.0");
+  g_assert_cmpfloat_with_epsilon(g_ascii_strtod(((char **)answer->rows->pdata[1])[3], NULL), 2e-5, 1e-9);
 }
 
 /* A request of run 1 waits 0.125 s, is prefilled in 0.5 and decoded in 1.5; of run 2 it is 0, 0.5 and 1: of -0.625 s
@@ -101,7 +120,7 @@ static void test_serving_time(Fixture *fixture, gconstpointer data) {
                          "CREATE TABLE time_kind (run_id, lane, category, seconds);"
                          "INSERT INTO time_kind VALUES (1, 0, 'host', 0.0), (2, 0, 'host', 0.0)");
   assert_csv(store, "compare-time", 2, "1",
-             "decode,1.5,1.0,-0.5,80.0\nqueue,0.125,0.0,-0.125,20.0\nprefill,0.5,0.5,0.0,-0.0\n");
+             "decode,1.5,1.0,-0.5,80.0\nqueue,0.125,0.0,-0.125,20.0\nprefill,0.5,0.5,0.0,0.0\n");
 }
 
 /* 2 GPUs at 100, then 4 at 150: nobody betters either; 4 at 90 and 2 at 80 are bettered; what does not fit is out. */
@@ -145,6 +164,7 @@ int main(int argc, char **argv) {
   g_test_add("/view-compare/results", Fixture, NULL, fixture_set_up, test_results, fixture_tear_down);
   g_test_add("/view-compare/serving", Fixture, NULL, fixture_set_up, test_serving, fixture_tear_down);
   g_test_add("/view-compare/time", Fixture, NULL, fixture_set_up, test_time, fixture_tear_down);
+  g_test_add("/view-compare/dust", Fixture, NULL, fixture_set_up, test_dust, fixture_tear_down);
   g_test_add("/view-compare/serving-time", Fixture, NULL, fixture_set_up, test_serving_time, fixture_tear_down);
   g_test_add("/view-compare/pareto", Fixture, NULL, fixture_set_up, test_pareto, fixture_tear_down);
   g_test_add("/view-compare/parameters", Fixture, NULL, fixture_set_up, test_parameters, fixture_tear_down);
