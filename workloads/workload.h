@@ -42,7 +42,7 @@ typedef struct {
   OrrFidelity fidelity;
   OrrOnMissing on_missing;
   gint64 seed;
-  const char *folder; /* of the shipped library, where traces may lie; NULL: none */
+  char *const *folders; /* where traces may lie, in the order of the search, then NULL; NULL: none */
   gboolean is_shared; /* other jobs use the same fabric, or its links may change: nobody has a switch's link to itself */
   gboolean is_faulty; /* things may go wrong with the machine */
   const OrrMarks *marks; /* NULL: all of the machine is as built */

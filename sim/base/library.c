@@ -83,6 +83,12 @@ void orr_library_free(OrrLibrary *library) {
 
 const char *orr_library_shipped(OrrLibrary *library) { return library->folders->pdata[library->folders->len - 1]; }
 
+char **orr_library_folders(OrrLibrary *library) {
+  char **folders = g_new0(char *, library->folders->len + 1);
+  for (guint i = 0; i < library->folders->len; i++) folders[i] = g_strdup(library->folders->pdata[i]);
+  return folders;
+}
+
 char *orr_library_search_path(const OrrLibrary *library) {
   GString *path = g_string_new(NULL);
   for (guint i = 0; i + 1 < library->folders->len; i++) {

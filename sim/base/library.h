@@ -52,6 +52,9 @@ char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
 /* The folder of the shipped library; owned by the library. */
 const char *orr_library_shipped(OrrLibrary *library);
 
+/* All of its folders, in the order of the search, the shipped one last; a strv that the caller frees. */
+char **orr_library_folders(OrrLibrary *library);
+
 /* The folders before it, absolute, as ORRERY_PATH holds them; newly allocated. */
 char *orr_library_search_path(const OrrLibrary *library);
 

@@ -131,9 +131,20 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
                     kind->entry.name);
 }
 
+static char **trace_folders(OrrLibrary *library, const OrrNode *tree) {
+  g_autoptr(GPtrArray) folders = g_ptr_array_new();
+  g_auto(GStrv) shared = library ? orr_library_folders(library) : g_new0(char *, 1);
+  if (tree->place.file && g_file_test(tree->place.file, G_FILE_TEST_EXISTS))
+    g_ptr_array_add(folders, g_path_get_dirname(tree->place.file));
+  for (char **folder = shared; *folder; folder++) g_ptr_array_add(folders, g_strdup(*folder));
+  g_ptr_array_add(folders, NULL);
+  return (char **)g_ptr_array_free(g_steal_pointer(&folders), FALSE);
+}
+
 OrrScenario *orr_scenario_read_fields(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
   g_autoptr(OrrScenario) scenario = g_new0(OrrScenario, 1);
   if (!orr_fields_read(&orr_scenario_table, tree, library, diags, scenario)) return NULL;
+  scenario->folders = trace_folders(library, tree);
   const guint before = orr_diags_n_errors(diags);
   check_work(scenario, tree, diags);
   if (orr_diags_n_errors(diags) > before) return NULL;
@@ -175,6 +186,7 @@ void orr_scenario_locate(const OrrNode *tree, GError *error) {
 
 void orr_scenario_free(OrrScenario *scenario) {
   if (!scenario) return;
+  g_strfreev(scenario->folders);
   orr_fields_clear(&orr_scenario_table, scenario);
   g_free(scenario);
 }

@@ -30,6 +30,7 @@ struct OrrScenario {
   OrrNode *validation; /* what a validation set adds (validate.h); NULL elsewhere */
   const OrrScenario *whole; /* where this is one of the jobs of another scenario; not of the document */
   OrrNode *sweep; /* what a sweep adds (sweep.h); NULL elsewhere */
+  char **folders; /* where its traces may lie: the document's own, then the library's; not of the document */
 };
 
 extern const OrrFieldTable orr_scenario_table;

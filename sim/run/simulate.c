@@ -173,7 +173,7 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
                           .fidelity = scenario->fidelity,
                           .on_missing = (OrrOnMissing)scenario->on_missing,
                           .seed = scenario->seed,
-                          .folder = machine->folder,
+                          .folders = scenario->folders,
                           .shorten = how->brief && !orr_scenario_has_faults(scenario) ? how->shorten : 0};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   if (orr_scenario_has_faults(scenario)) {

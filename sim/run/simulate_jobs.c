@@ -93,7 +93,7 @@ static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric 
       .fidelity = kind->begin ? (OrrFidelity)all->scenario->fidelity : ORR_FIDELITY_FULL,
       .on_missing = (OrrOnMissing)all->scenario->on_missing,
       .seed = all->scenario->seed,
-      .folder = all->world->folder,
+      .folders = all->scenario->folders,
       .is_faulty = orr_scenario_has_faults(all->scenario),
       .is_shared = all->n > 1 || (marks && g_hash_table_size(marks->links) > 0),
       .marks = marks,

@@ -119,7 +119,7 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
                           .fidelity = scenario->fidelity,
                           .on_missing = (OrrOnMissing)scenario->on_missing,
                           .seed = scenario->seed,
-                          .folder = machine->folder};
+                          .folders = scenario->folders};
   OrrFootprint footprint;
   if (!kind->footprint(scenario->workload.params, &world, &footprint)) return TRUE; /* compiling says why */
   g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);

@@ -42,7 +42,6 @@ const OrrCostModel *orr_run_world_cost_of(void *data, const OrrDevice *device, G
 
 OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error) {
   g_autoptr(OrrRunWorld) world = g_new0(OrrRunWorld, 1);
-  world->folder = g_strdup(orr_library_shipped(library));
   world->warnings = g_ptr_array_new_with_free_func(g_free);
   world->others = g_ptr_array_new_with_free_func(free_other);
   world->library = library;
@@ -58,7 +57,6 @@ void orr_run_world_free(OrrRunWorld *world) {
   if (world->cost) orr_cost_model_free(world->cost);
   orr_machine_clear(&world->machine);
   if (world->others) g_ptr_array_unref(world->others);
-  g_free(world->folder);
   if (world->warnings) g_ptr_array_unref(world->warnings);
   g_free(world);
 }

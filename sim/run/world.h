@@ -14,7 +14,6 @@ typedef struct {
   OrrMachine machine;
   OrrCostModel *cost;
   OrrFabric *fabric;
-  char *folder;        /* of the shipped library */
   GPtrArray *warnings; /* of char *: what the profile does not hold of its own */
   OrrLibrary *library; /* borrowed */
   gboolean refuses;    /* on-missing: error */

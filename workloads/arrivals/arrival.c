@@ -29,12 +29,15 @@ gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GEr
 enum { LONGEST = 100000000 };       /* tokens; above any context, and below what would overflow */
 static const double latest_s = 1e8; /* three years: beyond it are dates, of which doubles lose the microseconds */
 
-char *orr_arrival_find(const char *path, const char *folder, const char *whose, GError **error) {
+char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error) {
+  g_autoptr(GString) searched = g_string_new(NULL);
+  for (; folders && *folders && !g_path_is_absolute(path); folders++) {
+    g_autofree char *below = g_build_filename(*folders, path, NULL);
+    if (g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
+    g_string_append_printf(searched, ", nor %s", below);
+  }
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
-  g_autofree char *below = folder && !g_path_is_absolute(path) ? g_build_filename(folder, path, NULL) : NULL;
-  if (below && g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s%s", whose, path, below ? ", nor " : "",
-              below ? below : "");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path, searched->str);
   return NULL;
 }
 

@@ -26,7 +26,7 @@ typedef struct {
   gint64 requests; /* how many at most; 0: as many as a trace has, else 1000 */
   const OrrLengths *input, *output;
   guint64 seed;
-  const char *folder; /* of the shipped library, where traces may lie; NULL */
+  char *const *folders; /* where traces may lie (workload.h) */
   gint64 longest;     /* tokens of a request, prompt and output; 0: no limit */
 } OrrArrivalContext;
 
@@ -44,9 +44,10 @@ typedef struct {
 
 extern const OrrRegistry orr_arrival_registry;
 
-/* The path of a trace: as it is, or below @folder. Newly allocated; NULL with ORR_FAULT_DOCUMENT, which begins with
- * @whose, the scenario's path of what asks for it. */
-char *orr_arrival_find(const char *path, const char *folder, const char *whose, GError **error);
+/* The path of a trace that a document names: below the first of @folders that holds it, else as it is. The document's
+ * own folder is the first, so that its meaning does not depend on where it is run. Newly allocated; NULL with
+ * ORR_FAULT_DOCUMENT, which begins with @whose, the scenario's path of what asks for it. */
+char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error);
 
 /* --- rates: what constant, poisson, gamma, diurnal and ramp share --- */
 

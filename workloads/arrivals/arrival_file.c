@@ -7,7 +7,7 @@ static const OrrField fields[] = {
     {.name = "file",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrTraceFile, file),
-     .sentence = "The trace, as a path, or below the library's folder."},
+     .sentence = "The trace: a path from the document's folder, from one of the library's, or from the working directory."},
     {.name = "speed",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrTraceFile, speed),
@@ -36,7 +36,7 @@ static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int 
 
 OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context, const char *const *columns,
                              OrrTraceRow add_row, GError **error) {
-  g_autofree char *path = orr_arrival_find(params->file, context->folder, "workload.load.file", error);
+  g_autofree char *path = orr_arrival_find(params->file, context->folders, "workload.load.file", error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = path ? orr_csv_read(path, diags, error) : NULL;
   int at[MOST_COLUMNS];

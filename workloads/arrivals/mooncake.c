@@ -68,7 +68,7 @@ static void add_row(OrrTrace *trace, const Row *row, OrrPlace place, OrrDiags *d
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const OrrTraceFile *params = data;
-  g_autofree char *path = orr_arrival_find(params->file, context->folder, "workload.load.file", error);
+  g_autofree char *path = orr_arrival_find(params->file, context->folders, "workload.load.file", error);
   if (path) orr_paths_note_read(path);
   g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
   if (!file) return NULL;

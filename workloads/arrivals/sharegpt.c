@@ -29,7 +29,7 @@ static const OrrField fields[] = {
     {.name = "file",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, file) + offsetof(OrrTraceFile, file),
-     .sentence = "The trace, as a path, or below the library's folder."},
+     .sentence = "The trace: a path from the document's folder, from one of the library's, or from the working directory."},
     {.name = "speed",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, file) + offsetof(OrrTraceFile, speed),
@@ -199,7 +199,7 @@ static void read_object(Reader *reader, OrrJson *json) {
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const Params *params = data;
-  g_autofree char *path = orr_arrival_find(params->file.file, context->folder, "workload.load.file", error);
+  g_autofree char *path = orr_arrival_find(params->file.file, context->folders, "workload.load.file", error);
   if (path) orr_paths_note_read(path);
   g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
   if (!file) return NULL;

@@ -21,8 +21,8 @@ struct OrrDrafter {
 
 /* --- life --- */
 
-static GArray *read_trace(const char *file, const char *folder, gint64 most, GError **error) {
-  g_autofree char *path = orr_arrival_find(file, folder, "workload.engine.speculation", error);
+static GArray *read_trace(const char *file, char *const *folders, gint64 most, GError **error) {
+  g_autofree char *path = orr_arrival_find(file, folders, "workload.engine.speculation", error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = path ? orr_csv_read(path, diags, error) : NULL;
   if (!csv) return NULL;
@@ -59,7 +59,7 @@ OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams 
   drafter->params.pp = 1; /* it runs on the last stage */
   drafter->params.lora = (OrrLora){0};
   if (speculation.trace &&
-      !(drafter->trace = read_trace(speculation.trace, target->world->folder, speculation.tokens, error)))
+      !(drafter->trace = read_trace(speculation.trace, target->world->folders, speculation.tokens, error)))
     return NULL;
   if (drafter->draft.model.layers > 0 && !(drafter->cost = orr_serving_cost_new(&drafter->params, error))) return NULL;
   return g_steal_pointer(&drafter);

@@ -359,7 +359,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
                                      .input = &params->input,
                                      .output = &params->output,
                                      .seed = (guint64)work->world->seed,
-                                     .folder = work->world->folder,
+                                     .folders = work->world->folders,
                                      .longest = work->longest};
   fleet->fleet.worlds = g_new0(OrrWorld, work->groups->len);
   fleet->fleet.costs = g_new0(OrrServingCost *, work->groups->len);
