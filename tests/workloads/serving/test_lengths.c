@@ -63,7 +63,7 @@ static void test_refused(void) {
 
 /* The older word is read as the newer one, which is what a resolved document says. */
 static void test_alias(void) {
-  g_autofree char *findings = NULL, *schema = orr_fields_json_schema(&orr_lengths_table);
+  g_autofree char *findings = NULL, *schema = orr_fields_json_schema(&orr_lengths_table, NULL);
   const OrrLengths lengths = read_lengths("{kind: fixed, tokens: 7}", &findings);
   g_assert_cmpstr(findings, ==, NULL);
   g_autoptr(OrrNode) dump = orr_fields_dump(&orr_lengths_table, &lengths);
