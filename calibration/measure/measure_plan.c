@@ -298,6 +298,8 @@ OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasure
   for (guint s = 0; s < plan->slices->len; s++) {
     const Slice *slice = &g_array_index(plan->slices, Slice, s);
     if (family_of(plan, slice) != family) continue;
+    state.n_slices++;
+    state.n_seeds += MIN(n_seeds(slice), slice->end - slice->begin);
     if (slice->n_measured > 1) leave_each_out(plan, slice);
     for (guint i = slice->begin; i < slice->end; i++) {
       const Candidate *candidate = candidate_at(plan, i);

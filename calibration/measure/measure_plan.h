@@ -39,9 +39,10 @@ void orr_measure_plan_drop(OrrMeasurePlan *plan, const OrrShape *shape); /* cann
 gint64 orr_measure_plan_next(OrrMeasurePlan *plan, double *ret_score);
 const OrrShape *orr_measure_plan_shape(const OrrMeasurePlan *plan, gint64 index);
 
-/* Of one family: shapes planned and measured, and the mean of e over its measured points (NAN below two). */
+/* Of one family: its slices and their seeds, shapes planned and measured, and the mean of e over its measured points
+ * (NAN below two). */
 typedef struct {
-  guint n_planned, n_measured;
+  guint n_slices, n_seeds, n_planned, n_measured;
   double disagreement;
 } OrrPlanState;
 

@@ -7,7 +7,6 @@
 const OrrTimingRule orr_timing_default = {
     .warm_up_s = 0.02, .burst_s = 0.12, .min_repeats = 7, .max_repeats = 200, .settle_s = 0.3, .watch_s = 0.5};
 
-enum { WATCHED_ONE_IN = 4 };
 enum { LONGEST_MS = 100 }; /* of one call, by the roofline: a burst of seven is then below a second */
 
 typedef struct {
@@ -61,6 +60,13 @@ static void add_families(Session *session, gboolean for_all) {
       orr_measure_plan_add(session->plan, *family);
 }
 
+OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts, const OrrMeasureFamily *const *families) {
+  const OrrMeasureOrder order = {.families = families};
+  Session session = {.order = &order, .facts = facts, .plan = orr_measure_plan_new(facts, LONGEST_MS / 1e3)};
+  add_families(&session, FALSE);
+  return session.plan;
+}
+
 static void mark_known(Session *session) {
   for (guint i = 0; session->order->known && i < session->order->known->len; i++) {
     const OrrMeasureRow *row = &g_array_index(session->order->known, OrrMeasureRow, i);
@@ -91,7 +97,7 @@ static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming
 static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_timing, OrrVerdict *ret_verdict,
                            GError **error) {
   OrrTimingRule rule = session->order->rule;
-  if (session->outcome.n_new % WATCHED_ONE_IN) rule.watch_s = 0;
+  if (session->outcome.n_new % ORR_WATCHED_ONE_IN) rule.watch_s = 0;
   *ret_verdict = (OrrVerdict){0};
   return session->layer->verify(kernel, ret_verdict, error) && session->layer->time(kernel, &rule, ret_timing, error);
 }

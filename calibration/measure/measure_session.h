@@ -47,6 +47,10 @@ typedef struct {
 } OrrMeasureOutcome;
 
 extern const OrrTimingRule orr_timing_default;
+enum { ORR_WATCHED_ONE_IN = 4 }; /* new rows, whose power is watched */
+
+/* The plan of a session of one process over these families (NULL-terminated). */
+OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts, const OrrMeasureFamily *const *families);
 
 /* @ret_states, if not NULL, gets one OrrPlanState for each family of the order. */
 gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench, const OrrMeasureOrder *order,

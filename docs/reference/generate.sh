@@ -59,8 +59,8 @@ tables() {
 
 A results database is one SQLite file: `run` has a row a run, every other table a `run_id`. Units are SI base units
 (seconds, bytes, bytes a second). A table is made when its first row is stored: `span` only by `run --trace`,
-`validation_row` and `cost_error` only by `validate`, `kernel_sample` and `kernel_refusal` only by `calibrate`, `sweep`,
-`sweep_excluded` and `sweep_point` only by `sweep`. The same sentences are in
+`validation_row` and `cost_error` only by `validate`, `kernel_sample`, `kernel_refusal` and `kernel_session` only by
+`calibrate`, `sweep`, `sweep_excluded` and `sweep_point` only by `sweep`. The same sentences are in
 every database, in `metric_def`.
 END
   column "SELECT DISTINCT table_name FROM metric_def ORDER BY table_name" > "$work/tables"

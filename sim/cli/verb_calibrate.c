@@ -14,6 +14,7 @@
 #include "sim/run/calibrate.h"
 
 static char *db, *budget, *families;
+static int n_gpus;          /* plan: 0: those that there are */
 static OrrCalibrateFit fit; /* its device serves all actions */
 
 static const GOptionEntry options[] = {
@@ -22,7 +23,8 @@ static const GOptionEntry options[] = {
     {"families", 0, 0, G_OPTION_ARG_FILENAME, &families, "Only these, e.g. gemm,memory; 'orrery list microkernels'",
      "LIST"},
     {"device", 0, 0, G_OPTION_ARG_FILENAME, &fit.device,
-     "GPU to measure (default: 0), or fake; export, fit, compare: whose rows they are", "N|NAME"},
+     "GPU to measure (default: 0), or fake; export, fit, compare, report: whose rows they are", "N|NAME"},
+    {"gpus", 0, 0, G_OPTION_ARG_INT, &n_gpus, "plan: as if there were N GPUs (default: those that there are)", "N"},
     {"raw", 0, 0, G_OPTION_ARG_FILENAME, &fit.raw, "fit: the folder of measured tables, or a database", "DIR|DB"},
     {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &fit.collectives,
      "fit: measured collectives (default: collectives.csv of DIR)", "FILE.csv"},
@@ -30,7 +32,8 @@ static const GOptionEntry options[] = {
      "NAME"},
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &fit.name, "fit: the profile's name (default: the device's)", "NAME"},
     {"thin", 0, 0, G_OPTION_ARG_INT, &fit.thin, "fit: keep so many rows, those that others cannot tell", "N"},
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &fit.output, "fit: write there instead of to stdout", "FILE"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &fit.output,
+     "fit: write there instead of to stdout; report: the file (default: calibration-report.txt)", "FILE"},
     {NULL},
 };
 
@@ -101,7 +104,8 @@ static void print_answer(const OrrCalibrateAnswer *answer) {
     printf("  wrong      %u kernels gave wrong results: their rows are kept, and not used\n", outcome->n_wrong);
   printf("  stored     %u new rows in %s, %u were there; %.0f s%s\n", outcome->n_new, database(), outcome->n_known,
          outcome->spent_s, outcome->is_complete ? ", nothing is left to measure" : "");
-  printf("  more       orrery calibrate export DIR --db %s\n", database());
+  printf("  next       orrery calibrate report --db %s\n", database());
+  printf("             orrery calibrate export DIR --db %s\n", database());
 }
 
 static int measure(char **args, GError **error) {
@@ -109,7 +113,8 @@ static int measure(char **args, GError **error) {
   Watch watch = {0};
   OrrCalibrateOrder order = {
       .db = database(), .families = asked, .note = print_note, .progress = update_progress, .user = &watch};
-  if (!orr_cli_check_args(args, 0, 0, "calibrate takes options, or an action: compare, errors, export, fit", error))
+  if (!orr_cli_check_args(args, 0, 0,
+                          "calibrate takes options, or an action: compare, errors, export, fit, plan, report", error))
     return 2;
   if (!parse_budget(&order.budget_s, error)) return 2;
   if (!parse_device(&order, error)) return 1;
@@ -121,6 +126,43 @@ static int measure(char **args, GError **error) {
   if (answer.rank == 0) print_answer(&answer);
   if (answer.outcome.n_wrong) orr_show_problem("%u kernels gave wrong results", answer.outcome.n_wrong);
   return answer.outcome.n_wrong ? 1 : 0;
+}
+
+/* --- The plan --- */
+
+/* A row's 0.14 s of timing and a quarter of 0.8 s for power; preparing it comes on top. */
+static void print_plan(const OrrCalibrateAnswer *answer) {
+  const OrrTimingRule *rule = &orr_timing_default;
+  const double row_s = rule->warm_up_s + rule->burst_s + (rule->settle_s + rule->watch_s) / ORR_WATCHED_ONE_IN;
+  guint n_seeds = 0, n_planned = 0;
+  printf("%s, driver %s\n", answer->device, answer->driver);
+  printf("  %-18s %8s %8s %8s\n", "family", "tables", "seeds", "shapes");
+  for (guint i = 0; answer->families[i]; i++) {
+    const OrrPlanState *state = &answer->states[i];
+    n_seeds += state->n_seeds, n_planned += state->n_planned;
+    if (state->n_planned)
+      printf("  %-18s %8u %8u %8u\n", answer->families[i]->entry.name, state->n_slices, state->n_seeds,
+             state->n_planned);
+  }
+  for (guint i = 0; i < answer->untold->len; i++)
+    printf("  not told   one GPU cannot tell: %s\n", (const char *)answer->untold->pdata[i]);
+  printf("  seeds      %u of %u shapes; at %.2f s a row, without preparing it: %.0f min\n", n_seeds, n_planned, row_s,
+         ceil(n_seeds * row_s / 60));
+}
+
+static int show_plan(OrrLibrary *library, char **args, GError **error) {
+  (void)library;
+  g_auto(GStrv) asked = families ? g_strsplit(families, ",", -1) : NULL;
+  OrrCalibrateOrder order = {.families = asked};
+  g_auto(OrrCalibrateAnswer) answer = {0};
+  if (!orr_cli_check_args(args, 0, 0, "calibrate plan takes options", error)) return 2;
+  if (n_gpus < 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--gpus %d: want a number of GPUs above 0", n_gpus);
+    return 2;
+  }
+  if (!parse_device(&order, error) || !orr_calibrate_plan(&order, n_gpus, &answer, error)) return 1;
+  print_plan(&answer);
+  return 0;
 }
 
 /* --- Exporting --- */
@@ -150,6 +192,10 @@ static int compare(OrrLibrary *library, char **args, GError **error) {
   return orr_calibrate_differ(library, database(), fit.device, args, error);
 }
 
+static int write_report(OrrLibrary *library, char **args, GError **error) {
+  return orr_calibrate_write_report(library, database(), fit.device, fit.output, args, error);
+}
+
 /* --- The verb --- */
 
 /* Alphabetical. Each gets what follows its word. */
@@ -157,10 +203,8 @@ static const struct {
   const char *word;
   int (*run)(OrrLibrary *library, char **args, GError **error);
 } actions[] = {
-    {"compare", compare},
-    {"errors", orr_calibrate_errors},
-    {"export", export_rows},
-    {"fit", make_profile},
+    {"compare", compare}, {"errors", orr_calibrate_errors}, {"export", export_rows}, {"fit", make_profile},
+    {"plan", show_plan},  {"report", write_report},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -178,13 +222,17 @@ const OrrCommand orr_verb_calibrate = {
     .sentence = "Measure this machine's GPUs, and make profiles of measured rows.",
     .usage =
         "[--db FILE] [--budget TIME] [--families LIST] [--device N] | export DIR [--db FILE] [--device NAME] |\n"
-        "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db FILE] | errors PROFILE",
+        "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db FILE] | errors PROFILE |\n"
+        "       plan [--device N] [--gpus N] [--families LIST] | report [PROFILE] [--db FILE] [-o FILE]",
+
     .more = "Rows go to a database as they are measured; a second session goes on where the first ended: what was\n"
             "measured with the same device, driver, libraries, clock and power limit is not repeated. The budget goes\n"
             "where neighbours disagree most. 'export' writes CSV files that 'orrery import measured DIR' reads.\n"
             "'fit' makes a whole profile of such files: rows, the constants that they tell, and the errors of a\n"
             "cross-validation that leaves whole shapes out; 'errors' prints those of a profile of the library.\n"
             "'compare' says, kernels by kernels, how far the database's rows are from what a profile says of them.\n"
+            "'plan' says what would be measured; 'report' writes one file with rows, residuals, refusals and the\n"
+            "board's state, and nothing that says whose machine it is: docs/calibrate-on-your-gpu.md.\n"
             "Under Slurm or mpirun (a process a GPU, a folder all see in ORRERY_RENDEZVOUS) collectives span the job.\n"
             "--device fake is an analytic device, to see what this does where there is no GPU.\n"
             "Exit status 1: no GPU, or a kernel whose results are wrong.",

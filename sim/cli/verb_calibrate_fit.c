@@ -15,6 +15,7 @@
 #include "sim/cli/show.h"
 #include "sim/run/calibrate.h"
 #include "sim/run/calibrate_compare.h"
+#include "sim/run/calibrate_report.h"
 #include "sim/run/machine.h"
 
 static int write_text(const char *text, const char *output, GError **error) {
@@ -142,6 +143,44 @@ int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device
   printf("%-48s %6s %6s %9s %9s %9s %12s\n", "kernels", "rows", "asked", "mean", "bias", "p90", "from rows");
   for (guint i = 0; i < differences->len; i++) print_difference(differences->pdata[i]);
   return 0;
+}
+
+/* --- As a report --- */
+
+/* The profile to hold the rows against: the one that is asked for, else that of the device they were measured on. */
+static char *profile_of(OrrLibrary *library, const char *db, const char *device, char **args, GError **error) {
+  if (args[0]) return g_strdup(args[0]);
+  g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
+  if (!rows) return NULL;
+  char *name = orr_measure_device_name(g_array_index(rows, OrrMeasureRow, 0).device);
+  g_autofree char *path = orr_library_path(library, "device", name);
+  if (!path) g_clear_pointer(&name, g_free);
+  return name ? name : g_strdup("");
+}
+
+int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *device, const char *output, char **args,
+                               GError **error) {
+  const char *file = output ? output : "calibration-report.txt";
+  const OrrPath paths[] = {{"the database", db, ORR_PATH_READ, TRUE}, {"-o", file, ORR_PATH_WRITTEN, FALSE}};
+  if (!orr_cli_check_args(args, 0, 1, "calibrate report takes a profile at most", error) ||
+      !orr_paths_check(paths, G_N_ELEMENTS(paths), error))
+    return 2;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_auto(OrrMachine) machine = {NULL};
+  g_auto(OrrCalibrateReport) report = {NULL, 0, 0, 0};
+  g_autofree char *profile = profile_of(library, db, device, args, error);
+  if (!profile) return 1;
+  const gboolean is_loaded = !*profile || orr_machine_load(library, profile, &machine, diags);
+  orr_show_diags(diags);
+  if (!is_loaded) return 2;
+  const char *whose = device ? device : args[0] ? machine.device->name : NULL;
+  if (!orr_calibrate_report(db, whose, profile, *profile ? &machine : NULL, &report, error)) return 1;
+  const int status = write_text(report.text, file, error);
+  if (status == 0)
+    printf("%s: %u rows of %u session%s, %u reason%s for refusals, against %s\n", file, report.n_rows,
+           report.n_sessions, report.n_sessions == 1 ? "" : "s", report.n_refusals, report.n_refusals == 1 ? "" : "s",
+           *profile ? profile : "no profile");
+  return status;
 }
 
 int orr_calibrate_errors(OrrLibrary *library, char **args, GError **error) {

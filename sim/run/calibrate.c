@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibration/measure/measure_visit.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/run/calibrate_private.h"
@@ -15,9 +16,11 @@ enum { ROUND_ROWS = 64 };
 
 typedef struct {
   const OrrCalibrateOrder *order;
-  OrrStore *store;  /* NULL: rows are not stored */
-  GArray *round;    /* of OrrMeasureRow: not stored yet */
-  GArray *refusals; /* of OrrMeasureRefusal, likewise */
+  OrrStore *store;              /* NULL: rows are not stored */
+  GArray *round;                /* of OrrMeasureRow: not stored yet */
+  GArray *refusals;             /* of OrrMeasureRefusal, likewise */
+  OrrMeasureOutcome kept;       /* rows and refusals so far: what a session that fails does not report */
+  const OrrMeasureVisit *visit; /* to be stored with the last round; NULL before */
   char *resolved, *hash;
   gint64 round_began_us;
 } Keeper;
@@ -67,6 +70,7 @@ static gboolean store_rows(Keeper *keeper, GError **error) {
   for (guint i = 0; i < keeper->refusals->len && fine; i++)
     fine = orr_store_add_row(keeper->store, &orr_measure_refusal_table,
                              &g_array_index(keeper->refusals, OrrMeasureRefusal, i), error);
+  if (fine && keeper->visit) fine = orr_store_add_row(keeper->store, &orr_measure_visit_table, keeper->visit, error);
   if (!fine) orr_store_abandon_run(keeper->store);
   return fine;
 }
@@ -82,7 +86,7 @@ static gboolean store_round(Keeper *keeper, GError **error) {
                              .engine = keeper->order->layer->name,
                              .fidelity = "measured",
                              .wall_time_s = seconds};
-  if (!keeper->store || keeper->round->len + keeper->refusals->len == 0) return TRUE;
+  if (!keeper->store || (keeper->round->len + keeper->refusals->len == 0 && !keeper->visit)) return TRUE;
   if (!orr_store_begin_run(keeper->store, &facts, NULL, error) || !store_rows(keeper, error)) return FALSE;
   keeper->round_began_us = g_get_monotonic_time();
   g_array_set_size(keeper->round, 0);
@@ -94,6 +98,8 @@ static gboolean keep_row(const OrrMeasureRow *row, void *user, GError **error) {
   Keeper *keeper = user;
   OrrMeasureRow copy;
   orr_calibrate_copy_row(row, &copy);
+  keeper->kept.n_new++;
+  keeper->kept.n_wrong += row->verified == ORR_VERIFIED_NO;
   g_array_append_val(keeper->round, copy);
   return keeper->round->len < ROUND_ROWS || store_round(keeper, error);
 }
@@ -103,6 +109,7 @@ static void refusal_clear(gpointer refusal) { orr_fields_clear(&orr_measure_refu
 static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GError **error) {
   Keeper *keeper = user;
   (void)error;
+  keeper->kept.n_passed_over++;
   const OrrMeasureRefusal copy = {.family = g_strdup(refusal->family),
                                   .shape = g_strdup(refusal->shape),
                                   .rank = refusal->rank,
@@ -152,6 +159,23 @@ static void tell_untold(const OrrBenchFacts *facts, GPtrArray *families, GPtrArr
   }
 }
 
+/* The last round, with what came of it all. What was measured before a failure is kept too; the failure is what is
+ * told. */
+static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const OrrBenchState *before,
+                    const OrrMeasureOutcome *outcome, gboolean fine, GError **error) {
+  const OrrBenchState after = keeper->order->layer->state(bench);
+  OrrMeasureVisit visit;
+  keeper->kept.spent_s = keeper->order->layer->clock_s(bench);
+  if (!fine) outcome = &keeper->kept;
+  orr_measure_visit_init(&visit, date, keeper->order->layer->facts(bench), keeper->order->budget_s, outcome, before,
+                         &after, !fine && error && *error ? (*error)->message : NULL);
+  keeper->visit = &visit;
+  const gboolean is_stored = store_round(keeper, fine ? error : NULL);
+  keeper->visit = NULL;
+  orr_fields_clear(&orr_measure_visit_table, &visit);
+  return is_stored && fine;
+}
+
 static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray *families, OrrCalibrateAnswer *answer,
                       GError **error) {
   g_auto(Keeper) keeper = {.order = order};
@@ -159,6 +183,7 @@ static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
   g_autofree char *date = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
   if (!open_keeper(&keeper, order->layer->facts(bench), &known, error)) return FALSE;
+  const OrrBenchState before = order->layer->state(bench);
   const OrrMeasureOrder session = {.budget_s = order->budget_s,
                                    .families = (const OrrMeasureFamily *const *)families->pdata,
                                    .known = known,
@@ -170,8 +195,34 @@ static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray
                                    .progress = pass_progress,
                                    .user = &keeper};
   gboolean fine = orr_measure_session(order->layer, bench, &session, &answer->outcome, answer->states, error);
-  /* What was measured before a failure is kept too; the failure is what is told. */
-  return store_round(&keeper, fine ? error : NULL) && fine;
+  return end(&keeper, bench, date, &before, &answer->outcome, fine, error);
+}
+
+static OrrCalibrateAnswer answer_of(const OrrBenchFacts *facts, GPtrArray *families) {
+  OrrCalibrateAnswer answer = {.device = g_strdup(facts->device),
+                               .driver = g_strdup(facts->driver),
+                               .rank = facts->rank,
+                               .untold = g_ptr_array_new(),
+                               .states = g_new0(OrrPlanState, families->len)};
+  tell_untold(facts, families, answer.untold);
+  g_ptr_array_add(families, NULL);
+  answer.families = g_memdup2(families->pdata, families->len * sizeof(gpointer));
+  return answer;
+}
+
+gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus, OrrCalibrateAnswer *ret_answer,
+                            GError **error) {
+  g_autoptr(GPtrArray) families = asked_families(order->families, error);
+  OrrBench *bench = families ? order->layer->open(order->device, error) : NULL;
+  if (!bench) return FALSE;
+  OrrBenchFacts facts = *order->layer->facts(bench); /* texts are the bench's */
+  if (n_gpus > 0) facts.n_gpus = facts.n_ranks = n_gpus;
+  *ret_answer = answer_of(&facts, families);
+  g_autoptr(OrrMeasurePlan) plan = orr_measure_session_plan(&facts, ret_answer->families);
+  for (guint i = 0; ret_answer->families[i]; i++)
+    ret_answer->states[i] = orr_measure_plan_state(plan, ret_answer->families[i]);
+  order->layer->close(bench);
+  return TRUE;
 }
 
 gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_answer, GError **error) {
@@ -179,15 +230,7 @@ gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_a
   if (!families) return FALSE;
   OrrBench *bench = order->layer->open(order->device, error);
   if (!bench) return FALSE;
-  const OrrBenchFacts *facts = order->layer->facts(bench);
-  g_auto(OrrCalibrateAnswer) answer = {.device = g_strdup(facts->device),
-                                       .driver = g_strdup(facts->driver),
-                                       .rank = facts->rank,
-                                       .untold = g_ptr_array_new(),
-                                       .states = g_new0(OrrPlanState, families->len)};
-  tell_untold(facts, families, answer.untold);
-  g_ptr_array_add(families, NULL);
-  answer.families = g_memdup2(families->pdata, families->len * sizeof(gpointer));
+  g_auto(OrrCalibrateAnswer) answer = answer_of(order->layer->facts(bench), families);
   gboolean fine = spend(order, bench, families, &answer, error);
   order->layer->close(bench);
   if (!fine) return FALSE;

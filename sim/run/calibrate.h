@@ -38,6 +38,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCalibrateAnswer, orr_calibrate_answer_clear)
 /* ORR_FAULT_USAGE: an unknown family. ORR_FAULT_RESOURCE: no driver, no device, no database; what was stored stays. */
 gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_answer, GError **error);
 
+/* What would be measured: the answer's families with the states of their plans. @n_gpus: as if there were so many; 0: as
+ * many as there are. */
+gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus, OrrCalibrateAnswer *ret_answer,
+                            GError **error);
+
 /* All rows of the database, oldest first: GArray of OrrMeasureRow that clears its rows. Empty where there are none. */
 GArray *orr_calibrate_read(const char *db, GError **error);
 

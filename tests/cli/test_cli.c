@@ -115,6 +115,8 @@ static void test_usage(void) {
   assert_refused("calibrate --budget 5", 2, "--budget");
   assert_refused("calibrate compare", 2, "wants a profile");
   assert_refused("calibrate compare h100-sx", 2, "h100-sxm");
+  assert_refused("calibrate report h100-sxm twice", 2, "a profile at most");
+  assert_refused("calibrate plan --device fake --gpus=-1", 2, "--gpus -1");
   assert_refused("calibrate fit --raw nowhere --device h100-sxm", 1, "no such folder or database");
   assert_refused("calibrate fit --raw . --device h100-sxm --thin=-1", 2, "--thin -1");
   assert_refused("calibrate --device fake --families gem", 2, "did you mean 'gemm'?");
@@ -136,6 +138,11 @@ static void test_calibrate(void) {
   assert_fine("calibrate export out", "launch.csv");
   assert_fine("calibrate --device fake --families gemm --budget 12s", "gemm");
   assert_fine("calibrate compare h100-sxm", "gemm bf16 forward");
+  assert_fine("calibrate report", "calibration-report.txt: ");
+  assert_fine("calibrate report h100-sxm -o mine.txt", ", against h100-sxm");
+  assert_refused("calibrate report -o calibration.db", 2, "calibration.db");
+  g_assert_true(is_there("calibration-report.txt") && is_there("mine.txt"));
+  assert_fine("calibrate plan --device fake --gpus 1", "one GPU cannot tell: collectives");
   assert_fine("calibrate fit --raw calibration.db --device h100-sxm", "made by orrery calibrate fit from fake");
   assert_fine("calibrate fit --raw calibration.db --device h100-sxm --thin 10", "10 of ");
   g_assert_true(is_there("out/device_copy.csv"));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibration/measure/measure_row.h"
+#include "calibration/measure/measure_visit.h"
 #include "results/store.h"
 #include "sim/run/rows.h"
 #include "sim/run/sweep.h"
@@ -29,6 +30,7 @@ static const OrrFieldTable *find_table(const char *name) {
   const OrrFieldTable *const sweeps[] = {&orr_sweep_table, &orr_sweep_excluded_table, &orr_sweep_point_table};
   for (guint i = 0; i < G_N_ELEMENTS(sweeps); i++)
     if (same_name(sweeps[i]->name, name)) return sweeps[i];
+  if (same_name(orr_measure_visit_table.name, name)) return &orr_measure_visit_table;
   if (same_name(orr_measure_refusal_table.name, name)) return &orr_measure_refusal_table;
   return same_name(orr_measure_row_table.name, name) ? &orr_measure_row_table : NULL;
 }

@@ -1,0 +1,126 @@
+#include "calibration/measure/measure_visit.h"
+
+#define COLUMN(name_, kind_, member_, unit_, sentence_)                                                                \
+  {                                                                                                                    \
+    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureVisit, member_), .sentence = sentence_, .unit = unit_,  \
+    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+  }
+#define TEXT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
+#define NUMBER(name_, member_, unit_, sentence_) COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
+#define COUNT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
+
+static const OrrField fields[] = {
+    TEXT("date", date, "When it was begun (UTC, ISO 8601): the date of its rows."),
+    TEXT("device", device, "The device, as its driver calls it."),
+    TEXT("driver", driver, "Version of the driver."),
+    TEXT("cuda", cuda, "Version of CUDA's runtime."),
+    TEXT("cublas", cublas, "Version of cuBLASLt."),
+    TEXT("cudnn", cudnn, "Version of cuDNN."),
+    TEXT("nccl", nccl, "Version of NCCL."),
+    COUNT("compute-capability", compute_capability, "Ten times the major number and the minor one: 90 is sm_90."),
+    COUNT("sms", sms, "Streaming multiprocessors."),
+    COUNT("n-gpus", n_gpus, "GPUs of the process."),
+    COUNT("n-ranks", n_ranks, "GPUs of the job."),
+    NUMBER("memory-bytes", memory_bytes, ORR_UNIT_BYTES, "Memory of the device."),
+    NUMBER("l2-bytes", l2_bytes, ORR_UNIT_BYTES, "Its L2 cache."),
+    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the SMs' clock may be."),
+    NUMBER("memory-clock-limit-hz", memory_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the memory's clock may be."),
+    NUMBER("power-limit-watts", power_limit_watts, ORR_UNIT_WATTS, "The board's power limit."),
+    COUNT("persistence", persistence, "Whether persistence mode was on; -1: unknown."),
+    COUNT("ecc", ecc, "Whether the memory's error correction was on; -1: unknown."),
+    NUMBER("budget-s", budget_s, ORR_UNIT_SECONDS, "Time that it was given."),
+    NUMBER("spent-s", spent_s, ORR_UNIT_SECONDS, "Time that it took."),
+    COUNT("new-rows", n_new, "Rows that it measured."),
+    COUNT("known-rows", n_known, "Rows that an earlier session had measured."),
+    COUNT("refused", n_passed_over, "Shapes that could not be measured: table kernel_refusal."),
+    COUNT("wrong-rows", n_wrong, "New rows with wrong results."),
+    {.name = "is-complete",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(OrrMeasureVisit, is_complete),
+     .sentence = "Whether nothing was left to measure.",
+     .flags = ORR_FIELD_OPTIONAL},
+    TEXT("failure", failure, "What ended it early; empty: its budget or its plan did."),
+    NUMBER("watts-before", watts_before, ORR_UNIT_WATTS, "Board power before the first kernel."),
+    NUMBER("watts-after", watts_after, ORR_UNIT_WATTS, "Board power after the last one."),
+    NUMBER("sm-clock-hz-before", sm_clock_hz_before, ORR_UNIT_HERTZ, "Clock of the SMs before."),
+    NUMBER("sm-clock-hz-after", sm_clock_hz_after, ORR_UNIT_HERTZ, "Clock of the SMs after."),
+    NUMBER("memory-clock-hz-before", memory_clock_hz_before, ORR_UNIT_HERTZ, "Clock of the memory before."),
+    NUMBER("memory-clock-hz-after", memory_clock_hz_after, ORR_UNIT_HERTZ, "Clock of the memory after."),
+    NUMBER("celsius-before", celsius_before, ORR_UNIT_NONE, "Temperature of the GPU before, in degrees Celsius."),
+    NUMBER("celsius-after", celsius_after, ORR_UNIT_NONE, "Temperature of the GPU after, in degrees Celsius."),
+    TEXT("slowed-before", slowed_before, "Why the clocks were not the highest before (NVML's clock event reasons)."),
+    TEXT("slowed-after", slowed_after, "The same after."),
+    COUNT("processes-before", processes_before, "Processes with a context on the GPU, this one included; -1: unknown."),
+    COUNT("processes-after", processes_after, "The same after."),
+};
+const OrrFieldTable orr_measure_visit_table =
+    ORR_FIELD_TABLE("kernel_session", "One row a calibration: the device, the board's state, what came of it.",
+                    OrrMeasureVisit, fields);
+
+/* nvml.h: nvmlClocksEventReasons (once nvmlClocksThrottleReasons), by bit. */
+static const char *const reason_words[] = {"idle",
+                                           "application clocks",
+                                           "power limit",
+                                           "hardware slowdown",
+                                           "sync boost",
+                                           "software thermal slowdown",
+                                           "hardware thermal slowdown",
+                                           "hardware power brake",
+                                           "display clocks"};
+
+char *orr_throttle_words(gint64 reasons) {
+  if (reasons < 0) return g_strdup("unknown");
+  GString *text = g_string_new(NULL);
+  for (guint bit = 0; bit < G_N_ELEMENTS(reason_words); bit++)
+    if (reasons >> bit & 1) g_string_append_printf(text, "%s%s", text->len ? ", " : "", reason_words[bit]);
+  if (reasons >> G_N_ELEMENTS(reason_words)) g_string_append_printf(text, "%sothers", text->len ? ", " : "");
+  if (!text->len) g_string_append(text, "none");
+  return g_string_free(text, FALSE);
+}
+
+static void copy_facts(OrrMeasureVisit *visit, const OrrBenchFacts *facts) {
+  visit->device = g_strdup(facts->device);
+  visit->driver = g_strdup(facts->driver);
+  visit->cuda = g_strdup(facts->cuda);
+  visit->cublas = g_strdup(facts->cublas);
+  visit->cudnn = g_strdup(facts->cudnn);
+  visit->nccl = g_strdup(facts->nccl);
+  visit->compute_capability = facts->compute_capability;
+  visit->sms = facts->sms;
+  visit->n_gpus = facts->n_gpus;
+  visit->n_ranks = facts->n_ranks;
+  visit->memory_bytes = facts->memory_bytes;
+  visit->l2_bytes = facts->l2_bytes;
+  visit->sm_clock_limit_hz = facts->sm_clock_limit_hz;
+  visit->memory_clock_limit_hz = facts->memory_clock_limit_hz;
+  visit->power_limit_watts = facts->power_limit_watts;
+}
+
+void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrBenchFacts *facts, double budget_s,
+                            const OrrMeasureOutcome *outcome, const OrrBenchState *before, const OrrBenchState *after,
+                            const char *failure) {
+  *visit = (OrrMeasureVisit){.date = g_strdup(date),
+                             .persistence = before->persistence,
+                             .ecc = before->ecc,
+                             .budget_s = budget_s,
+                             .spent_s = outcome->spent_s,
+                             .n_new = outcome->n_new,
+                             .n_known = outcome->n_known,
+                             .n_passed_over = outcome->n_passed_over,
+                             .n_wrong = outcome->n_wrong,
+                             .is_complete = outcome->is_complete,
+                             .failure = g_strdup(failure ? failure : ""),
+                             .watts_before = before->watts,
+                             .watts_after = after->watts,
+                             .sm_clock_hz_before = before->sm_clock_hz,
+                             .sm_clock_hz_after = after->sm_clock_hz,
+                             .memory_clock_hz_before = before->memory_clock_hz,
+                             .memory_clock_hz_after = after->memory_clock_hz,
+                             .celsius_before = before->celsius,
+                             .celsius_after = after->celsius,
+                             .slowed_before = orr_throttle_words(before->throttle),
+                             .slowed_after = orr_throttle_words(after->throttle),
+                             .processes_before = before->n_processes,
+                             .processes_after = after->n_processes};
+  copy_facts(visit, facts);
+}
