@@ -9,6 +9,7 @@
 
 #include "calibration/measured_private.h"
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 
 typedef struct {
   double bytes, us;
@@ -290,10 +291,9 @@ static char *write_rows(const Reader *reader) {
 }
 
 char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error) {
-  g_autofree char *text = NULL;
-  g_autoptr(GError) reason = NULL;
-  if (!g_file_get_contents(path, &text, NULL, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, NULL, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
     return NULL;
   }
   g_autoptr(OrrDiags) diags = orr_diags_new();

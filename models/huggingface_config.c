@@ -3,7 +3,14 @@
  */
 #include "models/huggingface_config.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { MOST_ITEMS = 100000 }; /* as many as a model may have layers (models/model.c) */
+
+static gboolean is_word(const OrrNode *node, const char *word) {
+  return node->kind == ORR_NODE_SCALAR && !node->quoted && strcmp(node->text, word) == 0;
+}
 
 const OrrNode *orr_huggingface_find(const OrrHuggingfaceConfig *config, const char *keys) {
   g_auto(GStrv) names = g_strsplit(keys, "|", -1);
@@ -12,29 +19,78 @@ const OrrNode *orr_huggingface_find(const OrrHuggingfaceConfig *config, const ch
     const OrrNode *node = orr_node_get(config->map, names[i]);
     if (!node) continue;
     g_hash_table_add(config->used, (gpointer)g_intern_string(names[i]));
-    const gboolean is_null = node->kind == ORR_NODE_SCALAR && strcmp(node->text, "null") == 0;
-    if (!found && !is_null) found = node;
+    if (!found && !is_word(node, "null")) found = node;
   }
   return found;
 }
 
-gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys, gint64 fallback) {
-  const OrrNode *node = orr_huggingface_find(config, keys);
-  if (!node) return fallback;
-  const char *text = node->kind == ORR_NODE_SCALAR ? node->text : "";
-  char *end = NULL;
-  const gint64 value = g_ascii_strtoll(text, &end, 10);
-  if (end != text && !*end && value >= 0) return value;
+/* Reports that the value of @keys is not @wanted, and what it is. */
+static void refuse(const OrrHuggingfaceConfig *config, const char *keys, const OrrNode *node, const char *wanted) {
   g_auto(GStrv) names = g_strsplit(keys, "|", -1);
   g_autofree char *known = g_strjoinv("' or '", names);
-  orr_diags_error(config->diags, node->place, "'%s' must be a whole number of 0 or more, found %s%s%s", known,
-                  *text ? "'" : "a list or a map", text, *text ? "'" : "");
-  return fallback;
+  if (node->kind != ORR_NODE_SCALAR)
+    orr_diags_error(config->diags, node->place, "'%s' must be %s, found a %s", known, wanted,
+                    node->kind == ORR_NODE_LIST ? "list" : "map");
+  else
+    orr_diags_error(config->diags, node->place, "'%s' must be %s, found %s'%.60s'", known, wanted,
+                    node->quoted ? "the text " : "", node->text);
+}
+
+/* 4096 and 4096.0; no fraction, nothing negative, nothing beyond the range. */
+static gboolean read_whole(const OrrNode *node, gint64 *ret_value) {
+  char *end = NULL;
+  if (node->kind != ORR_NODE_SCALAR || node->quoted) return FALSE;
+  const double value = g_ascii_strtod(node->text, &end);
+  if (end == node->text || *end || !(value >= 0 && value <= ORR_HUGGINGFACE_MOST) || value != floor(value)) return FALSE;
+  *ret_value = (gint64)value;
+  return TRUE;
+}
+
+gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys, gint64 fallback) {
+  const OrrNode *node = orr_huggingface_find(config, keys);
+  gint64 value = fallback;
+  if (node && !read_whole(node, &value))
+    refuse(config, keys, node, "a whole number from 0 to 2147483647");
+  return value;
 }
 
 gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys, gboolean fallback) {
   const OrrNode *node = orr_huggingface_find(config, keys);
-  return node && node->kind == ORR_NODE_SCALAR ? strcmp(node->text, "true") == 0 : fallback;
+  if (!node || is_word(node, "false") || is_word(node, "true")) return node ? is_word(node, "true") : fallback;
+  refuse(config, keys, node, "true or false");
+  return fallback;
+}
+
+const char *orr_huggingface_text(const OrrHuggingfaceConfig *config, const char *keys) {
+  const OrrNode *node = orr_huggingface_find(config, keys);
+  if (!node || (node->kind == ORR_NODE_SCALAR && node->quoted)) return node ? node->text : NULL;
+  refuse(config, keys, node, "a text");
+  return NULL;
+}
+
+const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config, const char *keys) {
+  const OrrNode *node = orr_huggingface_find(config, keys);
+  if (node && node->kind != ORR_NODE_LIST) refuse(config, keys, node, "a list");
+  if (!node || node->kind != ORR_NODE_LIST) return NULL;
+  if (orr_node_length(node) > MOST_ITEMS) {
+    orr_diags_error(config->diags, node->place, "'%s' has %u items: at most %d are read", keys, orr_node_length(node),
+                    MOST_ITEMS);
+    return NULL;
+  }
+  for (guint i = 0; i < orr_node_length(node); i++) {
+    const OrrNode *item = node->items->pdata[i];
+    if (item->kind == ORR_NODE_SCALAR) continue;
+    refuse(config, keys, item, "a list of numbers or words");
+    return NULL;
+  }
+  return node;
+}
+
+const OrrNode *orr_huggingface_map(const OrrHuggingfaceConfig *config, const char *keys) {
+  const OrrNode *node = orr_huggingface_find(config, keys);
+  if (!node || node->kind == ORR_NODE_MAP) return node;
+  refuse(config, keys, node, "a map");
+  return NULL;
 }
 
 OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config, const OrrHuggingfacePair *pairs, guint n_pairs) {

@@ -31,9 +31,10 @@ static gint64 number(const Reading *reading, const char *key, gint64 fallback) {
   return orr_huggingface_number(reading->config, key, fallback);
 }
 
+/* Not empty. */
 static const OrrNode *take_list(const Reading *reading, const char *key) {
-  const OrrNode *node = take(reading, key);
-  return node && node->kind == ORR_NODE_LIST && orr_node_length(node) > 0 ? node : NULL;
+  const OrrNode *node = orr_huggingface_list(reading->config, key);
+  return orr_node_length(node) > 0 ? node : NULL;
 }
 
 /* Item @i of a list, or NULL. */
@@ -74,23 +75,44 @@ static const char *const mixer_words[] = {
     "attention", "full_attention", "sliding_attention", "chunked_attention", "linear_attention", "mamba", NULL};
 static const char block_letters[] = "M*-E"; /* of block_words */
 
+static void check_pattern(const Reading *reading) {
+  const char *pattern = orr_huggingface_text(reading->config, "hybrid_override_pattern");
+  if (!pattern) return;
+  const OrrNode *node = take(reading, "hybrid_override_pattern");
+  const gsize known = strspn(pattern, block_letters);
+  if (pattern[known])
+    orr_diags_error(reading->config->diags, node->place,
+                    "'hybrid_override_pattern': unknown layer '%c' (known: M Mamba-2, * attention, - MLP, E experts)",
+                    pattern[known]);
+  else
+    check_length(reading, "hybrid_override_pattern", node, (gint64)known);
+}
+
 static void check_lists(const Reading *reading) {
   static const char *const keys[] = {"layer_types", "layers_block_type", "attn_type_list", "no_rope_layers",
                                      "moe_layer_freq"};
-  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+  const OrrNode *frequency = take(reading, "moe_layer_freq");
+  const gboolean is_step = frequency && frequency->kind == ORR_NODE_SCALAR; /* DeepSeek writes a number there */
+  for (guint i = 0; i < G_N_ELEMENTS(keys) - (is_step ? 1 : 0); i++) {
     const OrrNode *list = take_list(reading, keys[i]);
     if (list) check_length(reading, keys[i], list, orr_node_length(list));
     if (list && i < 2) check_words(reading, keys[i], list, i == 0 ? mixer_words : block_words);
   }
-  const OrrNode *pattern = take(reading, "hybrid_override_pattern");
-  if (!pattern || pattern->kind != ORR_NODE_SCALAR) return;
-  const gsize known = strspn(pattern->text, block_letters);
-  if (pattern->text[known])
-    orr_diags_error(reading->config->diags, pattern->place,
-                    "'hybrid_override_pattern': unknown layer '%c' (known: M Mamba-2, * attention, - MLP, E experts)",
-                    pattern->text[known]);
-  else
-    check_length(reading, "hybrid_override_pattern", pattern, (gint64)known);
+  take_list(reading, "mlp_only_layers");
+  take_list(reading, "moe_layers");
+  check_pattern(reading);
+}
+
+/* The numbers that tell layers, and what else is read of every layer: checked here once, so that each is reported once. */
+static void check_numbers(const Reading *reading) {
+  static const char *const keys[] = {
+      "full_attention_interval", "sliding_window_pattern", "max_position_embeddings", "sliding_window",
+      "attention_chunk_size",    "no_rope_layer_interval", "first_k_dense_replace",   "decoder_sparse_step",
+      "interleave_moe_layer_step", "num_experts", "num_local_experts", "n_routed_experts"};
+  const OrrNode *frequency = take(reading, "moe_layer_freq");
+  for (guint i = 0; i < G_N_ELEMENTS(keys); i++) number(reading, keys[i], 0);
+  if (frequency && frequency->kind != ORR_NODE_LIST) number(reading, "moe_layer_freq", 0);
+  orr_huggingface_flag(reading->config, "use_sliding_window", TRUE);
 }
 
 /* --- blocks of one part --- */
@@ -98,10 +120,11 @@ static void check_lists(const Reading *reading) {
 static const char *block_of(const char *word) { return strcmp(word, "mlp") == 0 ? "dense" : word; }
 
 static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
-  const OrrNode *pattern = take(reading, "hybrid_override_pattern"), *words = take_list(reading, "layers_block_type");
-  if (!words && (!pattern || pattern->kind != ORR_NODE_SCALAR)) return FALSE;
+  const char *pattern = orr_huggingface_text(reading->config, "hybrid_override_pattern");
+  const OrrNode *words = take_list(reading, "layers_block_type");
+  if (!words && !pattern) return FALSE;
   for (gint64 i = 0; i < reading->layers; i++) {
-    const char *word = words ? item(words, i) : block_words[strchr(block_letters, pattern->text[i]) - block_letters];
+    const char *word = words ? item(words, i) : block_words[strchr(block_letters, pattern[i]) - block_letters];
     ret_kinds[i] = g_intern_string(block_of(word));
   }
   return TRUE;
@@ -117,8 +140,7 @@ static const char *mixer_of_word(const char *word) {
 
 /* A window of the context or more is none. */
 static gboolean has_window(const Reading *reading) {
-  const char *use = orr_node_get_text(reading->config->map, "use_sliding_window");
-  if (use && strcmp(use, "false") == 0) return FALSE;
+  if (!orr_huggingface_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
   if (take(reading, "attention_chunk_size")) return TRUE;
   const gint64 context = number(reading, "max_position_embeddings", 0), size = number(reading, "sliding_window", 0);
   return size > 0 && (context == 0 || size < context);
@@ -156,7 +178,7 @@ static const char *feed_of(const Reading *reading, gint64 i) {
   if (!has_experts(reading) || i < first || holds(take(reading, "mlp_only_layers"), i)) return "dense";
   if (listed && orr_node_length(listed)) return holds(listed, i) ? "moe" : "dense";
   if (item(frequency, i)) return strcmp(item(frequency, i), "0") == 0 ? "dense" : "moe";
-  if (frequency && frequency->kind == ORR_NODE_SCALAR) step = g_ascii_strtoll(frequency->text, NULL, 10);
+  if (frequency && frequency->kind == ORR_NODE_SCALAR) step = number(reading, "moe_layer_freq", 1);
   if (step > 1 && frequency) return i % step ? "dense" : "moe"; /* DeepSeek: every step-th from the first */
   if (step > 1) return (i + 1) % step ? "dense" : "moe";        /* Qwen: every step-th */
   return interleave > 1 && (i + 1) % interleave ? "dense" : "moe";
@@ -189,6 +211,7 @@ char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggi
   const Reading reading = {config, type, layers};
   const guint before = orr_diags_n_errors(config->diags);
   check_lists(&reading);
+  check_numbers(&reading);
   if (orr_diags_n_errors(config->diags) > before) return NULL;
   g_autofree const char **kinds = g_new0(const char *, layers + 1);
   if (!read_blocks(&reading, kinds))

@@ -52,7 +52,7 @@ static OrrNode *qwen(const OrrHuggingfaceConfig *config, const Tower *tower) {
   const gint64 ratio = MAX(1, orr_huggingface_number(config, "mlp_ratio", 4));
   orr_huggingface_set_number(encoder, "hidden", hidden);
   orr_huggingface_set_number(encoder, "ffn", orr_huggingface_number(config, "intermediate_size", ratio * hidden));
-  orr_huggingface_set_number(encoder, "projector", hidden * merge * merge);
+  orr_huggingface_set_number(encoder, "projector", MIN(merge * merge, ORR_HUGGINGFACE_MOST) * hidden);
   orr_huggingface_set_number(encoder, "image",
                              ANY_SIDE * MAX(1, orr_huggingface_number(config, "patch_size|spatial_patch_size", 14)));
   orr_huggingface_set_flag(encoder, "learned-positions", tower->has_positions);
@@ -66,7 +66,7 @@ static OrrNode *qwen(const OrrHuggingfaceConfig *config, const Tower *tower) {
 }
 
 OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *whole) {
-  const char *type = orr_node_get_text(config->map, "model_type");
+  const char *type = orr_huggingface_text(config, "model_type");
   if (!type) type = whole; /* Qwen2-VL's first configs do not say */
   for (guint i = 0; i < G_N_ELEMENTS(towers); i++)
     if (strcmp(towers[i].model_type, type) == 0) return towers[i].is_clip ? clip(config) : qwen(config, &towers[i]);

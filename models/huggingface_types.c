@@ -15,7 +15,7 @@
 #define GEMMA3                                                                                                         \
   "{vocab_size: 262208, hidden_size: 2304, intermediate_size: 9216, num_hidden_layers: 26, num_attention_heads: 8, "   \
   "num_key_value_heads: 4, head_dim: 256, max_position_embeddings: 131072, sliding_window: 4096, "                     \
-  "hidden_activation: gelu_pytorch_tanh, sliding_window_pattern: 6}"
+  "hidden_activation: 'gelu_pytorch_tanh', sliding_window_pattern: 6}"
 #define LLAMA_7B                                                                                                       \
   "{vocab_size: 32000, hidden_size: 4096, intermediate_size: 11008, num_hidden_layers: 32, num_attention_heads: 32, "  \
   "max_position_embeddings: 2048}"

@@ -11,30 +11,48 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 #include "sim/base/json.h"
 #include "sim/base/yaml.h"
 
 /* --- JSON to a tree --- */
 
-static OrrNode *read_value(OrrJson *json) {
-  OrrPlace place = orr_json_place(json);
-  char next = orr_json_peek(json);
-  if (next == '{' || next == '[') {
-    OrrNode *node = next == '{' ? orr_node_new_map(place) : orr_node_new_list(place);
-    orr_json_open(json);
-    while (orr_json_more(json)) {
-      g_autofree char *key = next == '{' ? orr_json_key(json) : NULL;
-      OrrNode *value = read_value(json);
-      if (key && value)
-        orr_node_set(node, key, value);
-      else if (value)
-        orr_node_append(node, value);
-    }
-    return node;
+static OrrNode *read_value(OrrJson *json);
+
+static OrrNode *read_list(OrrJson *json, OrrPlace place) {
+  OrrNode *list = orr_node_new_list(place);
+  orr_json_open(json);
+  while (orr_json_more(json)) orr_node_append(list, read_value(json));
+  return list;
+}
+
+/* A key twice is refused: what Python would read (the last) is not what a person sees first. The set keeps maps of
+ * many keys from costing the square of their number. */
+static OrrNode *read_map(OrrJson *json, OrrPlace place) {
+  OrrNode *map = orr_node_new_map(place);
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+  orr_json_open(json);
+  while (orr_json_more(json)) {
+    const OrrPlace at = orr_json_place(json);
+    g_autofree char *key = orr_json_key(json);
+    OrrNode *name = orr_node_new_scalar(at, key);
+    if (!g_hash_table_add(seen, name->text)) orr_diags_error(json->diags, at, "duplicate key '%s'", key);
+    g_ptr_array_add(map->keys, name);
+    g_ptr_array_add(map->items, read_value(json));
   }
+  return map;
+}
+
+static OrrNode *read_value(OrrJson *json) {
+  const OrrPlace place = orr_json_place(json);
+  const char next = orr_json_peek(json);
+  if (next == '{') return read_map(json, place);
+  if (next == '[') return read_list(json, place);
   if (next == '"') {
     g_autofree char *text = orr_json_text(json);
-    return orr_node_new_scalar(place, text ? text : "");
+    OrrNode *node = orr_node_new_scalar(place, text ? text : "");
+    node->quoted = TRUE;
+    return node;
   }
   const char *begin = json->at;
   orr_json_skip(json);
@@ -43,11 +61,14 @@ static OrrNode *read_value(OrrJson *json) {
 }
 
 static OrrNode *read_config(const char *path, OrrDiags *diags, GError **error) {
-  g_autoptr(GError) reason = NULL;
-  g_autofree char *text = NULL;
   gsize length = 0;
-  if (!g_file_get_contents(path, &text, &length, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, &length, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return NULL;
+  }
+  if (!g_utf8_validate_len(text, length, NULL)) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: is not text in UTF-8", path);
     return NULL;
   }
   OrrJson json = orr_json_begin(text, length, g_intern_string(path), diags);
@@ -111,15 +132,15 @@ static void map_sizes(const Import *import) {
 }
 
 static void map_activation(const Import *import) {
-  const OrrNode *node = orr_huggingface_find(
+  const char *found = orr_huggingface_text(
       import->config, "hidden_activation|hidden_act|mlp_hidden_act|activation_function|hidden_act_fn");
-  const char *word = node ? node->text : "", *activation = "gelu";
+  const char *word = found ? found : "", *activation = "gelu";
   gboolean gated = import->type->flags & ORR_HF_GATED, is_gelu = strstr(word, "gelu") != NULL;
   if (gated)
     activation = is_gelu ? "geglu" : "swiglu";
   else if (strstr(word, "relu2"))
     activation = "squared-relu";
-  else if (strcmp(word, "relu") == 0 || (!node && strcmp(import->type->model_type, "opt") == 0))
+  else if (strcmp(word, "relu") == 0 || (!found && strcmp(import->type->model_type, "opt") == 0))
     activation = "relu";
   orr_huggingface_set_text(import->model, "activation", activation);
 }
@@ -199,7 +220,7 @@ static void map_states(const Import *import) {
     OrrNode *map = orr_huggingface_section(import->config, linear, G_N_ELEMENTS(linear));
     orr_huggingface_set_text(map, "kind", "gated-delta");
     orr_node_set(import->model, "linear-attention", map);
-  } else if (orr_node_get(import->config->map, "attn_type_list")) {
+  } else if (orr_huggingface_list(import->config, "attn_type_list")) {
     OrrNode *map = orr_node_new_map((OrrPlace){0});
     gint64 heads = number(import, "num_attention_heads", 1), head_dim = number(import, "head_dim", 128);
     orr_huggingface_set_text(map, "kind", "lightning");
@@ -259,10 +280,12 @@ static void check_document(const OrrNode *model, const char *path, OrrDiags *dia
   orr_fields_clear(&orr_model_table, &read);
 }
 
-static const OrrHuggingfaceType *find_type(const OrrNode *root, OrrDiags *diags) {
-  const char *word = orr_node_get_text(root, "model_type");
+static const OrrHuggingfaceType *find_type(const OrrHuggingfaceConfig *config) {
+  const OrrNode *root = config->map;
+  OrrDiags *diags = config->diags;
+  const char *word = orr_huggingface_text(config, "model_type");
   const OrrHuggingfaceType *type = word ? orr_huggingface_type(word) : NULL;
-  if (type) return type;
+  if (type || orr_diags_n_errors(diags)) return type;
   g_autofree char *known = orr_huggingface_type_names();
   const char *near = word ? orr_huggingface_nearest(word) : NULL;
   const OrrNode *at = orr_node_get(root, "model_type");
@@ -274,8 +297,8 @@ static const OrrHuggingfaceType *find_type(const OrrNode *root, OrrDiags *diags)
   return NULL;
 }
 
-static void name_document(const Import *import, const OrrNode *root, const char *name, const char *path) {
-  const char *called = name ? name : orr_node_get_text(root, "_name_or_path");
+static void name_document(const Import *import, const OrrHuggingfaceConfig *root, const char *name, const char *path) {
+  const char *called = name ? name : orr_huggingface_text(root, "_name_or_path");
   g_autofree char *base = called && *called ? g_path_get_basename(called) : g_strdup(import->type->model_type);
   g_autofree char *lower = g_ascii_strdown(base, -1),
                   *source = g_strdup_printf("config.json of %s, imported from %s", base, path);
@@ -295,23 +318,30 @@ static void map_all(const Import *import, gint64 layers) {
 
 /* The tower, where it is one that is known; else its section is told as a whole. */
 static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole, GString *left_out) {
-  const OrrNode *map = orr_node_get(root->map, "vision_config");
+  const OrrNode *map = orr_huggingface_map(root, "vision_config");
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig tower = {map, used, root->diags};
-  OrrNode *encoder = map && map->kind == ORR_NODE_MAP ? orr_huggingface_tower(&tower, whole) : NULL;
-  if (!encoder) return;
-  orr_huggingface_find(root, "vision_config");
+  OrrNode *encoder = map ? orr_huggingface_tower(&tower, whole) : NULL;
+  if (!encoder) {
+    g_hash_table_remove(root->used, "vision_config");
+    return;
+  }
   orr_node_set(import->model, "encoder", encoder);
   add_left_out(&tower, "vision_config.", left_out);
 }
 
-/* A config inside another one: what it leaves out is as its class has it, and tying is said outside too. */
-static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root, const OrrHuggingfaceType *type) {
-  g_autoptr(OrrDiags) diags = orr_diags_new();
-  const char *defaults = type->defaults ? type->defaults : "{}";
-  g_autoptr(OrrNode) base = orr_yaml_parse(defaults, strlen(defaults), type->model_type, diags);
-  const char *tied = orr_node_get_text(root, "tie_word_embeddings");
-  if (tied) orr_huggingface_set_text(base, "tie_word_embeddings", tied);
+/* A config inside another one: keys that it leaves out are as in its configuration class, whose type replaces @type
+ * where it is known; tie_word_embeddings may stand outside. */
+static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root, const OrrHuggingfaceType **type,
+                              OrrDiags *diags) {
+  g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
+  const OrrHuggingfaceConfig inside = {config, used, diags};
+  const char *inner = orr_huggingface_text(&inside, "model_type");
+  if (inner && orr_huggingface_type(inner)) *type = orr_huggingface_type(inner);
+  const char *defaults = (*type)->defaults ? (*type)->defaults : "{}";
+  g_autoptr(OrrNode) base = orr_yaml_parse(defaults, strlen(defaults), (*type)->model_type, diags);
+  const OrrNode *tied = orr_node_get(root, "tie_word_embeddings");
+  if (tied) orr_node_set(base, "tie_word_embeddings", orr_node_copy(tied));
   return orr_node_merge(base, config);
 }
 
@@ -328,22 +358,20 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) root = read_config(path, diags, error);
   if (!root) return NULL;
-  const OrrHuggingfaceType *type = find_type(root, diags);
-  if (!orr_diags_check(diags, error)) return NULL;
-  const OrrNode *text_config = orr_node_get(root, "text_config");
-  const gboolean nested = text_config && text_config->kind == ORR_NODE_MAP;
-  const char *inner = nested ? orr_node_get_text(text_config, "model_type") : NULL, *whole = type->model_type;
-  if (inner && orr_huggingface_type(inner)) type = orr_huggingface_type(inner);
-  g_autoptr(OrrNode) decoder = nested ? with_defaults(text_config, root, type) : orr_node_copy(root);
-  g_autoptr(OrrNode) model = orr_node_new_map((OrrPlace){0});
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
+  const OrrHuggingfaceConfig outer = {root, used, diags};
+  const OrrHuggingfaceType *type = find_type(&outer);
+  const OrrNode *text_config = orr_huggingface_map(&outer, "text_config");
+  if (!orr_diags_check(diags, error)) return NULL;
+  const char *whole = type->model_type;
+  g_autoptr(OrrNode) decoder = text_config ? with_defaults(text_config, root, &type, diags) : orr_node_copy(root);
+  g_autoptr(OrrNode) model = orr_node_new_map((OrrPlace){0});
   g_autoptr(GString) left_out = g_string_new(NULL);
-  const OrrHuggingfaceConfig outer = {root, used, diags}, config = {decoder, used, diags};
+  const OrrHuggingfaceConfig config = {decoder, used, diags};
   const Import import = {&config, type, model};
-  name_document(&import, root, name, path);
+  name_document(&import, &outer, name, path);
   map_all(&import, need(&import, "layers", "num_hidden_layers|n_layer|n_layers|num_layers"));
-  orr_huggingface_find(&outer, "text_config");
-  if (nested) add_left_out(&config, "text_config.", left_out);
+  if (text_config) add_left_out(&config, "text_config.", left_out);
   map_tower(&import, &outer, whole, left_out);
   add_left_out(&outer, "", left_out);
   if (!orr_diags_n_errors(diags)) check_document(model, path, diags);

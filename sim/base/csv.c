@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/base/fault.h"
-#include "sim/base/paths.h"
+#include "sim/base/file.h"
 
 static void line_free(OrrCsvLine *line) {
   g_free(line->text);
@@ -80,12 +80,10 @@ static OrrCsv *parse(const char *text, const char *path, OrrDiags *diags) {
 }
 
 OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error) {
-  orr_paths_note_read(path);
-  g_autofree char *text = NULL;
   gsize length = 0;
-  g_autoptr(GError) reason = NULL;
-  if (!g_file_get_contents(path, &text, &length, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, &length, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
     return NULL;
   }
   if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {

@@ -116,8 +116,21 @@ char *orr_json_key(OrrJson *json) {
   g_autofree char *key = orr_json_text(json);
   if (key && orr_json_peek(json) != ':') fail(json, "':'");
   if (!key || json->is_bad) return g_strdup("");
+  g_strlcpy(json->key, key, sizeof json->key);
   json->at++;
   return g_steal_pointer(&key);
+}
+
+/* Names the key and the word that stands there: a config with NaN or 1e400 has hundreds of numbers. */
+static gboolean fail_number(OrrJson *json, const char *wanted) {
+  const char *key = json->key, *end = json->at;
+  if (!json->at || json->at >= json->end) return fail(json, wanted);
+  for (end++; end < json->end && end - json->at < 40 && *end && !strchr(",]}\" \t\r\n", *end);) end++;
+  if (!json->is_bad)
+    orr_diags_error(json->diags, orr_json_place(json), "%s%s%sfound '%.*s' where %s was expected", *key ? "'" : "", key,
+                    *key ? "': " : "", (int)(end - json->at), json->at, wanted);
+  json->is_bad = TRUE;
+  return FALSE;
 }
 
 gboolean orr_json_number(OrrJson *json, double *ret_value) {
@@ -129,7 +142,8 @@ gboolean orr_json_number(OrrJson *json, double *ret_value) {
   digits[n] = 0;
   char *end;
   const double value = g_ascii_strtod(digits, &end);
-  if (n == 0 || *end || !isfinite(value) || (quoted && (at >= json->end || *at != '"'))) return fail(json, "a number");
+  if (n == 0 || *end || (quoted && (at >= json->end || *at != '"'))) return fail_number(json, "a number");
+  if (!isfinite(value)) return fail_number(json, "a number of at most 1.8e308");
   json->at = at + (quoted ? 1 : 0);
   *ret_value = value;
   return TRUE;

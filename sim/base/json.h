@@ -26,6 +26,7 @@ typedef struct {
   int depth;
   gboolean is_first[ORR_JSON_MAX_DEPTH]; /* nothing of the container was read yet */
   char closes[ORR_JSON_MAX_DEPTH];
+  char key[40]; /* the beginning of the last key read, to name in messages */
   gboolean is_bad;
 } OrrJson;
 

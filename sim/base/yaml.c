@@ -11,14 +11,10 @@
  */
 #include "sim/base/yaml.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml.h>
 
-#include "sim/base/paths.h"
+#include "sim/base/file.h"
 
 #define MAX_NODES (1u << 20) /* some 150 bytes each in memory, against as few as 2 in the text */
 
@@ -253,8 +249,8 @@ static gboolean check_bytes(const char *text, gsize length, const char *file, Or
   if (length == 0) {
     orr_diags_error(diags, whole_file(file), "is empty");
   } else if (length > ORR_YAML_MAX_BYTES) {
-    orr_diags_error(diags, whole_file(file), "is larger than %u MiB, the most a document may have",
-                    ORR_YAML_MAX_BYTES >> 20);
+    orr_diags_error(diags, whole_file(file), "is larger than %u MiB, the most that is read",
+                    (guint)(ORR_YAML_MAX_BYTES >> 20));
   } else if (!g_utf8_validate_len(text, length, &bad)) {
     orr_diags_error(diags, place_at_offset(file, text, (gsize)(bad - text)), "is no text: byte 0x%02X is %s",
                     (guint)(guchar)*bad, *bad ? "not UTF-8" : "binary");
@@ -285,48 +281,14 @@ OrrNode *orr_yaml_parse(const char *text, gsize length, const char *file, OrrDia
   return read_document(&reader);
 }
 
-static void close_file(int *file) {
-  if (*file >= 0)
-    close(*file);
-}
-
-/* Appends at most one byte more than a document may have. Pipes have no size to ask for, so the limit is held here. */
-static gboolean read_bytes(int file, GByteArray *bytes) {
-  guint8 block[65536];
-  while (bytes->len <= ORR_YAML_MAX_BYTES) {
-    gssize n = read(file, block, sizeof block);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return n == 0;
-    g_byte_array_append(bytes, block, (guint)n);
-  }
-  return TRUE;
-}
-
 OrrNode *orr_yaml_read_file(const char *path, OrrDiags *diags) {
-  OrrPlace place = whole_file(g_intern_string(path));
-  __attribute__((cleanup(close_file))) int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat facts;
-  if (file < 0 || fstat(file, &facts) != 0) {
-    orr_diags_error(diags, place, "cannot be read: %s", g_strerror(errno));
-    return NULL;
-  }
-  orr_paths_note_read(path);
-  if (S_ISDIR(facts.st_mode)) {
-    orr_diags_error(diags, place, "cannot be read: it is a folder");
-    return NULL;
-  }
-  if (S_ISREG(facts.st_mode) && facts.st_size > (off_t)ORR_YAML_MAX_BYTES) {
-    orr_diags_error(diags, place, "is larger than %u MiB, the most a document may have", ORR_YAML_MAX_BYTES >> 20);
-    return NULL;
-  }
-  g_autoptr(GByteArray) bytes = g_byte_array_new();
-  if (!read_bytes(file, bytes)) {
-    orr_diags_error(diags, place, "cannot be read: %s", g_strerror(errno));
-    return NULL;
-  }
-  return orr_yaml_parse((const char *)bytes->data, bytes->len, path, diags);
+  g_autoptr(GError) reason = NULL;
+  gsize length = 0;
+  g_autofree char *text = orr_file_read(path, ORR_YAML_MAX_BYTES, &length, &reason);
+  if (text)
+    return orr_yaml_parse(text, length, path, diags);
+  orr_diags_error(diags, whole_file(g_intern_string(path)), "%s", reason->message);
+  return NULL;
 }
 
 /* Writing. libyaml takes an event from us, and fails only for want of memory or on text that is not UTF-8. */

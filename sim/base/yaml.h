@@ -9,11 +9,12 @@
 #ifndef ORR_YAML_H
 #define ORR_YAML_H
 
+#include "sim/base/file.h"
 #include "sim/base/node.h"
 
 G_BEGIN_DECLS
 
-#define ORR_YAML_MAX_BYTES (16u << 20)
+#define ORR_YAML_MAX_BYTES ORR_FILE_MAX_DOCUMENT
 #define ORR_YAML_MAX_DEPTH 64
 
 /* Caller owns the tree. @file names the source in diagnostics (interned here). Empty and binary input are errors. */

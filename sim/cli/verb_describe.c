@@ -7,6 +7,7 @@
 #include "calibration/crossval_plot.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 #include "sim/base/paths.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/cli.h"
@@ -100,11 +101,10 @@ static int describe_set(OrrLibrary *library, const char *name, GError **error) {
   const OrrShelf *shelf = orr_shelf_find("validation-sets", error);
   g_auto(GStrv) names = orr_shelf_names(shelf, library);
   g_autofree char *path = orr_library_path(library, "validation", name);
-  g_autofree char *text = NULL;
-  g_autoptr(GError) reason = NULL;
   if (!path) return orr_cli_unknown(shelf->singular, name, (const char *const *)names, error);
-  if (!g_file_get_contents(path, &text, NULL, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, NULL, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
     return 1;
   }
   printf("%s\n", text);

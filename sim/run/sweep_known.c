@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 #include "sim/run/sweep_store.h"
 
 static void add_line(const OrrSweepAnswer *answer, void *user) {
@@ -42,10 +43,9 @@ static gboolean read_line(char **at, OrrSweepAnswer *ret_answer) {
 }
 
 gboolean orr_sweep_known_visit(const char *path, OrrSweepVisit visit, void *user, GError **error) {
-  g_autofree char *text = NULL;
-  g_autoptr(GError) reason = NULL;
-  if (!g_file_get_contents(path, &text, NULL, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, NULL, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
     return FALSE;
   }
   char *at = text;

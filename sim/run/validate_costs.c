@@ -8,6 +8,7 @@
 
 #include "calibration/ask.h"
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 #include "sim/base/yaml.h"
 #include "sim/run/machine.h"
 #include "sim/run/validate_private.h"
@@ -252,9 +253,12 @@ static gboolean store_rows(OrrStore *database, const OrrValidation *validation, 
 /* The worst shapes of a cross-validation are no sample: only rows that were given are stored as rows. */
 static gboolean store(OrrStore *database, const char *path, const OrrValidation *validation, gboolean with_rows,
                       double wall_time_s, GError **error) {
-  g_autofree char *text = NULL;
   gint64 run_id = 0;
-  if (!g_file_get_contents(path, &text, NULL, error)) return FALSE;
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, NULL, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return FALSE;
+  }
   g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
   OrrRunFacts facts = {.scenario = validation->set_name,
                        .kind = "cost-validation",

@@ -190,9 +190,9 @@ static void test_files(void) {
   g_assert_cmpstr(root->place.file, ==, path);
   /* 100 MB, all a hole: refused by its size. */
   g_assert_cmpint(truncate(path, 100 * 1000 * 1000), ==, 0);
-  assert_file_findings(path, ": error: is larger than 16 MiB, the most a document may have\n");
+  assert_file_findings(path, ": error: is larger than 16 MiB, the most that is read\n");
   /* No size to ask for. */
-  assert_file_findings("/dev/zero", ": error: is larger than 16 MiB, the most a document may have\n");
+  assert_file_findings("/dev/zero", ": error: cannot be read: it is a device, not a file\n");
   g_remove(path);
   g_rmdir(folder);
 }

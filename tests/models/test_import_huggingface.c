@@ -185,7 +185,7 @@ static void test_refused(void) {
   assert_refused("{\"model_type\": \"llama\"} 7", "the file goes on", document);
   assert_refused("{\"model_type\": \"llama\", \"num_hidden_layers\": 2.5, \"hidden_size\": 64, \"vocab_size\": 9,\n"
                  "\"num_attention_heads\": 4, \"max_position_embeddings\": 8}",
-                 "must be a whole number of 0 or more, found '2.5'", document);
+                 "must be a whole number from 0 to 2147483647, found '2.5'", document);
   assert_refused("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"vocab_size\": 9,\n"
                  "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"max_position_embeddings\": 8}",
                  "'heads' 4 is no multiple of 'kv-heads' 3", document);
@@ -208,7 +208,68 @@ static void test_layers_refused(void) {
   assert_refused(LISTED "[\"full_attention\"]}", "'layer_types' tells 1 layers, and the model has 4", document);
   assert_refused(LISTED "[\"full_attention\", \"conv\", \"conv\", \"conv\"]}",
                  "'layer_types': unknown layer 'conv' (known: attention, full_attention,", document);
-  assert_refused("{\"model_type\": \"llama\", \"intermediate_size\": [1, 2]}", "found a list or a map", document);
+  assert_refused("{\"model_type\": \"llama\", \"intermediate_size\": [1, 2]}", "found a list", document);
+}
+
+#define LLAMA_WITH(key, value)                                                                                         \
+  "{'model_type': 'llama', 'num_hidden_layers': 2, 'hidden_size': 64, 'vocab_size': 9, 'num_attention_heads': 4, "     \
+  "'max_position_embeddings': 8,\n'" key "': " value "}"
+
+/* Every key that is read must hold what it is read as: each line here gives one key a value of another kind, or out of
+ * range, and the message names the key. The first one was a segmentation fault. */
+static const struct {
+  const char *config, *wanted;
+} kinds[] = {
+    {LLAMA_WITH("hidden_act", "[]"), "2:15: error: 'hidden_activation' or 'hidden_act' or"},
+    {LLAMA_WITH("hidden_act", "{}"), "must be a text, found a map"},
+    {LLAMA_WITH("hidden_act", "7"), "must be a text, found '7'"},
+    {LLAMA_WITH("head_dim", "18446744073709551616"), "to 2147483647, found '18446744073709551616'"},
+    {LLAMA_WITH("head_dim", "9223372036854775807"), "'head_dim' or 'attention_head_dim' or 'kv_channels' must be"},
+    {LLAMA_WITH("head_dim", "-1"), "must be a whole number from 0 to 2147483647, found '-1'"},
+    {LLAMA_WITH("head_dim", "0.5"), "found '0.5'"},
+    {LLAMA_WITH("head_dim", "1e400"), "'head_dim': found '1e400' where a number of at most 1.8e308 was expected"},
+    {LLAMA_WITH("head_dim", "NaN"), "'head_dim': found 'NaN' where a number was expected"},
+    {LLAMA_WITH("head_dim", "-Infinity"), "'head_dim': found '-Infinity' where a number was expected"},
+    {LLAMA_WITH("head_dim", "'64'"), "found the text '64'"},
+    {LLAMA_WITH("head_dim", "true"), "found 'true'"},
+    {LLAMA_WITH("tie_word_embeddings", "'no'"), "'tie_word_embeddings' must be true or false, found the text 'no'"},
+    {LLAMA_WITH("tie_word_embeddings", "[]"), "'tie_word_embeddings' must be true or false, found a list"},
+    {LLAMA_WITH("use_sliding_window", "1"), "'use_sliding_window' must be true or false, found '1'"},
+    {LLAMA_WITH("layer_types", "'full_attention'"), "'layer_types' must be a list, found the text"},
+    {LLAMA_WITH("layer_types", "[[], []]"), "'layer_types' must be a list of numbers or words, found a list"},
+    {LLAMA_WITH("mlp_only_layers", "{}"), "'mlp_only_layers' must be a list, found a map"},
+    {LLAMA_WITH("moe_layer_freq", "{}"), "'moe_layer_freq' must be a whole number"},
+    {LLAMA_WITH("attention_chunk_size", "'x'"), "'attention_chunk_size' must be a whole number"},
+    {LLAMA_WITH("hybrid_override_pattern", "7"), "'hybrid_override_pattern' must be a text, found '7'"},
+    {LLAMA_WITH("attn_type_list", "7"), "'attn_type_list' must be a list, found '7'"},
+    {LLAMA_WITH("vision_config", "7"), "'vision_config' must be a map, found '7'"},
+    {LLAMA_WITH("text_config", "[]"), "'text_config' must be a map, found a list"},
+    {LLAMA_WITH("_name_or_path", "{}"), "'_name_or_path' must be a text, found a map"},
+    {LLAMA_WITH("vocab_size", "10"), "duplicate key 'vocab_size'"},
+    {"{'model_type': []}", "'model_type' must be a text, found a list"},
+    {"{'model_type': 'llava', 'text_config': {'model_type': {}}}", "'model_type' must be a text, found a map"},
+    {"{'model_type': 'qwen2_vl', 'vision_config': {'model_type': []}}", "'model_type' must be a text, found a list"},
+    {"{'model_type': 'qwen2_vl', 'num_hidden_layers': 2, 'hidden_size': 64, 'vocab_size': 9, 'num_attention_heads': 4, "
+     "'max_position_embeddings': 8, 'vision_config': {'depth': 2, 'embed_dim': 2147483647, 'num_heads': 2, "
+     "'patch_size': 2, 'spatial_merge_size': 2147483647}}",
+     "the config makes no model"},
+};
+
+static void test_kinds(void) {
+  for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    g_autofree char *json = g_strdelimit(g_strdup(kinds[i].config), "'", '"');
+    assert_refused(json, kinds[i].wanted, ORR_FAULT_DOCUMENT);
+  }
+  /* Null is as good as an absent key, and a whole number may be written with a point. */
+  static const char *const fine[] = {LLAMA_WITH("hidden_act", "null"), LLAMA_WITH("head_dim", "16.0"),
+                                     LLAMA_WITH("layer_types", "null"), LLAMA_WITH("text_config", "null")};
+  for (guint i = 0; i < G_N_ELEMENTS(fine); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autofree char *json = g_strdelimit(g_strdup(fine[i]), "'", '"'), *path = written(json), *left_out = NULL;
+    g_autofree char *document = orr_import_huggingface(path, NULL, &left_out, &error);
+    g_unlink(path);
+    g_assert_no_error(error);
+  }
 }
 
 static void test_no_file(void) {
@@ -232,6 +293,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/import-huggingface/others", test_others);
   g_test_add_func("/import-huggingface/refused", test_refused);
   g_test_add_func("/import-huggingface/layers-refused", test_layers_refused);
+  g_test_add_func("/import-huggingface/kinds", test_kinds);
   g_test_add_func("/import-huggingface/no-file", test_no_file);
   g_test_add_func("/import-huggingface/types-are-alphabetical", test_types_are_alphabetical);
   return g_test_run();

@@ -1,6 +1,7 @@
 #include "workloads/arrivals/arrival.h"
 
 #include "sim/base/fault.h"
+#include "sim/base/file.h"
 
 extern const OrrArrival orr_arrival_azure, orr_arrival_closed_loop, orr_arrival_constant, orr_arrival_csv,
     orr_arrival_diurnal, orr_arrival_gamma, orr_arrival_mooncake, orr_arrival_poisson, orr_arrival_ramp,
@@ -39,6 +40,12 @@ char *orr_arrival_find(const char *path, char *const *folders, const char *whose
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path, searched->str);
   return NULL;
+}
+
+GBytes *orr_trace_map(const char *path, GError **error) {
+  GBytes *bytes = orr_file_map(path, ORR_FILE_MAX_DATA, error);
+  if (!bytes) g_prefix_error(error, "%s: ", path);
+  return bytes;
 }
 
 OrrTrace *orr_trace_new(const OrrArrivalContext *context) {

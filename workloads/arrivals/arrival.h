@@ -49,6 +49,9 @@ extern const OrrRegistry orr_arrival_registry;
  * ORR_FAULT_DOCUMENT, which begins with @whose, the scenario's path of what asks for it. */
 char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error);
 
+/* The bytes of a trace, of at most ORR_FILE_MAX_DATA; NULL with ORR_FAULT_RESOURCE, which names it. */
+GBytes *orr_trace_map(const char *path, GError **error);
+
 /* --- rates: what constant, poisson, gamma, diurnal and ramp share --- */
 
 typedef struct {

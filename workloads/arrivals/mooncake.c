@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "sim/base/json.h"
-#include "sim/base/paths.h"
 #include "workloads/arrivals/arrival_file.h"
 
 enum { SPAN_TOKENS = 512 };
@@ -69,13 +68,12 @@ static void add_row(OrrTrace *trace, const Row *row, OrrPlace place, OrrDiags *d
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const OrrTraceFile *params = data;
   g_autofree char *path = orr_arrival_find(params->file, context->folders, "workload.load.file", error);
-  if (path) orr_paths_note_read(path);
-  g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
+  g_autoptr(GBytes) file = path ? orr_trace_map(path, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(guint64));
   OrrTrace *trace = orr_trace_new(context);
-  OrrJson json = orr_json_begin(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), path, diags);
+  OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
   while (orr_json_peek(&json) && (context->requests == 0 || trace->requests->len < context->requests)) {
     const OrrPlace place = orr_json_place(&json);
     Row row = {.ids = g_array_set_size(ids, 0)};

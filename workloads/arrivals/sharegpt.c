@@ -17,7 +17,6 @@
 
 #include "sim/base/fault.h"
 #include "sim/base/json.h"
-#include "sim/base/paths.h"
 #include "workloads/arrivals/arrival_file.h"
 
 typedef struct {
@@ -200,12 +199,11 @@ static void read_object(Reader *reader, OrrJson *json) {
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const Params *params = data;
   g_autofree char *path = orr_arrival_find(params->file.file, context->folders, "workload.load.file", error);
-  if (path) orr_paths_note_read(path);
-  g_autoptr(GMappedFile) file = path ? g_mapped_file_new(path, FALSE, error) : NULL;
+  g_autoptr(GBytes) file = path ? orr_trace_map(path, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   Reader reader = {params, orr_trace_new(context), orr_random_stream(context->seed, "arrivals"), 0, diags};
-  OrrJson json = orr_json_begin(g_mapped_file_get_contents(file), g_mapped_file_get_length(file), path, diags);
+  OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
   if (orr_json_peek(&json) != '{') read_list(&reader, &json, context->requests);
   while (orr_json_peek(&json) && (context->requests == 0 || reader.trace->requests->len < context->requests))
     read_object(&reader, &json);
