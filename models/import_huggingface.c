@@ -72,6 +72,7 @@ static OrrNode *read_config(const char *path, OrrDiags *diags, GError **error) {
     return NULL;
   }
   OrrJson json = orr_json_begin(text, length, g_intern_string(path), diags);
+  json.names_keys = TRUE;
   g_autoptr(OrrNode) root = read_value(&json);
   if (!json.is_bad && orr_json_peek(&json))
     orr_diags_error(diags, orr_json_place(&json), "the file goes on after its JSON value");

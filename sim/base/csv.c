@@ -108,7 +108,7 @@ gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, O
   char *end;
   double value = g_ascii_strtod(cell, &end);
   if (end == cell || *end || !isfinite(value)) {
-    orr_diags_error(diags, line->place, "%s is '%s': want a number", csv->header[column], cell);
+    orr_diags_error(diags, line->place, "%s is '%.40s': want a number", csv->header[column], cell);
     return FALSE;
   }
   *ret_value = value;

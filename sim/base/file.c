@@ -31,7 +31,6 @@ static gboolean fail_size(GError **error, gsize max_bytes) {
 static int open_file(const char *path, gsize max_bytes, struct stat *ret_facts, GError **error) {
   __attribute__((cleanup(close_file))) int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   gboolean ok = TRUE;
-  orr_paths_note_read(path);
   if (file < 0 || fstat(file, ret_facts) != 0)
     ok = fail(error, g_strerror(errno));
   else if (S_ISDIR(ret_facts->st_mode))
@@ -40,6 +39,7 @@ static int open_file(const char *path, gsize max_bytes, struct stat *ret_facts, 
     ok = fail(error, "it is a device, not a file");
   else if (S_ISREG(ret_facts->st_mode) && ret_facts->st_size > (goffset)max_bytes)
     ok = fail_size(error, max_bytes);
+  if (ok) orr_paths_note_read(path);
   return ok ? g_steal_fd(&file) : -1;
 }
 

@@ -116,19 +116,30 @@ char *orr_json_key(OrrJson *json) {
   g_autofree char *key = orr_json_text(json);
   if (key && orr_json_peek(json) != ':') fail(json, "':'");
   if (!key || json->is_bad) return g_strdup("");
-  g_strlcpy(json->key, key, sizeof json->key);
+  if (json->names_keys) g_strlcpy(json->key, key, sizeof json->key);
   json->at++;
   return g_steal_pointer(&key);
 }
 
-/* Names the key and the word that stands there: a config with NaN or 1e400 has hundreds of numbers. */
+/* How many bytes at @json may be quoted: what was meant as a number, also as Python writes those that are none. A file
+ * that is no JSON may hold anything, and is quoted by one character alone. */
+static int quotable(const OrrJson *json) {
+  static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+  const gsize left = (gsize)(json->end - json->at);
+  for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+    if (left >= strlen(words[i]) && strncmp(json->at, words[i], strlen(words[i])) == 0) return (int)strlen(words[i]);
+  gsize n = 0;
+  while (n < MIN(left, 24) && json->at[n] && strchr("+-.0123456789eE", json->at[n])) n++;
+  return (int)MAX(n, 1);
+}
+
+/* Names the key and what stands there: a config with NaN or 1e400 has hundreds of numbers. */
 static gboolean fail_number(OrrJson *json, const char *wanted) {
-  const char *key = json->key, *end = json->at;
-  if (!json->at || json->at >= json->end) return fail(json, wanted);
-  for (end++; end < json->end && end - json->at < 40 && *end && !strchr(",]}\" \t\r\n", *end);) end++;
+  const char *key = json->key;
+  if (json->at >= json->end) return fail(json, wanted);
   if (!json->is_bad)
     orr_diags_error(json->diags, orr_json_place(json), "%s%s%sfound '%.*s' where %s was expected", *key ? "'" : "", key,
-                    *key ? "': " : "", (int)(end - json->at), json->at, wanted);
+                    *key ? "': " : "", quotable(json), json->at, wanted);
   json->is_bad = TRUE;
   return FALSE;
 }

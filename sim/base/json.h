@@ -26,7 +26,10 @@ typedef struct {
   int depth;
   gboolean is_first[ORR_JSON_MAX_DEPTH]; /* nothing of the container was read yet */
   char closes[ORR_JSON_MAX_DEPTH];
-  char key[40]; /* the beginning of the last key read, to name in messages */
+  /* Name the key in messages: for files that the user named. A trace is named by a document, which a stranger may have
+   * written to have another file quoted. */
+  gboolean names_keys;
+  char key[40]; /* the beginning of the last key read */
   gboolean is_bad;
 } OrrJson;
 

@@ -13,6 +13,7 @@
 #include "sim/base/fault.h"
 #include "sim/cli/manual.h"
 #include "sim/cli/show.h"
+#include "sim/cli/terminal.h"
 
 #ifndef ORR_VERSION
 #define ORR_VERSION "0.1.0" /* the build says; this serves a build by hand */
@@ -144,6 +145,52 @@ static int run_help(char **args, GError **error) {
   return command ? print_command_help(command) : 2;
 }
 
+/* --- Short options --- */
+
+static const GOptionEntry *find_option(const GOptionEntry *const tables[2], const char *name, gsize length) {
+  for (guint i = 0; i < 2; i++)
+    for (const GOptionEntry *entry = tables[i]; entry && entry->long_name; entry++)
+      if (length == 0 ? entry->short_name == *name
+                      : strlen(entry->long_name) == length && strncmp(entry->long_name, name, length) == 0)
+        return entry;
+  return NULL;
+}
+
+static gboolean wants_value(const GOptionEntry *entry) {
+  return entry && entry->arg != G_OPTION_ARG_NONE && entry->arg != G_OPTION_ARG_CALLBACK;
+}
+
+/* Adds "-j2" as "-j" and "2", which is all that GOption reads; flags may stand before it ("-vj2"). Whether the next
+ * argument is the option's value. */
+static gboolean add_short(const GOptionEntry *const tables[2], const char *arg, GStrvBuilder *out) {
+  const char *at = arg + 1;
+  while (*at && !wants_value(find_option(tables, at, 0))) at++;
+  if (*at && at[1]) {
+    g_autofree char *option = g_strndup(arg, (gsize)(at + 1 - arg));
+    g_strv_builder_add_many(out, option, at + 1, NULL);
+    return FALSE;
+  }
+  g_strv_builder_add(out, arg);
+  return *at != '\0';
+}
+
+static GStrv split_short_options(char **args, const GOptionEntry *own, const GOptionEntry *common) {
+  const GOptionEntry *const tables[2] = {own, common};
+  g_autoptr(GStrvBuilder) out = g_strv_builder_new();
+  gboolean is_value = TRUE; /* the verb */
+  for (; *args && !(strcmp(*args, "--") == 0 && !is_value); args++) {
+    const char *arg = *args;
+    if (!is_value && arg[0] == '-' && arg[1] && arg[1] != '-') {
+      is_value = add_short(tables, arg, out);
+      continue;
+    }
+    is_value = !is_value && g_str_has_prefix(arg, "--") && wants_value(find_option(tables, arg + 2, strlen(arg + 2)));
+    g_strv_builder_add(out, arg);
+  }
+  g_strv_builder_addv(out, (const char **)args);
+  return g_strv_builder_end(out);
+}
+
 /* Parses the options in @args (argv[0] is skipped) and removes them. GOption takes pointers out of the array, so it
  * works on a copy that does not own its texts. */
 static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GOptionEntry *common, char ***args,
@@ -178,7 +225,7 @@ static int run_command(char **args, GError **error) {
   const OrrCommand *command = find_command(args[0], error);
   if (!command) return 2;
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-  g_auto(GStrv) rest = g_strdupv(args);
+  g_auto(GStrv) rest = split_short_options(args, command->options, after_verb);
   if (!parse(context, command->options, after_verb, &rest, error)) return 2;
   if (asked_help) return print_command_help(command);
   g_autoptr(OrrLibrary) library = open_library(error);
@@ -205,6 +252,7 @@ static int dispatch(char **argv, GError **error) {
 
 int orr_cli_main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
+  orr_terminal_begin();
   int status = dispatch(argv, &error);
   status = orr_show_end(argc > 1 ? argv[1] : "orrery", status, error);
   if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -3,8 +3,9 @@
  */
 #include "sim/cli/progress.h"
 
-#include <stdio.h>
 #include <unistd.h>
+
+#include "sim/cli/terminal.h"
 
 #define FIRST_US G_USEC_PER_SEC
 #define EVERY_US (G_USEC_PER_SEC / 5)
@@ -24,10 +25,10 @@ static void draw(OrrProgress *progress, guint done, guint total, gint64 now_us) 
   char bar[BAR + 1] = "";
   gint64 seconds = (now_us - progress->begin_us) / G_USEC_PER_SEC;
   for (int i = 0; total > 0 && i < BAR; i++) bar[i] = (guint64)i * total < (guint64)done * BAR ? '#' : '.';
-  if (total > 0)
-    fprintf(stderr, "\r%s [%s] %u of %u, %" G_GINT64_FORMAT " s ", progress->what, bar, done, total, seconds);
-  else
-    fprintf(stderr, "\r%s, %" G_GINT64_FORMAT " s ", progress->what, seconds);
+  g_autofree char *line =
+      total > 0 ? g_strdup_printf("%s [%s] %u of %u, %" G_GINT64_FORMAT " s ", progress->what, bar, done, total, seconds)
+                : g_strdup_printf("%s, %" G_GINT64_FORMAT " s ", progress->what, seconds);
+  orr_terminal_line(line);
   progress->drawn_us = now_us;
   progress->is_drawn = TRUE;
 }
@@ -70,7 +71,7 @@ void orr_progress_free(OrrProgress *progress) {
     g_mutex_unlock(&progress->lock);
     g_thread_join(progress->ticker);
   }
-  if (progress->is_drawn) fputs("\r\033[K", stderr);
+  if (progress->is_drawn) orr_terminal_line(NULL);
   g_mutex_clear(&progress->lock);
   g_cond_clear(&progress->wake);
   g_free(progress->what);

@@ -12,6 +12,7 @@
 #include "sim/cli/show.h"
 #include "sim/cli/summary_slurm.h"
 #include "sim/cli/summary_sweep.h"
+#include "sim/cli/terminal.h"
 
 static char **settings, *database, *executor, *timeout;
 static gboolean as_json, collect, resume, status, whole_steps, yes;
@@ -38,11 +39,32 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-static volatile gint interrupted;
+/* The signals that ask a program to end: Ctrl-C, kill, a terminal that closes, Ctrl-\. The first lets the points that
+ * run end, the second ends them too, the third ends the program on the spot. */
+static const struct {
+  int number;
+  const char *name;
+} asking[] = {{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}};
+
+static volatile gint interrupted, interrupted_by;
 
 static void interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted++;
+  interrupted_by = signal_number;
+  interrupted = interrupted + 1;
+  if (interrupted < 3) return;
+  signal(signal_number, SIG_DFL); /* somebody insists, and combinations may still be counted */
+  raise(signal_number);
+}
+
+/* One that is ignored stays so: nohup means it. @kept: NULL, or room for what was there. */
+static void catch_signals(struct sigaction *kept) {
+  const struct sigaction action = {.sa_handler = interrupt};
+  for (guint i = 0; i < G_N_ELEMENTS(asking); i++) {
+    struct sigaction before;
+    sigaction(asking[i].number, NULL, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(asking[i].number, &action, NULL);
+    if (kept) kept[i] = before;
+  }
 }
 
 static gboolean is_drawn;
@@ -53,7 +75,8 @@ static void draw(const OrrSweepReport *report, void *user) {
   (void)user;
   if (report->seconds < 1 || now_us - drawn_us < G_USEC_PER_SEC / 5) return;
   g_autofree char *line = orr_summary_sweep_line(report);
-  fprintf(stderr, "\r\033[K%s%s", line, interrupted ? ", ending what runs" : "");
+  g_autofree char *whole = g_strconcat(line, interrupted ? ", ending what runs" : "", NULL);
+  orr_terminal_line(whole);
   drawn_us = now_us;
   is_drawn = TRUE;
 }
@@ -93,15 +116,28 @@ static gboolean check_options(GError **error) {
   return FALSE;
 }
 
-/* 130: ended by Ctrl-C, as shells say it. */
+/* 128 and the signal's number: how shells report a program that a signal ended. */
+static int finish_early(const OrrSweepReport *report, const char *file, const char *db) {
+  const char *name = "a signal";
+  for (guint i = 0; i < G_N_ELEMENTS(asking); i++)
+    if (asking[i].number == interrupted_by) name = asking[i].name;
+  const guint64 n = report->n_done;
+  if (db)
+    orr_show_problem("interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                     " points are stored in %s; 'orrery sweep %s --db %s --resume' goes on",
+                     name, n, report->n_points, db, file, db);
+  else
+    orr_show_problem("interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " points ran; none is stored", name,
+                     n, report->n_points);
+  return 128 + interrupted_by;
+}
+
 static int finish(const OrrSweepReport *report, const char *file, const char *db) {
   if (as_json)
     orr_summary_sweep_json(report);
   else
     orr_summary_sweep_print(report, file, db);
-  if (report->is_whole) return 0;
-  orr_show_problem("interrupted: what ran is kept%s", db ? ", --resume goes on" : "");
-  return 130;
+  return report->is_whole ? 0 : finish_early(report, file, db);
 }
 
 static gboolean check_paths(const char *file, const char *db, GError **error) {
@@ -138,9 +174,7 @@ static int merge_shards(OrrLibrary *library, const char *path, GError **error) {
 }
 
 static int run_task(OrrLibrary *library, const char *path, GError **error) {
-  const struct sigaction action = {.sa_handler = interrupt}; /* Slurm's word that the time is nearly up */
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGINT, &action, NULL);
+  catch_signals(NULL); /* Slurm sends SIGTERM when the time is nearly up */
   return orr_sweep_slurm_task(library, path, task, &interrupted, error) ? 0 : 1;
 }
 
@@ -158,11 +192,11 @@ static int run_submitted(OrrLibrary *library, char **args, const char *path, GEr
 /* --- Here --- */
 
 static int run_here(OrrLibrary *library, const OrrSweepOrder *order, GError **error) {
-  struct sigaction action = {.sa_handler = interrupt}, kept;
-  sigaction(SIGINT, &action, &kept);
+  struct sigaction kept[G_N_ELEMENTS(asking)];
+  catch_signals(kept);
   g_autoptr(OrrSweepReport) report = orr_sweep(library, order, error);
-  sigaction(SIGINT, &kept, NULL);
-  if (is_drawn) fputs("\r\033[K", stderr);
+  for (guint i = 0; i < G_N_ELEMENTS(asking); i++) sigaction(asking[i].number, &kept[i], NULL);
+  if (is_drawn) orr_terminal_line(NULL);
   return report ? finish(report, order->file, order->db) : 1;
 }
 
@@ -196,9 +230,9 @@ const OrrCommand orr_verb_sweep = {
              "       orrery sweep --status|--collect [--db FILE] [--json]",
     .more =
         "FILE is a scenario with a sweep: section ('orrery schema sweep' describes it). Points that cannot work or do\n"
-        "not fit into memory are counted by reason. Ctrl-C ends what runs and keeps it; --resume goes on after that, "
-        "a\n"
-        "kill, a full disk or a reboot: no point is lost and none is there twice.\n"
+        "not fit into memory are counted by reason. Ctrl-C, SIGTERM, SIGHUP and SIGQUIT let the points\n"
+        "that run end and keep them; a second one ends them too. --resume goes on after that, a kill, a full disk or a\n"
+        "reboot: every point is stored exactly once.\n"
         "\n"
         "--executor slurm submits a job array that shares the points, and a job that merges what the tasks have and\n"
         "submits again what is missing. --status says how far it is. Folder DB.slurm has to be seen by all nodes.",

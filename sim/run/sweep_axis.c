@@ -114,14 +114,24 @@ static gboolean read_powers(Reading *r) {
                     r->axis->name);
     return FALSE;
   }
+  if (log(to) / log(base) >= MOST_VALUES) { /* a base of 1.0000001 counts for hours */
+    orr_diags_error(r->diags, r->spec->place,
+                    "axis %s: there are %.3g powers of %.10g up to %g, and an axis has at most %d values", r->axis->name,
+                    floor(log(to) / log(base)) + 1, base, to, MOST_VALUES);
+    return FALSE;
+  }
   for (double value = 1; value <= to; value *= base)
     if (value >= from) add_number(r->axis, r->spec->place, value);
   return TRUE;
 }
 
+/* In rising order, and in the square root of @of steps: below it are the divisors, above it what they leave. */
 static void add_divisors(OrrSweepAxis *axis, OrrPlace place, gint64 of, double from, double to) {
-  for (gint64 d = 1; d <= of && d <= to; d++)
-    if (of % d == 0 && d >= from) add_number(axis, place, (double)d);
+  gint64 root = (gint64)sqrt((double)of);
+  for (gint64 d = 1; d <= root; d++)
+    if (of % d == 0 && d >= from && d <= to) add_number(axis, place, (double)d);
+  for (gint64 d = root; d >= 1; d--)
+    if (of % d == 0 && of / d > root && of / d >= from && of / d <= to) add_number(axis, place, (double)(of / d));
 }
 
 static gboolean read_divisors(Reading *r) {
@@ -182,7 +192,7 @@ static double fact(const Reading *r, OrrSweepFact which) { return r->facts->valu
 /* Divisors of the GPUs that also divide @of. */
 static void add_common_divisors(Reading *r, OrrPlace place, gint64 of) {
   const gint64 n_gpus = (gint64)fact(r, ORR_FACT_N_GPUS);
-  for (gint64 d = 1; d <= of; d++)
+  for (gint64 d = 1; d <= MIN(of, n_gpus); d++)
     if (of % d == 0 && n_gpus % d == 0) add_number(r->axis, place, (double)d);
 }
 

@@ -109,7 +109,8 @@ static void become_worker(const Pool *pool, const int *asked, const int *said) {
     }
   close(asked[1]);
   close(said[0]);
-  signal(SIGINT, SIG_IGN); /* the parent decides */
+  static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  for (guint i = 0; i < G_N_ELEMENTS(asking); i++) signal(asking[i], SIG_IGN); /* the parent decides */
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   worker_main(pool, asked[0], said[1]);

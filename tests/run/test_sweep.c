@@ -398,6 +398,9 @@ static void test_bad_input(void) {
       {"sweep: {axes: {tp: {divisor-of: 8}}}\n", "axis tp wants a list"},
       {"sweep: {axes: {tp: {from: 1, to: 8, stop: 2}}}\n", "unknown key 'stop' (allowed: from, to, step)"},
       {"sweep: {axes: {tp: {from: 1, to: 8, step: 0}}}\n", "a step above 0"},
+      {"sweep: {axes: {tp: {from: -1e308, to: 1e308}}}\n", "at most 65535 values"},
+      {"sweep: {axes: {tp: {powers-of: 1.0000001, to: 1e9}}}\n", /* ln 1e9 / ln 1.0000001 = 2.07e8: it never ended */
+       "axis tp: there are 2.07e+08 powers of 1.0000001 up to 1e+09, and an axis has at most 65535 values"},
       {"sweep: {axes: {workload.data-parallel.bucket: all}}\n", "what all its values are is not known"},
       {"sweep: {axes: {tp: [1]}, where: tp + 1}\n", "neither true nor false"},
       {"sweep: {axes: {tp: [1]}, where: [tq < 2]}\n", "bad.yaml:10:34: error: expression 'tq < 2': unknown name 'tq'"},

@@ -20,14 +20,18 @@ static const OrrField fields[] = {
 };
 static const OrrFieldTable table = ORR_FIELD_TABLE("explicit", "The GPUs that are named.", Params, fields);
 
+/* Digits alone: no sign and no blank. What leaves 64 bits is G_MAXINT64, which no cluster has. */
+static gboolean read_number(const char **at, gint64 *ret_number) {
+  if (!g_ascii_isdigit(**at)) return FALSE;
+  *ret_number = g_ascii_strtoll(*at, (char **)at, 10);
+  return TRUE;
+}
+
 static gboolean read_range(const char *text, gint64 *ret_first, gint64 *ret_last) {
-  char *end = NULL;
-  *ret_first = *ret_last = g_ascii_strtoll(text, &end, 10);
-  if (end == text) return FALSE;
-  if (*end != '-') return *end == '\0';
-  const char *second = end + 1;
-  *ret_last = g_ascii_strtoll(second, &end, 10);
-  return end != second && *end == '\0' && *ret_last >= *ret_first;
+  if (!read_number(&text, ret_first)) return FALSE;
+  *ret_last = *ret_first;
+  if (*text == '-' && (text++, !read_number(&text, ret_last))) return FALSE;
+  return *text == '\0' && *ret_last >= *ret_first;
 }
 
 static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
@@ -35,8 +39,15 @@ static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n
   for (char **text = ((const Params *)data)->gpus; text && *text; text++) {
     gint64 first = 0, last = 0;
     if (!read_range(*text, &first, &last)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "job %s: '%s' is no GPU and no range of GPUs (3, or 0-7)",
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)",
                   ask->job, *text);
+      return FALSE;
+    }
+    if (last >= ask->n_gpus) { /* before any counting: a range may name 2^63 of them */
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                  "job %s: '%s' names GPUs that are none of the cluster's (the cluster has GPUs 0 to %" G_GINT64_FORMAT
+                  ")",
+                  ask->job, *text, ask->n_gpus - 1);
       return FALSE;
     }
     for (gint64 gpu = first; gpu <= last; gpu++, found++)

@@ -19,16 +19,18 @@ const OrrFieldTable orr_trace_file_table = ORR_FIELD_TABLE("load-trace", "A trac
 
 enum { MOST_COLUMNS = 3 };
 
+/* The header is not quoted: a document that a stranger wrote may name any file, and the first line of a file that is no
+ * trace may be a secret. A name that is nearly the wanted one is. */
 static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at, OrrDiags *diags) {
   const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
   gboolean ok = TRUE;
   for (int i = 0; columns[i]; i++) {
     at[i] = orr_csv_column(csv, columns[i]);
     if (at[i] >= 0) continue;
-    g_autofree char *there = g_strjoinv(", ", csv->header);
     const char *nearest = orr_nearest_word(columns[i], (const char *const *)csv->header);
-    orr_diags_error(diags, header->place, "there is no column %s%s%s%s (there are: %s)", columns[i],
-                    nearest ? "; is it '" : "", nearest ? nearest : "", nearest ? "'?" : "", there);
+    orr_diags_error(diags, header->place, "there is no column %s%s%s%s (the header has %u)", columns[i],
+                    nearest ? "; is it '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                    g_strv_length(csv->header));
     ok = FALSE;
   }
   return ok;

@@ -29,7 +29,7 @@ static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, 
                     OrrDiags *diags) {
   double time_s, prompt, output;
   if (!read_time(line->cells[at[0]], &time_s)) {
-    orr_diags_error(diags, line->place, "TIMESTAMP '%s' is none: want 2023-11-16 18:15:46.680", line->cells[at[0]]);
+    orr_diags_error(diags, line->place, "TIMESTAMP '%.40s' is no time: want 2023-11-16 18:15:46.680", line->cells[at[0]]);
     return;
   }
   if (!orr_csv_number(csv, line, at[1], diags, &prompt) || !orr_csv_number(csv, line, at[2], diags, &output)) return;

@@ -20,11 +20,18 @@ typedef struct {
   GArray *ids; /* of guint64 */
 } Row;
 
+#define MOST_ID 9007199254740992.0 /* 2^53: whole numbers beyond it are not told apart */
+
 static void read_ids(OrrJson *json, GArray *ids) {
   if (!orr_json_open(json)) return;
   while (orr_json_more(json)) {
     double id = 0;
     if (!orr_json_number(json, &id)) return;
+    if (!(id >= 0 && id <= MOST_ID)) {
+      orr_diags_error(json->diags, orr_json_place(json), "hash_ids: %g is not the number of a block", id);
+      json->is_bad = TRUE;
+      return;
+    }
     const guint64 whole = (guint64)id;
     g_array_append_val(ids, whole);
   }
