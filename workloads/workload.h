@@ -122,6 +122,8 @@ struct OrrWorkloadKind {
   /* What single fields cannot check: divisibility, sizes against model and cluster. Findings at @place. */
   void (*check)(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags);
   OrrWork *(*compile)(const void *params, const OrrWorld *world, GError **error);
+  /* What it lacks to go on when a node that was lost comes back, with the remedy (static); NULL: nothing. Optional. */
+  const char *(*refuse_return)(const void *params, const OrrCluster *cluster);
   /* What it needs of memories, without compiling; FALSE: compile says why. NULL: nothing is known before. */
   gboolean (*footprint)(const void *params, const OrrWorld *world, OrrFootprint *ret_footprint);
   void (*work_free)(OrrWork *work);

@@ -222,7 +222,7 @@ void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left
 
 /* TRUE when all streams are done; else ORR_FAULT_STUCK with who waits for what (executor_stuck.c). */
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error);
-/* Adds to the engine's ORR_FAULT_STUCK who waits for what. */
+/* Says in place of the engine's ORR_FAULT_STUCK who has waited longest for which link that stays down, and since when. */
 void orr_executor_explain_stuck(const OrrExecutor *executor, GError **error);
 
 G_END_DECLS

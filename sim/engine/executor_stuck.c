@@ -1,11 +1,19 @@
 /*
- * executor_stuck.c - a deadlock, explained: who waits for what, and who would have to bring it.
+ * executor_stuck.c - a replay that cannot end, explained.
+ *
+ * Communications held by a link that stays down: the one that waits longest, its link, and since when. All the others wait
+ * for it, one way or another.
+ *
+ *   stage 0, replica 2 has waited since 1.02 s for gpu5.nic.tx, which went down at 1 s and stays down (pp-forward; ...
+ *
+ * Any other deadlock: who waits for what, and who would have to bring it.
  *
  *   3 streams wait for what nothing will end:
  *     stage 0/compute, op 2: event 0, to be recorded by stage 1/compute at its op 5
  *     stage 1/compute, op 0: comm 3 "send", 1 of 2 there; still to come: stage 0/compute at its op 7
- *     stage 2/dp, op 4: comm 9 "dp-gradients", all 8 there; its bytes are held
  */
+#include <math.h>
+
 #include "sim/base/fault.h"
 #include "sim/engine/executor_private.h"
 
@@ -37,11 +45,7 @@ static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stre
   const OrrOp *op = orr_stream_op(state);
   g_autofree char *name = orr_program_stream_title(executor->program, stream);
   g_string_append_printf(text, "\n  %s, op %u: ", name, place_of(state) - 1);
-  if (op->kind == ORR_OP_COMM &&
-      executor->comms[op->target].n_arrived == orr_program_comm_members(executor->program, op->target)) {
-    g_string_append_printf(text, "comm %u \"%s\", all %u there; its bytes are held", op->target,
-                           orr_program_label_name(executor->program, op->label), executor->comms[op->target].n_arrived);
-  } else if (op->kind == ORR_OP_COMM) {
+  if (op->kind == ORR_OP_COMM) {
     g_string_append_printf(text, "comm %u \"%s\", %u of %u there; still to come: ", op->target,
                            orr_program_label_name(executor->program, op->label), executor->comms[op->target].n_arrived,
                            orr_program_comm_members(executor->program, op->target));
@@ -63,12 +67,74 @@ static guint add_all(GString *text, const OrrExecutor *executor) {
   return n_waiting;
 }
 
+/* --- Links that stay down --- */
+
+typedef struct {
+  guint32 stream, link;
+  double down_s, since_s;
+} Held;
+
+/* The date since which @link is down at the end of the replay; INFINITY: it is not. */
+static double down_since(const OrrProgram *program, guint32 link) {
+  const OrrFault *last = NULL;
+  for (guint i = 0; i < program->faults->len; i++) {
+    const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
+    if (fault->link == link && (!last || fault->at_s >= last->at_s)) last = fault;
+  }
+  return last && last->factor == 0 ? last->at_s : INFINITY;
+}
+
+/* The comm that @stream is in waits for @link, if that is down: keeps what has waited longest. */
+static void note_held(const OrrExecutor *executor, guint32 stream, const OrrCommState *comm, guint32 link, Held *held) {
+  const double down_s = down_since(executor->program, link), since_s = MAX(comm->started_s, down_s);
+  if (since_s < held->since_s) *held = (Held){stream, link, down_s, since_s};
+}
+
+/* All members are there, so that only its links can hold it. */
+static void note_stream(const OrrExecutor *executor, guint32 stream, Held *held) {
+  const OrrStreamState *state = &executor->streams[stream];
+  const OrrOp *op = state->waiting ? orr_stream_op(state) : NULL;
+  if (!op || op->kind != ORR_OP_COMM) return;
+  const OrrCommState *comm = &executor->comms[op->target];
+  if (comm->n_arrived != orr_program_comm_members(executor->program, op->target)) return;
+  for (guint32 p = 0; p < comm->n_phases; p++) {
+    guint n = 0;
+    if (comm->phases[p].path == ORR_NO_PATH) continue;
+    const OrrLinkUse *uses = orr_program_path_kept(executor->program, comm->phases[p].path, &n);
+    for (guint u = 0; u < n; u++) note_held(executor, stream, comm, uses[u].link, held);
+  }
+}
+
+static guint count_waiting(const OrrExecutor *executor) {
+  guint n = 0;
+  for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++)
+    n += executor->streams[stream].waiting && !orr_executor_is_lost(executor, stream, G_MAXDOUBLE);
+  return n;
+}
+
+/* NCCL's network plugin retries a packet that nobody acknowledges, then its queue pair fails and with it the job:
+ * NCCL_IB_RETRY_CNT (7) times 4.096 us 2^NCCL_IB_TIMEOUT (20 since NCCL 2.23), 30 s (NCCL user guide, environment variables).
+ * Over shared memory and NVLink it waits for PyTorch's watchdog, 600 s (torch.distributed.init_process_group, timeout). */
+#define NCCL_GIVES_UP                                                                                                 \
+  "NCCL would have given up after 30 s on a network (NCCL_IB_RETRY_CNT 7 x 4.096 us x 2^NCCL_IB_TIMEOUT 20), PyTorch "  \
+  "after 600 s elsewhere"
+
 void orr_executor_explain_stuck(const OrrExecutor *executor, GError **error) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  if (error == NULL || !g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK) || add_all(text, executor) == 0) return;
-  g_autofree char *message = g_strconcat((*error)->message, "; who waits:", text->str, NULL);
+  const OrrProgram *program = executor->program;
+  Held held = {ORR_NOBODY, 0, 0, INFINITY};
+  if (error == NULL || !g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK)) return;
+  for (guint32 stream = 0; stream < orr_program_n_streams(program); stream++) note_stream(executor, stream, &held);
+  if (held.stream == ORR_NOBODY) return;
   g_clear_error(error);
-  g_set_error_literal(error, ORR_FAULT, ORR_FAULT_STUCK, message);
+  const guint n_others = count_waiting(executor) - 1;
+  g_autofree char *others = n_others > 0 ? g_strdup_printf("; %u more streams wait for it", n_others) : g_strdup("");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+              "%s has waited since %.6g s for %s, which went down at %g s and stays down (%s%s). "
+              NCCL_GIVES_UP,
+              orr_program_lane_name(program, orr_program_stream_lane(program, held.stream)), held.since_s,
+              orr_program_link_name(program, held.link), held.down_s,
+              orr_program_label_name(program, orr_stream_op(&executor->streams[held.stream])->label),
+              others);
 }
 
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error) {

@@ -131,6 +131,41 @@ static void check_times(const OrrFaultSpec *spec, guint i, const OrrNode *tree, 
                     "duration is of faults at a rate (mtbf): one at a time ends with until");
 }
 
+static gboolean is_back(const OrrFaultSpec *spec) {
+  return spec->mtbf_s > 0 ? spec->duration_s > 0 : spec->until_s > 0;
+}
+
+/* @node: where the fault strikes; -1: anywhere. */
+static gboolean has_node(const OrrScenario *scenario, guint job, gint64 node) {
+  g_autoptr(GPtrArray) places = node < 0 ? NULL : orr_jobs_place(scenario, NULL);
+  const gint64 *gpus = places ? places->pdata[job] : NULL;
+  for (gint64 g = 0; gpus && g < ((const OrrJobSpec *)scenario->jobs->pdata[job])->gpus; g++)
+    if (gpus[g] / scenario->cluster.node.gpus == node) return TRUE;
+  return node < 0;
+}
+
+static const char *refuse_return(const OrrChoice *workload, const OrrCluster *cluster) {
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)workload->entry;
+  return kind && kind->refuse_return ? kind->refuse_return(workload->params, cluster) : NULL;
+}
+
+/* A node that comes back, to a workload that cannot take it up again: said here, not when the node comes. */
+static void check_return(const OrrScenario *scenario, guint i, const GArray *harms, const OrrNode *tree,
+                         OrrDiags *diags) {
+  const OrrFaultSpec *spec = spec_at(scenario, i);
+  const OrrHarm *harm = harms->len > 0 ? &g_array_index(harms, OrrHarm, 0) : NULL;
+  if (!harm || harm->kind != ORR_HARM_NODE || !is_back(spec)) return;
+  const OrrPlace place = place_of(tree, i, spec->mtbf_s > 0 ? "duration" : "until");
+  const char *lacks = refuse_return(&scenario->workload, &scenario->cluster);
+  if (lacks) orr_diags_error(diags, place, "%s", lacks);
+  for (guint j = 0; orr_scenario_has_jobs(scenario) && j < scenario->jobs->len; j++) {
+    const OrrJobSpec *job = scenario->jobs->pdata[j];
+    lacks = refuse_return(&job->workload, &scenario->cluster);
+    if (lacks && has_node(scenario, j, spec->mtbf_s > 0 ? -1 : harm->index))
+      orr_diags_error(diags, place, "job %s: %s", job->name, lacks);
+  }
+}
+
 void orr_faults_check(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   if (!orr_scenario_has_faults(scenario)) return;
   for (guint i = 0; i < scenario->faults->len; i++) check_times(spec_at(scenario, i), i, tree, diags);
@@ -144,5 +179,7 @@ void orr_faults_check(const OrrScenario *scenario, const OrrNode *tree, OrrDiags
     g_autoptr(GError) error = NULL;
     if (!orr_machine_fault_strike(&spec->fault, &ask, harms, &what, &error))
       orr_diags_error(diags, place_of(tree, i, "fault"), "%s", error->message);
+    else
+      check_return(scenario, i, harms, tree, diags);
   }
 }

@@ -237,7 +237,11 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
   double end_s = 0;
   OrrSimulation whole = *how;
   whole.brief = FALSE; /* a steady state is none while things change */
-  if (!orr_simulate_work(faulty->scenario, faulty->fabric, faulty->work, &whole, outcome, &end_s, error)) return FALSE;
+  if (!orr_simulate_work(faulty->scenario, faulty->fabric, faulty->work, &whole, outcome, &end_s, error)) {
+    if (error && g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK) && !orr_work_is_live(faulty->work))
+      g_prefix_error(error, "job %s: ", faulty->scenario->name);
+    return FALSE;
+  }
   note_end(faulty, end_s, outcome);
   if (!orr_outages_check_end(faulty->scenario, faulty->outages, end_s, error) || !check_loss(faulty, outcome, error))
     return FALSE;

@@ -236,7 +236,7 @@ static void link_stays_down(gconstpointer kind) {
   guint32 path = orr_program_path(program, &(OrrLinkUse){0, 1}, 1);
   join(program, 0, transfer_comm(program, 1, 0, 10 * G, path));
   orr_program_fault(program, 2, 0, 0);
-  expect_stuck(program, *(const OrrEngineKind *)kind, (const char *[]){"1 transfers", "leaf 3 up", NULL});
+  expect_stuck(program, *(const OrrEngineKind *)kind, (const char *[]){"rank 0 has waited since 2 s for leaf 3 up, which went down at 2 s and stays down (all-reduce).", NULL});
 }
 
 /* No member, no op, no stream: nothing happens, at 0 s. */

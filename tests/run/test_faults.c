@@ -199,13 +199,42 @@ static void assert_refused(const char *routing, const char *fault, const char *w
   if (a.fine || !strstr(a.error, wanted)) g_error("%s: wanted '%s', got '%s'", fault, wanted, a.error);
 }
 
+/* A node that comes back to a serving replica, on a machine with no file system to read the weights from: found at the
+ * place of the date of return, before anything is simulated. With storage, or weights that are there, it is fine. */
+static void test_return(void) {
+  static const struct {
+    const char *cluster, *start, *fault, *wanted;
+  } cases[] = {
+      {"", "", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", "test.yaml:6:27: error: a replica whose node"},
+      {"", "", "{mtbf: 9 s, duration: 2 s, fault: {kind: node-lost}}", "test.yaml:6:32: error: a replica whose node"},
+      {"", "", "{at: 1 s, fault: {kind: node-lost, node: 1}}", ""},
+      {"", ", start: {weights: false}", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", ""},
+      {", storage: {servers: 2, server-bandwidth: 10 GB/s, attach: fabric}", "", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", ""},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = g_strdup_printf("schema: scenario/1\nname: test\nmodel: llama-3.1-8b\n"
+                                            "cluster: {base: dgx-h100-superpod, nodes: 2%s}\n"
+                                            "workload: {kind: serving, replicas: 2, input: {tokens: 9}, output: {tokens: 9}, load: {kind: poisson, rate: 1}%s}\nfaults: [%s]\n",
+                                            cases[i].cluster, cases[i].start, cases[i].fault);
+    g_autoptr(OrrLibrary) library = orr_library_new(NULL);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
+    g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
+    g_autofree char *said = orr_diags_text(diags);
+    if ((scenario == NULL) != (*cases[i].wanted != '\0') || !strstr(said, cases[i].wanted))
+      g_error("%s: %s", cases[i].fault, said);
+  }
+}
+
 static void refusals(void) {
   assert_refused("ideal", "{at: 0.05 s, fault: {kind: node-lost, node: 2}}",
                  "node 2 lost at 0.05 s: the job stopped in step 0, 0 of 2 steps were whole");
   assert_refused("ideal", "{at: 50 s, fault: {kind: slow-gpu, gpu: 2}}", "begins at 50 s, after the end at");
-  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}", "the first is gpu3.nic");
-  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}", "who waits:\n  stage 0, replica 0/");
-  assert_refused("ecmp", "{at: 0.05 s, fault: {kind: switch, name: leaf1}}", "wait for links that stay down");
+  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}", "job test: stage 0, replica 0 has waited since ");
+  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}",
+                 "s for gpu3.nic.tx, which went down at 0.05 s and stays down (");
+  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}", "NCCL would have given up after 30 s");
+  assert_refused("ecmp", "{at: 0.05 s, fault: {kind: switch, name: leaf1}}", "which went down at 0.05 s and stays down");
   assert_refused("ideal", "{at: 1 s, fault: {kind: slow-gpu, gpu: 64}}",
                  "test.yaml:8:27: error: GPU 64 does not exist: the machine has 0 to 63");
   assert_refused("ideal", "{at: 1 s, until: 1 s, fault: {kind: slow-gpu, gpu: 6}}", "until must be later");
@@ -226,5 +255,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/faults/reroutes", reroutes);
   g_test_add_func("/faults/at-a-rate", at_a_rate);
   g_test_add_func("/faults/refusals", refusals);
+  g_test_add_func("/faults/return", test_return);
   return g_test_run();
 }

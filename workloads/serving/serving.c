@@ -401,6 +401,7 @@ const OrrWorkloadKind orr_serving_kind = {
     .entry = {"serving", "Inference serving: continuous batching, a paged key-value cache, step by step.",
               &orr_serving_table},
     .check = orr_serving_check,
+    .refuse_return = orr_serving_refuse_return,
     .compile = orr_serving_compile,
     .work_free = orr_serving_work_free,
     .begin = orr_serving_begin,

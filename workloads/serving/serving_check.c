@@ -271,6 +271,12 @@ static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrP
                     "decoder comes first, and nobody is rejected after that");
 }
 
+const char *orr_serving_refuse_return(const void *params, const OrrCluster *cluster) {
+  if (!((const OrrServing *)params)->start.weights || cluster->storage.servers > 0) return NULL;
+  return "a replica whose node comes back reads its weights from a file system, and the cluster has none: give "
+         "cluster.storage, or start.weights: false";
+}
+
 static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster, OrrPlace place,
                        OrrDiags *diags) {
   const OrrAutoscaling *scaling = &params->autoscaling;

@@ -315,20 +315,6 @@ static void open_doors(OrrFleet *fleet) {
   fleet->handover = orr_handover_new(fleet, fleet->door, fleet->decode_door);
 }
 
-static gboolean plan_life(OrrFleet *fleet, GError **error) {
-  const GArray *changes = fleet->work->work.gpu_changes;
-  fleet->life = orr_life_new(fleet);
-  for (guint i = 0; changes && fleet->work->params.start.weights && i < changes->len; i++) {
-    const OrrGpuChange *change = &g_array_index(changes, OrrGpuChange, i);
-    if (!change->is_node || change->factor == 0 || orr_serving_load_way(fleet->work, 0)) continue;
-    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                        "a replica whose node comes back reads its weights from a file system, and the cluster has "
-                        "none: give cluster.storage, or start.weights: false");
-    return FALSE;
-  }
-  return TRUE;
-}
-
 static gboolean open_costs(OrrFleet *fleet, guint g, GError **error) {
   const OrrServedGroup *group = &g_array_index(fleet->work->groups, OrrServedGroup, g);
   const OrrServing *params = &group->params;
@@ -378,7 +364,7 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
   for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
-  if (!plan_life(&fleet->fleet, error)) return FALSE;
+  fleet->fleet.life = orr_life_new(&fleet->fleet);
   for (guint i = 0; params->classes && i < params->classes->len; i++)
     fleet->shares += ((const OrrRequestClass *)params->classes->pdata[i])->share;
   return TRUE;

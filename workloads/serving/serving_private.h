@@ -10,6 +10,7 @@
 G_BEGIN_DECLS
 
 /* serving_check.c */
+const char *orr_serving_refuse_return(const void *params, const OrrCluster *cluster); /* OrrWorkloadKind's */
 void orr_serving_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
                        OrrDiags *diags);
 OrrWork *orr_serving_compile(const void *params, const OrrWorld *world, GError **error);
