@@ -15,7 +15,12 @@
  *
  * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over one: rows of equal
  * group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to 3.5 % (H100, H200) on average. Holes
- * take the mean of such rows as one more neighbour; and a number of key heads beyond the table is looked up at the
+ * take the mean of such rows as one more neighbour, and as another one the rows of the nearest groups at the same key
+ * heads, batch and length. At the ends of the batches these are all there is: a decode of one sequence over more than
+ * 8,192 keys splits them over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast; they
+ * are 1 to 3 %). H100's decodes of head size 512 change their kernel between 512 sequences and 1,024, of which the larger
+ * takes a tenth of the smaller one's time: no line along the batch finds that, other groups do where they have rows
+ * there. How much each neighbour counts the table decides (grid.c). And a number of key heads beyond the table is looked up at the
  * nearest one with the batch that gives equal work. What fills a GPU is blocks of queries, of all heads and sequences
  * (FlashAttention-2, Dao 2023, section 3.2): one head of 16,384 tokens leaves half of an H100 idle, one of 131,072 does
  * not. So a prefill beyond the longest row is looked up there, as it is and with the batch that gives as many blocks:
@@ -125,37 +130,100 @@ static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *ta
   return TRUE;
 }
 
-/* What the other rows of equal work say of each cell. */
-static void hint_equal_work(OrrGrid *grid, const Axes *axes, GHashTable *means) {
+/* A group of one head size while its grid is built. */
+typedef struct {
+  gint64 head_dim;
+  double group;
+  Axes axes; /* owns its key heads */
+  OrrGrid *grid;
+  GHashTable *means; /* of equal work: work_key -> Mean */
+} Building;
+
+static void building_free(gpointer data) {
+  Building *building = data;
+  if (building->axes.key_heads) g_array_unref(building->axes.key_heads);
+  orr_grid_free(building->grid);
+  g_hash_table_unref(building->means);
+  g_free(building);
+}
+
+/* The row of @building with as many key heads as cell @cell of @own has, at the same batch and length. */
+static gboolean get_same(const Building *building, const Building *own, const guint cell[ORR_GRID_AXES],
+                         double *ret_ratio) {
+  const GArray *key_heads = building->axes.key_heads;
+  const double wanted = g_array_index(own->axes.key_heads, double, cell[KEY_HEADS]);
+  for (guint i = 0; i < key_heads->len; i++)
+    if (g_array_index(key_heads, double, i) == wanted)
+      return orr_grid_get(building->grid, (guint[]){i, cell[BATCH], cell[LENGTH]}, ret_ratio);
+  return FALSE;
+}
+
+/* The same of the nearest group on one side that has such a row. @groups: of Building, of one head size, rising. */
+static gboolean get_nearest(const GPtrArray *groups, guint own, int direction, const guint cell[ORR_GRID_AXES],
+                            double *ret_group, double *ret_ratio) {
+  for (guint i = own + (guint)direction; i < groups->len; i += (guint)direction) { /* below 0 it wraps */
+    const Building *building = groups->pdata[i];
+    *ret_group = building->group;
+    if (get_same(building, groups->pdata[own], cell, ret_ratio)) return TRUE;
+  }
+  return FALSE;
+}
+
+/* What other groups say of a cell: between the nearest two in the logarithm of the group, or the nearest one. */
+static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES], double *ret_ratio) {
+  double low, high, below = 0, above = 0;
+  const gboolean has_below = get_nearest(groups, own, -1, cell, &low, &below);
+  const gboolean has_above = get_nearest(groups, own, 1, cell, &high, &above);
+  const double group = ((const Building *)groups->pdata[own])->group;
+  const double share = !has_below ? 1 : !has_above ? 0 : log(group / low) / log(high / low);
+  *ret_ratio = (1 - share) * below + share * above;
+  return has_below || has_above;
+}
+
+/* What the other rows of equal work say of a cell. */
+static gboolean ask_equal_work(const Building *building, const guint cell[ORR_GRID_AXES], double *ret_ratio) {
+  gint64 key = work_key(&building->axes, cell[KEY_HEADS], cell[BATCH], cell[LENGTH]);
+  const Mean *mean = g_hash_table_lookup(building->means, &key);
+  double row = 0;
+  const guint has_row = orr_grid_get(building->grid, cell, &row);
+  if (!mean || mean->n <= has_row) return FALSE;
+  *ret_ratio = (mean->sum - row) / (mean->n - has_row);
+  return TRUE;
+}
+
+enum { EQUAL_WORK, OTHER_GROUPS }; /* kinds of hint */
+
+static void hint_cells(const GPtrArray *groups, guint own) {
+  const Building *building = groups->pdata[own];
+  const Axes *axes = &building->axes;
+  double ratio;
   for (guint h = 0; h < axes->key_heads->len; h++)
     for (guint b = 0; b < axes->batch->len; b++)
       for (guint l = 0; l < axes->length->len; l++) {
-        gint64 key = work_key(axes, h, b, l);
-        const Mean *mean = g_hash_table_lookup(means, &key);
-        double own;
-        if (!mean) continue;
-        guint has_own = orr_grid_get(grid, (guint[]){h, b, l}, &own);
-        if (mean->n > has_own)
-          orr_grid_hint(grid, (guint[]){h, b, l}, (mean->sum - (has_own ? own : 0)) / (mean->n - has_own));
+        const guint cell[] = {h, b, l};
+        if (ask_equal_work(building, cell, &ratio)) orr_grid_hint(building->grid, EQUAL_WORK, cell, ratio);
+        if (ask_groups(groups, own, cell, &ratio)) orr_grid_hint(building->grid, OTHER_GROUPS, cell, ratio);
       }
 }
 
-static OrrGrid *build_grid(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim, double group,
-                           Axes *axes, GError **error) {
-  g_autoptr(GArray) key_heads = axis_of_rows(table, head_dim, group);
-  g_autoptr(GHashTable) means = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-  axes->key_heads = key_heads;
-  const double *const values[] = {(double *)(void *)key_heads->data, (double *)(void *)axes->batch->data,
+static Building *building_new(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim,
+                              double group, const Axes *shared, GError **error) {
+  Building *building = g_new0(Building, 1);
+  const Axes *axes = &building->axes;
+  *building = (Building){head_dim, group, *shared, NULL, NULL};
+  building->means = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+  building->axes.key_heads = axis_of_rows(table, head_dim, group);
+  const double *const values[] = {(double *)(void *)axes->key_heads->data, (double *)(void *)axes->batch->data,
                                   (double *)(void *)axes->length->data};
-  g_autoptr(OrrGrid) grid = orr_grid_new(values, (guint[]){key_heads->len, axes->batch->len, axes->length->len});
+  building->grid = orr_grid_new(values, (guint[]){axes->key_heads->len, axes->batch->len, axes->length->len});
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
-    if (belongs(row, head_dim, group) && !set_row(model, table, row, axes, grid, means, error)) return NULL;
+    if (!belongs(row, head_dim, group)) continue;
+    if (set_row(model, table, row, axes, building->grid, building->means, error)) continue;
+    building_free(building);
+    return NULL;
   }
-  hint_equal_work(grid, axes, means);
-  if (orr_grid_fill(grid)) return g_steal_pointer(&grid);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
-  return NULL;
+  return building;
 }
 
 static void group_clear(gpointer group) { orr_grid_free(((OrrCostAttentionGroup *)group)->grid); }
@@ -186,28 +254,69 @@ static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAtte
   return attention;
 }
 
-static gboolean has_group(const OrrCostAttention *attention, double group) {
-  for (guint i = 0; i < attention->groups->len; i++)
-    if (g_array_index(attention->groups, OrrCostAttentionGroup, i).group == group) return TRUE;
+/* By head size, then group. */
+static int compare_buildings(gconstpointer a, gconstpointer b) {
+  const Building *x = *(Building *const *)a, *y = *(Building *const *)b;
+  if (x->head_dim != y->head_dim) return x->head_dim < y->head_dim ? -1 : 1;
+  return (x->group > y->group) - (x->group < y->group);
+}
+
+static gboolean is_begun(const GPtrArray *buildings, gint64 head_dim, double group) {
+  for (guint i = 0; i < buildings->len; i++) {
+    const Building *building = buildings->pdata[i];
+    if (building->head_dim == head_dim && building->group == group) return TRUE;
+  }
   return FALSE;
+}
+
+/* Every group of every head size with its rows set, sorted; NULL with @error. */
+static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention *table, const Axes *axes,
+                            GError **error) {
+  g_autoptr(GPtrArray) buildings = g_ptr_array_new_with_free_func(building_free);
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+    if (is_begun(buildings, row->head_dim, group_of(row))) continue;
+    Building *building = building_new(model, table, row->head_dim, group_of(row), axes, error);
+    if (!building) return NULL;
+    g_ptr_array_add(buildings, building);
+  }
+  g_ptr_array_sort(buildings, compare_buildings);
+  return g_steal_pointer(&buildings);
+}
+
+/* Fills the grids of one head size, which the model takes over. */
+static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *table, const GPtrArray *groups,
+                                GError **error) {
+  const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
+  OrrCostAttention *attention = find_head_dim(model, table, head_dim);
+  for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
+  for (guint i = 0; i < groups->len; i++) {
+    Building *building = groups->pdata[i];
+    if (!orr_grid_fill(building->grid)) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
+      return FALSE;
+    }
+    const OrrCostAttentionGroup group = {building->group, g_steal_pointer(&building->grid)};
+    g_array_append_val(attention->groups, group);
+  }
+  g_array_sort(attention->groups, compare_groups);
+  return TRUE;
 }
 
 gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table, GError **error) {
   g_autoptr(GArray) batch = orr_profile_numbers(table->batch, FALSE, error);
   g_autoptr(GArray) length = batch ? orr_profile_numbers(table->length, FALSE, error) : NULL;
   if (!length) return FALSE;
-  Axes axes = {.batch = batch, .length = length};
-  for (guint i = 0; i < table->rows->len; i++) {
-    const OrrProfileAttentionRow *row = table->rows->pdata[i];
-    OrrCostAttention *attention = find_head_dim(model, table, row->head_dim);
-    OrrCostAttentionGroup group = {group_of(row), NULL};
-    if (has_group(attention, group.group)) continue;
-    group.grid = build_grid(model, table, row->head_dim, group.group, &axes, error);
-    if (!group.grid) return FALSE;
-    g_array_append_val(attention->groups, group);
-    g_array_sort(attention->groups, compare_groups);
+  const Axes axes = {.batch = batch, .length = length};
+  g_autoptr(GPtrArray) buildings = begin_all(model, table, &axes, error);
+  for (guint begin = 0, end; buildings && begin < buildings->len; begin = end) {
+    g_autoptr(GPtrArray) groups = g_ptr_array_new();
+    const gint64 head_dim = ((const Building *)buildings->pdata[begin])->head_dim;
+    for (end = begin; end < buildings->len && ((const Building *)buildings->pdata[end])->head_dim == head_dim; end++)
+      g_ptr_array_add(groups, buildings->pdata[end]);
+    if (!finish_head_dim(model, table, groups, error)) return FALSE;
   }
-  return TRUE;
+  return buildings != NULL;
 }
 
 /* --- asking --- */

@@ -1,9 +1,9 @@
 /*
  * grid.c - see grid.h.
  *
- * Filling: pass 1 gives a hole that lies between two rows on a line along some axis, or that has a hint, the mean over
+ * Filling: pass 1 gives a hole that lies between two rows on a line along some axis, or that has hints, the mean over
  * these estimates, weighted by 1/variance. The table itself says how good they are: every row is told from its
- * neighbours on each axis (and from its hint), and the mean distance from what it is, over the mean span, is the axis'
+ * neighbours on each axis (and from its hints), and the mean distance from what it is, over the mean span, is the axis'
  * deviation for a span of 1; a line's variance grows with the square of its span. Later passes give holes at the rim
  * the value of the nearest cells that have one, weighted by 1/distance, ring by ring. Values found in a pass are not
  * used within it, so that the order of the cells does not matter. (Leaving out each (n, k) of a GEMM table in turn, a
@@ -37,7 +37,7 @@ void orr_grid_free(OrrGrid *grid) {
     g_free(grid->logs[a]);
   }
   g_free(grid->values);
-  g_free(grid->hints);
+  for (int kind = 0; kind < ORR_GRID_HINTS; kind++) g_free(grid->hints[kind]);
   g_free(grid->odd);
   g_free(grid->told);
   g_free(grid->trust);
@@ -70,12 +70,13 @@ gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], doub
   return TRUE;
 }
 
-void orr_grid_hint(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value) {
-  if (!grid->hints) {
-    grid->hints = g_new(double, grid->n_cells);
-    for (guint i = 0; i < grid->n_cells; i++) grid->hints[i] = NAN;
+void orr_grid_hint(OrrGrid *grid, int kind, const guint cell[ORR_GRID_AXES], double value) {
+  double **hints = &grid->hints[kind];
+  if (!*hints) {
+    *hints = g_new(double, grid->n_cells);
+    for (guint i = 0; i < grid->n_cells; i++) (*hints)[i] = NAN;
   }
-  grid->hints[index_of(grid, cell)] = value;
+  (*hints)[index_of(grid, cell)] = value;
 }
 
 void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_high) {
@@ -129,7 +130,7 @@ gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_v
 /* How far rows are from what is said of them. */
 typedef struct {
   double axes[ORR_GRID_AXES]; /* by a line of span 1 */
-  double hint;
+  double hints[ORR_GRID_HINTS];
 } Deviation;
 
 /* A mean over nothing is no worse than any: deviations of little-known axes are held to this. */
@@ -152,14 +153,16 @@ static Deviation measure_deviation(const OrrGrid *grid) {
       }
     deviation.axes[axis] = mean_deviation(sum, spans, n);
   }
-  double sum = 0;
-  guint n = 0;
-  for (guint at = 0; grid->hints && at < grid->n_cells; at++)
-    if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] && !isnan(grid->hints[at])) {
-      sum += fabs(grid->hints[at] - grid->values[at]);
-      n++;
-    }
-  deviation.hint = mean_deviation(sum, n, n);
+  for (int kind = 0; kind < ORR_GRID_HINTS; kind++) {
+    double sum = 0, told;
+    guint n = 0;
+    for (guint at = 0; grid->hints[kind] && at < grid->n_cells; at++)
+      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] && orr_grid_hint_at(grid, at, kind, &told)) {
+        sum += fabs(told - grid->values[at]);
+        n++;
+      }
+    deviation.hints[kind] = mean_deviation(sum, n, n);
+  }
   return deviation;
 }
 
@@ -171,9 +174,10 @@ static double between(const OrrGrid *grid, guint at, const Deviation *deviation)
     sum += weight * value;
     weights += weight;
   }
-  if (grid->hints && !isnan(grid->hints[at])) {
-    double weight = 1 / (deviation->hint * deviation->hint);
-    sum += weight * grid->hints[at];
+  for (int kind = 0; kind < ORR_GRID_HINTS; kind++) {
+    if (!orr_grid_hint_at(grid, at, kind, &value)) continue;
+    double weight = 1 / (deviation->hints[kind] * deviation->hints[kind]);
+    sum += weight * value;
     weights += weight;
   }
   return weights > 0 ? sum / weights : NAN;
@@ -221,7 +225,7 @@ gboolean orr_grid_fill(OrrGrid *grid) {
   orr_grid_find_odd(grid);
   Deviation deviation = measure_deviation(grid);
   guint left = fill_pass(grid, between, &deviation, ORR_GRID_BETWEEN);
-  g_clear_pointer(&grid->hints, g_free);
+  for (int kind = 0; kind < ORR_GRID_HINTS; kind++) g_clear_pointer(&grid->hints[kind], g_free);
   g_clear_pointer(&grid->times, g_free);
   for (guint before = left + 1; left > 0 && left < before;) {
     before = left;

@@ -37,9 +37,10 @@ void orr_grid_time(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double time_s
 /* The value that was set there; FALSE where there is none. */
 gboolean orr_grid_get(const OrrGrid *grid, const guint cell[ORR_GRID_AXES], double *ret_value);
 
-/* What another row says of the cell, itself not among it: one more neighbour, as good as hints of rows turn out to be.
- */
-void orr_grid_hint(OrrGrid *grid, const guint cell[ORR_GRID_AXES], double value);
+/* What rows elsewhere say of the cell, itself not among them: one more neighbour of each kind (0, 1), as good as the hints
+ * of that kind turn out to be for rows. */
+enum { ORR_GRID_HINTS = 2 };
+void orr_grid_hint(OrrGrid *grid, int kind, const guint cell[ORR_GRID_AXES], double value);
 
 /* A row that was set aside: a hole, answered from its neighbours. */
 typedef struct {
@@ -57,7 +58,7 @@ const OrrGridAside *orr_grid_aside_at(const OrrGrid *grid, const double point[OR
 /* The ends of an axis. */
 void orr_grid_range(const OrrGrid *grid, int axis, double *ret_low, double *ret_high);
 
-/* Gives every hole a value: between rows of the same line along any axis, and where there is a hint, the mean of them,
+/* Gives every hole a value: between rows of the same line along any axis, and where there are hints, the mean of them,
  * weighted by how near the ends are and by how well the rows themselves are told that way; elsewhere the nearest
  * values. FALSE when the grid has no value at all. */
 gboolean orr_grid_fill(OrrGrid *grid);

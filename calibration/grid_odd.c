@@ -1,27 +1,27 @@
 /*
  * grid_odd.c - rows of a table that should not be believed, by what the other rows say.
  *
- * A measurement goes wrong: the clock fell, another process ran, the host was late, a kernel did not run. Two rules find
- * such rows.
+ * A measurement goes wrong: the clock fell, another process ran, the host was late, a kernel did not run. Two rules
+ * find such rows.
  *
  * 1. Odd. A row is odd where it is 20 % or more away from the middle of what its neighbours say: the lines through it
- *    along each axis, and the hint. The neighbours' values are distances from the roofline, so this asks for a smooth
- *    efficiency, which kernels do not promise: of H100's bf16 products 397 of 25,389 rows are odd, and H200, the same
- *    chip with other memory, sides with the row as often as with its neighbours. An odd row answers where it was
- *    measured, but nothing is interpolated from it.
+ *    along each axis, and the hints. The neighbours' values are distances from the roofline, so this asks for a smooth
+ *    efficiency, which kernels do not promise: of H100's bf16 products one row in 60 is odd, and H200, the same chip
+ *    with other memory, sides with the row as often as with its neighbours. An odd row answers where it was measured,
+ *    but nothing is interpolated from it.
  *
  * 2. Contradicted. A kernel that does more along every axis takes no less time, since it could do the smaller task with
- *    padding: time is monotone in m, n and k. It is so up to tile effects: a library picks kernels by rules of thumb, and
- *    a product that fills its tiles can overtake a smaller one that does not. In the tables of H100 and H200 one row in
- *    60 takes 1.2 times as long as two products that are at least as large, so 1.2 is the tolerance, and two witnesses
- *    are asked for, because the one may be the wrong row. An odd row that is too slow beside two larger ones, or too
- *    fast beside two smaller ones, is set aside: it becomes a hole, and the answer there is interpolated. Which row of a
- *    contradiction is wrong its neighbours decide: only odd rows are set aside, and odd rows are no witnesses.
+ *    padding: time is monotone in m, n and k. It is so up to tile effects: a library picks kernels by rules of thumb,
+ *    and a product that fills its tiles can overtake a smaller one that does not. In the tables of H100 and H200 one
+ *    row in 60 takes 1.2 times as long as two products that are at least as large, so 1.2 is the tolerance, and two
+ *    witnesses are asked for, because the one may be the wrong row. An odd row that is too slow beside two larger ones,
+ *    or too fast beside two smaller ones, is set aside: it becomes a hole, and the answer there is interpolated. Which
+ *    row of a contradiction is wrong its neighbours decide: only odd rows are set aside, and odd rows are no witnesses.
  *
  * The order of times shows only those errors that cross another row's time, so a table in which it contradicts three in
- * four of the odd rows was disturbed while it was measured, and all its odd rows are set aside (B200's fp8 products;
- * elsewhere it contradicts 37 to 64 %). Of B200's fp8 rows set aside, 97 % are farther from GB200's row of the same
- * shape, the same chip, than their neighbours say: 55 % off on average, where the neighbours' answer is 5 % off.
+ * four of the odd rows was disturbed while it was measured, and all its odd rows are set aside (B200's fp8 products: 85
+ * %; elsewhere it contradicts 37 to 64 %). Of B200's fp8 rows set aside, 97 % are farther from GB200's row of the same
+ * shape, the same chip, than what their neighbours say: 55 % off on average, where the neighbours' answer is 5 % off.
  */
 #include <math.h>
 
@@ -31,15 +31,15 @@ static const double odd_distance = 0.18; /* ln 1.2, of the efficiency and of the
 
 /* --- odd rows --- */
 
-enum { MAX_TELLERS = ORR_GRID_AXES + 1 };
+enum { MAX_TELLERS = ORR_GRID_AXES + ORR_GRID_HINTS };
 
-/* The middle of what lines and hint say of a row (of four the mean of the middle two; of two the one that is nearer to
+/* The middle of what lines and hints say of a row (of four the mean of the middle two; of two the one that is nearer to
  * the row): one that crosses a step, or leans on another odd row, does not decide. FALSE when fewer say something. */
 static gboolean middle_at(const OrrGrid *grid, guint at, double *ret_value) {
   double told[MAX_TELLERS], span;
   int n = 0;
   for (int axis = 0; axis < ORR_GRID_AXES; axis++) n += orr_grid_line_at(grid, at, axis, &told[n], &span);
-  if (grid->hints && !isnan(grid->hints[at])) told[n++] = grid->hints[at];
+  for (int kind = 0; kind < ORR_GRID_HINTS; kind++) n += orr_grid_hint_at(grid, at, kind, &told[n]);
   if (n < 2) return FALSE;
   for (int i = 1; i < n; i++)
     for (int k = i; k > 0 && told[k] < told[k - 1]; k--) {

@@ -28,7 +28,7 @@ static const GOptionEntry options[] = {
     {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
      "measured: tables of the same chip under a lower power limit: long calls a tenth slower than there take its times",
      "DIR"},
-    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "measured: three digits a latency, and fewer rows of few tokens", NULL},
+    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "measured: round latencies to three digits (within 0.5 %); every row stays", NULL},
     {"op", 0, 0, G_OPTION_ARG_FILENAME, &op, "nccl-tests: the collective, where the text does not say", "NAME"},
     {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: take the in-place times", NULL},
     {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain, "nccl-tests: the hosts share one scale-up domain", NULL},

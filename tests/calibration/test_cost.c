@@ -284,6 +284,35 @@ static void test_equal_work(void) {
   }
 }
 
+/* Kernels of a single sequence differ from those of a batch, and the batch of 1 is an end of the table: where one group
+ * lacks it, the nearest batch would answer. Groups of 4 and 16 heads say that it takes three times its roofline, where
+ * batches of 4 and 16 take it once: so it does with 8 heads. */
+static void test_other_groups(void) {
+  g_autoptr(OrrCostModel) roofline = model_of(NULL, &round_device);
+  g_autoptr(GString) text = g_string_new("schema: profile/1\nname: p\ndevice: d\nattention:\n"
+                                         "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
+                                         "  batch: \"1 4 16\"\n  length: \"512 8192\"\n  rows:\n");
+  for (gint64 heads = 4; heads <= 16; heads *= 2) {
+    g_string_append_printf(text, "  - {head-dim: 128, heads: %" G_GINT64_FORMAT ", kv-heads: 1, us: \"", heads);
+    for (gint64 batch = 1; batch <= 16; batch *= 4)
+      for (gint64 length = 512; length <= 8192; length *= 16) {
+        OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, batch, 1, length, heads, 1, 128, TRUE);
+        const double us = orr_cost_operator(roofline, &op).time_s * 1e6 * (batch == 1 ? 3 : 1);
+        if (heads == 8 && batch == 1)
+          g_string_append(text, "- ");
+        else
+          g_string_append_printf(text, "%.9f ", us);
+      }
+    g_string_append(text, "\"}\n");
+  }
+  g_autoptr(OrrProfile) profile = sample_profile(text->str);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 1, 1, 8192, 8, 1, 128, TRUE);
+  const OrrCost told = orr_cost_operator(model, &op);
+  assert_near(told.time_s, 3 * orr_cost_operator(roofline, &op).time_s, 1e-6);
+  g_assert_cmpint(told.how, ==, ORR_HOW_INTERPOLATED);
+}
+
 /* H100's rows end at 16,384 tokens, where one head takes 222 us and eight 923: 128 blocks of 128 queries fill half of 132
  * multiprocessors. 131,072 tokens of one head are as many blocks as those eight and 8 times as long each: 64 times 923
  * / 8, 7.4 ms (14 if the idle half stayed). 32 heads fill it at either length: 64 times 3.6 ms. */
@@ -405,6 +434,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost/attention", test_attention);
   g_test_add_func("/cost/decode", test_decode);
   g_test_add_func("/cost/equal-work", test_equal_work);
+  g_test_add_func("/cost/other-groups", test_other_groups);
   g_test_add_func("/cost/long-prefills", test_long_prefills);
   g_test_add_func("/cost/missing", test_missing);
   g_test_add_func("/cost/attention-by-formula", test_attention_by_formula);

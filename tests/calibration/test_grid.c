@@ -69,8 +69,8 @@ static void test_hint(void) {
   g_assert_true(orr_grid_get(grid, (const guint[]){1, 1, 0}, &value));
   g_assert_cmpfloat(value, ==, plane(10, 4));
   g_assert_false(orr_grid_get(grid, (const guint[]){2, 2, 0}, &value));
-  orr_grid_hint(grid, (const guint[]){2, 2, 0}, 21.5);
-  orr_grid_hint(grid, (const guint[]){1, 1, 0}, 99); /* a row keeps what it is */
+  orr_grid_hint(grid, 0, (const guint[]){2, 2, 0}, 21.5);
+  orr_grid_hint(grid, 0, (const guint[]){1, 1, 0}, 99); /* a row keeps what it is */
   g_assert_true(orr_grid_fill(grid));
   assert_at(grid, 100, 16, 21.5, ORR_GRID_BETWEEN);
   assert_at(grid, 10, 4, 11, ORR_GRID_ROW);
