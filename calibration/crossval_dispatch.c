@@ -66,7 +66,7 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, Or
   guint shape = 0;
   for (guint i = 0; i < profile->libraries->len; i++) {
     if (!same_kernel(row_at(profile, i), first)) continue;
-    if (shape++ % ORR_CROSSVAL_FOLDS != fold)
+    if (row_at(profile, i)->measured_on || shape++ % ORR_CROSSVAL_FOLDS != fold)
       g_ptr_array_add(rest, profile->libraries->pdata[i]);
     else if (!add_points(row_at(profile, i), ret_fold->left_out, error))
       return FALSE;

@@ -27,6 +27,7 @@ typedef struct {
   gint64 ranks;
   gint64 hidden, topk, experts; /* 0: not of experts */
   char *size, *us;
+  char *measured_on; /* a device, where that is not the profile's; NULL: the profile's */
   char *source;
 } OrrProfileLibrary;
 

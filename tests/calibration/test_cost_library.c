@@ -53,6 +53,37 @@ static void test_experts(void) {
   g_assert_cmpint(orr_cost_library_ranks(model, &call), ==, 0);
 }
 
+/* Rows of another device answer, as modelled; so do shapes told from them. */
+static void test_carried(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(
+      "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+      "- {library: deepep, op: dispatch, ranks: 32, hidden: 1000, topk: 8, experts: 64, size: \"1 100\", us: \"20 220\",\n"
+      "   measured-on: h100-sxm}\n");
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrLibraryCall call = {"deepep", "dispatch", 32, 100, 1000, 8, 64, NULL};
+  assert_near(ask(model, &call).time_s * 1e6, 220, 1e-12);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MODELLED);
+  call.hidden = 2000;
+  call.size = 10;
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MODELLED);
+}
+
+/* DeepEP over 2, 4 and 8 nodes of H200: tokens meet more nodes, and the network binds; 4 and 8 are H100's rows. Before
+ * these were carried, 8 nodes took as long as 2. */
+static void test_nodes(void) {
+  g_autoptr(OrrProfile) profile = shipped_profile("h200-sxm");
+  g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
+  OrrLibraryCall call = {"deepep", "combine", 16, 4096, 7168, 8, 256, NULL};
+  const double two_s = ask(model, &call).time_s;
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MEASURED);
+  call.n_ranks = 32;
+  const double four_s = ask(model, &call).time_s;
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MODELLED);
+  call.n_ranks = 64;
+  g_assert_cmpfloat(four_s, >, 1.5 * two_s);
+  g_assert_cmpfloat(ask(model, &call).time_s, >, 1.5 * four_s);
+}
+
 /* Two of 4 experts, 2 on each of 2 ranks: the token meets a rank unless both are on the other, 1 in C(4,2) = 6. A
  * low-latency kernel sends to each expert. All experts: every rank. Fewer experts than ranks: to each of them. */
 static void test_copies(void) {
@@ -105,6 +136,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-library/copies", test_copies);
   g_test_add_func("/cost-library/formats", test_formats);
   g_test_add_func("/cost-library/wrong", test_wrong);
+  g_test_add_func("/cost-library/carried", test_carried);
+  g_test_add_func("/cost-library/nodes", test_nodes);
   g_test_add_func("/cost-library/shipped", test_shipped);
   return g_test_run();
 }
