@@ -1,11 +1,12 @@
 /*
- * transport.h - what carries messages over the scale-out network: InfiniBand, RoCE v2, or nothing said.
+ * transport.h - what carries messages over the scale-out network: InfiniBand, RoCE v2, EFA, or nothing said.
  *
  * node.nic-efficiency is a measured share of the NIC's rate, headers of 4 KiB packets and all. A transport says how
  * that changes with the packets, and what else it does to links:
  *
  *   rate        nominal * nic-efficiency * h(mtu, headers) / h(4096 B, 26 B),   h = mtu / (mtu + headers)
  *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B / message-rate)
+ *   hop         a collective's hop over the network takes no less than hop-latency, the profile's step in it
  *   incast      a NIC that receives from `incast-senders` or more at once in a phase has incast-efficiency of its rate
  *   adaptive    under routing adaptive, links between switches have adaptive-efficiency of theirs
  *   in-network  whether switches reduce (SHARP): without it `collnet` is not to be had
@@ -25,6 +26,7 @@ G_BEGIN_DECLS
 typedef struct {
   double mtu_bytes, header_bytes;
   double message_rate_per_s; /* 0: no limit */
+  double hop_latency_s;      /* the least of a collective's hop; 0: what its step and route take */
   gint64 incast_senders;
   double incast_efficiency;
   double adaptive_efficiency;
@@ -34,7 +36,7 @@ typedef struct {
 } OrrTransport;
 
 /* An entry's table: the same fields, other defaults, which are texts. */
-#define ORR_TRANSPORT_FIELDS(header_, rate_, senders_, incast_, adaptive_, reduction_, offloaded_, dpu_work_)          \
+#define ORR_TRANSPORT_FIELDS(header_, rate_, hop_, senders_, incast_, adaptive_, reduction_, offloaded_, dpu_work_)    \
   {.name = "mtu",                                                                                                      \
    .kind = ORR_FIELD_REAL,                                                                                             \
    .offset = offsetof(OrrTransport, mtu_bytes),                                                                        \
@@ -56,6 +58,13 @@ typedef struct {
        .fallback = (rate_),                                                                                            \
        .flags = ORR_FIELD_UNSIGNED,                                                                                    \
        .sentence = "Messages a NIC handles in a second; 0: no limit."},                                                \
+      {.name = "hop-latency",                                                                                          \
+       .kind = ORR_FIELD_REAL,                                                                                         \
+       .offset = offsetof(OrrTransport, hop_latency_s),                                                                \
+       .unit = ORR_UNIT_SECONDS,                                                                                       \
+       .fallback = (hop_),                                                                                             \
+       .flags = ORR_FIELD_UNSIGNED,                                                                                    \
+       .sentence = "The least that a collective's hop over the network takes, step and route together."},              \
       {.name = "incast-senders",                                                                                       \
        .kind = ORR_FIELD_INT,                                                                                          \
        .offset = offsetof(OrrTransport, incast_senders),                                                               \

@@ -17,7 +17,7 @@
 
 extern const OrrEntry orr_roce_v2;
 
-static const OrrField fields[] = {ORR_TRANSPORT_FIELDS("82 B", "215e6", "4", "0.975", "0.95", "false", "0", "0 s")};
+static const OrrField fields[] = {ORR_TRANSPORT_FIELDS("82 B", "215e6", "0 s", "4", "0.975", "0.95", "false", "0", "0 s")};
 
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("roce-v2", "Parameters of the transport roce-v2.", OrrTransport, fields);

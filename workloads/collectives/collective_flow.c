@@ -96,13 +96,14 @@ static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
   return bytes / rate;
 }
 
-/* Of the route that was asked for last. */
-static double step_time(const OrrCollectiveFlow *flow, gboolean near, gboolean leaves_node) {
+/* A hop over the route that was asked for last, which takes @path_s itself. */
+static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean near, gboolean leaves_node) {
   if (near)
-    return flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
+    return path_s + flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
   if (!leaves_node)
-    return flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
-  return flow->costs.scale_out_step_s + fill_time(flow, flow->scale_out_fill_bytes);
+    return path_s + flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
+  const double least_s = orr_fabric_transport(flow->fabric)->hop_latency_s;
+  return MAX(path_s + flow->costs.scale_out_step_s, least_s) + fill_time(flow, flow->scale_out_fill_bytes);
 }
 
 static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_parts) {
@@ -138,7 +139,7 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
   for (guint path = 0; path < n_paths; path++) {
     g_array_set_size(flow->route, 0);
     double path_s = orr_fabric_path(flow->fabric, src, dst, channel, path, flow->route);
-    double whole_s = path_s + step_time(flow, near, leaves_node);
+    double whole_s = hop_time(flow, path_s, near, leaves_node);
     load_route(flow, near ? weight * flow->n_paths : weight, near ? weight * flow->n_detours : 0);
     hop_s = MAX(hop_s, whole_s);
     if (weight == 0)
