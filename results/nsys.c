@@ -3,18 +3,24 @@
  */
 #include "results/nsys.h"
 
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/foreign.h"
 #include "sim/base/diag.h"
 #include "sim/base/fault.h"
+
+enum { MOST_ERRORS = 100 };
+
+/* An export has some 100 bytes a kernel: 50 million are more than an hour of steps at full speed. */
+static const OrrNsysLimits limits = {.most_rows = 50000000, .most_s = 600};
 
 typedef struct {
   sqlite3 *db;
   const char *path;
   OrrDiags *diags;
+  const OrrNsysLimits *limits;
 } Reader;
 
 static void clear_kernel(gpointer data) { g_free(((OrrNsysKernel *)data)->name); }
@@ -51,13 +57,20 @@ static sqlite3_stmt *prepare(const Reader *reader, const char *sql) {
 }
 
 static gboolean has(const Reader *reader, const char *table, const char *column) {
-  sqlite3_stmt *statement = prepare(reader, "SELECT count(*) FROM pragma_table_info(?1) WHERE ?2 IS NULL OR name = ?2");
-  if (!statement) return FALSE;
-  sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-  if (column) sqlite3_bind_text(statement, 2, column, -1, SQLITE_STATIC);
-  gboolean found = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) > 0;
-  sqlite3_finalize(statement);
-  return found;
+  return sqlite3_table_column_metadata(reader->db, "main", table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* nsys export writes plain tables. A view may be endless, and a virtual table is a module's code. */
+static gboolean check_kinds(const Reader *reader) {
+  static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds", "TARGET_INFO_GPU", "NVTX_EVENTS",
+                                       "CUPTI_ACTIVITY_KIND_RUNTIME"};
+  const guint n_before = orr_diags_n_errors(reader->diags);
+  for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+    const char *kind = orr_foreign_kind(reader->db, tables[i]);
+    if (kind && strcmp(kind, "table") != 0)
+      orr_diags_error(reader->diags, place_of(reader), "%s is a %s: nsys export writes a table", tables[i], kind);
+  }
+  return orr_diags_n_errors(reader->diags) == n_before;
 }
 
 /* All columns that are missing are told. */
@@ -72,12 +85,22 @@ static gboolean check_columns(const Reader *reader, const char *table, const cha
   return complete;
 }
 
-/* FALSE, told, when the statement ended by a fault: a file that is cut off. */
+/* FALSE, with the reason in the diagnostics, unless the statement came to its end. */
 static gboolean finish(const Reader *reader, sqlite3_stmt *statement, int status) {
-  if (status != SQLITE_DONE)
+  if (status == SQLITE_INTERRUPT)
+    orr_diags_error(reader->diags, place_of(reader), "cannot be read within %g s", reader->limits->most_s);
+  else if (status != SQLITE_DONE && status != SQLITE_ROW)
     orr_diags_error(reader->diags, place_of(reader), "cannot be read to its end: %s", sqlite3_errmsg(reader->db));
   sqlite3_finalize(statement);
   return status == SQLITE_DONE;
+}
+
+/* FALSE where enough of a file was read to say what is wrong with it. */
+static gboolean goes_on(const Reader *reader, gint64 n_rows) {
+  if (n_rows > reader->limits->most_rows)
+    orr_diags_error(reader->diags, place_of(reader), "holds more than %" G_GINT64_FORMAT " rows: profile a shorter time",
+                    reader->limits->most_rows);
+  return n_rows <= reader->limits->most_rows && orr_diags_n_errors(reader->diags) < MOST_ERRORS;
 }
 
 /* --- kernels --- */
@@ -126,13 +149,16 @@ static void close_kernel(OrrNsys *nsys, char **name, GArray *times, GHashTable *
   g_array_set_size(times, 0);
 }
 
-/* Columns: rowid, name, start, end, whether the row before is the same, device and stream as one number. */
+/* Columns: rowid, name, start, end, whether the row before is the same, device and stream as one number. Times are
+ * nanoseconds from the session's start, so that none is below 0 and a difference of two cannot overflow. */
 static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
   gint64 id = sqlite3_column_int64(row, 0), start = sqlite3_column_int64(row, 2), end = sqlite3_column_int64(row, 3);
   gboolean has_times = sqlite3_column_type(row, 2) == SQLITE_INTEGER && sqlite3_column_type(row, 3) == SQLITE_INTEGER;
   const char *wrong = !has_times                                   ? "start or end is no whole number"
+                      : start < 0                                  ? "starts before the session does"
                       : end <= start                               ? "ends no later than it starts"
                       : sqlite3_column_type(row, 1) == SQLITE_NULL ? "has a name that StringIds does not hold"
+                      : sqlite3_column_type(row, 1) != SQLITE_TEXT ? "has a name that is no text"
                       : sqlite3_column_int(row, 4)                 ? "is there twice"
                                                                    : NULL;
   if (wrong) orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id, wrong);
@@ -165,7 +191,7 @@ static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
   g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(double));
   g_autofree char *name = NULL;
   int status;
-  while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
+  for (gint64 n = 1; (status = sqlite3_step(rows)) == SQLITE_ROW && goes_on(reader, n); n++) {
     if (!check_kernel(reader, rows)) continue;
     const char *here = (const char *)sqlite3_column_text(rows, 1);
     double us = (double)(sqlite3_column_int64(rows, 3) - sqlite3_column_int64(rows, 2)) * 1e-3;
@@ -187,12 +213,13 @@ static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
 static void read_device(const Reader *reader, OrrNsys *nsys) {
   if (!has(reader, "TARGET_INFO_GPU", "name") || !has(reader, "TARGET_INFO_GPU", "id")) return;
   sqlite3_stmt *rows = prepare(reader, "SELECT DISTINCT g.name FROM TARGET_INFO_GPU AS g WHERE g.id IN"
-                                       " (SELECT deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL) ORDER BY g.name");
+                                       " (SELECT deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL) AND g.name IS NOT NULL"
+                                       " ORDER BY g.name LIMIT 10");
   if (!rows) return;
   int status;
   while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(rows, 0);
-    if (nsys->device && name)
+    if (nsys->device)
       orr_diags_error(reader->diags, place_of(reader), "kernels of %s and of %s: devices are mixed", nsys->device,
                       name);
     else
@@ -249,7 +276,7 @@ static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
                          ? "coalesce(n.text, (SELECT value FROM StringIds WHERE id = n.textId))"
                          : "n.text";
   g_autofree char *sql = g_strdup_printf(
-      "SELECT n.rowid, %s AS name, %s, (max(k.end) - min(k.start)) / 1000.0 FROM NVTX_EVENTS AS n"
+      "SELECT n.rowid, %s AS name, %s, min(k.start), max(k.end) FROM NVTX_EVENTS AS n"
       " JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.globalTid = n.globalTid AND r.start BETWEEN n.start AND n.end"
       " JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = r.correlationId%s"
       " JOIN StringIds AS s ON s.id = k.demangledName AND s.value LIKE 'nccl%%'"
@@ -258,10 +285,10 @@ static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
   sqlite3_stmt *rows = prepare(reader, sql);
   if (!rows) return FALSE;
   int status;
-  while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
+  for (gint64 n = 1; (status = sqlite3_step(rows)) == SQLITE_ROW && goes_on(reader, n); n++) {
     const char *op = op_of((const char *)sqlite3_column_text(rows, 1));
     OrrNsysCollective collective = {.bytes = bytes_of((const char *)sqlite3_column_text(rows, 2)),
-                                    .us = sqlite3_column_double(rows, 3)};
+                                    .us = (double)(sqlite3_column_int64(rows, 4) - sqlite3_column_int64(rows, 3)) * 1e-3};
     if (!op) continue;
     collective.op = g_strdup(op);
     g_array_append_val(nsys->collectives, collective);
@@ -276,17 +303,22 @@ static int compare_totals(gconstpointer a, gconstpointer b) {
   return x->total_us != y->total_us ? (x->total_us > y->total_us ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-OrrNsys *orr_nsys_read(const char *path, GError **error) {
+OrrNsys *orr_nsys_read(const char *path, GError **error) { return orr_nsys_read_within(path, &limits, error); }
+
+OrrNsys *orr_nsys_read_within(const char *path, const OrrNsysLimits *within, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNsys) nsys = nsys_new();
-  Reader reader = {.path = path, .diags = diags};
+  Reader reader = {.path = path, .diags = diags, .limits = within};
+  const gint64 until_us = g_get_monotonic_time() + (gint64)(within->most_s * G_USEC_PER_SEC);
   if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
       sqlite3_open_v2(path, &reader.db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: cannot be opened", path);
     sqlite3_close(reader.db);
     return NULL;
   }
-  if (read_kernels(&reader, nsys)) {
+  orr_foreign_distrust(reader.db);
+  orr_foreign_limit(reader.db, &until_us);
+  if (check_kinds(&reader) && read_kernels(&reader, nsys)) { /* ranges are of kernels whose times are right */
     read_device(&reader, nsys);
     read_ranges(&reader, nsys);
   }

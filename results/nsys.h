@@ -36,10 +36,17 @@ typedef struct {
   GArray *collectives; /* OrrNsysCollective, by start */
 } OrrNsys;
 
+/* What is read at most: the rows of one table, and how long. */
+typedef struct {
+  gint64 most_rows;
+  double most_s;
+} OrrNsysLimits;
+
 /* NULL with ORR_FAULT_DOCUMENT that names every bad row (by rowid: an end before its start, a name that is not there, a
- * kernel twice), what table or column is missing, and kernels of different devices; ORR_FAULT_RESOURCE: no such file,
- * or no SQLite. */
+ * kernel twice, a time below 0; the first hundred), what table or column is missing or is a view, kernels of different
+ * devices, and a file beyond the limits: 50 million rows, 10 minutes; ORR_FAULT_RESOURCE: no such file, or no SQLite. */
 OrrNsys *orr_nsys_read(const char *path, GError **error);
+OrrNsys *orr_nsys_read_within(const char *path, const OrrNsysLimits *limits, GError **error);
 void orr_nsys_free(OrrNsys *nsys);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrNsys, orr_nsys_free)
 

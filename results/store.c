@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/foreign.h"
 #include "results/store_private.h"
 #include "sim/base/fault.h"
 
@@ -117,13 +118,6 @@ gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *re
 
 /* --- Opening --- */
 
-void orr_store_distrust(sqlite3 *db) {
-  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-}
-
 /* A connection to @path. The path is made absolute, so that no name is special to SQLite (":memory:", "file:..."). */
 static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   g_autofree char *absolute = g_canonicalize_filename(store->path, NULL);
@@ -137,7 +131,7 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   }
   if (sqlite3_open_v2(absolute, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     return orr_store_fail(store, "cannot be opened", error);
-  orr_store_distrust(store->db);
+  orr_foreign_distrust(store->db);
   sqlite3_busy_timeout(store->db, ORR_STORE_BUSY_MS);
   return TRUE;
 }

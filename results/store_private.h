@@ -31,9 +31,6 @@ struct OrrStore {
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, sqlite3_finalize)
 
-/* The schema of @db is a stranger's: no triggers, no functions with effects, no writing to SQLite's own tables. */
-void orr_store_distrust(sqlite3 *db);
-
 /* Sets @error from the connection's last error, prefixed by the file and by what was being done; FALSE. */
 gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error);
 

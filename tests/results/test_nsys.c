@@ -120,6 +120,47 @@ static void test_no_file(void) {
   g_assert_nonnull(error);
 }
 
+/* What a stranger's file may hold: a view without an end, times whose difference does not fit 64 bits. */
+static void test_hostile(void) {
+#define LEAST "-9223372036854775808"
+#define MOST "9223372036854775807"
+  assert_refused(SCHEMA "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(i)"
+                        " AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS start, i + 1 AS end, 0 AS deviceId, i AS"
+                        " correlationId, 1 AS demangledName, 7 AS streamId FROM n",
+                 ORR_FAULT_DOCUMENT, "CUPTI_ACTIVITY_KIND_KERNEL is a view: nsys export writes a table");
+  assert_refused(SCHEMA KERNELS "DROP TABLE NVTX_EVENTS; CREATE VIEW nvtx_events AS SELECT 1 AS start", ORR_FAULT_DOCUMENT,
+                 "NVTX_EVENTS is a view");
+  assert_refused(SCHEMA KERNELS "DROP TABLE StringIds; CREATE VIRTUAL TABLE StringIds USING fts4(id, value)",
+                 ORR_FAULT_DOCUMENT, "StringIds is a virtual table");
+  assert_refused(ONE("(" LEAST ", " MOST ", 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "kernel of row 4 starts before the session");
+  assert_refused(ONE("(" MOST ", " LEAST ", 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "kernel of row 4 ends no later");
+  assert_refused(SCHEMA KERNELS "DROP TABLE StringIds; CREATE TABLE StringIds (id, value);"
+                                "INSERT INTO StringIds VALUES (1, x'00')",
+                 ORR_FAULT_DOCUMENT, "kernel of row 1 has a name that is no text");
+  g_autoptr(OrrNsys) longest = read_made(SCHEMA "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, " MOST ", 0, 1, 1, 7)");
+  g_assert_cmpfloat(g_array_index(longest->kernels, OrrNsysKernel, 0).total_us, ==, 0x1p63 * 1e-3);
+#undef LEAST
+#undef MOST
+}
+
+/* A file beyond the limits is refused; of one that is wrong all over the first hundred rows are named. */
+static void test_limits(void) {
+  static const OrrNsysLimits two_rows = {2, 600}, no_time = {1000, 0}, three_rows = {3, 600};
+  g_autoptr(GError) rows = NULL, time = NULL, many = NULL;
+  make(SCHEMA KERNELS);
+  g_assert_null(orr_nsys_read_within(path, &two_rows, &rows));
+  g_assert_nonnull(strstr(rows->message, "more than 2 rows"));
+  g_autoptr(OrrNsys) nsys = orr_nsys_read_within(path, &three_rows, NULL);
+  g_assert_nonnull(nsys);
+  make(SCHEMA "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+              "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, i, 0, i, 1, 7 FROM n");
+  g_assert_null(orr_nsys_read_within(path, &no_time, &time));
+  g_assert_nonnull(strstr(time->message, "cannot be read within 0 s"));
+  g_assert_null(orr_nsys_read(path, &many));
+  g_assert_nonnull(strstr(many->message, "kernel of row 100 "));
+  g_assert_null(strstr(many->message, "kernel of row 101 "));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   path = g_strdup_printf("%s/orrery-nsys-%d.sqlite", g_get_tmp_dir(), (int)g_random_int_range(0, 1 << 30));
@@ -128,6 +169,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/nsys/order", test_order);
   g_test_add_func("/nsys/without-ranges", test_without_ranges);
   g_test_add_func("/nsys/refused", test_refused);
+  g_test_add_func("/nsys/hostile", test_hostile);
+  g_test_add_func("/nsys/limits", test_limits);
   g_test_add_func("/nsys/no-file", test_no_file);
   int status = g_test_run();
   g_remove(path);
