@@ -70,11 +70,8 @@ static OrrFaultCode fault_of(int code) {
 
 gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error) {
   int code = sqlite3_errcode(store->db);
-  if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is locked by another process (waited %g s)", store->path,
-                ORR_STORE_BUSY_MS / 1e3);
-    return FALSE;
-  }
+  if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
+    return orr_store_fail_locked(store, error);
   gboolean is_file = (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY;
   g_autofree char *reason = is_file ? orr_store_file_reason(store->path, TRUE) : NULL;
   g_set_error(error, ORR_FAULT, fault_of(code), "%s: %s: %s", store->path, doing,
@@ -132,7 +129,7 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   if (sqlite3_open_v2(absolute, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     return orr_store_fail(store, "cannot be opened", error);
   orr_foreign_distrust(store->db);
-  sqlite3_busy_timeout(store->db, ORR_STORE_BUSY_MS);
+  orr_store_wait(store);
   return TRUE;
 }
 
@@ -199,7 +196,9 @@ OrrStore *orr_store_open(const char *path, GError **error) {
     return NULL;
   /* Where the log cannot be had (others are reading the file this moment, or the file system has no shared memory)
    * SQLite stays with its journal: slower, no less safe. NORMAL: a power cut may lose the last runs, never the file. */
+  orr_store_wait_briefly(store);
   sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+  orr_store_wait(store);
   if (!orr_store_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384",
                       error))
     return NULL;
@@ -238,19 +237,23 @@ OrrStore *orr_store_open_read(const char *path, GError **error) {
   return g_steal_pointer(&store);
 }
 
-void orr_store_free(OrrStore *store) {
-  if (!store) return;
-  orr_store_abandon_run(store);
-  orr_store_abandon_batch(store);
+void orr_store_disconnect(OrrStore *store) {
   orr_store_forget_inserts(store);
-  sqlite3_finalize(store->param);
-  sqlite3_finalize(store->run_insert);
-  sqlite3_finalize(store->run_update);
+  g_clear_pointer(&store->param, sqlite3_finalize);
+  g_clear_pointer(&store->run_insert, sqlite3_finalize);
+  g_clear_pointer(&store->run_update, sqlite3_finalize);
   if (store->is_writer) {
     sqlite3_busy_timeout(store->db, 0); /* invariant 5, unless others have it open: then the last of them does it */
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
   }
-  sqlite3_close(store->db);
+  g_clear_pointer(&store->db, sqlite3_close);
+}
+
+void orr_store_free(OrrStore *store) {
+  if (!store) return;
+  orr_store_abandon_run(store);
+  orr_store_abandon_batch(store);
+  orr_store_disconnect(store);
   g_hash_table_unref(store->inserts);
   g_free(store->path);
   g_free(store);
@@ -294,7 +297,9 @@ gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *
                 store->run_id ? "a run is already being written" : "was opened for reading");
     return FALSE;
   }
-  if (!orr_store_exec(store, store->in_batch ? "SAVEPOINT run" : "BEGIN IMMEDIATE", error)) return FALSE;
+  /* EXCLUSIVE: without a log, readers are met here, where nothing is lost, and not at the end (with one it is IMMEDIATE) */
+  if (store->in_batch ? !orr_store_exec(store, "SAVEPOINT run", error) : !orr_store_begin(store, "BEGIN EXCLUSIVE", error))
+    return FALSE;
   gint64 id = facts->id;
   if ((id == 0 && !orr_store_next_run(store, &id, error)) || !insert_run(store, facts, id, error)) {
     roll_back_run(store);
@@ -362,7 +367,7 @@ void orr_store_abandon_run(OrrStore *store) {
 }
 
 gboolean orr_store_begin_batch(OrrStore *store, GError **error) {
-  if (!orr_store_exec(store, "BEGIN IMMEDIATE", error)) return FALSE;
+  if (!orr_store_begin(store, "BEGIN IMMEDIATE", error)) return FALSE;
   store->in_batch = TRUE;
   return TRUE;
 }

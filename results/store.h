@@ -10,7 +10,7 @@
  * micro-batch of -1 in a field that is UNSIGNED). WORD is stored as its word, BOOL as 0 or 1; only scalar fields can be
  * columns. `param` keeps a value's text and, where it is a number or a quantity, the number in its base unit.
  *
- * Errors: ORR_FAULT_RESOURCE for what cannot be opened or written, is locked, is not a database of ours (foreign
+ * Errors: ORR_FAULT_RESOURCE for what cannot be opened or written, is not a database of ours (foreign
  * application_id or no SQLite file at all: it is never touched), is truncated or is of a newer schema version. One of an
  * older version is brought forward when it is opened for writing (store_migrate.c), and is read as it is.
  */
@@ -28,6 +28,21 @@ OrrStore *orr_store_open_read(const char *path, GError **error); /* read-only; m
 gboolean orr_store_is_blank(const char *path); /* not there, or who made it was killed before its first commit */
 void orr_store_free(OrrStore *store);                            /* an unfinished run is rolled back */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrStore, orr_store_free)
+
+/* How long an operation waits while another process has the database. ORR_FAULT_LOCKED after @most_s. */
+typedef struct {
+  double notice_s;                                /* when @say is called, once a connection */
+  double most_s;
+  void (*say)(const char *path, double waited_s); /* may be NULL */
+} OrrStorePatience;
+
+void orr_store_set_patience(const OrrStorePatience *patience); /* of this process; NULL: 2 s, and nothing is said */
+
+/* From now on a run or a batch that cannot begin for the lock begins in a new database beside this one instead,
+ * PATH.kept-N, which orr_store_merge takes: a result that cost hours is not thrown away. The store stays there. */
+void orr_store_keep_aside(OrrStore *store);
+gboolean orr_store_is_aside(const OrrStore *store);
+const char *orr_store_path(const OrrStore *store); /* the file that is written; owned by the store */
 
 typedef struct {
   const char *scenario; /* its name */

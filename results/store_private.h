@@ -13,12 +13,14 @@ G_BEGIN_DECLS
 #define ORR_STORE_APPLICATION_ID 0x4f525259 /* "ORRY" */
 #define ORR_STORE_VERSION 2
 #define ORR_STORE_ORIGIN_SENTENCE "The file and the number that the run was merged from; NULL: it was stored here."
-#define ORR_STORE_BUSY_MS 2000
 
 struct OrrStore {
   sqlite3 *db;
   char *path; /* as the caller wrote it: for messages */
   gboolean is_writer;
+  gboolean keeps_aside, is_aside;
+  gint64 locked_us;                /* when the lock that is waited for was met */
+  gboolean has_said;
   gint64 run_id;                   /* of the run that is being written; 0: none */
   gboolean in_batch;
   sqlite3_stmt *param;             /* INSERT INTO param; NULL before its first use */
@@ -30,6 +32,19 @@ struct OrrStore {
 };
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, sqlite3_finalize)
+
+/* Waits for locks on @store as this process' patience has it; and at most 2 s, without a word. (store_lock.c) */
+void orr_store_wait(OrrStore *store);
+void orr_store_wait_briefly(OrrStore *store);
+
+/* Sets @error: the lock outlasted the patience; FALSE. */
+gboolean orr_store_fail_locked(const OrrStore *store, GError **error);
+
+/* Closes the connection, with all that was prepared on it. */
+void orr_store_disconnect(OrrStore *store);
+
+/* Begins a transaction by @sql; where a lock outlasts the patience and the store keeps aside, in a database beside. */
+gboolean orr_store_begin(OrrStore *store, const char *sql, GError **error);
 
 /* Sets @error from the connection's last error, prefixed by the file and by what was being done; FALSE. */
 gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error);

@@ -20,6 +20,7 @@ typedef enum {
   ORR_FAULT_USAGE,    /* the command line is wrong                         (exit 2) */
   ORR_FAULT_STUCK,    /* the simulation cannot finish, e.g. a deadlock     (exit 1) */
   ORR_FAULT_RESOURCE, /* a file, a database or memory could not be had     (exit 1) */
+  ORR_FAULT_LOCKED,   /* another process has the database: try again       (exit 1) */
   ORR_FAULT_INTERNAL  /* a rule of ours is broken: a bug                   (exit 1) */
 } OrrFaultCode;
 

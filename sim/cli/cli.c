@@ -12,6 +12,7 @@
 
 #include "sim/base/fault.h"
 #include "sim/cli/manual.h"
+#include "sim/cli/patience.h"
 #include "sim/cli/show.h"
 #include "sim/cli/terminal.h"
 
@@ -253,7 +254,7 @@ static int dispatch(char **argv, GError **error) {
 int orr_cli_main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
   orr_terminal_begin();
-  int status = dispatch(argv, &error);
+  int status = orr_patience_set(&error) ? dispatch(argv, &error) : 2;
   status = orr_show_end(argc > 1 ? argv[1] : "orrery", status, error);
   if (fflush(stdout) != 0 || ferror(stdout)) {
     orr_show_problem("cannot write the answer: %s", g_strerror(errno));

@@ -59,7 +59,9 @@ char *orr_manual_page(const OrrCommand *const *commands, gsize n_commands) {
   g_string_append(page,
                   ".SH EXIT STATUS\n0: fine. 1: the simulation could not finish, or a file could not be read or"
                   " written. 2: the document or the command line is wrong.\n"
-                  ".SH ENVIRONMENT\n.TP\n.B ORRERY_PATH\nFolders of documents, searched before the shipped library.\n");
+                  ".SH ENVIRONMENT\n.TP\n.B ORRERY_PATH\nFolders of documents, searched before the shipped library.\n"
+                  ".TP\n.B ORRERY_LOCK_WAIT\nHow long to wait for a results database that another process has locked, "
+                  "for example \"10 min\". The default is a minute.\n");
   return g_string_free(page, FALSE);
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_faults.h"
@@ -77,16 +78,16 @@ int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJ
   drop_many_spans(jobs, how->many_spans);
   if (how->store && !orr_job_outcomes_store(jobs, how->file, how->store, &run_id, error)) return 1;
   print_warnings(jobs);
-  const gboolean lost = tell_lost(jobs);
+  const int lost = tell_lost(jobs);
   if (how->as_json) {
     print_json(jobs);
-    return lost;
+  } else {
+    print_table(scenario, jobs);
+    print_faults(jobs);
   }
-  print_table(scenario, jobs);
-  print_faults(jobs);
-  if (how->store)
+  if (how->store && !how->as_json)
     printf("\n  stored        runs %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
            " in %s\n  more          orrery query %s jobs\n",
-           run_id, run_id + jobs->len - 1, how->database, how->database);
-  return lost;
+           run_id, run_id + jobs->len - 1, orr_store_path(how->store), orr_store_path(how->store));
+  return MAX(lost, orr_patience_end_store(how->database, how->store));
 }

@@ -9,6 +9,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_jobs.h"
 #include "sim/cli/show.h"
@@ -182,6 +183,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!scenario || !check_paths(args[0], error)) return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
+  if (store) orr_store_keep_aside(store);
   if (orr_scenario_has_jobs(scenario)) return run_jobs(library, scenario, args[0], store, path, error);
   g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
@@ -189,11 +191,11 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
     print_json(outcome);
-    return 0;
+  } else {
+    g_autofree char *text = orr_summary_text(scenario, outcome, args[0], store ? orr_store_path(store) : NULL, run_id);
+    fputs(text, stdout);
   }
-  g_autofree char *text = orr_summary_text(scenario, outcome, args[0], store ? path : NULL, run_id);
-  fputs(text, stdout);
-  return 0;
+  return orr_patience_end_store(path, store);
 }
 
 const OrrCommand orr_verb_run = {
@@ -202,7 +204,8 @@ const OrrCommand orr_verb_run = {
     .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] [--fidelity F]",
     .more =
         "FILE is a scenario's file, or its name in the library. The database is made where there is none; each run\n"
-        "is added to it whole or not at all.",
+        "is added to it whole or not at all. Where another process keeps it locked for a minute (ORRERY_LOCK_WAIT), the\n"
+        "answer is printed, the run is kept beside it in FILE.kept-N, which 'orrery db merge' takes, and the status is 1.",
     .options = options,
     .run = run,
 };

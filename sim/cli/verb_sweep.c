@@ -9,6 +9,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/patience.h"
 #include "sim/cli/show.h"
 #include "sim/cli/summary_slurm.h"
 #include "sim/cli/summary_sweep.h"
@@ -137,7 +138,8 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
     orr_summary_sweep_json(report);
   else
     orr_summary_sweep_print(report, file, db);
-  return report->is_whole ? 0 : finish_early(report, file, db);
+  const int kept = orr_patience_end(db, report->aside);
+  return report->is_whole ? kept : finish_early(report, file, db);
 }
 
 static gboolean check_paths(const char *file, const char *db, GError **error) {

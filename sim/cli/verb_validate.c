@@ -8,6 +8,7 @@
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/patience.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/validate_group.h"
@@ -310,7 +311,9 @@ static int run(OrrLibrary *library, char **args, GError **error) {
     return 2;
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
-  return validate_sets(library, group, sets, store, error);
+  if (store) orr_store_keep_aside(store);
+  const int status = validate_sets(library, group, sets, store, error);
+  return MAX(status, orr_patience_end_store(path, store));
 }
 
 const OrrCommand orr_verb_validate = {

@@ -86,6 +86,7 @@ typedef struct {
 /* How far a sweep is, and in the end what it found. */
 typedef struct {
   gint64 sweep; /* its run; 0: not stored */
+  char *aside;  /* the database that has the later points, since the sweep's own stayed locked; NULL: none */
   char *hash;   /* of the document: what --resume goes by */
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of these, done before: --resume */

@@ -199,11 +199,20 @@ static gboolean give_out(Pool *pool, GError **error) {
 
 /* --- Answers --- */
 
+/* Storing may wait for a lock for longer than a point may take: that is not the workers' time. */
+static void excuse(Pool *pool, gint64 from_us) {
+  const gint64 stalled_us = g_get_monotonic_time() - from_us;
+  for (guint i = 0; i < pool->crew->jobs; i++) pool->workers[i].since_us += stalled_us;
+}
+
 static gboolean take_answer(Pool *pool, Worker *worker, const OrrSweepAnswer *answer, GError **error) {
+  const gint64 begun_us = g_get_monotonic_time();
   g_free(g_queue_pop_head(&worker->given));
-  worker->since_us = g_get_monotonic_time();
+  worker->since_us = begun_us;
   pool->n_answered++;
-  return pool->crew->answer(answer, pool->crew->user, error);
+  const gboolean fine = pool->crew->answer(answer, pool->crew->user, error);
+  excuse(pool, begun_us);
+  return fine;
 }
 
 static gboolean record(Pool *pool, Worker *worker, OrrPointStatus status, const char *reason, GError **error) {
@@ -279,7 +288,11 @@ static gboolean wait_for_some(Pool *pool, GError **error) {
   if (poll(polled, pool->crew->jobs, wait_ms) > 0)
     for (guint i = 0; i < pool->crew->jobs; i++)
       if (polled[i].revents && !listen_to(pool, &pool->workers[i], error)) return FALSE;
-  return check_times(pool, error) && pool->crew->tick(pool->crew->user, error);
+  const gboolean fine = check_times(pool, error);
+  const gint64 begun_us = g_get_monotonic_time();
+  if (!fine || !pool->crew->tick(pool->crew->user, error)) return FALSE;
+  excuse(pool, begun_us);
+  return TRUE;
 }
 
 static gboolean is_busy(const Pool *pool) {

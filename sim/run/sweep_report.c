@@ -34,6 +34,7 @@ void orr_sweep_report_free(OrrSweepReport *report) {
   g_array_unref(report->front);
   for (guint i = 0; i < report->n_objectives; i++) g_free(report->objectives[i]);
   g_free(report->hash);
+  g_free(report->aside);
   g_free(report->left);
   g_free(report);
 }

@@ -131,8 +131,9 @@ static void recall_score(const OrrSweepAnswer *answer, void *user) {
 
 static void recall_scores(Sweep *sweep) {
   Recall recall = {sweep, sweep->first, sweep->first + sweep->rung_combinations->len};
+  g_autoptr(OrrStore) own = sweep->report->aside ? orr_store_open_read(sweep->order->db, NULL) : NULL;
   if (sweep->report->n_before > 0 && sweep->store)
-    orr_sweep_store_visit(sweep->store, sweep->report->sweep, recall.to, recall_score, &recall, NULL);
+    orr_sweep_store_visit(own ? own : sweep->store, sweep->report->sweep, recall.to, recall_score, &recall, NULL);
   if (sweep->order->known) orr_sweep_known_visit(sweep->order->known, recall_score, &recall, NULL);
 }
 
@@ -161,10 +162,18 @@ static gboolean end_batch(Sweep *sweep, GError **error) {
   return !sweep->store || orr_store_end_batch(sweep->store, error);
 }
 
+/* A database beside the sweep's own, which stayed locked: the sweep's row there, under its number, as in a shard. */
+static gboolean begin_aside(Sweep *sweep, GError **error) {
+  OrrSweepReport *report = sweep->report;
+  if (report->aside || !orr_store_is_aside(sweep->store)) return TRUE;
+  report->aside = g_strdup(orr_store_path(sweep->store));
+  return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded, &report->sweep, error);
+}
+
 static gboolean store_answer(Sweep *sweep, const OrrSweepAnswer *answer, GError **error) {
   if (!sweep->store) return TRUE;
   if (sweep->in_batch == 0) {
-    if (!orr_store_begin_batch(sweep->store, error)) return FALSE;
+    if (!orr_store_begin_batch(sweep->store, error) || !begin_aside(sweep, error)) return FALSE;
     sweep->batch_us = g_get_monotonic_time();
   }
   sweep->in_batch++;
@@ -228,8 +237,9 @@ static gboolean begin_store(Sweep *sweep, GError **error) {
 }
 
 static gboolean begin(Sweep *sweep, GError **error) {
-  return begin_store(sweep, error) &&
-         (!sweep->order->known || orr_sweep_known_visit(sweep->order->known, recall_known, sweep, error));
+  if (!begin_store(sweep, error)) return FALSE;
+  if (sweep->store) orr_store_keep_aside(sweep->store); /* from here on there are points to lose */
+  return (!sweep->order->known || orr_sweep_known_visit(sweep->order->known, recall_known, sweep, error));
 }
 
 /* --- How many --- */

@@ -191,6 +191,7 @@ static void test_own_databases(void) {
   assert_database_refused("newer.db", "is of schema version 99, made by a newer Orrery");
   db = connect_to("own.db");
   execute(db, "BEGIN EXCLUSIVE");
+  g_setenv("ORRERY_LOCK_WAIT", "50 ms", TRUE);
   assert_locked("run right.yaml --db own.db");
   assert_locked("query own.db summary");
   assert_locked("db merge all.db own.db");

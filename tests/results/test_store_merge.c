@@ -304,7 +304,9 @@ static void test_refused(Fixture *fixture, gconstpointer data) {
   orr_store_free(open_named(fixture, "locked.db"));
   db = fixture_connect(locked);
   fixture_exec(db, "BEGIN EXCLUSIVE");
-  assert_refused(fixture, store, "locked.db", ORR_FAULT_RESOURCE, "is locked by another process");
+  orr_store_set_patience(&(OrrStorePatience){.notice_s = 1, .most_s = 0.05});
+  assert_refused(fixture, store, "locked.db", ORR_FAULT_LOCKED, "is locked by another process");
+  orr_store_set_patience(NULL);
   sqlite3_close(db);
 }
 

@@ -118,12 +118,16 @@ static void test_full_disk(void) {
   }
 }
 
-static void assert_refused(const char *file, const char *db, gboolean resume, const char *message) {
+static void assert_refused_as(const char *file, const char *db, gboolean resume, OrrFaultCode code, const char *message) {
   g_autoptr(GError) error = NULL;
   const OrrSweepOrder order = {.file = file, .db = db, .jobs = 1, .resume = resume};
   g_assert_null(orr_sweep(sweep_library, &order, &error));
-  g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
+  g_assert_error(error, ORR_FAULT, (int)code);
   if (!strstr(error->message, message)) g_error("wanted '%s', found '%s'", message, error->message);
+}
+
+static void assert_refused(const char *file, const char *db, gboolean resume, const char *message) {
+  assert_refused_as(file, db, resume, ORR_FAULT_RESOURCE, message);
 }
 
 static void test_foreign_files(void) {
@@ -166,7 +170,9 @@ static void test_locked(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) other = orr_store_open(db, &error);
   g_assert_true(orr_store_begin_batch(other, &error));
-  assert_refused(file, db, FALSE, "is locked by another process");
+  orr_store_set_patience(&(OrrStorePatience){.notice_s = 1, .most_s = 0.05});
+  assert_refused_as(file, db, FALSE, ORR_FAULT_LOCKED, "is locked by another process");
+  orr_store_set_patience(NULL);
 }
 
 int main(int argc, char **argv) {
