@@ -49,11 +49,18 @@ static void shuffle(gint64 *loads, gint64 n, guint64 seed) { /* Fisher, Yates */
   }
 }
 
+static void draw_evenly(gint64 tokens, gint64 topk, gint64 n, gint32 *ret_chosen) {
+  const gint64 stride = n / topk;
+  for (gint64 t = 0; t < tokens; t++)
+    for (gint64 j = 0; j < topk; j++)
+      ret_chosen[t * topk + j] = (gint32)(((tokens < stride ? t * stride / tokens : t) + j * stride) % n);
+}
+
 /* Experts one after the other fill the columns of [tokens, topk]: one with at most `tokens` choices meets no token
  * twice, since its choices are next to each other modulo `tokens`. */
 void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed, gint32 *ret_chosen) {
   if (is_balanced) {
-    for (gint64 i = 0; i < tokens * topk; i++) ret_chosen[i] = (gint32)(i % n);
+    draw_evenly(tokens, topk, n, ret_chosen);
     return;
   }
   g_autofree gint64 *loads = g_new(gint64, n);

@@ -1,7 +1,10 @@
 /*
  * expert_draw.h - which experts each token chooses in a measured mixture-of-experts layer, and whose share is measured.
  *
- *   balanced    choice j of token t is expert (t topk + j) mod experts
+ *   balanced    a token's choices lie stride = experts / topk apart, so that they are spread over the ranks; token t
+ *               begins at t, or at t stride / tokens where there are fewer tokens than that (as the collector's
+ *               balanced_logits). At few tokens each rank then has its mean of tokens topk / ep, which is what cost_moe.c
+ *               takes such a row for; choices next to each other would all be one rank's.
  *   power law   the experts' loads are the stratified quantiles of the density x^-1.2 on [lo, hi], scaled to tokens
  *               topk in all: expert i of a sorted list gets the mean of Q over [i / experts, (i + 1) / experts], with
  *               Q(u) = ((hi^-0.2 - lo^-0.2) u + lo^-0.2)^(1 / -0.2). lo = 1 and hi = 0.8 tokens where tokens topk >

@@ -78,11 +78,20 @@ static void test_fullest_rank(void) {
   g_assert_cmpuint(n_first, <, 20); /* about 1 in 16 */
 }
 
+/* The layers of family_moe_ffn.c at any number of tokens: the fullest rank has its mean, rounded up to whole choices; at
+ * one token and 8 of 128 experts on 8 ranks that is one. */
 static void test_balanced(void) {
-  gint32 chosen[8];
-  orr_expert_draw(4, 2, 8, TRUE, 1, chosen);
-  for (int i = 0; i < 8; i++) g_assert_cmpint(chosen[i], ==, i);
-  g_assert_cmpint(orr_expert_fullest(chosen, 8, 8, 4), ==, 0);
+  static const gint64 layers[][3] = {{2, 8, 8}, {8, 128, 1}, {8, 128, 8}, {8, 256, 8}, {8, 256, 32}, {4, 128, 8}};
+  g_autofree gint32 *chosen = g_new(gint32, 4096 * 8);
+  for (guint l = 0; l < G_N_ELEMENTS(layers); l++)
+    for (gint64 tokens = 1; tokens <= 4096; tokens *= 2) {
+      const gint64 topk = layers[l][0], n = layers[l][1], ep = layers[l][2], total = tokens * topk;
+      gint64 most = 0, counts[32] = {0};
+      orr_expert_draw(tokens, topk, n, TRUE, 1, chosen);
+      for (gint64 i = 0; i < total; i++) counts[chosen[i] / (n / ep)]++;
+      for (gint64 rank = 0; rank < ep; rank++) most = MAX(most, counts[rank]);
+      g_assert_cmpint(most, ==, MAX((total + ep - 1) / ep, 1));
+    }
 }
 
 int main(int argc, char **argv) {
