@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibration/measure/accumulation.h"
 #include "calibration/measure/family.h"
+#include "calibration/measure/timing.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
 
@@ -122,6 +124,7 @@ static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
                             .watts = is_watched ? 0.8 * facts->power_limit_watts : NAN,
                             .sm_clock_hz = facts->sm_clock_limit_hz,
                             .memory_clock_hz = facts->memory_clock_limit_hz};
+  if (orr_accumulation_word(&kernel->shape)) orr_timing_set(ret_timing, orr_accumulation_word(&kernel->shape));
   return TRUE;
 }
 

@@ -12,7 +12,7 @@
  * the tensor cores want both operands with k innermost: frameworks then keep a transposed copy, which is what is
  * measured; making the copy is not in the time. Where they take any layout (fp8 and mxfp8 on sm_100), operands lie as
  * above. Results are 16-bit for these formats, else of the operands'. fp8 and mxfp8 use fast accumulation in forward
- * products and not in backward ones, as Transformer Engine does (cuda_gemm.c); the row's setting says so.
+ * products and not in backward ones, as Transformer Engine does (accumulation.h); the row's setting says so.
  *
  * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv where forward and unbatched.
  */

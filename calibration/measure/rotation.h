@@ -10,7 +10,8 @@
  * `touched` are the bytes that one call reads and writes, `held` those that one set occupies. They differ where a call
  * uses a part of its operands: a rank that holds 16 experts and routes one token to one of them touches that expert.
  * Counting all 16 would keep the one in the cache. (NVIDIA aiconfigurator's collector goes round 5 copies of a GEMM's
- * weights, whatever their size; nccl-tests shifts its buffers, which are of the largest size asked.)
+ * weights, whatever their size; DeepEP's benchmark zeroes 256 MB between calls; nccl-tests shifts its buffers, which are
+ * of the largest size asked.)
  *
  * Operands below 2 L2 / ORR_ROTATION_MOST (98 kB on an H100) stay in the cache in part; the row then says `warm-l2`.
  */

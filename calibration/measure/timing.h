@@ -8,8 +8,9 @@
  *   stream   | hold ........ |begin| call call call ... |end|
  *   host     post all of these      ^ not reached yet when the host has posted the last of them
  *
- * NVIDIA's nvbench does so with a kernel that waits for the host's word; ours waits a fixed time instead, so that a
- * host that blocks on a full launch queue cannot wait for ever. After posting, the host asks whether `begin` has been
+ * NVIDIA's nvbench does so with a kernel that waits for the host's word, DeepEP's benchmark with a large kernel and a
+ * barrier ("to eliminate the unbalanced CPU launch overhead": bench_kineto); ours waits a fixed time, so that a host that
+ * blocks on a full launch queue cannot wait for ever. After posting, the host asks whether `begin` has been
  * reached. If it has, the repeat does not count and the next one holds four times as long. Where even
  * ORR_HOLD_MOST_US is too short, repeats are taken as they are and the row's method is `unheld`.
  */

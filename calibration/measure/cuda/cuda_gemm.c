@@ -11,11 +11,7 @@
  * 8 and 4-bit operands have k innermost in every layout (TN), as their transposed copies have, but for fp8 and mxfp8 on
  * sm_100 to sm_119 ("Blackwell supports any GEMM layout for FP8": Transformer Engine, cublaslt_gemm.cu).
  *
- * fp8 products add up in the tensor cores' own accumulators, of fewer bits than fp32. "Fast accumulation"
- * (CUBLASLT_MATMUL_DESC_FAST_ACCUM, off by default; it has an effect on Ada and Hopper) leaves it at that; without it
- * partial sums are promoted to fp32 registers as they come, which takes time. Transformer Engine uses it in forward
- * products and not in dgrad and wgrad (its recipes' fp8_gemm_fprop, _dgrad, _wgrad: use_split_accumulator False, True,
- * True), so that is what is measured; the row's setting says which. Checks allow for the shorter accumulators.
+ * How fp8 products accumulate: accumulation.h. Checks allow for the tensor cores' shorter accumulators.
  *
  * The algorithm is the heuristic's first, as PyTorch and Transformer Engine take it, with 32 MiB of workspace. Scales
  * of mxfp8 (ue8m0, 32 elements) and nvfp4 (ue4m3, 16) are all 1, so that their swizzled layout does not matter to a
@@ -25,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernels.h"
 #include "sim/base/fault.h"
@@ -203,7 +200,7 @@ static gboolean set_desc(const OrrProduct *product, cublasLtMatmulDescAttributes
 static gboolean is_fp8(const OrrProduct *product) { return product->kind.operand == CUDA_R_8F_E4M3; }
 
 static gboolean set_accumulation(const OrrProduct *product, GError **error) {
-  const int8_t is_fast = product->layout == FORWARD;
+  const int8_t is_fast = orr_accumulates_fast(product->layout == FORWARD);
   return !is_fp8(product) || set_desc(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast, sizeof is_fast, error);
 }
 
@@ -375,7 +372,6 @@ static gboolean prepare(OrrKernel *kernel, int kind, gint64 layout, gint64 batch
   kernel->clear = product_free;
   kernel->launch = launch;
   kernel->verify = verify;
-  if (is_fp8(product)) kernel->setting = layout == FORWARD ? "fast-accumulation" : "full-accumulation";
   return allocate(kernel, product, error);
 }
 

@@ -101,9 +101,10 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
   facts->memory_bytes = (double)properties.totalGlobalMem;
   facts->l2_bytes = properties.l2CacheSize;
   facts->memory_clock_limit_hz = attribute(cudaDevAttrMemoryClockRate, bench->device) * 1e3;
+  if (facts->memory_clock_limit_hz <= 0) facts->memory_clock_limit_hz = orr_nvml_max_memory_hz(bench->nvml);
   facts->memory_bytes_per_s =
       2 * facts->memory_clock_limit_hz * attribute(cudaDevAttrGlobalMemoryBusWidth, bench->device) / 8;
-  if (facts->memory_bytes_per_s <= 0) facts->memory_bytes_per_s = 1e12; /* the driver does not tell: a trend still */
+  if (!(facts->memory_bytes_per_s > 0)) facts->memory_bytes_per_s = 1e12; /* the driver does not tell: a trend still */
   facts->sm_clock_limit_hz = attribute(cudaDevAttrClockRate, bench->device) * 1e3;
   if (facts->sm_clock_limit_hz <= 0) facts->sm_clock_limit_hz = orr_nvml_max_sm_hz(bench->nvml);
   facts->power_limit_watts = orr_nvml_power_limit(bench->nvml);

@@ -178,7 +178,11 @@ double orr_nvml_power_limit(const OrrNvml *nvml) {
   return nvml && nvml->limit(nvml->device, &milliwatts) == 0 ? milliwatts / 1e3 : NAN;
 }
 
-double orr_nvml_max_sm_hz(const OrrNvml *nvml) {
+static double max_clock(const OrrNvml *nvml, int kind) {
   unsigned mhz = 0;
-  return nvml && nvml->max_clock(nvml->device, CLOCK_SM, &mhz) == 0 ? mhz * 1e6 : NAN;
+  return nvml && nvml->max_clock(nvml->device, kind, &mhz) == 0 ? mhz * 1e6 : NAN;
 }
+
+double orr_nvml_max_sm_hz(const OrrNvml *nvml) { return max_clock(nvml, CLOCK_SM); }
+
+double orr_nvml_max_memory_hz(const OrrNvml *nvml) { return max_clock(nvml, CLOCK_MEMORY); }

@@ -53,7 +53,6 @@ struct OrrKernel {
   GPtrArray *buffers; /* of device memory */
   guint n_sets;
   double touched_bytes; /* of one call, as orr_cuda_rotate got it; 0: not rotated */
-  const char *setting;  /* of the row; NULL: none */
   guint64 seed;
   gboolean (*launch)(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error);
   gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error);                        /* or NULL */
@@ -133,6 +132,7 @@ gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule, gboolean
                         GError **error);
 double orr_nvml_power_limit(const OrrNvml *nvml);
 double orr_nvml_max_sm_hz(const OrrNvml *nvml);
+double orr_nvml_max_memory_hz(const OrrNvml *nvml);
 
 /* --- Families --- */
 

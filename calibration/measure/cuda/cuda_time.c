@@ -9,6 +9,7 @@
  * After the repeats, if the rule asks for it, the same calls run on while power and clocks are watched (power_window.h).
  * Without that the clocks are read once, amid the repeats.
  */
+#include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernels.h"
 #include "calibration/measure/rotation.h"
@@ -135,7 +136,7 @@ gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *
     return FALSE;
   capture(&watch);
   OrrTiming timing = orr_timing_of("", watch.n_calls);
-  if (kernel->setting) orr_timing_set(&timing, kernel->setting);
+  if (orr_accumulation_word(&kernel->shape)) orr_timing_set(&timing, orr_accumulation_word(&kernel->shape));
   if (kernel->touched_bytes > 0 && orr_rotation_is_warm(kernel->n_sets, kernel->touched_bytes, &bench->facts))
     orr_timing_set(&timing, "warm-l2");
   if (!warm_up(&watch, rule->warm_up_s, error) || !measure(&watch, rule, &timing, error) ||

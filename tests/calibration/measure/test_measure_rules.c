@@ -4,6 +4,8 @@
  */
 #include <math.h>
 
+#include "calibration/measure/accumulation.h"
+#include "calibration/measure/family.h"
 #include "calibration/measure/power_window.h"
 #include "calibration/measure/rotation.h"
 #include "calibration/measure/timing.h"
@@ -95,6 +97,28 @@ static void test_summary(void) {
   g_assert_cmpstr(timing.setting, ==, "fast-accumulation warm-l2");
 }
 
+/* --- fp8 --- */
+
+/* Fast forward, full backward, and no choice for other formats: the default of both would be full (cublasLt.h). */
+static void test_accumulation(void) {
+  static const char *const cases[][3] = {
+      {"gemm", "dtype=fp8 layout=forward batch=1 m=1 n=1 k=1", "fast-accumulation"},
+      {"gemm", "dtype=fp8 layout=dgrad batch=1 m=1 n=1 k=1", "full-accumulation"},
+      {"gemm", "dtype=mxfp8 layout=wgrad batch=1 m=1 n=1 k=1", "full-accumulation"},
+      {"gemm", "dtype=nvfp4 layout=forward batch=1 m=1 n=1 k=1", NULL},
+      {"gemm", "dtype=bf16 layout=forward batch=1 m=1 n=1 k=1", NULL},
+      {"launch", "way=wait kernels=1", NULL},
+      {"moe-ffn", "dtype=fp8 distribution=balanced hidden-size=1 inter-size=1 topk=1 num-experts=1 ep=1 num-tokens=1",
+       "fast-accumulation"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    OrrShape shape;
+    g_assert_true(orr_shape_parse(orr_family_find(cases[i][0]), cases[i][1], &shape, NULL));
+    g_assert_cmpstr(orr_accumulation_word(&shape), ==, cases[i][2]);
+  }
+  g_assert_true(orr_accumulates_fast(TRUE) && !orr_accumulates_fast(FALSE));
+}
+
 /* --- Power --- */
 
 /* A board that draws 100 W until 0.2 s and 700 W from then on; its counter moves every 100 ms, its clock falls from
@@ -171,6 +195,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/measure/rules/hold-grows", test_hold_grows);
   g_test_add_func("/measure/rules/hold-for", test_hold_for);
   g_test_add_func("/measure/rules/summary", test_summary);
+  g_test_add_func("/measure/rules/accumulation", test_accumulation);
   g_test_add_func("/measure/rules/power-settles", test_power_settles);
   g_test_add_func("/measure/rules/power-goes-by-changes", test_power_goes_by_changes);
   g_test_add_func("/measure/rules/power-unknown", test_power_unknown);
