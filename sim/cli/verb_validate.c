@@ -161,6 +161,8 @@ static void add_set(GString *out, const OrrValidation *validation) {
   for (guint i = 0; i < validation->rows->len; i++) {
     g_string_append(out, i > 0 ? ",\n    {" : "\n    {");
     orr_show_json_members(out, &orr_validation_row_table, row_at(validation, i));
+    g_string_append(out, ", \"part\": ");
+    orr_show_json_text(out, row_at(validation, i)->part);
     g_string_append_c(out, '}');
   }
   if (validation->costs->len > 0) g_string_append(out, "],\n   \"costs\": [");
