@@ -6,7 +6,8 @@
  *
  *   fp8-delayed    2 + 1 + 1          the scale is of the steps before (Micikevicius et al. 2022, arXiv 2209.05433;
  *                                     Transformer Engine, DelayedScaling)
- *   fp8-current    2 + 2 + 1 + 1      the tensor is read for its largest value first (Float8CurrentScaling)
+ *   fp8-current    2 + 2 + 1 + 1      the tensor is read for its largest value first (Float8CurrentScaling); "fp8" means
+ *                                     this one, as NVIDIA's performance tables do (Megatron-Bridge, docs/performance-summary)
  *   fp8-blockwise  2 + 1 + 1 + 2 4/128    a scale in fp32 for 1 x 128 of activations, 128 x 128 of weights
  *                                     (DeepSeek-V3, arXiv 2412.19437, section 3.3.2; Float8BlockScaling)
  *   mxfp8          2 + 1 + 1 + 2 1/32     a scale of 8 bits for 32 (OCP Microscaling 1.0; MXFP8BlockScaling)
@@ -32,6 +33,7 @@ const char *const orr_precision_words[] = {
     [ORR_PRECISION_BF16] = "bf16",
     [ORR_PRECISION_FP32] = "fp32",
     [ORR_PRECISION_TF32] = "tf32",
+    [ORR_PRECISION_FP8] = "fp8",
     [ORR_PRECISION_FP8_DELAYED] = "fp8-delayed",
     [ORR_PRECISION_FP8_CURRENT] = "fp8-current",
     [ORR_PRECISION_FP8_BLOCKWISE] = "fp8-blockwise",
@@ -82,7 +84,7 @@ static const OrrPrecisionRecipe recipes[ORR_N_PRECISIONS] = {
 
 const OrrPrecisionRecipe *orr_precision_recipe(OrrPrecision precision) {
   g_return_val_if_fail((guint)precision < ORR_N_PRECISIONS, NULL);
-  return &recipes[precision];
+  return &recipes[precision == ORR_PRECISION_FP8 ? ORR_PRECISION_FP8_CURRENT : precision];
 }
 
 gboolean orr_precision_casts(const OrrPrecisionRecipe *recipe) { return recipe && recipe->cast_bytes > 0; }

@@ -11,6 +11,7 @@
 #include "sim/cli/summary_faults.h"
 #include "sim/cli/summary_serving.h"
 #include "sim/run/kinds.h"
+#include "workloads/training/training.h"
 
 G_GNUC_PRINTF(3, 4)
 static void add(GString *out, const char *what, const char *format, ...) {
@@ -33,12 +34,19 @@ static void add_asked(GString *out, const OrrScenario *scenario, const OrrTraini
       result->tp, result->pp, result->dp, cp, result->micro_batches);
 }
 
-static void add_speed(GString *out, const OrrTrainingResult *result) {
+/* The format of the peak that utilisations are of. */
+static const char *peak_name(const OrrScenario *scenario) {
+  const OrrTraining *training = scenario->workload.params;
+  return orr_dtype_names[orr_precision_recipe(training->precision)->forward];
+}
+
+static void add_speed(GString *out, const OrrScenario *scenario, const OrrTrainingResult *result) {
   g_autofree char *time = orr_quantity_format(result->iteration_time_s, ORR_UNIT_SECONDS);
   g_autofree char *tokens = orr_show_count((gint64)(result->tokens_per_s + 0.5));
   g_autofree char *mfu = orr_show_percent(result->mfu), *hfu = orr_show_percent(result->hfu);
   add(out, "iteration", "%s, %s tokens/s, %.1f tokens/s per GPU", time, tokens, result->tokens_per_s_per_gpu);
-  add(out, "efficiency", "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s", result->model_tflops_per_gpu, mfu, hfu);
+  add(out, "efficiency", "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)",
+      result->model_tflops_per_gpu, mfu, hfu, result->peak_tflops_per_gpu, peak_name(scenario));
 }
 
 /* Where steps differ. */
@@ -144,7 +152,7 @@ static void add_storage(GString *out, const OrrOutcome *outcome) {
 /* What a training run says. */
 static void add_training(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   add_asked(out, scenario, &outcome->result.training);
-  add_speed(out, &outcome->result.training);
+  add_speed(out, scenario, &outcome->result.training);
   add_step_times(out, outcome);
   add_bounds(out, outcome);
   add_memory(out, outcome);

@@ -22,9 +22,12 @@ static const OrrField training_result_fields[] = {
     COLUMN(OrrTrainingResult, "hardware-tflops-per-gpu", ORR_FIELD_REAL, hardware_tflops_per_gpu, ORR_UNIT_NONE,
            "Model FLOPs with recomputation a second and GPU, in 1e12."),
     COLUMN(OrrTrainingResult, "mfu", ORR_FIELD_REAL, mfu, ORR_UNIT_FRACTION,
-           "Model FLOPs utilisation: of the dense peak of the precision."),
+           "Model FLOPs utilisation: model FLOPs per second and GPU, of peak_tflops_per_gpu."),
     COLUMN(OrrTrainingResult, "hfu", ORR_FIELD_REAL, hfu, ORR_UNIT_FRACTION,
            "Hardware FLOPs utilisation: the same with recomputation."),
+    COLUMN(OrrTrainingResult, "peak-tflops-per-gpu", ORR_FIELD_REAL, peak_tflops_per_gpu, ORR_UNIT_NONE,
+           "What MFU and HFU are shares of: a GPU's dense peak in the format in which the precision's linear layers "
+           "multiply (fp8 where they are cast to fp8), in 1e12 FLOP/s."),
     COLUMN(OrrTrainingResult, "memory-peak-bytes", ORR_FIELD_REAL, memory_peak_bytes, ORR_UNIT_BYTES,
            "Most memory that any GPU holds, as nvidia-smi shows it."),
     COLUMN(OrrTrainingResult, "allocator-peak-bytes", ORR_FIELD_REAL, allocator_peak_bytes, ORR_UNIT_BYTES,

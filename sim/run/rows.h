@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   double iteration_time_s, step_p50_s, step_p99_s, tokens_per_s, tokens_per_s_per_gpu;
-  double model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu;
+  double model_tflops_per_gpu, hardware_tflops_per_gpu, mfu, hfu, peak_tflops_per_gpu;
   double memory_peak_bytes, allocator_peak_bytes, headroom_bytes;
   double host_memory_peak_bytes, host_headroom_bytes;
   gboolean fits;

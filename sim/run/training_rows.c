@@ -195,6 +195,7 @@ static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
   r->tokens_per_s_per_gpu = r->tokens_per_s / r->n_gpus;
   r->model_tflops_per_gpu = work->model_flops / per_gpu_s / 1e12;
   r->hardware_tflops_per_gpu = work->hardware_flops / per_gpu_s / 1e12;
+  r->peak_tflops_per_gpu = work->peak_flops / 1e12;
   r->mfu = work->model_flops / per_gpu_s / work->peak_flops;
   r->hfu = work->hardware_flops / per_gpu_s / work->peak_flops;
 }

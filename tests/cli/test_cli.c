@@ -243,6 +243,7 @@ static void test_run_groups(void) {
 static void test_run_json(void) {
   static const char *const keys[] = {
       "iteration_time_s",  "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu",  "mfu",    "hfu",
+      "peak_tflops_per_gpu",
       "memory_peak_bytes", "fits",         "bubble_fraction",      "exposed_comm_fraction", "n_gpus", "events",
       "wall_time_s"};
   put("small.yaml", SMALL, -1);

@@ -108,6 +108,12 @@ static void test_activations(void) {
   g_assert_cmpfloat(orr_transformer_layer_activation_bytes(&llama_8b, 0, &shard, 0), ==, 8192 * token);
 }
 
+/* The word that serving has for it is the recipe of per-tensor scales, whatever else it says. */
+static void test_plain_fp8(void) {
+  g_assert_cmpstr(orr_precision_words[ORR_PRECISION_FP8], ==, "fp8");
+  g_assert_true(orr_precision_recipe(ORR_PRECISION_FP8) == orr_precision_recipe(ORR_PRECISION_FP8_CURRENT));
+}
+
 /* --- adapters --- */
 
 static OrrShard lora_of(gint64 rank, guint targets, gboolean quantised) {
@@ -213,6 +219,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/recipes/activations", test_activations);
   g_test_add_func("/recipes/lora", test_lora);
   g_test_add_func("/recipes/lora-all-targets", test_all_targets);
+  g_test_add_func("/recipes/plain-fp8", test_plain_fp8);
   g_test_add_func("/recipes/frozen-narrow", test_frozen_narrow);
   g_test_add_func("/recipes/qlora", test_qlora);
   g_test_add_func("/recipes/lora-keeps-less", test_lora_keeps_less);

@@ -256,8 +256,8 @@ static const OrrField training_fields[] = {
     FLAG(OrrTraining, "evaluation", evaluation,
          "Forwards alone: no backward, gradients, optimizer, and nothing kept for them.", "false"),
     WORD(OrrTraining, "precision", precision, orr_precision_words,
-         "The recipe: the format of weights and activations, and of linear layers' products where they are narrower; "
-         "master weights and Adam's moments are fp32.",
+         "The recipe: the format of weights and activations, and of linear layers' products where they are narrower. "
+         "fp8 is fp8-current. Master weights and Adam's moments are fp32.",
          "bf16"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
          "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, as PyTorch has it), "
