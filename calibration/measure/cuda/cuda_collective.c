@@ -284,8 +284,9 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
   const double repeat_us = fmax(first.us * CALLS, 1);
   ret_rounds->hold_us = (gint64)orr_hold_for(first.post_us);
   ret_rounds->n_repeats = (gint64)CLAMP(ceil(rule->burst_s * 1e6 / repeat_us), rule->min_repeats, rule->max_repeats);
-  ret_rounds->n_watched =
-      rule->watch_s > 0 ? (gint64)ceil((rule->settle_s + rule->watch_s) * 1e6 / (repeat_us + first.post_us)) : 0;
+  /* A round takes the longer of the two at least: the window is filled. */
+  const double window_us = rule->watch_s > 0 ? (rule->settle_s + rule->watch_s) * 1e6 : 0;
+  ret_rounds->n_watched = (gint64)ceil(window_us / fmax(repeat_us, first.post_us));
   return orr_nccl_agree(group->bench, &ret_rounds->hold_us, error) &&
          orr_nccl_agree(group->bench, &ret_rounds->n_repeats, error) &&
          orr_nccl_agree(group->bench, &ret_rounds->n_watched, error);
