@@ -34,6 +34,11 @@ ok 2 /b # SKIP root may write everywhere
 ok 3 - plot c # SKIP gnuplot is not installed
 ok 4 - d
 END
+counts "a program that skips all of its cases" 0 "skipped 1: no validator is installed
+1 passed, 0 failed, 1 skipped" 0 <<'END'
+1..0 # SKIP no validator is installed
+ok 1 - a
+END
 counts "a failed case" 1 "1 passed, 1 failed" 1 <<'END'
 ok 1 - a
 not ok 2 - b
