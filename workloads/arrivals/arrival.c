@@ -33,9 +33,10 @@ static const double latest_s = 1e8; /* three years: beyond it are dates, of whic
 char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error) {
   g_autoptr(GString) searched = g_string_new(NULL);
   for (; folders && *folders && !g_path_is_absolute(path); folders++) {
-    g_autofree char *below = g_build_filename(*folders, path, NULL);
+    const gboolean is_here = strcmp(*folders, ".") == 0; /* messages have the name as the user wrote it */
+    g_autofree char *below = is_here ? g_strdup(path) : g_build_filename(*folders, path, NULL);
     if (g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
-    g_string_append_printf(searched, ", nor %s", below);
+    if (!is_here) g_string_append_printf(searched, ", nor %s", below);
   }
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path, searched->str);
