@@ -60,6 +60,7 @@ typedef struct {
   OrrLoss loss;
   OrrContext context;
   OrrAttention attention; /* unfused: batched GEMMs, scale-mask-softmax, dropout, as in 2021-22; fused: Flash */
+  gboolean fp8_activation_input; /* inputs of activation functions are kept in fp8 for the backward */
   gboolean dropout;       /* Megatron 2021-22: 0.1 on attention probabilities and residuals; Llama-era recipes: none */
   OrrKernels kernels;     /* eager: also a separate QKV bias, norm-weight gradients and main-grad additions */
   OrrDtype dtype;         /* of activations between kernels, and of the weights as stored */
@@ -135,7 +136,7 @@ void orr_transformer_weight_cast(const OrrShard *shard, OrrWeights weights, GArr
 
 /* Adam on @parameters of one GPU, mixed precision with fp32 master weights as Megatron runs it: gradient copy to fp32,
  * unscale and inf check (fp16 only), gradient norm and clip, Adam, copy back. */
-void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators);
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes, GArray *operators);
 
 OrrWeights orr_transformer_layer_weights(const OrrModel *model, guint kind, const OrrShard *shard);
 OrrWeights orr_transformer_embedding_weights(const OrrModel *model, const OrrShard *shard); /* of the first stage */

@@ -225,10 +225,12 @@ static const OptimizerPass optimizer_passes[] = {
     {"gradient-zero", 2, 4, 4},                            /* main-grad for the next step */
 };
 
-void orr_transformer_optimizer(double parameters, OrrDtype dtype, GArray *operators) {
+/* The table has fp32 moments: Adam reads and writes two of them, 4 bytes each. */
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes, GArray *operators) {
   for (guint i = 0; i < G_N_ELEMENTS(optimizer_passes); i++) {
     const OptimizerPass *pass = &optimizer_passes[i];
     double bytes = dtype == ORR_FP16 ? pass->fp16 : orr_dtype_bytes(dtype) == 4 ? pass->fp32 : pass->bf16;
+    if (strcmp(pass->name, "adam") == 0) bytes -= 2 * 2 * (4 - moment_bytes);
     OrrOperator op = orr_operator_memory(pass->name, ORR_PASS_OPTIMIZER, ORR_FP32, parameters * bytes, 0);
     if (bytes > 0) g_array_append_val(operators, op);
   }

@@ -153,13 +153,19 @@ static void keep_mixer(const OrrTransformerView *view, guint modules, GArray *ke
 
 /* --- feed-forwards --- */
 
+/* Of an element of an activation function's input. fp8 is kept with an fp32 scale for each 128 elements (DeepSeek-V3,
+ * arXiv 2412.19437, section 3.3.3: tiles of 1 x 128). */
+static double activation_input_bytes(const OrrTransformerView *view) {
+  return view->shard->fp8_activation_input ? 1 + 4.0 / 128 : view->element_bytes;
+}
+
 static void keep_mlp(const OrrTransformerView *view, guint modules, GArray *kept) {
   const double tokens = view->tokens;
   if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MLP))
     orr_transformer_keep(kept, "fc1", input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE));
   if (modules & ORR_MODULE_MLP) return;
   orr_transformer_keep(kept, "fc1", adapter_bytes(view, ORR_LORA_FC1));
-  orr_transformer_keep(kept, "activation", tokens * view->fc1_width * view->element_bytes);
+  orr_transformer_keep(kept, "activation", tokens * view->fc1_width * activation_input_bytes(view));
   orr_transformer_keep(kept, "fc2",
                        input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) + adapter_bytes(view, ORR_LORA_FC2));
 }
@@ -174,12 +180,12 @@ static void keep_moe(const OrrTransformerView *view, guint modules, GArray *kept
   orr_transformer_keep(kept, "router", 4 * r.tokens * view->model->moe.experts);
   orr_transformer_keep(kept, "latent", 2 * e * r.tokens * view->model->moe.latent);
   orr_transformer_keep(kept, "experts-fc1", input_bytes(view, r.local * r.width, 0, FALSE));
-  orr_transformer_keep(kept, "experts-activation", r.local * gates * width * e);
+  orr_transformer_keep(kept, "experts-activation", r.local * gates * width * activation_input_bytes(view));
   if (!(modules & ORR_MODULE_MOE_ACT))
     orr_transformer_keep(kept, "experts-fc2", input_bytes(view, r.local * width, 0, FALSE));
   if (r.shared && !(modules & ORR_MODULE_SHARED_EXPERTS))
     orr_transformer_keep(kept, "shared-experts",
-                         tokens * gates * r.shared * e + input_bytes(view, tokens * r.shared, 0, FALSE));
+                         tokens * gates * r.shared * activation_input_bytes(view) + input_bytes(view, tokens * r.shared, 0, FALSE));
 }
 
 static void keep_feed(const OrrTransformerView *view, guint modules, GArray *kept) {

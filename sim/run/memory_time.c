@@ -49,7 +49,8 @@ typedef struct {
 } Level;
 
 static Level level_of(const OrrStageMemory *memory) {
-  const double dynamic = memory->activations + memory->working + memory->fragmentation;
+  const double dynamic =
+      memory->activations + memory->working + memory->fragmentation + memory->moving_gradients;
   return (Level){.fixed = orr_stage_memory_total(memory) - dynamic - memory->flat_copies,
                  .update = memory->flat_copies};
 }
@@ -58,14 +59,14 @@ static OrrMemoryTimeRow row_of(const OrrMemoryMoment *moment, const OrrStageMemo
   const double tensors = moment->activations + moment->working, most = peak->activations + peak->working;
   const double gaps = most > 0 ? peak->fragmentation / most : 0; /* of each byte; those between buffers among them */
   const gboolean is_update = moment->activations == 0 && moment->chunk < 0;
-  level->held = MAX(level->held, tensors * (1 + gaps));
+  level->held = MAX(level->held, tensors * (1 + gaps) + moment->gradients);
   return (OrrMemoryTimeRow){.stage = moment->stage,
                             .what = (char *)g_intern_string(moment->what),
                             .chunk = moment->chunk,
                             .micro_batch = moment->micro_batch,
                             .fixed_bytes = level->fixed,
                             .activations_bytes = moment->activations,
-                            .working_bytes = moment->working + (is_update ? level->update : 0),
+                            .working_bytes = moment->working + moment->gradients + (is_update ? level->update : 0),
                             .after_bytes = moment->after,
                             .total_bytes = level->fixed + level->held + (is_update ? level->update : 0)};
 }

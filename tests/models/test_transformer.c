@@ -271,7 +271,7 @@ static void test_bytes_of_optimizer(void) {
   for (guint i = 0; i < G_N_ELEMENTS(dtypes); i++) {
     g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
     double sum = 0;
-    orr_transformer_optimizer(1000, dtypes[i], operators);
+    orr_transformer_optimizer(1000, dtypes[i], 4, operators);
     for (guint j = 0; j < operators->len; j++) {
       sum += g_array_index(operators, OrrOperator, j).bytes;
       g_assert_cmpint(g_array_index(operators, OrrOperator, j).pass, ==, ORR_PASS_OPTIMIZER);

@@ -7,6 +7,9 @@
  * are max(40 million, 1 million n) parameters unless `bucket` says otherwise
  * (megatron/core/distributed/distributed_data_parallel.py).
  *
+ * With `narrow-gather` (fp8-param-gather) linear layers' weights are cast from the fp32 masters, exist in their narrow
+ * format alone, and are gathered in it.
+ *
  * A rank sends (n-1)/n (g + w) P bytes a step and holds (w + g) P + optimizer P / n.
  *
  *   optimizer: {sharding: {kind: distributed-optimizer, overlap-param-gather: true}}
@@ -18,6 +21,7 @@
 typedef struct {
   gboolean overlap_param_gather;
   gint64 bucket;
+  gboolean narrow_gather;
 } Params;
 
 static const OrrField fields[] = {
@@ -33,6 +37,12 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e12},
+    {.name = "narrow-gather",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(Params, narrow_gather),
+     .sentence = "Hold weights of linear layers in the format of their products alone, and gather them in it "
+                 "(Megatron's fp8-param-gather).",
+     .fallback = "false"},
 };
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("distributed-optimizer", "Parameters of Megatron's distributed optimizer.", Params, fields);
@@ -44,6 +54,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
   *ret_plan = (OrrShardingPlan){.ranks = shape->ranks,
                                 .optimizer = TRUE,
                                 .overlap = shape->overlap,
+                                .gathers_narrow = p->narrow_gather,
                                 .gather_beside_forward = p->overlap_param_gather,
                                 .bucket_bytes = bucket,
                                 .first_bucket_bytes = bucket};

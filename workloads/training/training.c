@@ -3,6 +3,7 @@
 #include "workloads/training/training_private.h"
 
 static const char *const optimizer_words[] = {"adam", NULL};
+static const char *const moments_words[] = {"fp32", "bf16", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
 const char *const orr_launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts", NULL};
@@ -206,6 +207,9 @@ static const OrrFieldTable expert_table =
 
 static const OrrField optimizer_fields[] = {
     WORD(OrrOptimizer, "kind", kind, optimizer_words, "The optimizer: Adam with fp32 master weights.", "adam"),
+    WORD(OrrOptimizer, "moments", moments, moments_words,
+         "The format Adam's two moments are kept in (Megatron's exp-avg-dtype and exp-avg-sq-dtype; DeepSeek-V3: bf16).",
+         "fp32"),
     {.name = "sharding",
      .kind = ORR_FIELD_CHOICE,
      .offset = offsetof(OrrOptimizer, sharding),
@@ -257,8 +261,12 @@ static const OrrField training_fields[] = {
          "Forwards alone: no backward, gradients, optimizer, and nothing kept for them.", "false"),
     WORD(OrrTraining, "precision", precision, orr_precision_words,
          "The recipe: the format of weights and activations, and of linear layers' products where they are narrower. "
-         "fp8 is fp8-current. Master weights and Adam's moments are fp32.",
+         "fp8 is fp8-current. Master weights are fp32, and Adam's moments as optimizer.moments says.",
          "bf16"),
+    FLAG(OrrTraining, "fp8-activation-input", fp8_activation_input,
+         "Keep the inputs of gated and other activation functions in fp8 for the backward (Megatron's "
+         "activation-func-fp8-input-store; DeepSeek-V3).",
+         "false"),
     WORD(OrrTraining, "attention", attention, orr_attention_words,
          "The attention kernel: fused (the fastest that was measured), flash-2 (FlashAttention-2, as PyTorch has it), "
          "flash-triton (FlashAttention in Triton, 2022-23), or unfused as Megatron ran it in 2021-22.",

@@ -87,6 +87,7 @@ typedef enum { ORR_RECOMPUTE_UNIFORM, ORR_RECOMPUTE_BLOCK } OrrRecomputeMethod;
 
 typedef struct {
   int kind;           /* adam */
+  int moments;        /* index of orr_moments_words: fp32, bf16 */
   OrrChoice sharding; /* of orr_sharding_registry */
 } OrrOptimizer;
 
@@ -135,7 +136,10 @@ typedef struct {
   double context_bytes, communicator_bytes, pair_bytes, exchange_bytes, workspace_bytes;
   double fragmentation; /* share of what the allocator holds for activations that no tensor fills */
   gboolean flat_copies; /* of gradients */
+  int allocator;        /* OrrAllocator */
 } OrrOverhead;
+
+typedef enum { ORR_ALLOCATOR_CACHING, ORR_ALLOCATOR_EXPANDABLE } OrrAllocator; /* words "caching", "expandable" */
 
 typedef enum { ORR_CHECKPOINT_SYNC, ORR_CHECKPOINT_ASYNC } OrrCheckpointMode; /* words "sync", "async" */
 
@@ -156,6 +160,7 @@ typedef struct {
   OrrPacking packing;
   gboolean evaluation; /* forwards alone */
   int precision;   /* OrrPrecision */
+  gboolean fp8_activation_input; /* kept for the backward */
   int attention;   /* OrrAttention */
   int loss;        /* OrrLoss */
   int kernels;     /* OrrKernels */
@@ -207,6 +212,7 @@ typedef struct {
 typedef struct {
   gint64 stage;
   double weights, gradients, optimizer;
+  double moving_gradients; /* those of @gradients that come and go within the step */
   double activations; /* kept from forward to backward */
   double working;     /* beside them while a pass runs: what is replayed, gradients of activations */
   double buffers;     /* boundary tensors on their way between stages */
@@ -234,7 +240,9 @@ typedef struct {
   gint64 received;             /* passes under way whose input came from another block */
   const char *what;            /* "forward", "backward", "backward-input", "backward-weight", "update" */
   gint64 chunk, micro_batch;   /* -1: none */
+  gint64 back_chunk;           /* whose backward runs; -1: none */
   double activations, working; /* while it runs */
+  double gradients;            /* whole ones that are there then, of chunks that have not been reduced (FSDP) */
   double after;                /* activations once it has ended */
 } OrrMemoryMoment;
 

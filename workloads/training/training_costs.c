@@ -218,7 +218,8 @@ static gboolean holds_narrow(const OrrJob *job) {
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights), job->shard.dtype, operators);
+  orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights), job->shard.dtype,
+                            orr_training_moment_bytes(job->params), operators);
   if (!holds_narrow(job)) orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {

@@ -32,6 +32,7 @@ OrrShard orr_training_shard(const OrrTraining *params, const OrrModel *model) {
       .loss = params->loss,
       .attention = params->attention,
       .dropout = params->dropout,
+      .fp8_activation_input = params->fp8_activation_input,
       .kernels = params->kernels,
       .dtype = recipe->storage,
       .recipe = recipe,

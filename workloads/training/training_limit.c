@@ -120,7 +120,8 @@ static void add_folding(const Refused *refused, GString *text) {
 static void add_batch(const Refused *refused, GString *text) {
   const OrrJob *job = refused->job;
   const gint64 micro = job->params->batch.micro, now = job->shape.micro_batches;
-  const gint64 most = most_that_fits(refused, now, FALSE);
+  const gint64 chains = orr_pipeline_n_chains(job->schedule), fits = most_that_fits(refused, now, FALSE);
+  const gint64 most = fits / chains * chains; /* each chain has as many */
   if (most < job->pp) return; /* the pipeline would not fill */
   gint64 larger = micro * ((now + most - 1) / most);
   while (now * micro % larger) larger++;

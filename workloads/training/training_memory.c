@@ -3,8 +3,10 @@
  *
  *   weights      parameters * 2 (fp16, bf16), narrow copies beside; frozen ones as narrow copies alone, or in NF4
  *                (models/precision.h)
- *   gradients    trained parameters * 2 or 4, as data-parallel.gradients says
- *   optimizer    parameters * 12: fp32 master weights and Adam's two moments, 8 where weights are fp32 themselves; what
+ *   gradients    trained parameters * 2 or 4, as data-parallel.gradients says; FSDP's under a pipeline come with a chunk's
+ *                first backward and go with its last, the others stay
+ *   optimizer    parameters * 12: fp32 master weights and Adam's two moments, 8 where weights are fp32 themselves, 4 less
+ *                with moments in bf16; what
  *                of all three a rank holds is its sharding's (2 + 2 + 12 is ZeRO's (2 + 2 + K) with K = 12; Rajbhandari
  *                et al. 2020, section 3)
  *   activations  what the schedule keeps from forward to backward (Korthikanti et al. 2022, section 4)
@@ -108,6 +110,39 @@ typedef struct {
   double *kept, *working;
 } Chunks;
 
+/* FSDP's gradients of a chunk are whole from its first backward until its last one has reduced them (FSDPParam's
+ * unsharded_accumulated_grad), where each pass does not reduce its own. */
+static gboolean gradients_come_and_go(const OrrJob *job) {
+  const OrrShardingPlan *sharding = &job->sharding;
+  return sharding->copies_gradients && !sharding->gradients && sharding->ranks > 1 && !job->params->evaluation;
+}
+
+static double chunk_gradient_bytes(const OrrJob *job, gint64 stage, gint64 chunk) {
+  const GArray *units = orr_job_units(job, stage, chunk);
+  double parameters = 0;
+  for (guint i = 0; i < units->len && gradients_come_and_go(job); i++) {
+    const OrrWeights weights = orr_job_part_weights(job, stage, g_array_index(units, guint, i));
+    parameters += weights.dense + weights.experts;
+  }
+  return parameters * job->gradient_bytes_each;
+}
+
+/* Fills the moments' gradients, of those from @from on. */
+static void add_gradients(const OrrJob *job, gint64 stage, GArray *moments, guint from) {
+  for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
+    const double bytes = chunk_gradient_bytes(job, stage, chunk);
+    guint first = moments->len, last = 0;
+    for (guint i = from; i < moments->len; i++) {
+      const OrrMemoryMoment *moment = &g_array_index(moments, OrrMemoryMoment, i);
+      if (moment->back_chunk != chunk) continue;
+      first = MIN(first, i);
+      last = i;
+    }
+    for (guint i = first; i <= last && i < moments->len; i++)
+      g_array_index(moments, OrrMemoryMoment, i).gradients += bytes;
+  }
+}
+
 static gboolean comes_from_outside(const OrrJob *job, gint64 stage, gint64 chunk) {
   return orr_pipeline_place(job->schedule, &job->shape, stage, chunk).block > 0;
 }
@@ -129,6 +164,7 @@ static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks
                               .received = keeps ? received : 0,
                               .what = step_names[step->kind],
                               .chunk = step->chunk,
+                              .back_chunk = step->kind == ORR_STEP_FORWARD ? -1 : back,
                               .micro_batch = step->micro_batch,
                               .activations = alive};
     if (works) moment.working = chunks->working[back];
@@ -149,8 +185,10 @@ static void add_moments(const OrrJob *job, gint64 stage, GArray *moments) {
     kept[chunk] = job->params->evaluation ? 0 : block_bytes(job, units, FALSE);
     working[chunk] = job->params->evaluation ? forward_bytes(job, units) : working_bytes(job, units);
   }
+  const guint from = moments->len;
   run_schedule(job, stage, &(Chunks){kept, working}, moments);
-  const OrrMemoryMoment update = {.stage = stage, .what = "update", .chunk = -1, .micro_batch = -1};
+  add_gradients(job, stage, moments, from);
+  const OrrMemoryMoment update = {.stage = stage, .what = "update", .chunk = -1, .back_chunk = -1, .micro_batch = -1};
   g_array_append_val(moments, update);
 }
 
@@ -214,6 +252,11 @@ static double gathered_bytes(const OrrJob *job, gint64 stage) {
   return some > 0 ? some + copies : 0;
 }
 
+/* Megatron's fp8-param-gather: weights of linear layers that have no copy in the storage format. */
+static gboolean holds_narrow_alone(const OrrJob *job) {
+  return job->sharding.gathers_narrow && !job->sharding.weights && orr_precision_casts(job->shard.recipe);
+}
+
 /* The rank's own share. Where the framework casts an fp32 share as it gathers, only frozen weights have another; narrow
  * copies are of what is whole. */
 static double held_bytes(const OrrJob *job, OrrWeights weights) {
@@ -225,25 +268,35 @@ static double held_bytes(const OrrJob *job, OrrWeights weights) {
   held.frozen *= share;
   if (sharding->weights) held.experts *= alone ? 0 : 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
   if (sharding->weights && sharding->ranks > 1) held.linear *= job->shard.lora.quantised ? share : 0;
+  if (holds_narrow_alone(job))
+    return orr_transformer_weight_bytes(&job->shard, held) - held.linear * orr_dtype_bytes(job->shard.dtype);
   return orr_transformer_weight_bytes(&job->shard, held);
 }
 
-/* Master weights and two moments of each parameter; fp32 weights are their own master. */
+/* Master weights in fp32 and two moments of each parameter; fp32 weights are their own master. */
 static double optimizer_bytes(const OrrJob *job, double parameters) {
   const gboolean own = orr_dtype_bytes(job->shard.dtype) == 4 && !job->sharding.master_alone;
-  return parameters * (own ? 8 : 12);
+  return parameters * ((own ? 0 : 4) + 2 * orr_training_moment_bytes(job->params));
+}
+
+static double moment_bytes(const OrrMemoryMoment *moment) {
+  return moment->activations + moment->working + moment->gradients;
 }
 
 /* The largest of the stage's moments. */
 static guint fill_peak(const GArray *moments, guint from, OrrStageMemory *row) {
   guint peak = from;
+  double most = 0;
   for (guint i = from; i < moments->len; i++) {
     const OrrMemoryMoment *moment = &g_array_index(moments, OrrMemoryMoment, i);
-    if (moment->activations + moment->working <= row->activations + row->working) continue;
+    if (moment_bytes(moment) <= most) continue;
+    most = moment_bytes(moment);
     row->activations = moment->activations;
     row->working = moment->working;
+    row->moving_gradients = moment->gradients;
     peak = i;
   }
+  row->gradients += row->moving_gradients;
   return peak;
 }
 
@@ -254,6 +307,7 @@ static double reduced_parameters(const OrrJob *job, OrrWeights weights, double i
   const double dense_share = orr_sharding_weights_share(sharding);
   double reduced = weights.dense * orr_sharding_gradients_share(sharding) +
                    weights.experts * (sharding->gradients ? experts_share : 1) - (sharding->gradients ? in_host : 0);
+  if (gradients_come_and_go(job)) reduced = 0; /* they are the moments' */
   if (sharding->copies_gradients && !sharding->gradients && sharding->ranks > 1)
     reduced += weights.dense * dense_share + weights.experts * experts_share;
   return reduced;

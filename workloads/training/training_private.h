@@ -323,6 +323,8 @@ OrrHandoverBytes orr_training_handover_bytes(const OrrJob *job, gint64 stage, gi
 
 /* training_overhead.c */
 void orr_training_overhead(const OrrJob *job, double optimized, double gradients, OrrStageMemory *memory);
+/* Of one of Adam's two moments. */
+double orr_training_moment_bytes(const OrrTraining *params);
 double orr_training_fragmentation(const OrrTraining *params, double bytes); /* gaps between tensors of @bytes */
 extern const OrrFieldTable orr_overhead_table;
 /* Of the stage that holds most, and of the fullest node's host; FALSE: compiling says why. */

@@ -194,7 +194,12 @@ static gboolean plan_weights(OrrTrainingPlan *plan, const OrrJob *job, OrrShare 
 /* After the update, where weights are not gathered unit by unit. */
 static gboolean plan_parameters(OrrTrainingPlan *plan, const OrrJob *job, OrrShare share, gint64 stage,
                                 GError **error) {
-  const double bytes = stage_parameters(job, share, stage) * orr_dtype_bytes(job->shard.dtype);
+  double bytes = 0;
+  for (gint64 chunk = n_chunks(job); chunk-- > 0;) {
+    const GArray *units = orr_job_units(job, stage, chunk);
+    for (guint u = 0; u < units->len; u++)
+      bytes += orr_job_gather_bytes(job, orr_job_part_weights(job, stage, g_array_index(units, guint, u)), share);
+  }
   return plan_stage(plan, names[share].parameters, 1, ORR_ALL_GATHER, orr_shard_comb(job, share), stage, bytes,
                     &plan->parameters[share][stage], error);
 }

@@ -258,6 +258,73 @@ static void test_fsdp(void) {
   g_assert_cmpfloat_with_epsilon(a->optimizer_bytes, b->optimizer_bytes, 1);
 }
 
+/* Master weights, and two moments of 2 bytes instead of 4: 8 bytes a parameter instead of 12. */
+static void test_moments(void) {
+  g_autoptr(OrrOutcome) fp32 = simulate("");
+  g_autoptr(OrrOutcome) bf16 = simulate("workload.optimizer.moments=bf16");
+  g_assert_cmpfloat_with_epsilon(stage_of(bf16, 0)->optimizer_bytes / stage_of(fp32, 0)->optimizer_bytes, 8 / 12.0, 1e-12);
+  g_assert_cmpfloat(bf16->result.training.iteration_time_s, <, fp32->result.training.iteration_time_s);
+}
+
+/* GELU's input, 4 h wide: 16 MiB a layer, of which fp8 with an fp32 scale for 128 keeps (1 + 4 / 128) / 2. */
+static void test_activation_input(void) {
+  g_autoptr(OrrOutcome) half = simulate("");
+  g_autoptr(OrrOutcome) fp8 = simulate("workload.fp8-activation-input=true");
+  const OrrActivationRow *before = activation_of(half, 0, "layer", "activation");
+  const OrrActivationRow *after = activation_of(fp8, 0, "layer", "activation");
+  g_assert_cmpfloat(before->kept_bytes, ==, 4 * 16 * MIB);
+  g_assert_cmpfloat_with_epsilon(after->kept_bytes, 4 * 8 * (1 + 4 / 128.0) * MIB, 1);
+}
+
+/* Pages are mapped where they are needed: no gaps, and everything else as it was. */
+static void test_allocator(void) {
+  g_autoptr(OrrOutcome) caching = simulate("");
+  g_autoptr(OrrOutcome) expandable = simulate("workload.memory.allocator=expandable");
+  const OrrMemoryRow *before = stage_of(caching, 0), *after = stage_of(expandable, 0);
+  g_assert_cmpfloat(before->fragmentation_bytes, >, 0);
+  g_assert_cmpfloat(after->fragmentation_bytes, ==, 0);
+  g_assert_cmpfloat_with_epsilon(before->total_bytes - before->fragmentation_bytes, after->total_bytes, 1);
+}
+
+/* A layer's linear weights, 12 h^2, without the copy of 2 bytes; the gather carries 1 byte of them instead of 2. */
+static void test_narrow_weights(void) {
+  const char *base = "cluster={base: dgx-h100-superpod, nodes: 1};workload.precision=fp8-blockwise;workload.optimizer."
+                     "sharding=";
+  g_autofree char *wide = g_strconcat(base, "distributed-optimizer", NULL);
+  g_autofree char *narrow = g_strconcat(base, "{kind: distributed-optimizer, narrow-gather: true}", NULL);
+  g_autoptr(OrrOutcome) before = simulate(wide);
+  g_autoptr(OrrOutcome) after = simulate(narrow);
+  const double linear = 4 * 12 * 1024.0 * 1024;
+  g_assert_cmpfloat_with_epsilon(stage_of(before, 1)->weights_bytes - stage_of(after, 1)->weights_bytes, 2 * linear, 1);
+  g_assert_cmpfloat(after->result.training.iteration_time_s, <, before->result.training.iteration_time_s);
+}
+
+/* DeepEP's queues in place of NCCL's connections: in one node 10 channels to 8 GPUs of 288 tokens, each of 2 h bytes, 128
+ * numbers of 8, weights of 4 and scales of 4, and 8 for its source. */
+static void test_deepep_buffers(void) {
+  const char *base = "cluster={base: dgx-h100-superpod, nodes: 1};model={base: deepseek-v2-lite, layers: 8};"
+                     "workload.parallel={tp: 1, pp: 1, dp: 8, ep: 8};workload.batch.global=8;workload.precision=bf16;"
+                     "workload.experts.dispatch=";
+  g_autofree char *flat = g_strconcat(base, "flat", NULL), *deepep = g_strconcat(base, "deepep", NULL);
+  g_autoptr(OrrOutcome) nccl = simulate(flat);
+  g_autoptr(OrrOutcome) own = simulate(deepep);
+  const double queues = 10 * 8 * 288 * (2 * 2048 + 128 * (8 + 4 + 4) + 8.0);
+  const double saved = stage_of(nccl, 0)->communicators_bytes - stage_of(own, 0)->communicators_bytes;
+  g_assert_cmpfloat_with_epsilon(saved, 3.28e9 - queues, 1);
+}
+
+/* All forwards of both chunks, then the backwards chunk by chunk: where a stage keeps most no gradient is there but those
+ * of the last chunk, whose backward runs: two layers of four. They lie beside the shares, a half of all. */
+static void test_gradients_come_and_go(void) {
+  const char *fsdp = "workload.optimizer.sharding=fsdp;workload.pipeline=";
+  g_autofree char *once = g_strconcat(fsdp, "gpipe", NULL);
+  g_autofree char *twice = g_strconcat(fsdp, "{kind: breadth-first, chunks: 2}", NULL);
+  g_autoptr(OrrOutcome) whole = simulate(once);
+  g_autoptr(OrrOutcome) half = simulate(twice);
+  const double share = stage_of(whole, 1)->gradients_bytes / 3; /* 1 whole, and 1/2 as its rank's share */
+  g_assert_cmpfloat_with_epsilon(stage_of(half, 1)->gradients_bytes, 2 * share, 1);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-memory/schedules", test_schedules);
@@ -270,5 +337,11 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-memory/steps", test_steps);
   g_test_add_func("/training-memory/loss", test_loss);
   g_test_add_func("/training-memory/fsdp", test_fsdp);
+  g_test_add_func("/training-memory/moments", test_moments);
+  g_test_add_func("/training-memory/activation-input", test_activation_input);
+  g_test_add_func("/training-memory/allocator", test_allocator);
+  g_test_add_func("/training-memory/narrow-weights", test_narrow_weights);
+  g_test_add_func("/training-memory/deepep-buffers", test_deepep_buffers);
+  g_test_add_func("/training-memory/gradients-come-and-go", test_gradients_come_and_go);
   return g_test_run();
 }
