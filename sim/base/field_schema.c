@@ -81,7 +81,15 @@ static void add_real(GString *out, const OrrField *field) {
   }
 }
 
+/* Whether a YAML reader takes one of @words for the truth value @names[0], unless it is quoted; 1.1 knows all @names. */
+static gboolean has_truth(const char *const *words, const char *const names[3]) {
+  for (guint i = 0; i < 3; i++)
+    if (g_strv_contains(words, names[i])) return TRUE;
+  return FALSE;
+}
+
 static void add_words(GString *out, const OrrField *field) {
+  static const char *const truths[][3] = {{"true", "yes", "on"}, {"false", "no", "off"}};
   add_key(out, "enum");
   g_string_append_c(out, '[');
   for (guint i = 0; field->words[i]; i++) {
@@ -92,6 +100,8 @@ static void add_words(GString *out, const OrrField *field) {
     comma(out);
     add_string(out, field->aliases[i]);
   }
+  for (guint i = 0; i < G_N_ELEMENTS(truths); i++)
+    if (has_truth(field->words, truths[i])) g_string_append_printf(out, ",%s", truths[i][0]);
   g_string_append_c(out, ']');
 }
 

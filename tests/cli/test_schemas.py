@@ -151,6 +151,8 @@ expect("above a base nothing is required", {"schema": "scenario/1", "base": "x",
 expect("above a base a key is still a key", {"schema": "scenario/1", "base": "x", "workload": {"stepz": 5}}, "workload")
 expect("without a base all is required", changed("cluster", None), "'cluster' is a required property")
 expect("without its schema", changed("schema", None) | {"schema": "scenario/2"}, "'scenario/1' was expected")
+sharding = {"kind": "fsdp", "reshard-after-forward": False}
+expect("a word that YAML takes for a truth value", changed("workload.optimizer.sharding", sharding), "valid")
 expect("a misspelt key", changed("workload.btach", {}), "('btach' was unexpected)")
 expect("a key of another kind", changed("workload.collective", "all-reduce"), "('collective' was unexpected)")
 expect("a kind that does not exist", changed("workload.kind", "trainning"), "workload.kind")
