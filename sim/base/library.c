@@ -4,10 +4,13 @@
  * Invariants:
  *  1. The first folder that holds a document wins, whole: documents of the same name in later folders are not seen.
  *  2. What leaves here has no `base` left at its top; `schema` stays, for the reader to skip.
- *  3. A document is read and resolved once; callers get copies (a sweep asks for the same ones thousands of times).
+ *  3. A document that wins over a shipped one of the same name is remembered when it is read (`shadows`), so that a run
+ *     can say that its answers are not those of the shipped document.
+ *  4. A document is read and resolved once; callers get copies (a sweep asks for the same ones thousands of times).
  */
 #include "sim/base/library.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "sim/base/yaml.h"
@@ -38,6 +41,7 @@ const OrrDocumentKind orr_document_kinds[] = {
 struct OrrLibrary {
   GPtrArray *folders; /* char*; the last one is the shipped library */
   GHashTable *loaded; /* "kind/name" -> OrrNode*, bases laid under it */
+  GPtrArray *shadows; /* char*: what orr_library_shadows gives */
 };
 
 const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
@@ -64,6 +68,7 @@ OrrLibrary *orr_library_new(const char *const *folders) {
   g_auto(GStrv) from_path = g_strsplit(path ? path : "", ":", -1);
   library->folders = g_ptr_array_new_with_free_func(g_free);
   library->loaded = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_node_free);
+  library->shadows = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; folders && folders[i]; i++)
     g_ptr_array_add(library->folders, g_strdup(folders[i]));
   for (guint i = 0; from_path[i]; i++)
@@ -78,6 +83,7 @@ void orr_library_free(OrrLibrary *library) {
     return;
   g_ptr_array_free(library->folders, TRUE);
   g_hash_table_destroy(library->loaded);
+  g_ptr_array_free(library->shadows, TRUE);
   g_free(library);
 }
 
@@ -109,12 +115,21 @@ static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *
 /* Names are names, not paths: nothing outside the library's folders is ever read by name. */
 static gboolean is_name(const char *name) { return *name && *name != '.' && !strchr(name, '/'); }
 
-char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *name) {
-  const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
-  if (!kind || !is_name(name))
-    return NULL;
+/* "./glm45.yaml", "../models/glm45.yaml", "/home/me/glm45.yaml": a file in place of a name. */
+static gboolean is_path(const char *name) { return strchr(name, '/') && g_str_has_suffix(name, ".yaml"); }
+
+/* Paths in a document are relative to its folder; those of the command line to the working directory. */
+static char *path_beside(const char *path, OrrPlace asked_at) {
+  const gboolean in_file = asked_at.file && g_file_test(asked_at.file, G_FILE_TEST_EXISTS);
+  g_autofree char *folder = in_file ? g_path_get_dirname(asked_at.file) : g_strdup(".");
+  g_autofree char *beside = g_path_is_absolute(path) ? g_strdup(path) : g_build_filename(folder, path, NULL);
+  return g_canonicalize_filename(beside, NULL);
+}
+
+/* In folders @from to the last. */
+static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, const char *name, guint from) {
   g_autofree char *file = g_strconcat(name, ".yaml", NULL);
-  for (guint i = 0; i < library->folders->len; i++) {
+  for (guint i = from; i < library->folders->len; i++) {
     char *folders[2];
     kind_folders(library->folders->pdata[i], kind, folders);
     g_autofree char *ours = g_build_filename(folders[0], file, NULL);
@@ -128,6 +143,29 @@ char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *n
   }
   return NULL;
 }
+
+char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *name) {
+  const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
+  return kind && is_name(name) ? find_file(library, kind, name, 0) : NULL;
+}
+
+static gboolean is_same_file(const char *a, const char *b) {
+  GStatBuf one, other;
+  return g_stat(a, &one) == 0 && g_stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* Rule 3. @path: the document that is read. */
+static void note_shadow(OrrLibrary *library, const char *kind_name, const char *name, const char *path) {
+  const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
+  g_autofree char *shipped = kind ? find_file(library, kind, name, library->folders->len - 1) : NULL;
+  if (!shipped || is_same_file(shipped, path))
+    return;
+  g_ptr_array_add(library->shadows, g_strdup_printf("%s '%s' is read from %s in place of the shipped one: answers differ "
+                                                    "from those of the shipped library",
+                                                    kind->kind, name, path));
+}
+
+const GPtrArray *orr_library_shadows(const OrrLibrary *library) { return library->shadows; }
 
 static void add_names(const char *folder, GPtrArray *names) {
   g_autoptr(GDir) dir = folder ? g_dir_open(folder, 0, NULL) : NULL;
@@ -238,22 +276,32 @@ static void report_unknown(OrrLibrary *library, const char *kind, const char *na
     orr_diags_error(diags, asked_at, "unknown %s '%s' (known: %s)", kind, name, *known ? known : "none");
 }
 
+/* The file of a name, or of a path; NULL with the reason in @diags. */
+static char *find_document(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
+                           OrrDiags *diags) {
+  char *path = is_path(name) ? path_beside(name, asked_at) : orr_library_path(library, kind, name);
+  if (!path)
+    report_unknown(library, kind, name, asked_at, diags);
+  else if (!is_path(name))
+    note_shadow(library, kind, name, path);
+  return path;
+}
+
 static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, GPtrArray *chain,
                      OrrDiags *diags) {
-  g_autofree char *key = g_strdup_printf("%s/%s", kind, name);
+  g_autofree char *file = is_path(name) ? path_beside(name, asked_at) : NULL;
+  g_autofree char *key = g_strdup_printf("%s/%s", kind, file ? file : name);
   const OrrNode *known = g_hash_table_lookup(library->loaded, key);
   if (known)
     return orr_node_copy(known);
-  if (chain_has(chain, name)) {
-    report_cycle(chain, name, asked_at, diags);
+  if (chain_has(chain, file ? file : name)) {
+    report_cycle(chain, file ? file : name, asked_at, diags);
     return NULL;
   }
-  g_autofree char *path = orr_library_path(library, kind, name);
-  if (!path) {
-    report_unknown(library, kind, name, asked_at, diags);
+  g_autofree char *path = find_document(library, kind, name, asked_at, diags);
+  if (!path)
     return NULL;
-  }
-  g_autofree char *link = g_strdup(name);
+  g_autofree char *link = g_strdup(file ? file : name);
   g_ptr_array_add(chain, link);
   g_autoptr(OrrNode) root = read_document(library, kind, path, chain, diags);
   g_ptr_array_set_size(chain, (int)chain->len - 1);

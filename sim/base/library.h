@@ -32,6 +32,9 @@ OrrLibrary *orr_library_new(const char *const *folders);
 void orr_library_free(OrrLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrLibrary, orr_library_free)
 
+/* Where a document is asked for by name, a path that ends in .yaml and holds a '/' names a file instead: relative to the
+ * folder of the document that asks (`model: ./glm45.yaml`), or to the working directory where no document does. */
+
 /* The document of that kind and name with its bases laid under it and `base` removed; NULL with the reason in @diags,
  * at @asked_at (the place that named it; the nearest known name is offered). Caller owns the tree. */
 OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, OrrDiags *diags);
@@ -48,6 +51,9 @@ char **orr_library_names(OrrLibrary *library, const char *kind);
 
 /* The file that holds a document, or NULL; newly allocated. */
 char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
+
+/* One sentence for each document read so far that a user's folder holds in place of a shipped one: char*. */
+const GPtrArray *orr_library_shadows(const OrrLibrary *library);
 
 /* The folder of the shipped library; owned by the library. */
 const char *orr_library_shipped(OrrLibrary *library);

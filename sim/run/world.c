@@ -47,6 +47,8 @@ OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario,
   world->library = library;
   world->refuses = scenario->on_missing == ORR_ON_MISSING_ERROR;
   world->cost = find_costs(world, &scenario->cluster.device, &world->machine, error);
+  const GPtrArray *shadows = orr_library_shadows(library);
+  for (guint i = 0; i < shadows->len; i++) g_ptr_array_add(world->warnings, g_strdup(shadows->pdata[i]));
   world->fabric = world->cost ? orr_fabric_new(&scenario->cluster, scenario->seed, error) : NULL;
   return world->fabric ? g_steal_pointer(&world) : NULL;
 }

@@ -244,6 +244,46 @@ static void test_kinds(Fixture *fixture, gconstpointer data) {
 
 #define ADD(path_, function_) g_test_add(path_, Fixture, NULL, set_up, function_, tear_down)
 
+/* `model: ./own.yaml` is beside the document that says so, `base: ../up.yaml` beside that one; circles are found. */
+static void test_paths(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  put(fixture->root, "work/asking.yaml", "{}");
+  put(fixture->root, "work/own.yaml", "{schema: device/1, base: ../up.yaml, b: 2}");
+  put(fixture->root, "up.yaml", "{schema: device/1, a: 1, b: 1}");
+  put(fixture->root, "work/circle.yaml", "{schema: device/1, base: ../work/circle.yaml}");
+  g_autofree char *asking = g_build_filename(fixture->root, "work", "asking.yaml", NULL);
+  const OrrPlace place = {g_intern_string(asking), 1, 1};
+  g_autoptr(OrrNode) own = orr_library_load(fixture->library, "device", "./own.yaml", place, fixture->diags);
+  g_assert_nonnull(own);
+  g_assert_cmpstr(orr_node_get_text(own, "a"), ==, "1");
+  g_assert_cmpstr(orr_node_get_text(own, "b"), ==, "2");
+  g_assert_null(orr_library_load(fixture->library, "device", "./circle.yaml", place, fixture->diags));
+  g_assert_null(orr_library_load(fixture->library, "device", "./none.yaml", place, fixture->diags));
+  g_assert_null(orr_library_load(fixture->library, "device", "./own", place, fixture->diags)); /* no .yaml: a name */
+  g_autofree char *findings = orr_diags_text(fixture->diags);
+  g_assert_nonnull(strstr(findings, "'base' goes in a circle: "));
+  g_assert_nonnull(strstr(findings, "/work/none.yaml: error: cannot be read: No such file"));
+  g_assert_nonnull(strstr(findings, "unknown device './own'"));
+}
+
+/* A document of the user's in place of a shipped one is remembered, once; one of its own name is not. */
+static void test_shadows(Fixture *fixture, gconstpointer data) {
+  (void)data;
+  put(fixture->user, "devices/x.yaml", "{schema: device/1}");
+  put(fixture->user, "devices/y.yaml", "{schema: device/1, base: x}");
+  put(fixture->shipped, "topologies/devices/x.yaml", "{schema: device/1}");
+  put(fixture->shipped, "topologies/devices/z.yaml", "{schema: device/1}");
+  const char *const names[] = {"z", "y", "x"};
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autoptr(OrrNode) tree = orr_library_load(fixture->library, "device", names[i], asked, fixture->diags);
+    g_assert_nonnull(tree);
+  }
+  const GPtrArray *shadows = orr_library_shadows(fixture->library);
+  g_assert_cmpuint(shadows->len, ==, 1);
+  g_assert_nonnull(strstr(shadows->pdata[0], "device 'x' is read from "));
+  g_assert_nonnull(strstr(shadows->pdata[0], "/user/devices/x.yaml in place of the shipped one"));
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   ADD("/library/search-order", test_search_order);
@@ -255,5 +295,7 @@ int main(int argc, char **argv) {
   ADD("/library/sections-by-name", test_sections_by_name);
   ADD("/library/set-below-a-name", test_set_below_a_name);
   ADD("/library/kinds", test_kinds);
+  ADD("/library/paths", test_paths);
+  ADD("/library/shadows", test_shadows);
   return g_test_run();
 }
