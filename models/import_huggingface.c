@@ -346,10 +346,23 @@ static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root, const 
   return orr_node_merge(base, config);
 }
 
+/* A comment ends at any of YAML's line ends, U+2028 among them, and what follows would be read: texts of a config are
+ * cleaned of all that is not printable in one line. */
+static void append_comment(GString *text, const char *line) {
+  g_string_append(text, "# not mapped: ");
+  for (const char *at = line; *at; at = g_utf8_next_char(at)) {
+    const gunichar c = g_utf8_get_char(at);
+    const GUnicodeType type = g_unichar_type(c);
+    const gboolean is_end = type == G_UNICODE_LINE_SEPARATOR || type == G_UNICODE_PARAGRAPH_SEPARATOR;
+    g_string_append_unichar(text, g_unichar_isprint(c) && !is_end ? c : '?');
+  }
+  g_string_append_c(text, '\n');
+}
+
 static char *document_text(const OrrNode *model, const char *left_out) {
   g_autoptr(GString) text = g_string_new(NULL);
   g_auto(GStrv) lines = g_strsplit(left_out, "\n", -1);
-  for (guint i = 0; lines[i] && *lines[i]; i++) g_string_append_printf(text, "# not mapped: %s\n", lines[i]);
+  for (guint i = 0; lines[i] && *lines[i]; i++) append_comment(text, lines[i]);
   g_autofree char *document = orr_yaml_text(model);
   g_string_append(text, document);
   return g_string_free(g_steal_pointer(&text), FALSE);

@@ -272,6 +272,22 @@ static void test_kinds(void) {
   }
 }
 
+/* What is not mapped becomes a comment: no line end of its text, of any kind, lets it out. */
+static void test_comments(void) {
+  g_autoptr(GError) error = NULL;
+  g_autofree char *json = g_strdelimit(g_strdup(LLAMA_WITH("odd", "'a\\u2028layers: 3\\u0085heads: 7\\u0003\\nvocab: 1'")),
+                                       "'", '"');
+  g_autofree char *path = written(json), *left_out = NULL;
+  g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &error);
+  g_unlink(path);
+  g_assert_no_error(error);
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "imported.yaml", diags);
+  g_assert_nonnull(node);
+  g_assert_cmpstr(orr_node_get_text(node, "layers"), ==, "2");
+  g_assert_cmpstr(orr_node_get_text(node, "heads"), ==, "4");
+}
+
 static void test_no_file(void) {
   g_autoptr(GError) error = NULL;
   g_autofree char *left_out = NULL;
@@ -294,6 +310,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/import-huggingface/refused", test_refused);
   g_test_add_func("/import-huggingface/layers-refused", test_layers_refused);
   g_test_add_func("/import-huggingface/kinds", test_kinds);
+  g_test_add_func("/import-huggingface/comments", test_comments);
   g_test_add_func("/import-huggingface/no-file", test_no_file);
   g_test_add_func("/import-huggingface/types-are-alphabetical", test_types_are_alphabetical);
   return g_test_run();
