@@ -10,9 +10,10 @@ PREFIX ?= /usr/local
 WERROR ?= 0
 
 PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
+HARDENING := -Dhardening=true
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
-.PHONY: run test build setup packages accuracy sanitize lint fuzz bench install clean
+.PHONY: run test build setup packages accuracy sanitize lint fuzz fuzzers bench install clean
 
 run: build
 	@$(BUILD)/orrery run $(SCENARIO)
@@ -25,7 +26,7 @@ build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
 $(BUILD)/build.ninja: | setup
-	@meson setup $(BUILD) $(MESON_FLAGS) > $(BUILD).log || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
+	@meson setup $(BUILD) $(MESON_FLAGS) $(HARDENING) > $(BUILD).log || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
 setup:
 	@./.ci/packages.sh $(PACKAGES)
@@ -47,14 +48,17 @@ accuracy: build
 lint:
 	@tests/lint.sh .
 
-# A minute of random YAML through the reader (clang's libFuzzer).
-fuzz:
+# Random bytes through every reader of files (clang's libFuzzer), FUZZ_SECONDS for each: about a minute in all. What
+# finds new branches is kept in build-fuzz/corpus; tests/fuzz has the stored inputs.
+FUZZ_SECONDS ?= 8
+fuzz: fuzzers
+	@tests/fuzz/fuzz.sh build-fuzz $(FUZZ_SECONDS)
+
+fuzzers:
 	@./.ci/packages.sh $(PACKAGES) clang libclang-rt-14-dev
 	@test -f build-fuzz/build.ninja || \
 	  CC=clang CXX=clang++ meson setup build-fuzz -Dfuzz=true -Dtests=false -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
-	@ninja -C build-fuzz --quiet
-	@mkdir -p build-fuzz/corpus
-	build-fuzz/tests/fuzz_yaml -max_total_time=60 -max_len=4096 build-fuzz/corpus tests/base/corpus
+	@ninja -C build-fuzz --quiet fuzzers
 
 bench: build
 	@tests/bench/bench.sh $(BUILD)

@@ -1,8 +1,7 @@
 /*
  * fuzz_yaml.c - libFuzzer target: no bytes may break the YAML reader, and what it accepts survives writing and reading.
  *
- * Rules held here: no tree means an error; a tree without errors, written and read again, is the same tree. Start it on
- * tests/base/corpus.
+ * Rules held here: no tree means an error; a tree without errors, written and read again, is the same tree.
  */
 #include "sim/base/yaml.h"
 

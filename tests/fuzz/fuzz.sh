@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# fuzz.sh BUILD SECONDS: every libFuzzer target of BUILD over its stored inputs, then over random ones for so many
+# seconds (0: the stored ones alone). Ends with "N passed, M failed". An input that breaks a reader is kept as
+# BUILD/crash-TARGET-...: add it to tests/fuzz/TARGET when the reader is mended.
+set -uo pipefail
+build=$1 seconds=$2
+here=$(dirname "$0")
+passed=0 failed=0
+
+# One target: its stored inputs each once, then random ones.
+fuzz() { # TARGET NAME
+  local stored=$here/${2//_/-} grown=$build/corpus/$2
+  local options=(-max_len=4096 -timeout=10 -verbosity=0 "-artifact_prefix=$build/crash-$2-")
+  mkdir -p "$grown"
+  "$1" "${options[@]}" "$stored"/* || return 1
+  [ "$seconds" = 0 ] || "$1" "${options[@]}" -max_total_time="$seconds" "$grown" "$stored"
+}
+
+for target in "$build"/tests/fuzz_*; do
+  [ -f "$target" ] && [ -x "$target" ] || continue
+  name=${target##*/fuzz_}
+  if fuzz "$target" "$name" > "$build/fuzz-$name.log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok - $name"
+  else
+    failed=$((failed + 1))
+    echo "not ok - $name"
+    tail -n 40 "$build/fuzz-$name.log"
+  fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
