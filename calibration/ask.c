@@ -435,7 +435,8 @@ static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text)
       return;
     }
     g_ascii_formatd(buffer, sizeof buffer, "%.6g", told.time_s * 1e6);
-    g_string_append_printf(text, ",%s,%s", buffer, orr_how_words[told.how]);
+    const char *how = orr_cost_how_text(told.from ? told.from : orr_cost_carried_from(rows->cost), told.how);
+    g_string_append_printf(text, ",%s,%s", buffer, how);
   }
   g_string_append_c(text, '\n');
 }

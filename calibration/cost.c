@@ -15,7 +15,7 @@
 #include "calibration/cost_private.h"
 #include "sim/base/fault.h"
 
-const char *const orr_how_words[] = {"measured", "interpolated", "modelled", "outside", NULL};
+const char *const orr_how_words[] = {"measured", "interpolated", "carried-over", "modelled", "outside", NULL};
 
 /* Formats that stand in, best first, for one that the device lacks: the next wider one that it computes in. */
 static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
@@ -63,7 +63,7 @@ static void collective_free(OrrCostCollective *collective) {
   g_free(collective);
 }
 
-static gboolean is_another_device(const OrrCostModel *model) {
+static gboolean differs_in_rates(const OrrCostModel *model) {
   const OrrDevice *a = model->device, *b = model->measured_on;
   gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
   for (int d = 0; d < ORR_N_DTYPES && !differs; d++)
@@ -93,8 +93,19 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
     return NULL;
   }
   if (!take_device(model, device, error)) return NULL;
-  model->is_scaled = is_another_device(model);
+  model->is_another = g_strcmp0(model->measured_on->name, model->device->name) != 0;
+  model->is_scaled = differs_in_rates(model);
   return g_steal_pointer(&model);
+}
+
+const char *orr_cost_carried_from(const OrrCostModel *model) {
+  return model->is_another || model->is_scaled ? g_intern_string(model->measured_on->name) : NULL;
+}
+
+const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
+  if (how != ORR_HOW_CARRIED) return g_intern_static_string(orr_how_words[how]);
+  g_autofree char *text = g_strdup_printf("carried over from %s", carried_from ? carried_from : "another device");
+  return g_intern_string(text);
 }
 
 void orr_cost_model_free(OrrCostModel *model) {

@@ -16,15 +16,17 @@ G_BEGIN_DECLS
 typedef enum {
   ORR_HOW_MEASURED,     /* a row of the profile */
   ORR_HOW_INTERPOLATED, /* between rows, inside the measured range */
+  ORR_HOW_CARRIED,      /* rows of another device, carried to this one's rates */
   ORR_HOW_MODELLED,     /* by formula, with constants of the profile or the datasheet */
   ORR_HOW_OUTSIDE       /* outside the measured range: extrapolated, flagged in results */
 } OrrHow;
 
-extern const char *const orr_how_words[]; /* "measured", "interpolated", "modelled", "outside", NULL */
+extern const char *const orr_how_words[]; /* "measured", "interpolated", "carried-over", "modelled", "outside", NULL */
 
 typedef struct {
   double time_s; /* on the GPU, the profile's kernel overhead included */
   OrrHow how;
+  const char *from; /* the device of a row that the profile itself says another one measured; NULL: the profile's */
 } OrrCost;
 
 typedef struct OrrCostModel OrrCostModel;
@@ -37,6 +39,11 @@ OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevi
                                         const OrrDevice *device, GError **error);
 void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
+
+/* The device that the rows are of where it is another one, or the same one with other rates (a what-if); NULL: the model's
+ * own. And @how with that name, for people and results: "carried over from gb200". Interned; NULL: which is not told. */
+const char *orr_cost_carried_from(const OrrCostModel *model);
+const char *orr_cost_how_text(const char *carried_from, OrrHow how);
 
 /* Why the row of a product was set aside, as a clause with the row's time; NULL where there is no such row or it stands.
  * And how many rows were, table by table: "gemm fp8 1972 of 25389", "" for none. Newly allocated. */

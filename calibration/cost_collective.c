@@ -102,7 +102,7 @@ static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_
   const double there_s = ring_seconds(model, model->measured_on, op, n_ranks, bytes);
   if (here_s == there_s) return;
   cost->time_s *= here_s / there_s;
-  cost->how = ORR_HOW_MODELLED;
+  cost->how = MAX(cost->how, ORR_HOW_CARRIED);
 }
 
 /* What the rows say: in their range, and beyond it where nothing else does. */
@@ -115,7 +115,7 @@ static OrrCost ask_rows(const OrrCostModel *model, const OrrCostCollective *rows
     cost.time_s *= ring_seconds(model, model->measured_on, op, n_ranks, bytes) /
                    ring_seconds(model, model->measured_on, op, n_ranks, least);
   scale_to_device(model, op, n_ranks, bytes, &cost);
-  return cost;
+  return orr_cost_over_links(model, cost);
 }
 
 /* FALSE: the rows are not own ones, or @bytes is in their range. */

@@ -13,7 +13,7 @@
  *
  * with R ranks and E experts, k of them drawn without preference. Low-latency dispatch runs on an SM an expert: d
  * counts SMs / E times as much where there are fewer experts than SMs. Rows `measured-on` another device stand in where
- * what binds is the same, several nodes' network cards; they count as modelled. The distance is over the logarithms of hidden,
+ * what binds is the same, several nodes' network cards; they count as carried over. The distance is over the logarithms of hidden,
  * d, ranks (1) and experts (1/10; low-latency 1/2: it sends an expert's messages). Rows of as many ranks answer where
  * there are any: others cross another network, and what they say is flagged as outside. Errors: docs/modelling.md.
  */
@@ -164,25 +164,27 @@ static double last_of(const GArray *axis) { return g_array_index(axis, double, a
 static OrrCost blend(const OrrCostModel *model, const OrrLibraryCall *call, const Neighbour *nearest) {
   const Shape asked = shape_of(model, call);
   double weights = 0, sum = 0;
-  gboolean is_inside = FALSE, is_carried = FALSE;
+  const char *from = NULL;
+  gboolean is_inside = FALSE;
   for (guint i = 0; i < NEIGHBOURS && nearest[i].library; i++) {
     const OrrCostLibrary *library = nearest[i].library;
     double tokens = call->size * asked.hidden * asked.copies / (library->shape.hidden * library->shape.copies);
     double weight = 1 / pow(nearest[i].distance + softening, 2);
     sum += weight * log(orr_cost_collective_between(library->size, library->us, tokens).time_s);
     weights += weight;
-    is_carried |= library->row->measured_on != NULL;
+    if (!from) from = library->row->measured_on;
     is_inside |= call->size >= g_array_index(library->size, double, 0) && call->size <= last_of(library->size);
   }
   gboolean same_ranks = nearest[0].library->row->ranks == call->n_ranks;
-  const OrrHow inside = is_carried ? ORR_HOW_MODELLED : ORR_HOW_INTERPOLATED;
-  return (OrrCost){exp(sum / weights), same_ranks && is_inside ? inside : ORR_HOW_OUTSIDE};
+  const OrrHow inside = from ? ORR_HOW_CARRIED : ORR_HOW_INTERPOLATED;
+  return (OrrCost){exp(sum / weights), same_ranks && is_inside ? inside : ORR_HOW_OUTSIDE, from};
 }
 
 /* Rows of another device are no measurement of this one. */
 static OrrCost read_row(const OrrCostLibrary *library, double size) {
   OrrCost cost = orr_cost_collective_between(library->size, library->us, size);
-  if (library->row->measured_on) cost.how = MAX(cost.how, ORR_HOW_MODELLED);
+  cost.from = library->row->measured_on;
+  if (cost.from) cost.how = MAX(cost.how, ORR_HOW_CARRIED);
   return cost;
 }
 
@@ -195,7 +197,7 @@ gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call,
   if (call->size <= 0)
     *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};
   else
-    *ret_cost = own ? read_row(own, call->size) : blend(model, call, nearest);
+    *ret_cost = orr_cost_over_links(model, own ? read_row(own, call->size) : blend(model, call, nearest));
   return TRUE;
 }
 

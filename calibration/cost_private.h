@@ -38,6 +38,7 @@ struct OrrCostModel {
   const OrrDevice *device;      /* asked about */
   const OrrDevice *measured_on; /* the rows are from; differs from `device` in a what-if */
   gboolean refuses_gaps;        /* on-missing: error */
+  gboolean is_another;          /* by name */
   gboolean is_scaled;           /* they differ in what kernels depend on: no answer is a measured one */
   OrrProfileConstants defaults; /* holds constants where there is no profile */
   const OrrProfileConstants *constants;
@@ -87,9 +88,16 @@ OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint
 /* Compute and memory traffic overlap, but not wholly where they are alike: the square root of the sum of squares. */
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes);
 
-/* Rows of another device say how far a kernel is from its roofline, no more. */
+/* Rows of another device say how far a kernel is from its roofline there, no more. */
 static inline OrrCost orr_cost_scaled(const OrrCostModel *model, OrrCost cost) {
-  if (model->is_scaled && cost.how < ORR_HOW_MODELLED) cost.how = ORR_HOW_MODELLED;
+  if (model->is_another || model->is_scaled) cost.how = MAX(cost.how, ORR_HOW_CARRIED);
+  return cost;
+}
+
+/* The same of what depends on the links alone: a what-if of other rates keeps its own. */
+static inline OrrCost orr_cost_over_links(const OrrCostModel *model, OrrCost cost) {
+  const gboolean same_links = model->device->scale_up_bytes_per_s == model->measured_on->scale_up_bytes_per_s;
+  if (model->is_another || !same_links) cost.how = MAX(cost.how, ORR_HOW_CARRIED);
   return cost;
 }
 

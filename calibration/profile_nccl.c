@@ -89,7 +89,7 @@ static const OrrField library_fields[] = {
     TEXT("size", size, 0, "The axis, rising: bytes of an all-reduce, tokens of a rank."),
     TEXT("us", us, 0, "Microseconds, one for each size."),
     TEXT("measured-on", measured_on, ORR_FIELD_OPTIONAL,
-         "Another device on which it was measured: answers count as modelled. Absent: the profile's own."),
+         "Another device on which it was measured: answers count as carried over. Absent: the profile's own."),
     TEXT("source", source, ORR_FIELD_OPTIONAL, "Who measured it, with what."),
 };
 const OrrFieldTable orr_profile_library_table =

@@ -9,7 +9,7 @@
 -- percent: the same as a share of the phase
 -- tflop_per_s: FLOPs a second while it runs, TFLOP/s
 -- gbytes_per_s: bytes moved a second while it runs, GB/s
--- how: measured, interpolated, modelled or outside the measured range
+-- how: measured, interpolated, carried over from a device (its rows), modelled or outside the measured range
 SELECT
   phase,
   name,

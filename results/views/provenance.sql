@@ -1,7 +1,7 @@
 -- How is the time known that kernels, collectives and steps of engines take?
 -- reads: operator_cost(phase, kind, name, seconds_total, how); collective(predicted_s, count, how); cost_trust(how, seconds)
 -- what: kernels of the step, its collectives (one alone on the fabric), or steps of serving engines
--- how: measured, interpolated between measured points, modelled, or outside the measured range
+-- how: measured, interpolated between measured points, carried over from a device (its rows), modelled, or outside the measured range
 -- entries: operators, or collectives, that are known so; none for steps
 -- seconds: what they take, all of them
 -- percent: the same as a share of all that is of the same sort

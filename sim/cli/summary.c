@@ -114,12 +114,13 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->operators->len; i++) {
     const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
     for (guint how = 0; how <= ORR_HOW_OUTSIDE; how++)
-      if (g_strcmp0(row->how, orr_how_words[how]) == 0) seconds[how] += row->seconds_total;
+      if (g_strcmp0(row->how, orr_cost_how_text(outcome->carried_from, (OrrHow)how)) == 0) seconds[how] += row->seconds_total;
     sum += row->seconds_total;
   }
   for (guint how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++)
     if (seconds[how] > 0)
-      g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "", orr_how_words[how], 100 * seconds[how] / sum);
+      g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "",
+                             orr_cost_how_text(outcome->carried_from, (OrrHow)how), 100 * seconds[how] / sum);
   if (text->len) add(out, "costs", "%s of the kernels' time", text->str);
 }
 

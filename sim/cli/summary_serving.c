@@ -66,7 +66,8 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += outcome->trust[how];
   for (int how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++)
     if (outcome->trust[how] > 0.0005 * sum)
-      g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "", orr_how_words[how],
+      g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "",
+                             orr_cost_how_text(outcome->carried_from, (OrrHow)how),
                              100 * outcome->trust[how] / sum);
   if (text->len) add(out, "costs", "%s of the steps' time", text->str);
 }

@@ -26,10 +26,10 @@ static int answer_rows(const OrrCostModel *model, const char *op, GError **error
   return 0;
 }
 
-static void print_json(OrrCost cost, const char *note) {
+static void print_json(OrrCost cost, const char *how, const char *note) {
   g_autoptr(GString) out = g_string_new("{\"time_s\": ");
   orr_show_json_number(out, cost.time_s);
-  g_string_append_printf(out, ", \"how\": \"%s\"", orr_how_words[cost.how]);
+  g_string_append_printf(out, ", \"how\": \"%s\"", how);
   if (note) {
     g_string_append(out, ", \"note\": ");
     orr_show_json_text(out, note);
@@ -40,13 +40,14 @@ static void print_json(OrrCost cost, const char *note) {
 static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   OrrCost cost;
   if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
+  const char *how = orr_cost_how_text(cost.from ? cost.from : orr_cost_carried_from(model), cost.how);
   g_autofree char *note = orr_ask_note(model, args[0], (const char *const *)args + 1);
   if (as_json) {
-    print_json(cost, note);
+    print_json(cost, how, note);
     return 0;
   }
   g_autofree char *time = orr_quantity_format(cost.time_s, ORR_UNIT_SECONDS);
-  printf("%s  %s\n", time, orr_how_words[cost.how]);
+  printf("%s  %s\n", time, how);
   if (note) printf("  %s\n", note);
   return 0;
 }
@@ -79,8 +80,8 @@ const OrrCommand orr_verb_cost = {
     .verb = "cost",
     .sentence = "Say what one kernel or collective costs, and how that is known.",
     .usage = "PROFILE OPERATOR [key=value ...] [--rows FILE.csv] [--json]",
-    .more = "How: measured (a row), interpolated (between rows), modelled (by formula), outside (beyond the measured\n"
-            "range). 'orrery cost PROFILE' lists the operators and their keys. A table has the same keys as columns.",
+    .more = "How: measured (a row), interpolated (between rows), carried over from another device (its rows), modelled (by\n"
+            "formula), outside (beyond the measured range). 'orrery cost PROFILE' lists the operators and their keys. A table has the same keys as columns.",
     .options = options,
     .run = run,
 };

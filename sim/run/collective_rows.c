@@ -7,7 +7,8 @@
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
-static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *size, double time_s) {
+static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *size, double time_s,
+                               const char *carried_from) {
   const OrrCollectiveBench *params = &work->params;
   const OrrCollectiveOp op = (OrrCollectiveOp)params->collective;
   const double algbw = time_s > 0 ? size->bytes / time_s : 0;
@@ -23,7 +24,7 @@ static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *siz
       .collective = interned(orr_collective_words[op]),
       .algorithm = interned(size->algorithm->entry.name),
       .protocol = interned(orr_protocol_words[size->how == ORR_HOW_MODELLED ? size->protocol : ORR_PROTOCOL_AUTO]),
-      .how = interned(orr_how_words[size->how]),
+      .how = interned(orr_cost_how_text(carried_from, size->how)),
       .alone_s = size->predicted_s,
   };
 }
@@ -82,7 +83,7 @@ void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replaye
   (void)scenario;
   for (guint i = 0; i < work->sizes->len; i++) {
     const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
-    const OrrNcclTestRow test = test_row(work, size, time_of(replayed, work, i));
+    const OrrNcclTestRow test = test_row(work, size, time_of(replayed, work, i), outcome->carried_from);
     const OrrCollectiveRow row = collective_row(work, size, &test);
     g_array_append_val(outcome->nccl_tests, test);
     g_array_append_val(outcome->collectives, row);

@@ -53,7 +53,7 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
   for (guint i = 0; i < G_N_ELEMENTS(sets); i++)
     if (!add_all(store, sets[i].table, sets[i].rows, error)) return FALSE;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
-    const OrrCostTrustRow row = {(char *)orr_how_words[how], outcome->trust[how]};
+    const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how), outcome->trust[how]};
     if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error)) return FALSE;
   }
   if (outcome->job && !orr_store_add_row(store, &orr_job_row_table, outcome->job, error)) return FALSE;

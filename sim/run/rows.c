@@ -164,7 +164,7 @@ static const OrrField operator_cost_fields[] = {
     COLUMN(OrrOperatorRow, "seconds-each", ORR_FIELD_REAL, seconds_each, ORR_UNIT_SECONDS, "One call."),
     COLUMN(OrrOperatorRow, "seconds-total", ORR_FIELD_REAL, seconds_total, ORR_UNIT_SECONDS, "All calls of a step."),
     COLUMN(OrrOperatorRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE,
-           "measured, interpolated, modelled or outside (the measured range)."),
+           "measured, interpolated, carried over from a device (its rows), modelled or outside (the measured range)."),
     COLUMN(OrrOperatorRow, "flops", ORR_FIELD_REAL, flops, ORR_UNIT_NONE, "FLOPs of one call."),
     COLUMN(OrrOperatorRow, "bytes", ORR_FIELD_REAL, bytes, ORR_UNIT_BYTES, "Memory traffic of one call."),
 };
@@ -278,7 +278,7 @@ const OrrFieldTable orr_warning_table =
 
 static const OrrField cost_trust_fields[] = {
     COLUMN(OrrCostTrustRow, "how", ORR_FIELD_TEXT, how, ORR_UNIT_NONE,
-           "measured, interpolated, modelled, or outside the measured range."),
+           "measured, interpolated, carried over from a device (its rows), modelled, or outside the measured range."),
     COLUMN(OrrCostTrustRow, "seconds", ORR_FIELD_REAL, seconds, ORR_UNIT_SECONDS,
            "Time of steps whose cost is known so, over all replicas."),
 };

@@ -162,6 +162,7 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
                             GError **error) {
   const gint64 begin = g_get_monotonic_time();
   g_autoptr(OrrOutcome) outcome = orr_outcome_new();
+  outcome->carried_from = orr_cost_carried_from(machine->cost);
   for (guint i = 0; i < machine->warnings->len; i++)
     g_ptr_array_add(outcome->warnings, g_strdup(machine->warnings->pdata[i]));
   const OrrWorld world = {.model = &scenario->model,

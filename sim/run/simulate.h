@@ -24,6 +24,7 @@ typedef struct {
   GArray *serving_classes;  /* OrrServingClassRow */
   GArray *serving_turns;    /* OrrServingTurnRow */
   double trust[ORR_HOW_OUTSIDE + 1]; /* serving: seconds of steps by how they are known */
+  const char *carried_from; /* the device whose rows the costs are from, where it is another one; NULL: its own. Interned */
   double attention_share, experts_share; /* serving: of the steps' GPU time */
   GArray *steps;       /* OrrStepRow */
   GArray *lanes;       /* OrrLaneRow */

@@ -300,6 +300,7 @@ static gboolean compile_again(Together *all, GError **error) {
 
 static OrrOutcome *outcome_of(const Together *all, Job *job) {
   OrrOutcome *outcome = orr_outcome_new();
+  outcome->carried_from = orr_cost_carried_from(all->world->cost);
   OrrReplayed replayed = {.work = job->work,
                           .fabric = job->fabric,
                           .ledger = job->ledger,

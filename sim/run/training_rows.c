@@ -82,7 +82,7 @@ static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
         .count = costed->count,
         .seconds_each = costed->each_s,
         .seconds_total = costed->each_s * costed->count,
-        .how = interned(orr_how_words[costed->how]),
+        .how = interned(orr_cost_how_text(outcome->carried_from, costed->how)),
         .flops = costed->op.flops,
         .bytes = costed->op.bytes,
     };
@@ -109,7 +109,7 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
         .predicted_s = predicted_s,
         .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
         .busbw_bytes_per_s = planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
-        .how = interned(orr_how_words[planned->how]),
+        .how = interned(orr_cost_how_text(outcome->carried_from, planned->how)),
     };
     g_array_append_val(outcome->collectives, row);
   }

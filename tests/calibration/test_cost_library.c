@@ -53,7 +53,7 @@ static void test_experts(void) {
   g_assert_cmpint(orr_cost_library_ranks(model, &call), ==, 0);
 }
 
-/* Rows of another device answer, as modelled; so do shapes told from them. */
+/* Rows of another device answer, as carried over from it; so do shapes told from them. */
 static void test_carried(void) {
   g_autoptr(OrrProfile) profile = sample_profile(
       "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
@@ -62,10 +62,11 @@ static void test_carried(void) {
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   OrrLibraryCall call = {"deepep", "dispatch", 32, 100, 1000, 8, 64, NULL};
   assert_near(ask(model, &call).time_s * 1e6, 220, 1e-12);
-  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MODELLED);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_CARRIED);
+  g_assert_cmpstr(ask(model, &call).from, ==, "h100-sxm");
   call.hidden = 2000;
   call.size = 10;
-  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MODELLED);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_CARRIED);
 }
 
 /* DeepEP over 2, 4 and 8 nodes of H200: tokens meet more nodes, and the network binds; 4 and 8 are H100's rows. Before
@@ -78,10 +79,41 @@ static void test_nodes(void) {
   g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MEASURED);
   call.n_ranks = 32;
   const double four_s = ask(model, &call).time_s;
-  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_MODELLED);
+  g_assert_cmpint(ask(model, &call).how, ==, ORR_HOW_CARRIED);
   call.n_ranks = 64;
   g_assert_cmpfloat(four_s, >, 1.5 * two_s);
   g_assert_cmpfloat(ask(model, &call).time_s, >, 1.5 * four_s);
+}
+
+/* Rows of every kind say that they are another device's, whatever its rates: here they are the same, so that the times are
+ * too. Outside the rows stays outside; a what-if of the same device, whose links are as they were, keeps its links' rows. */
+static void test_carried_over(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(
+      "schema: profile/1\nname: p\ndevice: d\n"
+      "gemm:\n- {dtype: bf16, source: s, m: \"1\", rows: [{n: 64, k: 64, us: \"5\"}]}\n"
+      "collectives:\n- {op: all_reduce, ranks: 2, bytes: \"1024 2048\", us: \"7 9\"}\n"
+      "libraries:\n- {library: vllm, op: all_reduce, ranks: 4, size: \"100 10000\", us: \"10 40\"}\n");
+  OrrDevice other = round_device, faster = round_device;
+  other.name = (char *)"other";
+  faster.memory_bytes_per_s *= 2;
+  const OrrDevice *const devices[] = {&round_device, &other, &faster};
+  static const OrrHow kernels[] = {ORR_HOW_MEASURED, ORR_HOW_CARRIED, ORR_HOW_CARRIED};
+  static const OrrHow links[] = {ORR_HOW_MEASURED, ORR_HOW_CARRIED, ORR_HOW_MEASURED};
+  static const char *const texts[] = {"measured", "carried over from round", "carried over from round"};
+  for (guint i = 0; i < G_N_ELEMENTS(devices); i++) {
+    g_autoptr(OrrCostModel) model = orr_cost_model_new_scaled(profile, &round_device, devices[i], NULL);
+    OrrOperator op = orr_operator_gemm("test", ORR_PASS_FORWARD, ORR_BF16, 1, 1, 64, 64);
+    OrrCost ring;
+    g_assert_cmpint(orr_cost_operator(model, &op).how, ==, kernels[i]);
+    g_assert_true(orr_cost_collective(model, "all_reduce", 2, 1024, &ring));
+    assert_near(ring.time_s * 1e6, 7, 1e-9);
+    g_assert_cmpint(ring.how, ==, links[i]);
+    g_assert_true(orr_cost_collective(model, "all_reduce", 2, 1e9, &ring));
+    g_assert_cmpint(ring.how, ==, ORR_HOW_OUTSIDE);
+    g_assert_cmpint(ask(model, &(OrrLibraryCall){.library = "vllm", .op = "all_reduce", .n_ranks = 4, .size = 100}).how, ==,
+                    links[i]);
+    g_assert_cmpstr(orr_cost_how_text(orr_cost_carried_from(model), kernels[i]), ==, texts[i]);
+  }
 }
 
 /* Two of 4 experts, 2 on each of 2 ranks: the token meets a rank unless both are on the other, 1 in C(4,2) = 6. A
@@ -133,6 +165,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/cost-library/rows", test_rows);
   g_test_add_func("/cost-library/experts", test_experts);
+  g_test_add_func("/cost-library/carried-over", test_carried_over);
   g_test_add_func("/cost-library/copies", test_copies);
   g_test_add_func("/cost-library/formats", test_formats);
   g_test_add_func("/cost-library/wrong", test_wrong);

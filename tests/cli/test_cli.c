@@ -206,6 +206,9 @@ static void test_cost(void) {
               " us  interpolated\n  set aside: the row here says 32.4 us, but a product at least as large, m=");
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192", " us  interpolated\n  set aside: the row here says");
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json", "\"note\": \"set aside: ");
+  assert_fine("cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 num_experts=256",
+              " us  carried over from gb200\n");
+  assert_fine("cost b300 all_reduce n_gpus=8 bytes=1048576", " us  carried over from b200\n");
   assert_fine("cost b200", "Rows set aside, since they contradict others");
   put("rows.csv", "# where from\nm,n,k,note\n1024,4096,4096,x\n", -1);
   assert_fine("cost a100-80gb-sxm gemm --rows rows.csv", "m,n,k,note,predicted_us,how\n1024,4096,4096,x,");
