@@ -1,7 +1,7 @@
 /*
- * fuzz_nsys.c - libFuzzer target: rows of an Nsight Systems export. A line of the input is the fields, with commas
- * between them, of a kernel (start, end, demangledName, shortName, streamId), or of a name (id, value) where it has two
- * fields; the reader gets the database that they make. (SQLite's own file format is SQLite's to fuzz.)
+ * fuzz_nsys.c - libFuzzer target: rows of an Nsight Systems export. A line of the input is a letter, which picks the table,
+ * and the row's fields with commas between them; the reader gets the database that they make. (SQLite's own file format
+ * is SQLite's to fuzz.)
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "results/nsys.h"
 #include "tests/fuzz/fuzz_file.h"
 
-/* Numbers, quoted text without quotes in it, and NULL: nothing else becomes SQL. */
+/* A whole number, a number, a text; NULL where the field is empty. */
 static void bind(sqlite3_stmt *row, int at, const char *field) {
   char *end = NULL;
   const gint64 whole = g_ascii_strtoll(field, &end, 10);
@@ -22,15 +22,30 @@ static void bind(sqlite3_stmt *row, int at, const char *field) {
     sqlite3_bind_text(row, at, field, -1, SQLITE_TRANSIENT);
 }
 
+static const struct {
+  char letter;
+  int n_fields;
+  const char *schema, *insert;
+} tables[] = {
+    {'s', 2, "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)", "INSERT OR IGNORE INTO StringIds VALUES (?, ?)"},
+    {'k', 6,
+     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, correlationId, demangledName, streamId)",
+     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?)"},
+    {'r', 4, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, correlationId, globalTid)",
+     "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?)"},
+    {'n', 6, "CREATE TABLE NVTX_EVENTS (start, end, text, textId, globalTid, jsonText)",
+     "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, ?)"},
+    {'g', 2, "CREATE TABLE TARGET_INFO_GPU (id, name)", "INSERT INTO TARGET_INFO_GPU VALUES (?, ?)"},
+};
+
 static void add_row(sqlite3 *db, const char *line) {
-  g_auto(GStrv) fields = g_strsplit(line, ",", 6);
-  const guint n = g_strv_length(fields);
+  guint i = 0;
+  while (i < G_N_ELEMENTS(tables) && tables[i].letter != *line) i++;
+  if (i == G_N_ELEMENTS(tables) || line[1] != ',') return;
+  g_auto(GStrv) fields = g_strsplit(line + 2, ",", tables[i].n_fields);
   sqlite3_stmt *row = NULL;
-  sqlite3_prepare_v2(db,
-                     n == 2 ? "INSERT OR IGNORE INTO StringIds VALUES (?, ?)"
-                            : "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?)",
-                     -1, &row, NULL);
-  for (guint i = 0; i < MIN(n, n == 2 ? 2 : 5); i++) bind(row, (int)i + 1, g_strstrip(fields[i]));
+  g_assert_cmpint(sqlite3_prepare_v2(db, tables[i].insert, -1, &row, NULL), ==, SQLITE_OK);
+  for (int k = 0; fields[k]; k++) bind(row, k + 1, g_strstrip(fields[k]));
   sqlite3_step(row);
   sqlite3_finalize(row);
 }
@@ -39,11 +54,8 @@ static void make_database(const char *path, const char *text) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", 64);
   sqlite3 *db = NULL;
   g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
-  sqlite3_exec(db,
-               "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
-               "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value);"
-               "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, demangledName, shortName, streamId)",
-               NULL, NULL, NULL);
+  sqlite3_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", NULL, NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(tables); i++) sqlite3_exec(db, tables[i].schema, NULL, NULL, NULL);
   for (guint i = 0; lines[i]; i++) add_row(db, lines[i]);
   g_assert_cmpint(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), ==, SQLITE_OK);
   sqlite3_close(db);
