@@ -41,7 +41,8 @@ static const OrrField host_fields[] = {
     SECONDS(OrrServingHost, "step", step_s, "0 s", "Host time between two steps: scheduling, inputs, outputs."),
     SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time of a step for each of its sequences."),
     FLAG(OrrServingHost, "async", async, "false",
-         "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before."),
+         "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before, so that who comes then "
+         "joins a step later."),
     SECONDS(
         OrrServingHost, "front-end", piece_s, "0 s",
         "Time of the one process that detokenises and streams (SGLang's tokenizer manager, vLLM's API server) for each "

@@ -45,7 +45,7 @@ static void heap_remove(GPtrArray *heap, OrrRequest *request) {
 
 void orr_core_init(OrrCore *core, const OrrCoreLimits *limits, const OrrScheduler *scheduler,
                    const void *scheduler_params, guint n_clients, OrrKv *kv) {
-  *core = (OrrCore){.limits = *limits, .scheduler = scheduler, .scheduler_params = scheduler_params, .kv = kv};
+  *core = (OrrCore){*limits, scheduler, scheduler_params, kv, .sees_until_s = INFINITY};
   core->n_queues = scheduler->is_fair ? MAX(n_clients, 1) : 1;
   core->running = g_ptr_array_new();
   core->batch = g_ptr_array_new();
@@ -114,7 +114,8 @@ static gboolean has_slot(const OrrCore *core, const OrrRequest *request) {
 
 OrrRequest *orr_core_first(OrrCore *core) {
   OrrRequest *request;
-  while ((request = first_of_all(core)) && (request->is_held_back || !has_slot(core, request))) {
+  while ((request = first_of_all(core)) &&
+         (request->added_s > core->sees_until_s || request->is_held_back || !has_slot(core, request))) {
     heap_remove(core->waiting[queue_of(core, request)], request);
     g_ptr_array_add(core->aside, request);
   }
@@ -248,10 +249,10 @@ gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolea
   const gint64 room = MAX(reserve_tokens, begin + tokens);
   const gint64 checked = core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
-  if ((gint64)core->running->len + core->more_sequences + most_sequences(request) > core->limits.max_sequences)
-    return FALSE;
-  const gint64 needed = blocks_needed(core, request, checked, hit);
-  if (needed + (core->running->len > 0 ? core->limits.watermark_blocks : 0) > orr_kv_n_free(core->kv)) return FALSE;
+  const gint64 taken = (gint64)core->running->len + core->late_seats + core->more_sequences;
+  if (taken + most_sequences(request) > core->limits.max_sequences) return FALSE;
+  const gint64 kept = core->late_blocks + (core->running->len > 0 ? core->limits.watermark_blocks : 0);
+  if (blocks_needed(core, request, checked, hit) + kept > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
   core->n_waiting--;
   core->waiting_tokens -= orr_request_wanted(request);

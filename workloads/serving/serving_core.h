@@ -63,6 +63,9 @@ typedef struct {
   gint64 loaded_adapters;            /* to the GPU, before this batch */
   gint64 joined_adapters;            /* of those that have joined since the last plan */
   gint64 loaded_tokens[ORR_N_TIERS]; /* of prompts, from tiers below HBM, before this batch */
+  /* What the plan in the making does not know yet: it was made when the step before it began (serving_replica.c). */
+  double sees_until_s; /* requests that came later are passed over */
+  gint64 late_seats, late_blocks; /* of requests that the step before ended: not given to others yet */
   gboolean has_preempted;
   gint64 padding;         /* sequences that a static batch computes for nothing */
   gint64 slots;           /* of a static batch */

@@ -281,7 +281,7 @@ static void step_ends(void *user) {
   }
   orr_replica_note_step(replica, replica->begin_s, now_s, &shape);
   replica->step_end_s = G_MAXDOUBLE;
-  for (guint i = 0; i < replica->n_cores; i++) orr_replica_finish_step(replica, i, replica->cores[i].batch);
+  for (guint i = 0; i < replica->n_cores; i++) orr_replica_finish_unseen(replica, i);
   orr_replica_plan(replica);
 }
 
@@ -324,9 +324,15 @@ static void launch(OrrReplica *replica) {
   orr_engine_at(replica->fleet->engine, replica->step_end_s, step_ends, replica);
 }
 
-static void begin_step(OrrReplica *replica, double now_s) {
+static gboolean plan_cores(OrrReplica *replica, double now_s) {
   gboolean any = FALSE;
   for (guint i = 0; i < replica->n_cores; i++) any |= orr_core_plan(&replica->cores[i], now_s);
+  return any;
+}
+static void begin_step(OrrReplica *replica, double now_s) {
+  gboolean any = plan_cores(replica, now_s);
+  orr_replica_see_all(replica); /* serving_async.c */
+  if (!any && replica->fleet->work->params.engine.host.async) any = plan_cores(replica, now_s);
   if (any && !orr_reads_begin(replica)) launch(replica);
 }
 
@@ -431,6 +437,7 @@ static void enter(OrrReplica *replica, OrrRequest *request) {
 void orr_replica_add_output(OrrReplica *replica, OrrRequest *output) {
   OrrCore *core = least_loaded(replica);
   replica->n_requests++;
+  output->added_s = orr_engine_now(replica->fleet->engine);
   orr_core_add(core, output);
   output->core = (guint16)(core - replica->cores);
   g_queue_push_tail(&replica->newcomers, output);
@@ -450,6 +457,7 @@ void orr_replica_seat(OrrReplica *replica, OrrRequest *request) {
     orr_beam_search_begin(replica, request);
     return;
   }
+  request->added_s = orr_engine_now(replica->fleet->engine);
   orr_core_add(&replica->cores[request->core], request);
   g_queue_push_tail(&replica->newcomers, request);
   orr_replica_notice(replica);

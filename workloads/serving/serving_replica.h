@@ -48,6 +48,9 @@ void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, co
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch);
 void orr_replica_on_token(OrrRequest *request, void *replica); /* serving_outputs.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
+/* serving_async.c: the step's end, after which the next plan does not know all; then it does again. */
+void orr_replica_finish_unseen(OrrReplica *replica, guint core);
+void orr_replica_see_all(OrrReplica *replica);
 void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
 void orr_replica_break_run(OrrReplica *replica);                           /* its requests are as they are now */
 void orr_replica_plan(OrrReplica *replica);                                /* what can begin now, begins */

@@ -52,6 +52,7 @@ typedef struct OrrRequest {
   double measured_first_s,
       measured_end_s; /* of a trace that was measured: when its first and last token came; 0: not */
   double arrival_s;
+  double added_s;     /* when it last came to its engine core */
   double scheduled_s; /* first */
   double first_token_s;
   double seen_s;       /* by the client: the newest token */
