@@ -5,7 +5,8 @@ Runs `orrery validate` set by set and rewrites
   README.md          what stands between <!-- accuracy --> and <!-- /accuracy -->
   docs/modelling.md  the figures between <!-- accuracy: training --> and <!-- /accuracy -->: cells two to four of each
                      row that begins with a set's name (the explanations are written by hand) and the sentence above;
-                     between <!-- accuracy: serving --> and <!-- /accuracy --> the rows that SERVING lists
+                     between <!-- accuracy: serving --> and <!-- /accuracy --> the rows that SERVING lists; between
+                     <!-- accuracy: kernels --> and <!-- /accuracy --> the table of kernels left out
 --check changes nothing, prints what would change, and exits with 1 where there is any. --quick runs the sets of a few
 seconds alone: with --check, lines of other sets are not compared.
 
@@ -73,6 +74,11 @@ SERVING = {
     "prefill and decode apart, GB200 (DeepSeek, Kimi), B200": ("disaggregated", ""),
 }
 
+# Columns of docs/modelling.md's table of kernels: what `orrery validate gemm attention moe` calls them.
+KERNELS = [(r"gemm bf16",), (r"gemm fp8",), (r"gemm fp4",), (r"attention prefill bf16/bf16",),
+           (r"attention decode bf16/bf16", r"attention decode bf16/fp8"), (r"moe bf16 .*",), (r"moe fp8 .*",)]
+PROFILES = {"A100-80GB": "a100-80gb-sxm", "H100": "h100-sxm", "H200": "h200-sxm", "B200": "b200", "GB200": "gb200"}
+
 
 class Validation:
     """What `orrery validate SET` says, asked for once."""
@@ -102,6 +108,13 @@ class Validation:
                 continue
             found.append(1 / (1 + row["error"]) - 1 if metric in RATES else row["error"])
         return found
+
+    def kernels(self):
+        """Mean errors of kernels left out: (profile, kernels) -> per cent, as the program prints them."""
+        text = subprocess.run([self.orrery, "validate", "gemm", "attention", "moe", "--db", "none"], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        found = re.findall(r"^  (\S+) +(\S.*?\S) +all +\d+ +([\d.]+) %", text, re.M)
+        return {(profile, kernels): float(mape) for profile, kernels, mape in found}
 
     def n_rows(self, name):
         """Rows of the table: those compared, and those refused."""
@@ -180,6 +193,26 @@ def serving(old, validation, quick):
     return lines
 
 
+def kernels(old, validation):
+    """The same for the table of kernels: a range where balanced and skewed experts differ."""
+    errors = validation.kernels()
+
+    def cell(profile, pattern):
+        found = [e for (of, name), e in errors.items() if of == profile and re.fullmatch(pattern, name)]
+        if not found:
+            return ""
+        return f"{min(found)}" if min(found) == max(found) else f"{min(found)}-{max(found)}"
+
+    lines = []
+    for line in old:
+        name = line.removeprefix("| ").split(" |")[0]
+        if name in PROFILES:
+            shown = [[cell(PROFILES[name], pattern) for pattern in column] for column in KERNELS]
+            line = f"| {name} |" + "".join(f" {', '.join(filter(None, one))} |".replace("  ", " ") for one in shown)
+        lines.append(line)
+    return lines
+
+
 def rewrite(path, begin, make, check):
     """Replaces the block of @path that follows @begin; the differences, as text."""
     text = open(path, encoding="utf-8").read()
@@ -210,6 +243,8 @@ def main(arguments):
                      lambda old: training(old, validation, quick), check)
     found += rewrite(f"{ROOT}/docs/modelling.md", "<!-- accuracy: serving -->",
                      lambda old: serving(old, validation, quick), check)
+    found += rewrite(f"{ROOT}/docs/modelling.md", "<!-- accuracy: kernels -->",
+                     lambda old: kernels(old, validation), check)
     print("\n".join(found) if found else "README.md and docs/modelling.md say what validate says")
     return 1 if found and check else 0
 
