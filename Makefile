@@ -10,7 +10,6 @@ PREFIX ?= /usr/local
 WERROR ?= 0
 
 PACKAGES := build-essential pkg-config meson ninja-build libsimgrid-dev libglib2.0-dev libyaml-dev libsqlite3-dev
-HARDENING := -Dhardening=true
 MESON_FLAGS := --prefix=$(PREFIX) $(if $(filter 1,$(WERROR)),--werror)
 
 .PHONY: run test build setup packages accuracy sanitize lint fuzz fuzzers bench install clean
@@ -26,7 +25,7 @@ build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
 $(BUILD)/build.ninja: | setup
-	@meson setup $(BUILD) $(MESON_FLAGS) $(HARDENING) > $(BUILD).log || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
+	@meson setup $(BUILD) $(MESON_FLAGS) > $(BUILD).log || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
 setup:
 	@./.ci/packages.sh $(PACKAGES)

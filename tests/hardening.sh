@@ -27,7 +27,7 @@ check() { # TITLE FLAG PATTERN READELF-OPTION...
 
 flags="$* pie"
 if [ "${1:-}" = none ]; then
-  echo "1..0 # SKIP built without -Dhardening=true (make has it), or with sanitizers, which check more"
+  echo "1..0 # SKIP built with -Dhardening=false, or with sanitizers, which check more"
   exit 0
 fi
 if ! command -v readelf >/dev/null; then

@@ -95,7 +95,8 @@ int main(int argc, char **argv) {
   orrery = argv[1];
   folder = argv[2];
   measure_training("GPT-3 175B on 12,288 A100", "gpt3-175b-12288-a100");
-  measure_training("Llama 3.1 405B on 16,384 H100", "llama-3.1-405b-16384-h100");
+  measure("Llama 3.1 405B on 16,384 H100, folded", "run scenarios/llama-3.1-405b-16384-h100.yaml --db none",
+          BENCH_TRIES);
   measure("DeepSeek-V3 on 2,048 H100, EP 64, folded", "run scenarios/deepseek-v3-2048-h100.yaml --db none",
           BENCH_TRIES);
   measure_collectives();

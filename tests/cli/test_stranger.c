@@ -127,6 +127,13 @@ static gint64 count_points(void) {
   return second ? g_ascii_strtoll(second + 1, NULL, 10) : 0;
 }
 
+/* In the child: a test that runs in the background inherits SIGINT and SIGQUIT ignored, and a sweep leaves them so. */
+static void heed_signals(gpointer unused) {
+  (void)unused;
+  static const int heeded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  for (guint i = 0; i < G_N_ELEMENTS(heeded); i++) signal(heeded[i], SIG_DFL);
+}
+
 static void assert_stops(int number, const char *name) {
   g_autofree char *err_path = path_of("err.txt"), *err = NULL;
   empty_folder();
@@ -136,7 +143,7 @@ static void assert_stops(int number, const char *name) {
   char *argv[] = {(char *)"/bin/sh", (char *)"-c", line, NULL};
   GPid child;
   int wait_status = 0;
-  g_assert_true(g_spawn_async(folder, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &child, NULL));
+  g_assert_true(g_spawn_async(folder, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, heed_signals, NULL, &child, NULL));
   for (int i = 0; i < 1000 && count_points() == 0; i++) g_usleep(20000);
   g_assert_cmpint(count_points(), >, 0);
   kill(child, number);
