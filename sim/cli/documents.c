@@ -125,6 +125,10 @@ const OrrDocumentCode *orr_documents_find(const char *kind) {
 
 void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
   if (!data) return;
+  if (code->table == &orr_scenario_table) { /* holds more than its fields */
+    orr_scenario_free(data);
+    return;
+  }
   orr_fields_clear(code->table, data);
   g_free(data);
 }

@@ -64,7 +64,7 @@ void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome) {
     if (stands_for == 0) continue;
     const double bandwidth = orr_program_link_bandwidth(program, link);
     const OrrLinkRow row = {
-        .link = interned(orr_program_link_name(program, link)),
+        .link = g_string_chunk_insert(outcome->names, orr_program_link_name(program, link)),
         .kind = interned(orr_fabric_link_kind(replayed->fabric, g_array_index(replayed->work->links, guint32, link))),
         .stands_for = stands_for,
         .bandwidth_bytes_per_s = bandwidth,

@@ -148,6 +148,7 @@ OrrOutcome *orr_outcome_new(void) {
   outcome->operators = g_array_new(FALSE, TRUE, sizeof(OrrOperatorRow));
   outcome->collectives = g_array_new(FALSE, TRUE, sizeof(OrrCollectiveRow));
   outcome->links = g_array_new(FALSE, TRUE, sizeof(OrrLinkRow));
+  outcome->names = g_string_chunk_new(1024);
   outcome->link_times = g_array_new(FALSE, TRUE, sizeof(OrrLinkTimeRow));
   outcome->memory_times = g_array_new(FALSE, TRUE, sizeof(OrrMemoryTimeRow));
   outcome->activations = g_array_new(FALSE, TRUE, sizeof(OrrActivationRow));
@@ -211,6 +212,7 @@ void orr_outcome_free(OrrOutcome *outcome) {
                             outcome->faults,          outcome->storage,
                             outcome->activations};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
+  g_string_chunk_free(outcome->names);
   g_ptr_array_unref(outcome->warnings);
   g_free(outcome->engine);
   if (outcome->own_job) g_free(outcome->own_job->gpus);

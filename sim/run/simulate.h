@@ -33,6 +33,7 @@ typedef struct {
   GArray *operators;   /* OrrOperatorRow */
   GArray *collectives; /* OrrCollectiveRow */
   GArray *links;       /* OrrLinkRow */
+  GStringChunk *names; /* of links: a machine has too many to intern them for the life of the process */
   GArray *link_times;  /* OrrLinkTimeRow; empty without spans */
   GArray *memory;      /* OrrMemoryRow */
   GArray *activations; /* OrrActivationRow */
