@@ -158,7 +158,7 @@ static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
                       : start < 0                                  ? "starts before the session does"
                       : end <= start                               ? "ends no later than it starts"
                       : sqlite3_column_type(row, 1) == SQLITE_NULL ? "has a name that StringIds does not hold"
-                      : sqlite3_column_type(row, 1) != SQLITE_TEXT ? "has a name that is no text"
+                      : sqlite3_column_type(row, 1) != SQLITE_TEXT ? "has a name that is not text"
                       : sqlite3_column_int(row, 4)                 ? "is there twice"
                                                                    : NULL;
   if (wrong) orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id, wrong);

@@ -43,11 +43,11 @@ static gboolean header_check(const char *path, const guint8 *header, size_t n, G
   if (application != ORR_STORE_APPLICATION_ID)
     return refuse(path, "is an SQLite database of another program; it was left as it is", error);
   if (version < 1)
-    return refuse(path, "is of schema version 0, which no Orrery writes: it was changed or damaged; it was left as it is",
+    return refuse(path, "has schema version 0, which no version of Orrery writes: it was changed or damaged, and is left as it is",
                   error);
   if (version > ORR_STORE_VERSION) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: is of schema version %u, made by a newer Orrery; this one knows %d", path, version,
+                "%s: has schema version %u, made by a newer Orrery; this one knows %d", path, version,
                 ORR_STORE_VERSION);
     return FALSE;
   }

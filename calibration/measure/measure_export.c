@@ -64,7 +64,7 @@ static GArray *known_of(const GArray *rows, GError **error) {
 /* --- Writing --- */
 
 static char *known_number(double value, const char *unit) {
-  return isfinite(value) && value > 0 ? g_strdup_printf("%.0f %s", value, unit) : g_strdup("not told");
+  return isfinite(value) && value > 0 ? g_strdup_printf("%.0f %s", value, unit) : g_strdup("unknown");
 }
 
 static char *source_line(const OrrMeasureRow *row) {

@@ -252,7 +252,7 @@ static gboolean check_bytes(const char *text, gsize length, const char *file, Or
     orr_diags_error(diags, whole_file(file), "is larger than %u MiB, the most that is read",
                     (guint)(ORR_YAML_MAX_BYTES >> 20));
   } else if (!g_utf8_validate_len(text, length, &bad)) {
-    orr_diags_error(diags, place_at_offset(file, text, (gsize)(bad - text)), "is no text: byte 0x%02X is %s",
+    orr_diags_error(diags, place_at_offset(file, text, (gsize)(bad - text)), "is not text: byte 0x%02X is %s",
                     (guint)(guchar)*bad, *bad ? "not UTF-8" : "binary");
   } else if (has_tag_directive(text, length, &offset)) {
     orr_diags_error(diags, place_at_offset(file, text, offset), "'%%TAG': tags are not supported");

@@ -97,7 +97,7 @@ static void print_answer(const OrrCalibrateAnswer *answer) {
   printf("%s, driver %s\n", answer->device, answer->driver);
   for (guint i = 0; answer->families[i]; i++) print_family(answer->families[i], &answer->states[i]);
   for (guint i = 0; i < answer->untold->len; i++)
-    printf("  not told   one GPU cannot tell: %s\n", (const char *)answer->untold->pdata[i]);
+    printf("  left out   needs more than one GPU: %s\n", (const char *)answer->untold->pdata[i]);
   if (outcome->n_passed_over)
     printf("  passed by  %u shapes that this device or its libraries do not have\n", outcome->n_passed_over);
   if (outcome->n_wrong)
@@ -145,7 +145,7 @@ static void print_plan(const OrrCalibrateAnswer *answer) {
              state->n_planned);
   }
   for (guint i = 0; i < answer->untold->len; i++)
-    printf("  not told   one GPU cannot tell: %s\n", (const char *)answer->untold->pdata[i]);
+    printf("  left out   needs more than one GPU: %s\n", (const char *)answer->untold->pdata[i]);
   printf("  seeds      %u of %u shapes; at %.2f s a row, without preparing it: %.0f min\n", n_seeds, n_planned, row_s,
          ceil(n_seeds * row_s / 60));
 }

@@ -77,10 +77,10 @@ static void test_nothing_there(void) {
 
 static void test_binary(void) {
   g_autofree char *nul = findings_n("a: 1\nb\0c: 2", 11, NULL);
-  g_assert_cmpstr(nul, ==, "t:2:2: error: is no text: byte 0x00 is binary\n");
+  g_assert_cmpstr(nul, ==, "t:2:2: error: is not text: byte 0x00 is binary\n");
   assert_findings("\177ELF\002\001", "t:1:1: error: is no YAML: control characters are not allowed (0x7F)\n");
-  assert_findings("a: \xff\xfe", "t:1:4: error: is no text: byte 0xFF is not UTF-8\n");
-  assert_findings("a: \303\251 \xe9", "t:1:6: error: is no text: byte 0xE9 is not UTF-8\n"); /* 'é' is one column */
+  assert_findings("a: \xff\xfe", "t:1:4: error: is not text: byte 0xFF is not UTF-8\n");
+  assert_findings("a: \303\251 \xe9", "t:1:6: error: is not text: byte 0xE9 is not UTF-8\n"); /* 'é' is one column */
   assert_findings("a: 1\nb: \033[2J", "t:2:4: error: is no YAML: control characters are not allowed (0x1B)\n");
   assert_findings("a: \"\\0\"", "t:1:4: error: a NUL character in a text\n");
 }

@@ -188,7 +188,7 @@ static void test_own_databases(void) {
   sqlite3_close(db);
   assert_database_refused("cut.db", "is truncated");
   assert_database_refused("scratched.db", "malformed");
-  assert_database_refused("newer.db", "is of schema version 99, made by a newer Orrery");
+  assert_database_refused("newer.db", "has schema version 99, made by a newer Orrery");
   db = connect_to("own.db");
   execute(db, "BEGIN EXCLUSIVE");
   g_setenv("ORRERY_LOCK_WAIT", "50 ms", TRUE);
@@ -198,7 +198,7 @@ static void test_own_databases(void) {
   execute(db, "ROLLBACK");
   sqlite3_close(db);
   assert_fine("run right.yaml --db own.db", "run 2 in own.db");
-  assert_refused("db merge all.db own.db newer.db", 1, "newer.db: is of schema version 99");
+  assert_refused("db merge all.db own.db newer.db", 1, "newer.db: has schema version 99");
   assert_refused("db merge own.db", 2, "db merge wants a database and the others");
 }
 

@@ -142,7 +142,7 @@ static void test_calibrate(void) {
   assert_fine("calibrate report h100-sxm -o mine.txt", ", against h100-sxm");
   assert_refused("calibrate report -o calibration.db", 2, "calibration.db");
   g_assert_true(is_there("calibration-report.txt") && is_there("mine.txt"));
-  assert_fine("calibrate plan --device fake --gpus 1", "one GPU cannot tell: collectives");
+  assert_fine("calibrate plan --device fake --gpus 1", "needs more than one GPU: collectives");
   assert_fine("calibrate fit --raw calibration.db --device h100-sxm", "made by orrery calibrate fit from fake");
   assert_fine("calibrate fit --raw calibration.db --device h100-sxm --thin 10", "10 of ");
   g_assert_true(is_there("out/device_copy.csv"));

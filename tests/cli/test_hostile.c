@@ -2,23 +2,9 @@
  * test_hostile.c - databases, file names and parameters that were made to do harm: nothing of them is run, nothing is
  * written beside the place that the user named, and what is drawn or printed is their text as it stands.
  */
-#include <sqlite3.h>
 #include <unistd.h>
 
-#include "tests/cli/bad_fixture.h"
-
-static sqlite3 *connect_to(const char *name) {
-  g_autofree char *path = path_of(name);
-  sqlite3 *db = NULL;
-  g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
-  return db;
-}
-
-static void execute(sqlite3 *db, const char *sql) {
-  char *message = NULL;
-  sqlite3_exec(db, sql, NULL, NULL, &message);
-  g_assert_cmpstr(message, ==, NULL);
-}
+#include "tests/cli/bad_database.h"
 
 /* A run of a small scenario, and then what @sql does to the database. */
 static void make_database(const char *sql) {
@@ -206,7 +192,7 @@ static void test_version_zero(void) {
   static const char *const lines[] = {"run small.yaml --db r.db", "query r.db runs", "db info r.db", "db merge n.db r.db",
                                       "db vacuum r.db", "report r.db", "validate korthikanti-layers --db r.db"};
   make_database("PRAGMA user_version = 0");
-  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) assert_refused(lines[i], 1, "is of schema version 0");
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) assert_refused(lines[i], 1, "has schema version 0");
 }
 
 /* --- Outputs over inputs --- */

@@ -2,25 +2,10 @@
  * test_locked.c - a database that another process keeps locked: who has nothing to lose is refused; a finished
  * simulation prints its answer and goes into a database beside, which `orrery db merge` takes.
  */
-#include <sqlite3.h>
-
-#include "tests/cli/bad_fixture.h"
+#include "tests/cli/bad_database.h"
 
 /* Not to wait a minute; 0.05 s has a chance to find a lock that goes soon, none of these does. */
 #define WAIT "50 ms"
-
-static sqlite3 *connect_to(const char *name) {
-  g_autofree char *path = path_of(name);
-  sqlite3 *db = NULL;
-  g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
-  return db;
-}
-
-static void execute(sqlite3 *db, const char *sql) {
-  char *message = NULL;
-  sqlite3_exec(db, sql, NULL, NULL, &message);
-  g_assert_cmpstr(message, ==, NULL);
-}
 
 static sqlite3 *lock(const char *name, const char *how) {
   sqlite3 *db = connect_to(name);

@@ -136,7 +136,7 @@ static void test_hostile(void) {
   assert_refused(ONE("(" MOST ", " LEAST ", 0, 9, 1, 7)"), ORR_FAULT_DOCUMENT, "kernel of row 4 ends no later");
   assert_refused(SCHEMA KERNELS "DROP TABLE StringIds; CREATE TABLE StringIds (id, value);"
                                 "INSERT INTO StringIds VALUES (1, x'00')",
-                 ORR_FAULT_DOCUMENT, "kernel of row 1 has a name that is no text");
+                 ORR_FAULT_DOCUMENT, "kernel of row 1 has a name that is not text");
   g_autoptr(OrrNsys) longest = read_made(SCHEMA "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, " MOST ", 0, 1, 1, 7)");
   g_assert_cmpfloat(g_array_index(longest->kernels, OrrNsysKernel, 0).total_us, ==, 0x1p63 * 1e-3);
 #undef LEAST
