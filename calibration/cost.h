@@ -41,7 +41,8 @@ void orr_cost_model_free(OrrCostModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCostModel, orr_cost_model_free)
 
 /* The device that the rows are of where it is another one, or the same one with other rates (a what-if); NULL: the model's
- * own. And @how with that name, for people and results: "carried over from gb200". Interned; NULL: which is not told. */
+ * own. And @how with that name, for people and results: "carried over from gb200". Interned; a NULL
+ * @carried_from names no device. */
 const char *orr_cost_carried_from(const OrrCostModel *model);
 const char *orr_cost_how_text(const char *carried_from, OrrHow how);
 
@@ -93,7 +94,7 @@ typedef struct {
 gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
                                        OrrHandOver *ret_hand);
 
-/* @base at @bytes, told by the model that takes @base_edge_s for edge_bytes, as own rows change it. */
+/* The model's time @base at @bytes, scaled by own rows; the model takes @base_edge_s at edge_bytes. */
 OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost base);
 
 /* NCCL's protocols. AUTO is none of them: whichever is fastest. */

@@ -1,7 +1,8 @@
 /*
  * collective_symmetry.c - what all do alike is counted once.
  *
- * On a fabric that looks the same from every port (a torus, a HyperX, a Clos of full leaves and pods) a collective in which every GPU does the same
+ * On a fabric that looks the same from every port (a torus, a HyperX, a Clos of full leaves and pods) a collective in
+ * which every GPU does the same
  * loads all links of an orbit equally: those that the fabric's symmetries carry onto each other. With W what one domain
  * puts on an orbit of L links in all, and N domains,
  *

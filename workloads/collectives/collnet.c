@@ -1,8 +1,9 @@
 /*
  * collnet.c - all-reduce in the network's switches (InfiniBand SHARP; NCCL's CollNetDirect).
  *
- * N domains of m members, one NIC each (unequally many members: as collective_layout.c has it). The owner of S/m collects its part inside the domain through the NVSwitch (as
- * nvls.c counts it), sends it once, and gets the sum of all domains back once: a NIC carries S/m each way, where a ring
+ * N domains of m members, one NIC each (for unequal domains see collective_layout.c). The owner of S/m collects its
+ * part inside the domain through the NVSwitch (as nvls.c counts it), sends it once, and gets the sum of all domains
+ * back once: a NIC carries S/m each way, where a ring
  * carries 2(n-1)/n S/m.
  *
  *   all-reduce   base + 2 steps + alpha + S max(1/m / B_nic, (m + 1)/m / B_scale_up)

@@ -17,7 +17,8 @@
  *
  * Channels: m members a domain make m of these double trees (as NCCL has one a NIC), the k-th with its chain
  * k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k; where domains hold unequally many members, m is as many as
- * the smallest domain has NICs (collective_layout.c), and chains pass all of a domain's members. A unit flow is S/(2m). A NIC sends, in the tree where its
+ * the smallest domain has NICs (collective_layout.c), and chains pass all of a domain's members. A unit flow is
+ * S/(2m). A NIC sends, in the tree where its
  * domain is an inner node, one unit up and two down, in the other one up: 2 S/m in all, whatever N is from 4 on (S for
  * N = 2, 3/2 S for N = 3).
  *

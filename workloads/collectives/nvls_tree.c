@@ -10,7 +10,8 @@
  *   all-reduce   base + step + 2 D alpha + S max(2/m / B_nic, (m + 1)/m / B_scale_up),   D = floor(log2(N-1)) + 1
  *
  * Domains of unequally many members have m owners each, as many as the smallest has NICs (collective_layout.c); the
- * switch sums over all of a domain's members. alpha holds about a chunk's time a level (cost.h): what NVIDIA's curves over 4 to 1,024 nodes show (GTC24 S62129).
+ * switch sums over all of a domain's members. alpha holds about a chunk's time a level (cost.h): what NVIDIA's curves
+ * over 4 to 1,024 nodes show (GTC24 S62129).
  * NCCL switches it off where a domain spans nodes (MNNVL; src/graph/tuning.cc).
  *
  * Example:   algorithm: nvls-tree

@@ -13,7 +13,8 @@
  * the ring less its cheapest hop, not n-1 times its dearest (NCCL's tuning counts network and NVLink hops apart, too).
  *
  * Channels. With several members in each of N > 1 domains one ring would leave all NICs but one idle; NCCL builds one
- * ring a NIC, m of them, as many as the smallest domain has (collective_layout.c). Ring k enters an even domain at member
+ * ring a NIC, m of them, as many as the smallest domain has (collective_layout.c). Ring k enters an even domain at
+ * member
  * k, visits k, k+1, ..., k-1 (modulo the domain's members) and leaves from k-1; an odd domain it crosses the other way,
  * k-1, ..., k. So it comes into each domain on the rail it left the one before by; only where N is odd the closing edge
  * changes rails (NCCL alternates its channels in the same way), and ring 0 between domains of unequally many members.
@@ -28,9 +29,12 @@
  *
  * In a domain of more than m members all m rings pass the links of the others: m in place of m-1.
  *
- * Inside one domain, or with one member a domain: one ring in rank order. So it was with NCCL before 2.12 where no two members of a node share a PCIe switch (src/graph/search.cc: a ring comes back to the
- * NIC it entered by, and a GPU reaches none but that of its own switch without going through the CPU; PXN ended that). On
- * Selene data-parallel groups of every second or fourth GPU of a node then reduced 24.3 GB/s, what one of their NICs does
+ * Inside one domain, or with one member a domain: one ring in rank order. So it was with NCCL before 2.12 where no two
+ * members of a node share a PCIe switch (src/graph/search.cc: a ring comes back to the
+ * NIC it entered by, and a GPU reaches none but that of its own switch without going through the CPU; PXN ended that).
+ * On
+ * Selene data-parallel groups of every second or fourth GPU of a node then reduced 24.3 GB/s, what one of their NICs
+ * does
  * (Narayanan et al., SC21: figure 15's step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
  *
  * Example:   algorithm: ring
