@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibration/cost_private.h"
-#include "calibration/profile_moe.h"
+#include "calibration/cost/cost_private.h"
+#include "calibration/profile/profile_moe.h"
 #include "sim/base/csv.h"
-#include "calibration/measured.h"
+#include "calibration/fit/measured.h"
 #include "sim/base/fault.h"
 
 /* --- operators --- */

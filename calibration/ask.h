@@ -12,7 +12,7 @@
 #ifndef ORR_ASK_H
 #define ORR_ASK_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 
 G_BEGIN_DECLS
 

@@ -66,7 +66,10 @@ rule_floors() {
       may["workloads"] = "sim/base sim/engine models topologies calibration workloads"
       may["results"] = "sim/base results"
       may["sim/run"] = "sim/base sim/engine models topologies calibration workloads results sim/run"
-      may["sim/cli"] = may["sim/run"] " sim/cli"
+      may["sim/sweep"] = may["sim/run"] " sim/sweep"
+      may["sim/validate"] = may["sim/run"] " sim/validate"
+      may["sim/calibrate"] = may["sim/run"] " sim/calibrate"
+      may["sim/cli"] = may["sim/run"] " sim/sweep sim/validate sim/calibrate sim/cli"
     }
     function folder(path,   parts, n) {
       n = split(path, parts, "/")

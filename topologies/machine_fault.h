@@ -2,7 +2,7 @@
  * machine_fault.h - what can go wrong with a machine, as harm to its parts.
  *
  * A kind of fault is an entry: from its parameters it tells which links lose how much of their bandwidth, which GPUs
- * are slow, which nodes are gone. When that happens, and for how long, is the scenario's business (sim/run/faults.h).
+ * are slow, which nodes are gone. When that happens, and for how long, is the scenario's business (sim/run/faults/faults.h).
  *
  * To add one: write topologies/faults/NAME.c with one const OrrMachineFaultKind, add it to the array in machine_fault.c
  * and to meson.build. tests/topologies/test_machine_fault.c holds all to the same rules.

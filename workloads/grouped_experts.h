@@ -17,7 +17,7 @@
 #ifndef ORR_GROUPED_EXPERTS_H
 #define ORR_GROUPED_EXPERTS_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 
 G_BEGIN_DECLS
 

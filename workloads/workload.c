@@ -1,6 +1,6 @@
 #include "workloads/workload.h"
 
-#include "workloads/collective_bench.h"
+#include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
 

@@ -11,7 +11,7 @@
 #ifndef ORR_WORKLOAD_H
 #define ORR_WORKLOAD_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 #include "models/model.h"
 #include "sim/engine/program.h"
 #include "topologies/fabric.h"

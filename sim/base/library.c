@@ -34,7 +34,7 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"profile", "profiles", "calibration/profiles"},
     {"workload", "workloads", "workloads/recipes"},
     {"scenario", "scenarios", "scenarios"},
-    {"validation", "validation-sets", "scenarios/validation"}, /* scenarios too: read by path (sim/run/validate.h) */
+    {"validation", "validation-sets", "scenarios/validation"}, /* scenarios too: read by path (sim/validate/validate.h) */
     {NULL, NULL, NULL},
 };
 

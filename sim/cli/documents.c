@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-#include "calibration/profile_errors.h"
+#include "calibration/crossval/profile_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"
-#include "sim/run/sweep.h"
-#include "sim/run/validate_costs.h"
+#include "sim/sweep/sweep.h"
+#include "sim/validate/validate_costs.h"
 #include "topologies/fabric.h"
 
 /* --- Facts --- */

@@ -4,7 +4,7 @@
 #ifndef ORR_SUMMARY_SLURM_H
 #define ORR_SUMMARY_SLURM_H
 
-#include "sim/run/sweep_slurm.h"
+#include "sim/sweep/sweep_slurm.h"
 
 G_BEGIN_DECLS
 

@@ -4,7 +4,7 @@
 #ifndef ORR_SUMMARY_SWEEP_H
 #define ORR_SUMMARY_SWEEP_H
 
-#include "sim/run/sweep.h"
+#include "sim/sweep/sweep.h"
 
 G_BEGIN_DECLS
 

@@ -7,7 +7,7 @@
 #ifndef ORR_VALIDATE_GROUP_H
 #define ORR_VALIDATE_GROUP_H
 
-#include "sim/run/validate.h"
+#include "sim/validate/validate.h"
 
 G_BEGIN_DECLS
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibration/crossval.h"
+#include "calibration/crossval/crossval.h"
 #include "sim/cli/show.h"
 
 typedef struct {

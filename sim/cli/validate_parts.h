@@ -4,7 +4,7 @@
 #ifndef ORR_VALIDATE_PARTS_H
 #define ORR_VALIDATE_PARTS_H
 
-#include "sim/run/validate.h"
+#include "sim/validate/validate.h"
 
 G_BEGIN_DECLS
 

@@ -11,7 +11,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/show.h"
 #include "sim/cli/verb_calibrate_fit.h"
-#include "sim/run/calibrate.h"
+#include "sim/calibrate/calibrate.h"
 
 static char *db, *budget, *families;
 static int n_gpus;          /* plan: 0: those that there are */

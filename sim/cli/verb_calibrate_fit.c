@@ -8,14 +8,14 @@
 
 #include <glib/gstdio.h>
 
-#include "calibration/fit.h"
-#include "calibration/profile_errors.h"
+#include "calibration/fit/fit.h"
+#include "calibration/crossval/profile_errors.h"
 #include "sim/base/fault.h"
 #include "sim/base/paths.h"
 #include "sim/cli/show.h"
-#include "sim/run/calibrate.h"
-#include "sim/run/calibrate_compare.h"
-#include "sim/run/calibrate_report.h"
+#include "sim/calibrate/calibrate.h"
+#include "sim/calibrate/calibrate_compare.h"
+#include "sim/calibrate/calibrate_report.h"
 #include "sim/run/machine.h"
 
 static int write_text(const char *text, const char *output, GError **error) {

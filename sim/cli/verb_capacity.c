@@ -7,7 +7,7 @@
 #include "sim/base/fault.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/show.h"
-#include "sim/run/capacity.h"
+#include "sim/sweep/capacity.h"
 
 static char **settings;
 static double share = 0.99, tolerance = 0.02;

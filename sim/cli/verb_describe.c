@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibration/crossval_plot.h"
+#include "calibration/crossval/crossval_plot.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
 #include "sim/base/file.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibration/import_nccl_tests.h"
-#include "calibration/measured.h"
+#include "calibration/fit/import_nccl_tests.h"
+#include "calibration/fit/measured.h"
 #include "models/import_huggingface.h"
 #include "results/nsys.h"
 #include "sim/base/fault.h"

@@ -6,9 +6,9 @@
 
 #include "sim/cli/cli.h"
 #include "sim/cli/documents.h"
-#include "sim/run/rows.h"
-#include "sim/run/sweep.h"
-#include "sim/run/validate_costs.h"
+#include "sim/run/answer/rows.h"
+#include "sim/sweep/sweep.h"
+#include "sim/validate/validate_costs.h"
 #include "workloads/workload.h"
 
 static gboolean as_markdown;

@@ -13,7 +13,7 @@
 #include "sim/cli/show.h"
 #include "sim/cli/validate_group.h"
 #include "sim/cli/validate_parts.h"
-#include "sim/run/validate_costs.h"
+#include "sim/validate/validate_costs.h"
 
 static char *rows_csv, *database, *profile;
 static gboolean as_json;

@@ -1,9 +1,9 @@
 #include "sim/run/kinds.h"
 
-#include "sim/run/collective_rows.h"
-#include "sim/run/serving_rows.h"
-#include "sim/run/training_rows.h"
-#include "workloads/collective_bench.h"
+#include "sim/run/answer/collective_rows.h"
+#include "sim/run/answer/serving_rows.h"
+#include "sim/run/answer/training_rows.h"
+#include "workloads/collectives/collective_bench.h"
 #include "workloads/serving/serving.h"
 #include "workloads/training/training.h"
 

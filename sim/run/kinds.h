@@ -7,7 +7,7 @@
 #ifndef ORR_KINDS_H
 #define ORR_KINDS_H
 
-#include "sim/run/ledger.h"
+#include "sim/run/answer/ledger.h"
 #include "sim/run/simulate.h"
 
 G_BEGIN_DECLS

@@ -8,7 +8,7 @@
 #ifndef ORR_MACHINE_H
 #define ORR_MACHINE_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 #include "sim/base/library.h"
 
 G_BEGIN_DECLS

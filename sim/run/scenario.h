@@ -8,7 +8,7 @@
 #define ORR_SCENARIO_H
 
 #include "sim/base/library.h"
-#include "sim/run/faults.h"
+#include "sim/run/faults/faults.h"
 #include "sim/run/jobs.h"
 
 G_BEGIN_DECLS

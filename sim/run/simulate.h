@@ -5,7 +5,7 @@
 #define ORR_SIMULATE_H
 
 #include "results/store.h"
-#include "sim/run/rows.h"
+#include "sim/run/answer/rows.h"
 #include "sim/run/world.h"
 
 G_BEGIN_DECLS

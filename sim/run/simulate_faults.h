@@ -4,7 +4,7 @@
 #ifndef ORR_SIMULATE_FAULTS_H
 #define ORR_SIMULATE_FAULTS_H
 
-#include "sim/run/outages.h"
+#include "sim/run/faults/outages.h"
 #include "sim/run/simulate.h"
 
 G_BEGIN_DECLS

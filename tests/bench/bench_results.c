@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "sim/base/random.h"
-#include "sim/run/sweep_store.h"
+#include "sim/sweep/sweep_store.h"
 #include "tests/bench/bench.h"
 
 #define N_POINTS 100000

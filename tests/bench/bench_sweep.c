@@ -1,7 +1,7 @@
 /*
  * bench_sweep FILE... - sweeps: configurations a second on all cores, with and without fast-forward.
  */
-#include "sim/run/sweep.h"
+#include "sim/sweep/sweep.h"
 #include "tests/bench/bench.h"
 
 #define SAMPLE "sweep.sampler={kind: random, points: 200}"

@@ -4,7 +4,7 @@
 #ifndef ORR_BENCH_WORLD_H
 #define ORR_BENCH_WORLD_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
 #include "sim/run/scenario.h"

@@ -3,7 +3,7 @@
 #ifndef ORR_TESTS_CALIBRATION_SAMPLE_H
 #define ORR_TESTS_CALIBRATION_SAMPLE_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 #include "sim/base/library.h"
 #include "sim/base/yaml.h"
 

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "calibration/cost_serving.h"
+#include "calibration/cost/cost_serving.h"
 #include "sim/base/library.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* test_crossval.c - every row is asked once, of a model that did not see it, and the errors add up. */
-#include "calibration/crossval.h"
+#include "calibration/crossval/crossval.h"
 
 #include <math.h>
 

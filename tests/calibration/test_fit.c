@@ -2,13 +2,13 @@
  * test_fit.c - raw rows become a profile that reads back, with constants and errors that can be checked by hand; the
  * data of the plot.
  */
-#include "calibration/fit.h"
+#include "calibration/fit/fit.h"
 
 #include <glib/gstdio.h>
 
-#include "calibration/crossval_plot.h"
-#include "calibration/profile_errors.h"
-#include "calibration/profile_private.h"
+#include "calibration/crossval/crossval_plot.h"
+#include "calibration/crossval/profile_errors.h"
+#include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 #include "tests/calibration/calibration_sample.h"
 

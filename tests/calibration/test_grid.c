@@ -1,5 +1,5 @@
 /* test_grid.c - interpolation in logarithms, filling of holes, and what is said about trust. */
-#include "calibration/grid.h"
+#include "calibration/cost/grid.h"
 
 #include <math.h>
 

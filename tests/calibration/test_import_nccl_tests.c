@@ -1,10 +1,10 @@
 /* test_import_nccl_tests.c - what nccl-tests prints becomes rows; each bad line is named, and then nothing is returned.
  */
-#include "calibration/import_nccl_tests.h"
+#include "calibration/fit/import_nccl_tests.h"
 
 #include <glib/gstdio.h>
 
-#include "calibration/profile_private.h"
+#include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 #include "tests/calibration/calibration_sample.h"
 

@@ -1,7 +1,7 @@
 /* test_measured.c - a folder of tables becomes a profile; each bad line is named, and then nothing is returned. */
 #include "sim/base/csv.h"
 #include "calibration/ask.h"
-#include "calibration/measured.h"
+#include "calibration/fit/measured.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <glib/gstdio.h>

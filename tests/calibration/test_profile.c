@@ -1,5 +1,5 @@
 /* test_profile.c - reading profiles: numbers, defaults, and one clear finding for each way to be wrong. */
-#include "calibration/profile_private.h"
+#include "calibration/profile/profile_private.h"
 #include "tests/calibration/calibration_sample.h"
 
 #include <math.h>

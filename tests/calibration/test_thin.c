@@ -1,11 +1,11 @@
 /*
  * test_thin.c - what thinning keeps is what the rest cannot tell: better than an even choice of as many rows.
  */
-#include "calibration/thin.h"
+#include "calibration/fit/thin.h"
 
 #include <math.h>
 
-#include "calibration/profile_private.h"
+#include "calibration/profile/profile_private.h"
 #include "sim/base/fault.h"
 #include "tests/calibration/calibration_sample.h"
 

@@ -1,7 +1,7 @@
 /*
  * fuzz_nccl_tests.c - libFuzzer target: no bytes may break the reader of nccl-tests' logs, as a profile and as rows.
  */
-#include "calibration/import_nccl_tests.h"
+#include "calibration/fit/import_nccl_tests.h"
 #include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -3,7 +3,7 @@
  * request that one gives has whole lengths, and times rise.
  */
 #include "tests/fuzz/fuzz_file.h"
-#include "workloads/arrivals/arrival.h"
+#include "workloads/serving/arrivals/arrival.h"
 
 static const char *const kinds[] = {"azure", "csv", "mooncake", "sharegpt"};
 

@@ -1,14 +1,14 @@
 /*
  * test_view_reads.c - the tables and columns that views say they read are ones that a run writes: a fact that is
- * renamed in sim/run/rows.c, and not in the views, would else be taken for one that was never recorded.
+ * renamed in sim/run/answer/rows.c, and not in the views, would else be taken for one that was never recorded.
  */
 #include <string.h>
 
 #include "calibration/measure/measure_row.h"
 #include "calibration/measure/measure_visit.h"
 #include "results/store.h"
-#include "sim/run/rows.h"
-#include "sim/run/sweep.h"
+#include "sim/run/answer/rows.h"
+#include "sim/sweep/sweep.h"
 
 /* Written by `orrery validate`, not by a run. */
 static const char *const other_tables[] = {"cost_error", "validation_row", NULL};

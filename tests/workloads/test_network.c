@@ -3,7 +3,7 @@
  * adversarial traffic on a dragonfly, rails without spines, reduction in the network.
  */
 #include "sim/base/random.h"
-#include "tests/workloads/test_collective_fixture.h"
+#include "tests/workloads/collectives/test_collective_fixture.h"
 
 /* A machine of one-GPU nodes with NICs of 24 GB/s, or of 8-GPU nodes; @routing goes beside @fabric. */
 static void machine_on(Machine *machine, guint nodes, guint domain, const char *fabric, const char *routing) {

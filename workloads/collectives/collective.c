@@ -28,7 +28,7 @@ const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "re
                                                  "reduce",     "alltoall",   "sendrecv",       NULL};
 
 /* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
- * add it below and to meson.build. tests/workloads/test_collective_oracle.c takes it from here. */
+ * add it below and to meson.build. tests/workloads/collectives/test_collective_oracle.c takes it from here. */
 static const OrrEntry *const entries[] = {
     &orr_bucket.entry,
     &orr_collnet.entry,

@@ -17,7 +17,7 @@
 #ifndef ORR_COLLECTIVE_H
 #define ORR_COLLECTIVE_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "topologies/fabric.h"
 

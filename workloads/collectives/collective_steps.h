@@ -7,7 +7,7 @@
  * way.
  *
  * It is there to check the one-flow form and to show what that cannot: pipelines that stall. Equal to it within 2 %
- * where hops are alike, pipelines long and nothing else is on the links (tests/workloads/test_collective_steps.c); faster
+ * where hops are alike, pipelines long and nothing else is on the links (tests/workloads/collectives/test_collective_steps.c); faster
  * where a ring mixes fast and slow links, since what queues for the slow one hides the other hops' latency (docs/modelling.md); slower
  * where flows share a link unevenly for a while.
  */

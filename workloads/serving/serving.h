@@ -19,12 +19,12 @@
 #define ORR_SERVING_H
 
 #include "models/lora.h"
-#include "workloads/arrivals/arrival.h"
-#include "workloads/autoscalers/autoscaler.h"
-#include "workloads/routers/router.h"
-#include "workloads/schedulers/scheduler.h"
+#include "workloads/serving/arrivals/arrival.h"
+#include "workloads/serving/autoscalers/autoscaler.h"
+#include "workloads/serving/routers/router.h"
+#include "workloads/serving/schedulers/scheduler.h"
 #include "workloads/serving/serving_cost.h"
-#include "workloads/speculation/speculation.h"
+#include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "workloads/schedulers/scheduler.h"
+#include "workloads/serving/schedulers/scheduler.h"
 #include "workloads/serving/serving_beams.h"
 
 /* --- heaps of waiting requests: who is before all others is at 0 --- */

@@ -15,9 +15,9 @@
 #ifndef ORR_SERVING_COST_H
 #define ORR_SERVING_COST_H
 
-#include "calibration/cost_serving.h"
+#include "calibration/cost/cost_serving.h"
 #include "models/transformer_inference.h"
-#include "workloads/speculation/speculation.h"
+#include "workloads/serving/speculation/speculation.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS

@@ -8,7 +8,7 @@
 #include "sim/base/csv.h"
 #include "sim/base/fault.h"
 #include "sim/base/random.h"
-#include "workloads/arrivals/arrival.h"
+#include "workloads/serving/arrivals/arrival.h"
 
 struct OrrDrafter {
   OrrSpeculation speculation;

@@ -17,7 +17,7 @@
 #ifndef ORR_SERVING_EXPERTS_H
 #define ORR_SERVING_EXPERTS_H
 
-#include "calibration/cost.h"
+#include "calibration/cost/cost.h"
 
 G_BEGIN_DECLS
 

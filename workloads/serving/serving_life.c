@@ -25,7 +25,7 @@
 
 #include <math.h>
 
-#include "workloads/autoscalers/autoscaler.h"
+#include "workloads/serving/autoscalers/autoscaler.h"
 
 typedef enum { OFF, STARTING, UP, DRAINING, DOWN } State;
 static const char *const state_words[] = {"off", "starting", "up", "draining", "down"};

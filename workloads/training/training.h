@@ -21,13 +21,13 @@
 
 #include "models/transformer.h"
 #include "topologies/placement.h"
-#include "workloads/balances/balance.h"
+#include "workloads/training/balances/balance.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/expert_loads/expert_load.h"
-#include "workloads/pipelines/pipeline.h"
-#include "workloads/serving/serving_lengths.h"
-#include "workloads/sharding/sharding.h"
-#include "workloads/tp_overlaps/tp_overlap.h"
+#include "workloads/training/expert_loads/expert_load.h"
+#include "workloads/training/pipelines/pipeline.h"
+#include "workloads/lengths.h"
+#include "workloads/training/sharding/sharding.h"
+#include "workloads/training/tp_overlaps/tp_overlap.h"
 #include "workloads/workload.h"
 
 G_BEGIN_DECLS

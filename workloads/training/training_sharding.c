@@ -1,5 +1,5 @@
 /*
- * training_sharding - what replicas say to each other, as job->sharding has it (workloads/sharding/sharding.h): buckets
+ * training_sharding - what replicas say to each other, as job->sharding has it (workloads/training/sharding/sharding.h): buckets
  * of gradients, and units whose weights are gathered; planned, and as ops.
  *
  *   gather   wait(unit k - 1 - ahead has computed) join(all-gather of unit k) record(there)

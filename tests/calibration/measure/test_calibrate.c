@@ -6,13 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibration/fit.h"
-#include "calibration/measured.h"
-#include "calibration/profile_private.h"
+#include "calibration/fit/fit.h"
+#include "calibration/fit/measured.h"
+#include "calibration/profile/profile_private.h"
 #include "results/store.h"
 #include "sim/base/fault.h"
-#include "sim/run/calibrate.h"
-#include "sim/run/calibrate_compare.h"
+#include "sim/calibrate/calibrate.h"
+#include "sim/calibrate/calibrate_compare.h"
 #include "tests/calibration/calibration_sample.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
  * test_fleet_life.c - replicas that start, are scaled, lose their node and come back.
  */
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/autoscalers/autoscaler.h"
+#include "workloads/serving/autoscalers/autoscaler.h"
 
 /* 10 GB/s is all that binds: a GPU's PCIe and the node's way to the file system are faster. */
 #define FILES "cluster.storage={servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 1 TB/s};"

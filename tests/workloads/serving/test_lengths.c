@@ -5,7 +5,7 @@
 
 #include "sim/base/yaml.h"
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/serving/serving_lengths.h"
+#include "workloads/lengths.h"
 
 enum { N_DRAWS = 20000 };
 

@@ -2,7 +2,7 @@
  * test_router.c - routers against closed forms, on replicas that only count; then on engines.
  */
 #include "tests/workloads/serving/serving_fixture.h"
-#include "workloads/routers/router.h"
+#include "workloads/serving/routers/router.h"
 
 /* --- replicas that count --- */
 

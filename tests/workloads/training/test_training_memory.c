@@ -8,7 +8,7 @@
 
 #include "models/transformer.h"
 #include "tests/workloads/scenario_fixture.h"
-#include "workloads/pipelines/pipeline.h"
+#include "workloads/training/pipelines/pipeline.h"
 
 #define MIB 1048576.0
 

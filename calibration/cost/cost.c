@@ -1,0 +1,172 @@
+/*
+ * cost.c - the cost model's life, and which file answers for which operator.
+ *
+ * Invariants:
+ * 1. A model is read-only after orr_cost_model_new: it may be asked from several threads.
+ * 2. What tables hold is log(measured / roofline), with the same roofline that is asked for elsewhere: at a row the
+ *    answer is the row, and away from all rows the roofline carries the trend.
+ *    A device that differs from the measured one so scales every answer by its own roofline.
+ * 3. An answer is above 0 and finite for any shape above 0; a shape with a 0 in it costs 0.
+ */
+#include "calibration/cost/cost.h"
+
+#include <math.h>
+
+#include "calibration/cost/cost_private.h"
+#include "sim/base/fault.h"
+
+const char *const orr_how_words[] = {"measured", "interpolated", "carried-over", "modelled", "outside", NULL};
+
+/* Formats that stand in, best first, for one that the device lacks: the next wider one that it computes in. */
+static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
+    [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32}, [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
+    [ORR_FP16] = {ORR_FP16, ORR_BF16, ORR_TF32, ORR_FP32}, [ORR_BF16] = {ORR_BF16, ORR_FP16, ORR_TF32, ORR_FP32},
+    [ORR_FP8] = {ORR_FP8, ORR_BF16, ORR_FP16, ORR_FP32},   [ORR_FP4] = {ORR_FP4, ORR_FP8, ORR_BF16, ORR_FP16},
+    [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
+};
+
+/* From here on the model's rooflines are @device's. */
+static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError **error) {
+  model->device = device;
+  for (int d = 0; d < ORR_N_DTYPES; d++) {
+    model->peak_flops[d] = 0;
+    for (int i = 0; i < 4 && model->peak_flops[d] <= 0; i++)
+      model->peak_flops[d] = orr_device_peak_flops(model->device, stand_ins[d][i]);
+    model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
+  }
+  if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 || model->device->sms <= 0) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
+                model->device->name ? model->device->name : "?");
+    return FALSE;
+  }
+  for (int d = 0; d < ORR_N_DTYPES; d++)
+    if (model->peak_flops[d] <= 0) model->peak_flops[d] = model->peak_flops[ORR_BF16];
+  return TRUE;
+}
+
+static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GError **error) {
+  for (guint i = 0; i < orr_profile_length(profile->gemm); i++)
+    if (!orr_cost_gemm_build(model, profile->gemm->pdata[i], error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->attention); i++)
+    if (!orr_cost_attention_build(model, profile->attention->pdata[i], error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->collectives); i++)
+    if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
+  for (guint i = 0; i < orr_profile_length(profile->moe); i++)
+    if (!orr_cost_moe_build(model, profile->moe->pdata[i], error)) return FALSE;
+  return orr_cost_serving_build(model, profile, error) && orr_cost_library_build(model, profile->libraries, error);
+}
+
+static void collective_free(OrrCostCollective *collective) {
+  g_clear_pointer(&collective->bytes, g_array_unref);
+  g_clear_pointer(&collective->us, g_array_unref);
+  g_free(collective);
+}
+
+static gboolean differs_in_rates(const OrrCostModel *model) {
+  const OrrDevice *a = model->device, *b = model->measured_on;
+  gboolean differs = a->memory_bytes_per_s != b->memory_bytes_per_s || a->sms != b->sms;
+  for (int d = 0; d < ORR_N_DTYPES && !differs; d++)
+    differs = orr_device_peak_flops(a, (OrrDtype)d) != orr_device_peak_flops(b, (OrrDtype)d);
+  return differs;
+}
+
+OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device, GError **error) {
+  return orr_cost_model_new_scaled(profile, device, device, error);
+}
+
+OrrCostModel *orr_cost_model_new_scaled(const OrrProfile *profile, const OrrDevice *measured_on,
+                                        const OrrDevice *device, GError **error) {
+  g_autoptr(OrrCostModel) model = g_new0(OrrCostModel, 1);
+  model->measured_on = measured_on;
+  model->attention = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_attention_free);
+  model->collectives = g_ptr_array_new_with_free_func((GDestroyNotify)collective_free);
+  model->moe = g_ptr_array_new_with_free_func((GDestroyNotify)orr_cost_moe_free);
+  orr_cost_serving_init(model);
+  orr_fields_defaults(&orr_profile_constants_table, &model->defaults);
+  model->constants = profile ? &profile->constants : &model->defaults;
+  model->kernels = profile ? profile->kernels : NULL;
+  model->nccl = profile ? profile->nccl : NULL;
+  if (!take_device(model, measured_on, error)) return NULL;
+  if (profile && !build_tables(model, profile, error)) {
+    g_prefix_error(error, "profile %s: ", profile->name);
+    return NULL;
+  }
+  if (!take_device(model, device, error)) return NULL;
+  model->is_another = g_strcmp0(model->measured_on->name, model->device->name) != 0;
+  model->is_scaled = differs_in_rates(model);
+  return g_steal_pointer(&model);
+}
+
+const char *orr_cost_carried_from(const OrrCostModel *model) {
+  return model->is_another || model->is_scaled ? g_intern_string(model->measured_on->name) : NULL;
+}
+
+const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
+  if (how != ORR_HOW_CARRIED) return g_intern_static_string(orr_how_words[how]);
+  g_autofree char *text = g_strdup_printf("carried over from %s", carried_from ? carried_from : "another device");
+  return g_intern_string(text);
+}
+
+void orr_cost_model_free(OrrCostModel *model) {
+  if (!model) return;
+  for (int d = 0; d < ORR_N_DTYPES; d++) orr_grid_free(model->gemm[d]);
+  g_ptr_array_unref(model->attention);
+  g_ptr_array_unref(model->collectives);
+  g_ptr_array_unref(model->moe);
+  orr_cost_serving_clear(model);
+  if (model->libraries) g_ptr_array_unref(model->libraries);
+  orr_fields_clear(&orr_profile_constants_table, &model->defaults);
+  g_free(model);
+}
+
+double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes) {
+  double memory_s = bytes / (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
+  return model->constants->kernel_overhead_s + sqrt(compute_s * compute_s + memory_s * memory_s);
+}
+
+static OrrCost gemm(const OrrCostModel *model, const OrrOperator *op) {
+  if (op->whole_m <= op->m) return orr_cost_gemm(model, op);
+  OrrOperator whole = *op;
+  whole.m = op->whole_m;
+  OrrCost cost = orr_cost_gemm(model, &whole);
+  cost.time_s *= (double)op->m / (double)op->whole_m;
+  return cost;
+}
+
+static OrrCost ask_table(const OrrCostModel *model, const OrrOperator *op) {
+  switch ((OrrOperatorKind)op->kind) {
+  case ORR_OPERATOR_GEMM:
+    return gemm(model, op);
+  case ORR_OPERATOR_ATTENTION:
+    return orr_cost_attention(model, op, (OrrDtype)op->dtype);
+  case ORR_OPERATOR_MEMORY:
+    return orr_cost_memory(model, op);
+  case ORR_OPERATOR_MOE:
+    return orr_cost_moe(model, op);
+  case ORR_OPERATOR_COMM:
+    break;
+  }
+  return (OrrCost){0, ORR_HOW_MODELLED};
+}
+
+OrrCost orr_cost_operator(const OrrCostModel *model, const OrrOperator *op) {
+  return orr_cost_scaled(model, ask_table(model, op));
+}
+
+double orr_cost_host_launch_s(const OrrCostModel *model, OrrKernels kernels) {
+  const OrrProfileConstants *constants = model->constants;
+  if (kernels == ORR_KERNELS_MODERN) return constants->host_launch_s;
+  return constants->eager_operators * constants->eager_operator_s;
+}
+
+double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernels) {
+  const double own_s = kernels == ORR_KERNELS_MODERN ? model->constants->operator_dispatch_s : 0;
+  return own_s > 0 ? own_s : orr_cost_host_launch_s(model, kernels);
+}
+
+double orr_cost_overlap_slowdown(const OrrCostModel *model) { return model->constants->overlap_slowdown; }
+
+double orr_cost_overlap_collective_slowdown(const OrrCostModel *model) {
+  return model->constants->overlap_collective_slowdown;
+}

@@ -1,0 +1,452 @@
+/*
+ * cost_attention.c - fused attention: measured over heads, batch and length, for each kind of heads.
+ *
+ * Roofline. Of q queries over L keys, causal, query i sees the first L - q + i + 1 keys:
+ *
+ *   pairs = q L                      (not causal)
+ *         = q L - q (q - 1) / 2      (causal)
+ *   flops = 4 batch heads pairs head_dim;   bytes = q, k, v and the result once
+ *   t     = overhead + sqrt((flops / (peak e))^2 + (bytes / bandwidth)^2)
+ *
+ * Two measured phases: prefill (q = L, causal) and decode (q = 1). A grid holds, for one head size and one group (query
+ * heads for each key head, which is what kernels are chosen by), key heads x batch x length; between two groups, and
+ * between two head sizes, the answers are blended in the logarithm. Anything else (a chunk of a prefill, not causal)
+ * borrows the distance from the roofline of the prefill with as many pairs: how = modelled.
+ *
+ * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over one: rows of equal
+ * group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to 3.5 % (H100, H200) on average. Holes
+ * take the mean of such rows as one more neighbour, and as another one the rows of the nearest groups at the same key
+ * heads, batch and length. At the ends of the batches these are all there is: a decode of one sequence over more than
+ * 8,192 keys splits them over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast; they
+ * are 1 to 3 %). H100's decodes of head size 512 change their kernel between 512 sequences and 1,024, of which the larger
+ * takes a tenth of the smaller one's time: no line along the batch finds that, other groups do where they have rows
+ * there. How much each neighbour counts the table decides (grid.c). And a number of key heads beyond the table is looked up at the
+ * nearest one with the batch that gives equal work. What fills a GPU is blocks of queries, of all heads and sequences
+ * (FlashAttention-2, Dao 2023, section 3.2): one head of 16,384 tokens leaves half of an H100 idle, one of 131,072 does
+ * not. So a prefill beyond the longest row is looked up there, as it is and with the batch that gives as many blocks:
+ * more of them make no kernel slower, the faster of the two rates counts.
+ *
+ * The backward pass was not measured: attention-backward-flops (2.5: five products for two, FlashAttention-2, Dao 2023,
+ * section 4.1) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2)
+ * runs at flash-2-forward and flash-2-backward of these rates; FlashAttention in Triton, which came before it
+ * (flash-triton), at flash-triton-forward and flash-triton-backward of FlashAttention-2's.
+ */
+#include <math.h>
+
+#include "calibration/cost/cost_private.h"
+#include "sim/base/fault.h"
+
+typedef struct {
+  OrrProfilePhase phase;
+  OrrDtype dtype, kv_dtype;
+  double batch, queries, length, heads, kv_heads;
+  double head_dim; /* the mean of a key's and a value's */
+  double stored;   /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
+  gboolean causal;
+} Shape;
+
+static double pairs_of(const Shape *shape) {
+  double all = shape->queries * shape->length;
+  return shape->causal ? all - shape->queries * (shape->queries - 1) / 2 : all;
+}
+
+static double attention_roofline_s(const OrrCostModel *model, const Shape *shape) {
+  double flops = 4 * shape->batch * shape->heads * pairs_of(shape) * shape->head_dim;
+  double of_queries = 2 * shape->heads * shape->queries * fmax(orr_dtype_bytes(shape->dtype), 2);
+  double of_keys = 2 * shape->kv_heads * shape->length * orr_dtype_bytes(shape->kv_dtype);
+  if (shape->stored > 0) of_keys *= shape->stored;
+  double rate = model->peak_flops[shape->dtype] * model->constants->attention_efficiency;
+  return orr_cost_roofline_s(model, flops / rate, shape->batch * shape->head_dim * (of_queries + of_keys));
+}
+
+/* --- building --- */
+
+enum { KEY_HEADS, BATCH, LENGTH }; /* axes of a grid */
+
+static double group_of(const OrrProfileAttentionRow *row) { return (double)(row->heads / row->kv_heads); }
+
+static gboolean belongs(const OrrProfileAttentionRow *row, gint64 head_dim, double group) {
+  return row->head_dim == head_dim && group_of(row) == group;
+}
+
+typedef struct {
+  GArray *key_heads, *batch, *length;
+} Axes;
+
+/* The sum of ln(ratio) over rows of equal work and length, and how many. */
+typedef struct {
+  double sum;
+  guint n;
+} Mean;
+
+static GArray *axis_of_rows(const OrrProfileAttention *table, gint64 head_dim, double group) {
+  GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+    double key_heads = (double)row->kv_heads;
+    if (belongs(row, head_dim, group)) g_array_append_val(axis, key_heads);
+  }
+  orr_grid_sort_axis(axis);
+  return axis;
+}
+
+/* Key heads times batch and the index of a length, as a key. */
+static gint64 work_key(const Axes *axes, guint i_key_heads, guint i_batch, guint i_length) {
+  double work = g_array_index(axes->key_heads, double, i_key_heads) * g_array_index(axes->batch, double, i_batch);
+  return (gint64)work * (gint64)axes->length->len + i_length;
+}
+
+static void add_to_mean(GHashTable *means, gint64 key, double ratio) {
+  Mean *mean = g_hash_table_lookup(means, &key);
+  if (!mean) g_hash_table_insert(means, g_memdup2(&key, sizeof key), mean = g_new0(Mean, 1));
+  mean->sum += ratio;
+  mean->n++;
+}
+
+static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table, const OrrProfileAttentionRow *row,
+                        const Axes *axes, OrrGrid *grid, GHashTable *means, GError **error) {
+  g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
+  if (!us) return FALSE;
+  guint i_heads = 0;
+  while (g_array_index(axes->key_heads, double, i_heads) < (double)row->kv_heads) i_heads++;
+  Shape shape = {.phase = (OrrProfilePhase)table->phase,
+                 .dtype = (OrrDtype)table->dtype,
+                 .kv_dtype = (OrrDtype)table->kv_dtype,
+                 .causal = TRUE,
+                 .heads = (double)row->heads,
+                 .kv_heads = (double)row->kv_heads,
+                 .head_dim = (double)row->head_dim};
+  for (guint i = 0; i < MIN(us->len, axes->batch->len * axes->length->len); i++) {
+    guint i_batch = i / axes->length->len, i_length = i % axes->length->len;
+    double time_s = g_array_index(us, double, i) * 1e-6;
+    if (isnan(time_s)) continue;
+    shape.batch = g_array_index(axes->batch, double, i_batch);
+    shape.length = g_array_index(axes->length, double, i_length);
+    shape.queries = table->phase == ORR_PHASE_PREFILL ? shape.length : 1;
+    double ratio = log(time_s / attention_roofline_s(model, &shape));
+    orr_grid_set(grid, (guint[]){i_heads, i_batch, i_length}, ratio);
+    add_to_mean(means, work_key(axes, i_heads, i_batch, i_length), ratio);
+  }
+  return TRUE;
+}
+
+/* A group of one head size while its grid is built. */
+typedef struct {
+  gint64 head_dim;
+  double group;
+  Axes axes; /* owns its key heads */
+  OrrGrid *grid;
+  GHashTable *means; /* of equal work: work_key -> Mean */
+} Building;
+
+static void building_free(gpointer data) {
+  Building *building = data;
+  if (building->axes.key_heads) g_array_unref(building->axes.key_heads);
+  orr_grid_free(building->grid);
+  g_hash_table_unref(building->means);
+  g_free(building);
+}
+
+/* The row of @building with as many key heads as cell @cell of @own has, at the same batch and length. */
+static gboolean get_same(const Building *building, const Building *own, const guint cell[ORR_GRID_AXES],
+                         double *ret_ratio) {
+  const GArray *key_heads = building->axes.key_heads;
+  const double wanted = g_array_index(own->axes.key_heads, double, cell[KEY_HEADS]);
+  for (guint i = 0; i < key_heads->len; i++)
+    if (g_array_index(key_heads, double, i) == wanted)
+      return orr_grid_get(building->grid, (guint[]){i, cell[BATCH], cell[LENGTH]}, ret_ratio);
+  return FALSE;
+}
+
+/* The same of the nearest group on one side that has such a row. @groups: of Building, of one head size, rising. */
+static gboolean get_nearest(const GPtrArray *groups, guint own, int direction, const guint cell[ORR_GRID_AXES],
+                            double *ret_group, double *ret_ratio) {
+  for (guint i = own + (guint)direction; i < groups->len; i += (guint)direction) { /* below 0 it wraps */
+    const Building *building = groups->pdata[i];
+    *ret_group = building->group;
+    if (get_same(building, groups->pdata[own], cell, ret_ratio)) return TRUE;
+  }
+  return FALSE;
+}
+
+/* What other groups say of a cell: between the nearest two in the logarithm of the group, or the nearest one. */
+static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES], double *ret_ratio) {
+  double low, high, below = 0, above = 0;
+  const gboolean has_below = get_nearest(groups, own, -1, cell, &low, &below);
+  const gboolean has_above = get_nearest(groups, own, 1, cell, &high, &above);
+  const double group = ((const Building *)groups->pdata[own])->group;
+  const double share = !has_below ? 1 : !has_above ? 0 : log(group / low) / log(high / low);
+  *ret_ratio = (1 - share) * below + share * above;
+  return has_below || has_above;
+}
+
+/* What the other rows of equal work say of a cell. */
+static gboolean ask_equal_work(const Building *building, const guint cell[ORR_GRID_AXES], double *ret_ratio) {
+  gint64 key = work_key(&building->axes, cell[KEY_HEADS], cell[BATCH], cell[LENGTH]);
+  const Mean *mean = g_hash_table_lookup(building->means, &key);
+  double row = 0;
+  const guint has_row = orr_grid_get(building->grid, cell, &row);
+  if (!mean || mean->n <= has_row) return FALSE;
+  *ret_ratio = (mean->sum - row) / (mean->n - has_row);
+  return TRUE;
+}
+
+enum { EQUAL_WORK, OTHER_GROUPS }; /* kinds of hint */
+
+static void hint_cells(const GPtrArray *groups, guint own) {
+  const Building *building = groups->pdata[own];
+  const Axes *axes = &building->axes;
+  double ratio;
+  for (guint h = 0; h < axes->key_heads->len; h++)
+    for (guint b = 0; b < axes->batch->len; b++)
+      for (guint l = 0; l < axes->length->len; l++) {
+        const guint cell[] = {h, b, l};
+        if (ask_equal_work(building, cell, &ratio)) orr_grid_hint(building->grid, EQUAL_WORK, cell, ratio);
+        if (ask_groups(groups, own, cell, &ratio)) orr_grid_hint(building->grid, OTHER_GROUPS, cell, ratio);
+      }
+}
+
+static Building *building_new(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim,
+                              double group, const Axes *shared, GError **error) {
+  Building *building = g_new0(Building, 1);
+  const Axes *axes = &building->axes;
+  *building = (Building){head_dim, group, *shared, NULL, NULL};
+  building->means = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+  building->axes.key_heads = axis_of_rows(table, head_dim, group);
+  const double *const values[] = {(double *)(void *)axes->key_heads->data, (double *)(void *)axes->batch->data,
+                                  (double *)(void *)axes->length->data};
+  building->grid = orr_grid_new(values, (guint[]){axes->key_heads->len, axes->batch->len, axes->length->len});
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+    if (!belongs(row, head_dim, group)) continue;
+    if (set_row(model, table, row, axes, building->grid, building->means, error)) continue;
+    building_free(building);
+    return NULL;
+  }
+  return building;
+}
+
+static void group_clear(gpointer group) { orr_grid_free(((OrrCostAttentionGroup *)group)->grid); }
+
+static int compare_groups(gconstpointer a, gconstpointer b) {
+  double x = ((const OrrCostAttentionGroup *)a)->group, y = ((const OrrCostAttentionGroup *)b)->group;
+  return (x > y) - (x < y);
+}
+
+void orr_cost_attention_free(OrrCostAttention *attention) {
+  g_array_unref(attention->groups);
+  g_free(attention);
+}
+
+/* The place for grids of that head size; made where it is not there. */
+static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim) {
+  for (guint i = 0; i < model->attention->len; i++) {
+    OrrCostAttention *built = model->attention->pdata[i];
+    if (built->phase == (OrrProfilePhase)table->phase && built->kv_dtype == (OrrDtype)table->kv_dtype &&
+        built->head_dim == head_dim)
+      return built;
+  }
+  OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
+  *attention = (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype, head_dim,
+                                  g_array_new(FALSE, FALSE, sizeof(OrrCostAttentionGroup))};
+  g_array_set_clear_func(attention->groups, group_clear);
+  g_ptr_array_add(model->attention, attention);
+  return attention;
+}
+
+/* By head size, then group. */
+static int compare_buildings(gconstpointer a, gconstpointer b) {
+  const Building *x = *(Building *const *)a, *y = *(Building *const *)b;
+  if (x->head_dim != y->head_dim) return x->head_dim < y->head_dim ? -1 : 1;
+  return (x->group > y->group) - (x->group < y->group);
+}
+
+static gboolean is_begun(const GPtrArray *buildings, gint64 head_dim, double group) {
+  for (guint i = 0; i < buildings->len; i++) {
+    const Building *building = buildings->pdata[i];
+    if (building->head_dim == head_dim && building->group == group) return TRUE;
+  }
+  return FALSE;
+}
+
+/* Every group of every head size with its rows set, sorted; NULL with @error. */
+static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention *table, const Axes *axes,
+                            GError **error) {
+  g_autoptr(GPtrArray) buildings = g_ptr_array_new_with_free_func(building_free);
+  for (guint i = 0; i < table->rows->len; i++) {
+    const OrrProfileAttentionRow *row = table->rows->pdata[i];
+    if (is_begun(buildings, row->head_dim, group_of(row))) continue;
+    Building *building = building_new(model, table, row->head_dim, group_of(row), axes, error);
+    if (!building) return NULL;
+    g_ptr_array_add(buildings, building);
+  }
+  g_ptr_array_sort(buildings, compare_buildings);
+  return g_steal_pointer(&buildings);
+}
+
+/* Fills the grids of one head size, which the model takes over. */
+static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *table, const GPtrArray *groups,
+                                GError **error) {
+  const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
+  OrrCostAttention *attention = find_head_dim(model, table, head_dim);
+  for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
+  for (guint i = 0; i < groups->len; i++) {
+    Building *building = groups->pdata[i];
+    if (!orr_grid_fill(building->grid)) {
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
+      return FALSE;
+    }
+    const OrrCostAttentionGroup group = {building->group, g_steal_pointer(&building->grid)};
+    g_array_append_val(attention->groups, group);
+  }
+  g_array_sort(attention->groups, compare_groups);
+  return TRUE;
+}
+
+gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table, GError **error) {
+  g_autoptr(GArray) batch = orr_profile_numbers(table->batch, FALSE, error);
+  g_autoptr(GArray) length = batch ? orr_profile_numbers(table->length, FALSE, error) : NULL;
+  if (!length) return FALSE;
+  const Axes axes = {.batch = batch, .length = length};
+  g_autoptr(GPtrArray) buildings = begin_all(model, table, &axes, error);
+  for (guint begin = 0, end; buildings && begin < buildings->len; begin = end) {
+    g_autoptr(GPtrArray) groups = g_ptr_array_new();
+    const gint64 head_dim = ((const Building *)buildings->pdata[begin])->head_dim;
+    for (end = begin; end < buildings->len && ((const Building *)buildings->pdata[end])->head_dim == head_dim; end++)
+      g_ptr_array_add(groups, buildings->pdata[end]);
+    if (!finish_head_dim(model, table, groups, error)) return FALSE;
+  }
+  return buildings != NULL;
+}
+
+/* --- asking --- */
+
+/* Weight of the upper of two places on an axis; where they are one, @wanted is there or beyond the table. */
+static double blend(double below, double above, double wanted, OrrGridTrust *trust) {
+  if (below >= above) {
+    if (below != wanted) *trust = ORR_GRID_BEYOND;
+    return 0;
+  }
+  *trust = MAX(*trust, ORR_GRID_BETWEEN);
+  return log(wanted / below) / log(above / below);
+}
+
+/* Goes along equal work towards the box: @moved is brought into its range, as far as @other stays in its own. */
+static void slide(const OrrGrid *grid, double *point, int moved, int other) {
+  double low, high, other_low, other_high;
+  orr_grid_range(grid, moved, &low, &high);
+  orr_grid_range(grid, other, &other_low, &other_high);
+  double factor = CLAMP(point[moved], low, high) / point[moved]; /* of moved; other goes the other way */
+  if (factor == 1) return;
+  factor = CLAMP(factor, fmin(1, point[other] / other_high), fmax(1, point[other] / other_low));
+  point[moved] *= factor;
+  point[other] /= factor;
+}
+
+static double at_equal_work(const OrrGrid *grid, double *point, OrrGridTrust *trust) {
+  const double batch = point[BATCH];
+  OrrGridTrust own;
+  slide(grid, point, KEY_HEADS, BATCH);
+  slide(grid, point, BATCH, KEY_HEADS);
+  const double value = orr_grid_at(grid, point, &own);
+  *trust = MAX(*trust, point[BATCH] != batch ? MAX(own, ORR_GRID_BETWEEN) : own);
+  return value;
+}
+
+static double in_group(const OrrCostAttentionGroup *group, const Shape *shape, OrrGridTrust *trust) {
+  double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length}, low, longest;
+  const double value = at_equal_work(group->grid, point, trust);
+  orr_grid_range(group->grid, LENGTH, &low, &longest);
+  if (shape->phase != ORR_PHASE_PREFILL || shape->length <= longest) return value;
+  const double as_many_blocks = shape->batch * shape->length / longest;
+  double other[ORR_GRID_AXES] = {shape->kv_heads, as_many_blocks, longest};
+  return fmin(value, at_equal_work(group->grid, other, trust)); /* *trust says already that it is beyond */
+}
+
+/* Distance from the roofline at the head size of @attention. */
+static double at_head_dim(const OrrCostAttention *attention, const Shape *shape, OrrGridTrust *trust) {
+  const OrrCostAttentionGroup *groups = (const OrrCostAttentionGroup *)(void *)attention->groups->data;
+  double wanted = shape->heads / shape->kv_heads;
+  guint above = 0, last = attention->groups->len - 1;
+  while (above < last && groups[above].group < wanted) above++;
+  guint below = above > 0 && groups[above].group > wanted ? above - 1 : above;
+  double share = blend(groups[below].group, groups[above].group, wanted, trust);
+  double value = in_group(&groups[below], shape, trust);
+  return share > 0 ? value * (1 - share) + share * in_group(&groups[above], shape, trust) : value;
+}
+
+/* Distance from the roofline; FALSE where no table is of that kind. */
+static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, double *ret_ratio,
+                               OrrGridTrust *ret_trust) {
+  const OrrCostAttention *below = NULL, *above = NULL; /* the nearest head sizes */
+  for (guint i = 0; i < model->attention->len; i++) {
+    const OrrCostAttention *at = model->attention->pdata[i];
+    if (at->phase != shape->phase || at->kv_dtype != shape->kv_dtype) continue;
+    if ((double)at->head_dim <= shape->head_dim && (!below || at->head_dim > below->head_dim)) below = at;
+    if ((double)at->head_dim >= shape->head_dim && (!above || at->head_dim < above->head_dim)) above = at;
+  }
+  if (!below && !above) return FALSE;
+  below = below ? below : above;
+  above = above ? above : below;
+  OrrGridTrust trust = ORR_GRID_ROW;
+  double share = blend((double)below->head_dim, (double)above->head_dim, shape->head_dim, &trust);
+  double value = at_head_dim(below, shape, &trust);
+  if (share > 0) value = value * (1 - share) + share * at_head_dim(above, shape, &trust);
+  *ret_ratio = exp(value);
+  *ret_trust = trust;
+  return TRUE;
+}
+
+static OrrDtype measured_format(OrrDtype dtype) { return dtype == ORR_FP16 ? ORR_BF16 : dtype; }
+
+static OrrCost forward(const OrrCostModel *model, const Shape *asked) {
+  double roofline_s = attention_roofline_s(model, asked);
+  gboolean as_measured = asked->queries == 1 || (asked->causal && asked->queries == asked->length);
+  Shape shape = *asked; /* the measured shape that is nearest in kind */
+  if (!as_measured) shape.queries = shape.length = fmax(1, round(sqrt(2 * pairs_of(asked))));
+  double ratio;
+  OrrGridTrust trust;
+  if (!measured_ratio(model, &shape, &ratio, &trust)) {
+    shape.kv_dtype = ORR_BF16;
+    as_measured = FALSE;
+    if (!measured_ratio(model, &shape, &ratio, &trust)) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
+  }
+  return (OrrCost){roofline_s * ratio, as_measured ? orr_cost_how(trust) : ORR_HOW_MODELLED};
+}
+
+/* A kernel that is told by its rate in that of the rows. */
+static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOperator *op, OrrCost cost) {
+  const gboolean forward_pass = op->pass == ORR_PASS_FORWARD;
+  double share = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
+  if (op->flash == ORR_FLASH_TRITON)
+    share *= forward_pass ? constants->flash_triton_forward : constants->flash_triton_backward;
+  if (share == 1) return cost;
+  const double work_s = fmax(0, cost.time_s - constants->kernel_overhead_s);
+  return (OrrCost){constants->kernel_overhead_s + work_s / share, ORR_HOW_MODELLED};
+}
+
+OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype) {
+  if (op->batch <= 0 || op->q_length <= 0 || op->kv_length <= 0 || op->heads <= 0 || op->kv_heads <= 0 ||
+      op->head_dim <= 0)
+    return (OrrCost){0, ORR_HOW_MODELLED};
+  double mean_dim = op->value_dim ? (double)(op->head_dim + op->value_dim) / 2 : (double)op->head_dim;
+  Shape shape = {.phase = op->q_length == 1 && op->kv_length > 1 ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL,
+                 .dtype = measured_format((OrrDtype)op->dtype),
+                 .kv_dtype = measured_format(kv_dtype),
+                 .batch = (double)op->batch,
+                 .queries = (double)op->q_length,
+                 .length = (double)op->kv_length,
+                 .heads = (double)op->heads,
+                 .kv_heads = (double)op->kv_heads,
+                 .head_dim = mean_dim,
+                 .stored = op->latent ? (double)op->head_dim / (2 * mean_dim) : 0,
+                 .causal = op->causal};
+  OrrCost cost = forward(model, &shape);
+  if (op->pass != ORR_PASS_FORWARD) {
+    const OrrProfileConstants *constants = model->constants;
+    double work_s = fmax(0, cost.time_s - constants->kernel_overhead_s);
+    work_s *= constants->attention_backward_flops / constants->attention_backward_efficiency;
+    cost = (OrrCost){constants->kernel_overhead_s + work_s, ORR_HOW_MODELLED};
+  }
+  return op->flash == ORR_FLASH_AS_MEASURED ? cost : named_kernel(model->constants, op, cost);
+}

@@ -1,0 +1,38 @@
+/*
+ * cost_memory.c - kernels that HBM bounds: norms, softmax, activations, residuals, embedding, optimizer.
+ *
+ *   t = overhead + max(bytes / (bandwidth * efficiency), flops / fp32 peak)
+ *
+ * The efficiency is the profile's for the operator and its generation of kernels (`kernels`), else memory-efficiency.
+ *
+ * The overhead is the ramp: a kernel of a few microseconds reaches little of the bandwidth, a long one the stated share
+ * of it. Valid where the tensors are larger than the L2 cache; smaller ones may be faster than this says.
+ */
+#include <math.h>
+
+#include "calibration/cost/cost_private.h"
+
+static gboolean holds(const OrrProfileKernel *kernel, const OrrOperator *op) {
+  const gboolean forward = op->pass == ORR_PASS_FORWARD;
+  if (kernel->pass != 0 && (kernel->pass == 1) != forward) return FALSE;
+  return g_strv_contains((const char *const *)kernel->operators, op->name);
+}
+
+static const OrrProfileKernel *find_kernel(const OrrCostModel *model, const OrrOperator *op) {
+  for (guint i = 0; i < orr_profile_length(model->kernels); i++)
+    if (holds(model->kernels->pdata[i], op)) return model->kernels->pdata[i];
+  return NULL;
+}
+
+static double efficiency(const OrrCostModel *model, const OrrOperator *op) {
+  const OrrProfileKernel *kernel = find_kernel(model, op);
+  if (!kernel) return model->constants->memory_efficiency;
+  return op->kernels == ORR_KERNELS_EAGER ? kernel->eager : kernel->modern;
+}
+
+OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op) {
+  if (op->bytes <= 0 && op->flops <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
+  double memory_s = op->bytes / (model->device->memory_bytes_per_s * efficiency(model, op));
+  double compute_s = op->flops / model->peak_flops[ORR_FP32];
+  return (OrrCost){model->constants->kernel_overhead_s + fmax(memory_s, compute_s), ORR_HOW_MODELLED};
+}

@@ -1,0 +1,361 @@
+/*
+ * cost_moe.c - the routed experts of one rank: grouped products, measured over tokens for many layers and splits.
+ *
+ * Load. T tokens of the expert-parallel group go to k of E experts each; a rank holds E/ep of them, each inter/tp wide.
+ * The step waits for the rank with the most, so that is the one that was measured and is answered:
+ *
+ *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
+ *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (op->drawn)
+ *   power_law_a  tokens of the experts are a draw of E from the density x^-a on [lo, hi], scaled to T k in all (NVIDIA
+ *                aiconfigurator, collect_moe.py: lo = 1, hi = 0.8 T where T k > E, else 0.01 and 2). With the quantiles
+ *                Q(u) = (A u + B)^(1/(1-a)), B = lo^(1-a), A = hi^(1-a) - B, the fullest expert holds the mean of Q over
+ *                the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its share of the
+ *                rest, and experts with x tokens expected are active with 1 - exp(-x).
+ *
+ * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2), p products an expert
+ * (3, or 2 without a gate), the bytes being the weights of the active experts and the pairs' activations; e is
+ * moe-efficiency.
+ *
+ * A measured layer (hidden, inter, topk, experts, tp, ep) is a curve of log(measured / roofline) over tokens. A layer
+ * that was measured is answered by its curve. Another one is answered by the NEAREST of them, read at as many tokens an
+ * expert, weighted by 1/(distance + NEAR)^2 (Shepard 1968). The distance counts differences of logarithms; what it
+ * weighs most is what tells one layer from another (hidden, topk: other tiles and kernels were tuned for it), least the
+ * split; and the largest power of two, up to 256, in a rank's width of an expert, for which kernels are written. The
+ * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean error, against 9 to 13
+ * % with a rank's sizes alone, all alike, and no power of two.
+ */
+#include <math.h>
+
+#include "calibration/cost/cost_private.h"
+#include "calibration/profile/profile_moe.h"
+#include "sim/base/fault.h"
+
+enum { FEATURES = 8, NEAREST = 3, QUANTILES = 8 };
+
+static const double NEAR = 0.05;
+
+typedef struct {
+  gint64 hidden, inter, topk, experts, tp, ep, projections;
+} Layer;
+
+typedef struct {
+  Layer layer;
+  double features[FEATURES];
+  double *ratios;    /* log(measured / roofline) for each number of tokens, holes filled */
+  gboolean *is_row;  /* FALSE: filled */
+  guint first, last; /* rows outside of these are filled with the nearest */
+} Curve;
+
+struct OrrCostMoe {
+  OrrDtype dtype;
+  double imbalance;
+  GArray *tokens, *log_tokens; /* of double */
+  GArray *curves;              /* Curve */
+  double least[FEATURES], most[FEATURES];
+};
+
+static void curve_clear(gpointer data) {
+  Curve *curve = data;
+  g_free(curve->ratios);
+  g_free(curve->is_row);
+}
+
+void orr_cost_moe_free(OrrCostMoe *moe) {
+  if (!moe) return;
+  g_clear_pointer(&moe->tokens, g_array_unref);
+  g_clear_pointer(&moe->log_tokens, g_array_unref);
+  g_clear_pointer(&moe->curves, g_array_unref);
+  g_free(moe);
+}
+
+/* --- load and roofline --- */
+
+typedef struct {
+  double pairs, active; /* of the fullest rank, each at least 1 */
+} Load;
+
+static Load balanced_load(const Layer *layer, double tokens) {
+  const double pairs = tokens * (double)layer->topk / (double)layer->ep;
+  return (Load){fmax(1, pairs), fmax(1, fmin((double)layer->experts / (double)layer->ep, pairs))};
+}
+
+static Load drawn_load(const Layer *layer, double tokens) {
+  const double experts = (double)layer->experts, ep = (double)layer->ep, topk = (double)layer->topk;
+  return (Load){fmax(1, tokens * topk / ep), fmax(1, orr_operator_moe_awake(experts / ep, tokens, topk, experts))};
+}
+
+/* The density x^-a between two ends, by its quantiles. */
+typedef struct {
+  double slope, start, power; /* Q(u) = (slope u + start)^power */
+} Law;
+
+static Law law_of(double exponent, double low, double high) {
+  double start = pow(low, 1 - exponent);
+  return (Law){pow(high, 1 - exponent) - start, start, 1 / (1 - exponent)};
+}
+
+/* Integral of the quantiles from 0 to @u, but for a constant. */
+static double law_integral(const Law *law, double u) {
+  return pow(law->slope * u + law->start, law->power + 1) / ((law->power + 1) * law->slope);
+}
+
+static Load power_law_load(const Layer *layer, double tokens, double exponent) {
+  double experts = (double)layer->experts, local = experts / (double)layer->ep, total = tokens * (double)layer->topk;
+  Law law = total > experts ? law_of(exponent, 1, fmax(0.8 * tokens, 1.001)) : law_of(exponent, 0.01, 2);
+  double whole = law_integral(&law, 1), share = 1 / experts;
+  double scale = total / (experts * (whole - law_integral(&law, 0)));
+  double fullest = fmin(tokens, (whole - law_integral(&law, 1 - share)) * experts * scale);
+  double others = experts > 1 ? (total - fullest) / (experts - 1) : 0, active = fmin(1, fullest);
+  for (int i = 0; i < QUANTILES && local > 1; i++) {
+    double u = (i + 0.5) / QUANTILES * (1 - share);
+    active += (local - 1) / QUANTILES * (1 - exp(-scale * pow(law.slope * u + law.start, law.power)));
+  }
+  return (Load){fmax(1, fullest + (local - 1) * others), fmax(1, active)};
+}
+
+/* As rows were measured. */
+static Load row_load(const Layer *layer, double tokens, double imbalance) {
+  return imbalance > 0 ? power_law_load(layer, tokens, imbalance) : balanced_load(layer, tokens);
+}
+
+static Load asked_load(const OrrOperator *op, const Layer *layer) {
+  return op->drawn && op->imbalance <= 0 ? drawn_load(layer, (double)op->m)
+                                         : row_load(layer, (double)op->m, op->imbalance);
+}
+
+/* @stored: bytes of a weight; 0: as @dtype. */
+static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, Load load, const Layer *layer) {
+  double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
+  double products = (double)layer->projections;
+  double weight = stored > 0 ? stored : orr_dtype_bytes(dtype), activation = fmax(orr_dtype_bytes(dtype), 2);
+  double bytes =
+      weight * load.active * products * hidden * width + activation * load.pairs * (2 * hidden + products * width);
+  double compute_s =
+      2 * products * load.pairs * hidden * width / (model->peak_flops[dtype] * model->constants->moe_efficiency);
+  double work_s = orr_cost_roofline_s(model, compute_s, bytes) - model->constants->kernel_overhead_s;
+  return model->constants->moe_overhead_s + work_s;
+}
+
+/* --- building --- */
+
+static double power_of_two_in(double width) {
+  double power = 0;
+  for (gint64 rest = (gint64)width; power < 8 && rest > 0 && rest % 2 == 0; rest /= 2) power++;
+  return power;
+}
+
+static void find_features(const Layer *layer, double *ret_features) {
+  static const double weights[FEATURES] = {4, 4, 2, 1, 0.25, 1, 1, 0.2};
+  double tp = (double)layer->tp, ep = (double)layer->ep, inter = (double)layer->inter, experts = (double)layer->experts;
+  const double plain[FEATURES] = {
+      log((double)layer->hidden), log((double)layer->topk),   log(inter), log(experts), log(ep), log(inter / tp),
+      log(experts / ep),          power_of_two_in(inter / tp)};
+  for (int i = 0; i < FEATURES; i++) ret_features[i] = sqrt(weights[i]) * plain[i];
+}
+
+static double line_between(const OrrCostMoe *moe, const Curve *curve, guint low, guint high, guint at) {
+  const double *x = (double *)(void *)moe->log_tokens->data;
+  double share = (x[at] - x[low]) / (x[high] - x[low]);
+  return curve->ratios[low] * (1 - share) + curve->ratios[high] * share;
+}
+
+/* Holes between two rows lie on the line between them; those outside take the nearest row. FALSE without a row. */
+static gboolean fill_curve(const OrrCostMoe *moe, Curve *curve) {
+  guint n = moe->tokens->len, before = n;
+  for (guint i = 0; i < n; i++) {
+    if (!curve->is_row[i]) continue;
+    if (before == n) curve->first = i;
+    for (guint hole = before == n ? 0 : before + 1; hole < i; hole++)
+      curve->ratios[hole] = before == n ? curve->ratios[i] : line_between(moe, curve, before, i, hole);
+    curve->last = before = i;
+  }
+  for (guint hole = before + 1; hole < n; hole++) curve->ratios[hole] = curve->ratios[before];
+  return before < n;
+}
+
+static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrProfileMoeRow *row, GError **error) {
+  g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
+  if (!us) return FALSE;
+  guint n = moe->tokens->len;
+  Curve curve = {.layer = {row->hidden, row->inter, row->topk, row->experts, row->tp, row->ep, row->projections},
+                 .ratios = g_new0(double, n),
+                 .is_row = g_new0(gboolean, n)};
+  find_features(&curve.layer, curve.features);
+  for (guint i = 0; i < MIN(n, us->len); i++) {
+    double time_s = g_array_index(us, double, i) * 1e-6, tokens = g_array_index(moe->tokens, double, i);
+    if (isnan(time_s)) continue;
+    const Load load = row_load(&curve.layer, tokens, moe->imbalance);
+    curve.is_row[i] = TRUE;
+    curve.ratios[i] = log(time_s / moe_roofline_s(model, moe->dtype, 0, load, &curve.layer));
+  }
+  if (!fill_curve(moe, &curve)) {
+    curve_clear(&curve);
+    return TRUE;
+  }
+  for (int f = 0; f < FEATURES; f++) {
+    moe->least[f] = moe->curves->len ? fmin(moe->least[f], curve.features[f]) : curve.features[f];
+    moe->most[f] = moe->curves->len ? fmax(moe->most[f], curve.features[f]) : curve.features[f];
+  }
+  g_array_append_val(moe->curves, curve);
+  return TRUE;
+}
+
+gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GError **error) {
+  OrrCostMoe *moe = g_new0(OrrCostMoe, 1);
+  g_ptr_array_add(model->moe, moe);
+  moe->dtype = (OrrDtype)table->dtype;
+  moe->curves = g_array_new(FALSE, FALSE, sizeof(Curve));
+  g_array_set_clear_func(moe->curves, curve_clear);
+  moe->log_tokens = g_array_new(FALSE, FALSE, sizeof(double));
+  moe->tokens = orr_profile_numbers(table->tokens, FALSE, error);
+  if (!moe->tokens) return FALSE;
+  orr_profile_moe_imbalance(table->distribution, &moe->imbalance);
+  for (guint i = 0; i < moe->tokens->len; i++) {
+    double log_of = log(g_array_index(moe->tokens, double, i));
+    g_array_append_val(moe->log_tokens, log_of);
+  }
+  for (guint i = 0; i < table->rows->len; i++)
+    if (!add_curve(model, moe, table->rows->pdata[i], error)) return FALSE;
+  return TRUE;
+}
+
+/* --- asking --- */
+
+static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens, OrrGridTrust *trust) {
+  const double *axis = (double *)(void *)moe->tokens->data;
+  if (tokens < axis[curve->first] || tokens > axis[curve->last]) *trust = ORR_GRID_BEYOND;
+  if (tokens <= axis[curve->first]) return curve->ratios[curve->first];
+  if (tokens >= axis[curve->last]) return curve->ratios[curve->last];
+  guint low = curve->first, high = curve->last;
+  while (high - low > 1) {
+    guint middle = (low + high) / 2;
+    if (axis[middle] <= tokens)
+      low = middle;
+    else
+      high = middle;
+  }
+  if (axis[low] == tokens && curve->is_row[low]) return curve->ratios[low];
+  *trust = MAX(*trust, ORR_GRID_BETWEEN);
+  const double *logs = (double *)(void *)moe->log_tokens->data;
+  double share = (log(tokens) - logs[low]) / (logs[high] - logs[low]);
+  return curve->ratios[low] * (1 - share) + curve->ratios[high] * share;
+}
+
+static gboolean is_same(const Layer *a, const Layer *b) {
+  return a->hidden == b->hidden && a->inter == b->inter && a->topk == b->topk && a->experts == b->experts &&
+         a->tp == b->tp && a->ep == b->ep && a->projections == b->projections;
+}
+
+static const Curve *find_curve(const OrrCostMoe *moe, const Layer *layer) {
+  const Curve *curves = (const Curve *)(void *)moe->curves->data;
+  for (guint i = 0; i < moe->curves->len; i++)
+    if (is_same(&curves[i].layer, layer)) return &curves[i];
+  return NULL;
+}
+
+typedef struct {
+  const Curve *curve; /* NULL: none yet */
+  double distance2;
+} Neighbour;
+
+/* Keeps @nearest in rising order; of two alike the earlier row stays in front. */
+static void keep_near(Neighbour nearest[NEAREST], Neighbour found) {
+  for (int i = 0; i < NEAREST; i++) {
+    if (nearest[i].curve && nearest[i].distance2 <= found.distance2) continue;
+    Neighbour pushed = nearest[i];
+    nearest[i] = found;
+    found = pushed;
+    if (!found.curve) return;
+  }
+}
+
+static void find_near(const OrrCostMoe *moe, const double *features, Neighbour nearest[NEAREST]) {
+  for (guint i = 0; i < moe->curves->len; i++) {
+    const Curve *curve = &g_array_index(moe->curves, Curve, i);
+    double distance2 = 0;
+    for (int f = 0; f < FEATURES; f++) {
+      double off = features[f] - curve->features[f];
+      distance2 += off * off;
+    }
+    if (!nearest[NEAREST - 1].curve || distance2 < nearest[NEAREST - 1].distance2)
+      keep_near(nearest, (Neighbour){curve, distance2});
+  }
+}
+
+/* From the measured layers that are most like this one. Outside: a property that no measured layer reaches. */
+static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double tokens, OrrGridTrust *trust) {
+  double features[FEATURES], sum = 0, weights = 0;
+  Neighbour nearest[NEAREST] = {{NULL, 0}};
+  find_features(layer, features);
+  find_near(moe, features, nearest);
+  *trust = MAX(*trust, ORR_GRID_BETWEEN);
+  for (int f = 0; f < FEATURES; f++)
+    if (features[f] < moe->least[f] || features[f] > moe->most[f]) *trust = ORR_GRID_BEYOND;
+  double an_expert = tokens * (double)layer->topk / (double)layer->experts;
+  for (int i = 0; i < NEAREST && nearest[i].curve; i++) {
+    const Layer *other = &nearest[i].curve->layer;
+    OrrGridTrust ignored = ORR_GRID_ROW; /* another layer's axis ends elsewhere */
+    double distance = sqrt(nearest[i].distance2) + NEAR, weight = 1 / (distance * distance);
+    sum += weight * curve_at(moe, nearest[i].curve, an_expert * (double)other->experts / (double)other->topk, &ignored);
+    weights += weight;
+  }
+  const double *axis = (double *)(void *)moe->tokens->data;
+  if (tokens < axis[0] || tokens > axis[moe->tokens->len - 1]) *trust = ORR_GRID_BEYOND;
+  return sum / weights;
+}
+
+/* The table that is nearest in kind: the format's own before the 16-bit one, the distribution's own before another. */
+static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, double imbalance) {
+  const OrrCostMoe *best = NULL;
+  double least = INFINITY;
+  for (guint i = 0; i < model->moe->len; i++) {
+    const OrrCostMoe *moe = model->moe->pdata[i];
+    double off = (moe->dtype == dtype ? 0 : moe->dtype == ORR_BF16 ? 10 : 20) + fabs(moe->imbalance - imbalance);
+    if (moe->curves->len == 0 || off >= least) continue;
+    least = off;
+    best = moe;
+  }
+  return best;
+}
+
+gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype) {
+  const OrrCostMoe *nearest = find_table(model, dtype == ORR_FP16 ? ORR_BF16 : dtype, 0);
+  return nearest && nearest->dtype == (dtype == ORR_FP16 ? ORR_BF16 : dtype);
+}
+
+/* What a measured layer of these sizes has, whatever its split; else 3. */
+static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
+  for (guint i = 0; moe && i < moe->curves->len; i++) {
+    const Layer *other = &g_array_index(moe->curves, Curve, i).layer;
+    if (other->hidden == layer->hidden && other->inter == layer->inter && other->topk == layer->topk &&
+        other->experts == layer->experts)
+      return other->projections;
+  }
+  return 3;
+}
+
+void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active) {
+  const Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
+  const Load load = asked_load(op, &layer);
+  *ret_pairs = load.pairs;
+  *ret_active = load.active;
+}
+
+OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
+  Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
+  if (op->m <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 || layer.experts <= 0 || layer.tp <= 0 ||
+      layer.ep <= 0)
+    return (OrrCost){0, ORR_HOW_MODELLED};
+  OrrDtype dtype = op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
+  const OrrCostMoe *moe = find_table(model, dtype, op->imbalance);
+  if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
+  double tokens = (double)op->m;
+  double roofline_s = moe_roofline_s(model, dtype, op->weight_bytes, asked_load(op, &layer), &layer);
+  if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
+  OrrGridTrust trust = ORR_GRID_ROW;
+  const Curve *own = find_curve(moe, &layer);
+  double ratio = own ? curve_at(moe, own, tokens, &trust) : ratio_near(moe, &layer, tokens, &trust);
+  gboolean borrowed = moe->dtype != dtype || moe->imbalance != op->imbalance || op->pass != ORR_PASS_FORWARD ||
+                      op->weight_bytes > 0;
+  return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
+}

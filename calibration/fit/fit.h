@@ -1,0 +1,58 @@
+/*
+ * fit.h - raw rows become a profile: what `orrery calibrate fit` does.
+ *
+ * The tables are those of orr_measured_import. To them come the constants that rows can tell, each with how it was
+ * found, and the errors of a cross-validation with these constants (crossval.h, profile_errors.h):
+ *
+ *   kernel-overhead       the shortest GEMM row
+ *   gemm-efficiency       the best rate of a GEMM row, as a share of its format's peak
+ *   gemm-wave-share       of 0, 0.25 .. 1 the one with the least mean error on products left out
+ *   memory-efficiency     the best bandwidth of a GEMM row that moves 256 MB or more
+ *   attention-efficiency  the best rate of a prefill row, as a share of the peak
+ *   collective-launch, scale-up-step
+ *                         the line through the shortest all-reduce of each number of ranks over its 2 (n - 1) ring
+ * steps
+ *
+ *   overlap-slowdown, overlap-collective-slowdown
+ *                         the mean ratio of a product beside an all-reduce to itself alone, and of the all-reduce
+ *                         (interference.csv); where there are no such rows the profile says that 1 is assumed
+ *
+ * A constant that the rows cannot tell keeps its default and is not written. Nothing is fitted to a single row but the
+ * extremes that are named as such.
+ */
+#ifndef ORR_FIT_H
+#define ORR_FIT_H
+
+#include "calibration/cost/cost.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const char *folder;          /* gemm.csv, attention_prefill.csv ... */
+  const char *collectives_csv; /* NULL: none */
+  const char *system;          /* whose rows of @collectives_csv */
+  const char *name;            /* the profile's; NULL: the device's */
+  guint n_rows;                /* that are kept, by thin.h; 0: all */
+} OrrFitOrder;
+
+/* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT that names every bad line, or ORR_FAULT_RESOURCE. */
+char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error);
+
+/* Mean slow-downs, and of how many rows; a mean is 1 where there are none. */
+typedef struct {
+  double compute, collective, compute_by_copy, copy;
+  guint n_compute, n_collective, n_compute_by_copy, n_copy;
+} OrrFitOverlap;
+
+/* What the interference.csv of @folder says (calibration/measure/family_interference.c); no rows where it is not there.
+ * FALSE with ORR_FAULT_DOCUMENT naming every bad line: a missing column, no number, no time above 0, a row twice. */
+gboolean orr_fit_overlap(const char *folder, OrrFitOverlap *ret_overlap, GError **error);
+
+/* The constants that @profile's rows and @overlap tell, as the lines of a `constants:` section; "" for none. Sets them
+ * in
+ * @profile. */
+char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap, GError **error);
+
+G_END_DECLS
+
+#endif

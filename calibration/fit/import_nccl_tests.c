@@ -1,0 +1,313 @@
+/*
+ * import_nccl_tests.c - see import_nccl_tests.h. One pass over the lines, each of which is a rank, headings, a row, or
+ * nothing; `runs` are closed when ranks begin again.
+ */
+#include "calibration/fit/import_nccl_tests.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibration/fit/measured_private.h"
+#include "sim/base/fault.h"
+#include "sim/base/file.h"
+
+typedef struct {
+  double bytes, us;
+  OrrPlace place;
+} Row;
+
+typedef struct {
+  char *op, *device, *type, *version;
+  GHashTable *hosts;
+  guint n_ranks;
+  GStrv headings; /* NULL before they were seen */
+  GArray *rows;
+} Run;
+
+typedef struct {
+  const OrrNcclTestsOrder *order;
+  GPtrArray *runs; /* Run*; the last one is open */
+  char *op;        /* of the run to come, as the text said last */
+  char *version;
+  OrrDiags *diags;
+} Reader;
+
+static void run_free(Run *run) {
+  g_free(run->op);
+  g_free(run->device);
+  g_free(run->type);
+  g_free(run->version);
+  g_hash_table_unref(run->hosts);
+  g_strfreev(run->headings);
+  g_array_unref(run->rows);
+  g_free(run);
+}
+
+static Run *open_run(Reader *reader) {
+  Run *last = reader->runs->len ? reader->runs->pdata[reader->runs->len - 1] : NULL;
+  if (last && !last->headings) return last;
+  Run *run = g_new0(Run, 1);
+  run->hosts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  run->rows = g_array_new(FALSE, FALSE, sizeof(Row));
+  g_ptr_array_add(reader->runs, run);
+  return run;
+}
+
+static Run *last_run(const Reader *reader) {
+  return reader->runs->len ? reader->runs->pdata[reader->runs->len - 1] : NULL;
+}
+
+/* --- what a line is --- */
+
+static char **words_of(const char *line) {
+  g_auto(GStrv) parts = g_strsplit_set(line, " \t", -1);
+  g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+  for (char **part = parts; *part; part++)
+    if (**part) g_strv_builder_add(builder, *part);
+  return g_strv_builder_end(builder);
+}
+
+static const char *const known_ops[] = {"all_gather", "all_reduce",     "alltoall", "broadcast",
+                                        "reduce",     "reduce_scatter", "sendrecv", NULL};
+
+/* "./build/all_reduce_perf" or "all_reduce_perf_mpi" in a line names the collective of what follows. */
+static void note_op(Reader *reader, char **words, OrrPlace place) {
+  for (char **word = words; *word; word++) {
+    g_autofree char *base = g_path_get_basename(*word);
+    char *end = strstr(base, "_perf");
+    if (!end || (strcmp(end, "_perf") != 0 && strcmp(end, "_perf_mpi") != 0)) continue;
+    *end = 0;
+    if (!g_strv_contains(known_ops, base)) {
+      g_autofree char *known = g_strjoinv(", ", (char **)known_ops);
+      orr_diags_error(reader->diags, place, "no collective of a profile is called '%s' (known: %s)", base, known);
+    }
+    g_free(reader->op);
+    reader->op = g_strdup(base);
+  }
+}
+
+/* "#  Rank  0 [Group 0] Pid 100 on node1 device  0 [0x1b] NVIDIA H100 80GB HBM3" */
+static void read_rank(Reader *reader, char **words, const char *line, OrrPlace place) {
+  Run *run = open_run(reader);
+  const char *bus = strrchr(line, ']');
+  char *host = NULL;
+  for (char **word = words; word[0] && word[1]; word++)
+    if (strcmp(*word, "on") == 0) host = word[1];
+  g_autofree char *device = bus ? g_strstrip(g_strdup(bus + 1)) : NULL;
+  if (!host || !device || !*device) {
+    orr_diags_error(reader->diags, place, "a rank without host or device: the line is cut off");
+    return;
+  }
+  if (run->device && strcmp(run->device, device) != 0)
+    orr_diags_error(reader->diags, place, "rank %u is a %s, those before are %s: devices are mixed", run->n_ranks,
+                    device, run->device);
+  if (!run->device) run->device = g_steal_pointer(&device);
+  g_hash_table_add(run->hosts, g_strdup(host));
+  run->n_ranks++;
+}
+
+static int find_heading(const Run *run, const char *name, int nth) {
+  for (int i = 0; run->headings[i]; i++)
+    if (strcmp(run->headings[i], name) == 0 && nth-- == 0) return i;
+  return -1;
+}
+
+static void read_headings(Reader *reader, char **words, OrrPlace place) {
+  Run *run = last_run(reader);
+  if (!run) {
+    orr_diags_error(reader->diags, place, "no line '#  Rank' before the table: how many ranks ran is not said");
+    run = open_run(reader);
+  }
+  if (run->headings) return; /* every rank may print them, and the text repeats them */
+  run->headings = g_strdupv(words + 1);
+  run->op = g_strdup(reader->order->op ? reader->order->op : reader->op);
+  run->version = g_strdup(reader->version);
+  if (!run->op) orr_diags_error(reader->diags, place, "which collective this is the text does not say: --op NAME does");
+  if (find_heading(run, "time", 1) < 0 || find_heading(run, "type", 0) < 0)
+    orr_diags_error(reader->diags, place, "the headings want size, count, type and two times");
+}
+
+/* --- rows --- */
+
+static gboolean parse(const char *text, double *ret_value) {
+  char *end;
+  *ret_value = g_ascii_strtod(text, &end);
+  return end > text && !*end && isfinite(*ret_value);
+}
+
+static void check_wrong(const Reader *reader, const Run *run, char **words, int time, OrrPlace place) {
+  const char *heading = run->headings[time + 3]; /* time algbw busbw #wrong; "error" is a difference, not a count */
+  double wrong;
+  if (heading && strcmp(heading, "#wrong") == 0 && parse(words[time + 3], &wrong) && wrong != 0)
+    orr_diags_error(reader->diags, place, "%s results are wrong: what was measured is not that collective",
+                    words[time + 3]);
+}
+
+static void check_type(const Reader *reader, Run *run, const char *type, OrrPlace place) {
+  if (!run->type) run->type = g_strdup(type);
+  if (strcmp(run->type, type) != 0)
+    orr_diags_error(reader->diags, place, "type %s, in the rows before %s: want one", type, run->type);
+}
+
+static void check_repeat(const Reader *reader, const Run *run, const Row *row) {
+  for (guint i = 0; i < run->rows->len; i++) {
+    const Row *before = &g_array_index(run->rows, Row, i);
+    if (before->bytes == row->bytes)
+      orr_diags_error(reader->diags, row->place, "%.0f bytes again, as in line %d", row->bytes, before->place.line);
+  }
+}
+
+static void read_row(Reader *reader, char **words, OrrPlace place) {
+  Run *run = last_run(reader);
+  Row row = {.place = place};
+  if (!run || !run->headings) {
+    orr_diags_error(reader->diags, place, "a row before the line of headings");
+    return;
+  }
+  guint n = g_strv_length(words), wanted = g_strv_length(run->headings);
+  int time = find_heading(run, "time", reader->order->in_place), type = find_heading(run, "type", 0);
+  if (n != wanted || time < 0 || type < 0) {
+    orr_diags_error(reader->diags, place, "%u columns, the headings want %u", n, wanted);
+    return;
+  }
+  if (!parse(words[0], &row.bytes) || row.bytes < 0 || row.bytes != floor(row.bytes)) {
+    orr_diags_error(reader->diags, place, "size is '%s': want a whole number", words[0]);
+    return;
+  }
+  if (row.bytes == 0) return;
+  if (!parse(words[time], &row.us) || row.us <= 0) {
+    orr_diags_error(reader->diags, place, "time is '%s': want a time above 0", words[time]);
+    return;
+  }
+  check_wrong(reader, run, words, time, place);
+  check_type(reader, run, words[type], place);
+  check_repeat(reader, run, &row);
+  g_array_append_val(run->rows, row);
+}
+
+static void read_line(Reader *reader, const char *line, OrrPlace place) {
+  g_auto(GStrv) words = words_of(line);
+  const char *version = strstr(line, "NCCL version ");
+  if (version) {
+    g_free(reader->version);
+    reader->version = g_strndup(version + 13, strcspn(version + 13, " \t"));
+  }
+  if (!words[0]) return;
+  if (g_ascii_isdigit(*words[0]) || *words[0] == '-' || g_ascii_strcasecmp(words[0], "nan") == 0) {
+    if (strcspn(words[0], "0123456789.-naNA") == 0 && !strchr(words[0], ':')) read_row(reader, words, place);
+  } else if (strcmp(words[0], "#") == 0 && words[1] && strcmp(words[1], "Rank") == 0)
+    read_rank(reader, words, line, place);
+  else if (strcmp(words[0], "#") == 0 && words[1] && strcmp(words[1], "size") == 0)
+    read_headings(reader, words, place);
+  else
+    note_op(reader, words, place);
+}
+
+/* --- the whole --- */
+
+static void check_runs(const Reader *reader, OrrPlace file) {
+  guint n_rows = 0;
+  for (guint i = 0; i < reader->runs->len; i++) {
+    const Run *run = reader->runs->pdata[i];
+    guint n_hosts = g_hash_table_size(run->hosts);
+    n_rows += run->rows->len;
+    if (n_hosts > 1 && !reader->order->one_domain && !reader->order->csv)
+      orr_diags_error(
+          reader->diags, file,
+          "%u ranks on %u hosts: a profile's collectives are of one scale-up domain; --one-domain says that "
+          "this is one, --csv keeps the rows",
+          run->n_ranks, n_hosts);
+    for (guint k = 0; k < i; k++) {
+      const Run *before = reader->runs->pdata[k];
+      if (g_strcmp0(before->op, run->op) == 0 && before->n_ranks == run->n_ranks)
+        orr_diags_error(reader->diags, file, "%s over %u ranks is there twice", run->op ? run->op : "it", run->n_ranks);
+    }
+  }
+  if (n_rows == 0) orr_diags_error(reader->diags, file, "no row of nccl-tests");
+}
+
+static int compare_rows(gconstpointer a, gconstpointer b) {
+  const Row *x = a, *y = b;
+  return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static void append_list(GString *text, const char *key, const GArray *rows, gboolean times) {
+  g_string_append_printf(text, "    %s: \"", key);
+  for (guint i = 0; i < rows->len; i++) {
+    const Row *row = &g_array_index(rows, Row, i);
+    g_string_append(text, i ? " " : "");
+    if (times)
+      orr_measured_append(text, row->us);
+    else
+      g_string_append_printf(text, "%.0f", row->bytes);
+  }
+  g_string_append(text, "\"\n");
+}
+
+static char *write_profile(const Reader *reader, const char *path) {
+  const Run *first = reader->runs->pdata[0];
+  g_autofree char *file = g_path_get_basename(path);
+  GString *text = g_string_new("schema: profile/1\n");
+  g_string_append_printf(text, "name: %s-collectives\n", reader->order->device);
+  if (reader->order->base)
+    g_string_append_printf(text,
+                           "# These rows answer for their collective, ranks and range of sizes, the base for all else.\n"
+                           "base: %s\n",
+                           reader->order->base);
+  g_string_append_printf(text, "device: %s\n", reader->order->device);
+  g_string_append_printf(text,
+                         "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
+                         g_strdelimit(file, "\"\\", '\''), g_strdelimit(first->device, "\"\\", '\''),
+                         first->version ? first->version : "of a version not said", first->type,
+                         reader->order->in_place ? "in place" : "out of place");
+  for (guint i = 0; i < reader->runs->len; i++) {
+    const Run *run = reader->runs->pdata[i];
+    if (run->rows->len == 0) continue;
+    g_array_sort(run->rows, compare_rows);
+    g_string_append_printf(text, "  - op: %s\n    ranks: %u\n", run->op, run->n_ranks);
+    append_list(text, "bytes", run->rows, FALSE);
+    append_list(text, "us", run->rows, TRUE);
+  }
+  return g_string_free(text, FALSE);
+}
+
+static char *write_rows(const Reader *reader) {
+  const Run *first = reader->runs->pdata[0];
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, "# device: %s; source: nccl-tests, %s; latency_us is one call, microseconds\n",
+                         first->device, reader->order->in_place ? "in place" : "out of place");
+  g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
+  for (guint i = 0; i < reader->runs->len; i++) {
+    const Run *run = reader->runs->pdata[i];
+    for (guint k = 0; k < run->rows->len; k++) {
+      const Row *row = &g_array_index(run->rows, Row, k);
+      g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%u,%.0f,", reader->order->device, run->type,
+                             run->version ? run->version : "", run->op, run->n_ranks, row->bytes);
+      orr_measured_append(text, row->us);
+      g_string_append_c(text, '\n');
+    }
+  }
+  return g_string_free(text, FALSE);
+}
+
+char *orr_import_nccl_tests(const char *path, const OrrNcclTestsOrder *order, GError **error) {
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, NULL, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return NULL;
+  }
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)run_free);
+  Reader reader = {.order = order, .runs = runs, .diags = diags};
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  const char *file = g_intern_string(path);
+  for (int i = 0; lines[i]; i++) {
+    g_strchomp(lines[i]);
+    read_line(&reader, lines[i], (OrrPlace){file, i + 1, 1});
+  }
+  check_runs(&reader, (OrrPlace){file, 0, 0});
+  g_free(reader.op);
+  g_free(reader.version);
+  if (!orr_diags_check(diags, error)) return NULL;
+  return order->csv ? write_rows(&reader) : write_profile(&reader, path);
+}

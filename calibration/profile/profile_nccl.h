@@ -1,0 +1,40 @@
+/*
+ * profile_nccl.h - the `nccl` section of a profile: what NCCL's algorithms cost under each of its protocols.
+ *
+ * One row an algorithm and protocol, with the terms of NCCL's own tuning model (NVIDIA/nccl, src/graph/tuning.cc:
+ * baseLat, hwLat, the bandwidth caps) and two that it leaves out and measurements show (chunks). cost.h says how they
+ * make a time.
+ */
+#ifndef ORR_PROFILE_NCCL_H
+#define ORR_PROFILE_NCCL_H
+
+#include "calibration/cost/cost.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  int algorithm; /* index into orr_nccl_algorithm_words */
+  int protocol;  /* index into orr_protocol_words + 1: a row is of one, never of auto */
+  OrrNcclCosts costs;
+  char *source;
+} OrrProfileNccl;
+
+extern const OrrFieldTable orr_profile_nccl_table;
+
+/* What a library's own kernels take, measured: custom all-reduces by bytes, experts' tokens by tokens of a rank. */
+typedef struct {
+  char *library, *op, *dtype; /* as OrrLibraryCall names them */
+  gint64 ranks;
+  gint64 hidden, topk, experts; /* 0: not of experts */
+  char *size, *us;
+  char *measured_on; /* a device, where that is not the profile's; NULL: the profile's */
+  char *source;
+} OrrProfileLibrary;
+
+extern const OrrFieldTable orr_profile_library_table;
+
+extern const char *const orr_nccl_algorithm_words[]; /* "ring", "tree", "nvls", ... as the collectives' registry */
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * profile_private.h - the structs of a profile, for calibration/ alone.
+ *
+ * Axes and latencies stay the text that they were read as (checked by orr_profile_read): the cost model turns them into
+ * dense tables once, when it is made.
+ */
+#ifndef ORR_PROFILE_PRIVATE_H
+#define ORR_PROFILE_PRIVATE_H
+
+#include "calibration/profile/profile.h"
+
+G_BEGIN_DECLS
+
+/* What stands in for rows that nobody measured. Defaults hold for a device without a profile. */
+typedef struct {
+  double kernel_overhead_s;
+  double host_launch_s;
+  double operator_dispatch_s; /* of kernels: modern, in training */
+  double eager_operator_s, eager_operators; /* of kernels: eager */
+  double gemm_efficiency;
+  double gemm_wave_share;
+  double memory_efficiency;
+  double gemm_eager_rate;
+  double fp8_row_launch_s, fp8_row_cast; /* seconds; bytes/s of the 16-bit input */
+  double fp4_row_launch_s, fp4_row_cast;
+  double overlap_slowdown, overlap_collective_slowdown;
+  double static_power_w, tensor_power_w, speed_spread;
+  double attention_efficiency;
+  double attention_backward_flops;
+  double attention_backward_efficiency;
+  double flash_2_forward, flash_2_backward;
+  double flash_triton_forward, flash_triton_backward;
+  double moe_efficiency;
+  double moe_overhead_s;
+  double collective_launch_s;
+  double scale_up_step_s;
+  double scale_out_step_s;
+  char *source;
+} OrrProfileConstants;
+
+extern const OrrFieldTable orr_profile_constants_table;
+
+/* Kernels that HBM bounds: what share of the bandwidth they reach, by operator and generation. */
+typedef struct {
+  char **operators; /* names of models/transformer_*.c */
+  int pass;         /* 0: any, 1: forward, 2: backward */
+  double eager, modern;
+  char *source;
+} OrrProfileKernel;
+
+typedef struct {
+  gint64 n, k;
+  char *us; /* one latency for each m of the table, '-' where there is no row */
+} OrrProfileGemmRow;
+
+typedef struct {
+  int dtype;
+  char *source;
+  char *m;         /* the axis that all rows share */
+  GPtrArray *rows; /* OrrProfileGemmRow* */
+} OrrProfileGemm;
+
+typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePhase;
+
+typedef struct {
+  gint64 head_dim, heads, kv_heads;
+  char *us; /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no row */
+} OrrProfileAttentionRow;
+
+typedef struct {
+  int phase; /* OrrProfilePhase */
+  int dtype, kv_dtype;
+  char *source;
+  char *batch, *length; /* axes that all rows share; decode: the keys that are read, the new one included */
+  GPtrArray *rows;      /* OrrProfileAttentionRow* */
+} OrrProfileAttention;
+
+typedef struct {
+  char *op; /* as nccl-tests names it */
+  gint64 ranks;
+  char *bytes, *us;
+  gint64 laid_over; /* lists of collectives of the document's bases under the row's; profile_collectives.c */
+} OrrProfileCollective;
+
+struct OrrProfile {
+  char *name;
+  char *device;
+  char *source;
+  OrrProfileConstants constants;
+  GPtrArray *kernels;     /* OrrProfileKernel*; NULL: none */
+  GPtrArray *gemm;        /* OrrProfileGemm*; NULL: none */
+  GPtrArray *attention;   /* OrrProfileAttention* */
+  GPtrArray *collectives; /* OrrProfileCollective* */
+  GPtrArray *moe;         /* OrrProfileMoe* (profile_moe.h); NULL: none */
+  GPtrArray *nccl;        /* OrrProfileNccl* */
+  GPtrArray *libraries;   /* OrrProfileLibrary* */
+  GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
+  GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
+  GPtrArray *errors;      /* OrrProfileErrors* (profile_errors.h); NULL: not told */
+};
+
+/* @node (a profile, bases laid under it) with the rows of `collectives` that its own replaced behind them; NULL where it
+ * replaced none. */
+OrrNode *orr_profile_lay_collectives(const OrrNode *node);
+void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map, GHashTable *seen, OrrDiags *diags);
+
+/* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL
+ * with ORR_FAULT_DOCUMENT naming the first that is not. Array of double, owned by the caller. */
+GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
+
+/* What the files of a profile's parts check alike. @map is the part's node; findings are told to @diags. An axis: how
+ * many numbers it holds, rising; 0 when it is none. A row: as many numbers as @wanted (0: the axis was wrong already).
+ * A key: taken over, told when @seen holds it. */
+guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text, OrrDiags *diags);
+void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes, OrrDiags *diags);
+void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags);
+
+static inline guint orr_profile_length(const GPtrArray *array) { return array ? array->len : 0; }
+
+G_END_DECLS
+
+#endif

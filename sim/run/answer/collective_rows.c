@@ -1,0 +1,107 @@
+#include "sim/run/answer/collective_rows.h"
+
+#include <math.h>
+
+#include "sim/run/answer/link_time.h"
+#include "workloads/collectives/collective_bench.h"
+
+static char *interned(const char *text) { return (char *)g_intern_string(text); }
+
+static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *size, double time_s,
+                               const char *carried_from) {
+  const OrrCollectiveBench *params = &work->params;
+  const OrrCollectiveOp op = (OrrCollectiveOp)params->collective;
+  const double algbw = time_s > 0 ? size->bytes / time_s : 0;
+  return (OrrNcclTestRow){
+      .size_bytes = (gint64)size->bytes,
+      .count = orr_collective_bench_count(params, size->bytes, work->n_ranks),
+      .type = interned(orr_dtype_names[params->dtype]),
+      .redop = interned(orr_collective_reduces(op) ? orr_redop_words[params->redop] : "none"),
+      .root = orr_collective_has_root(op) ? params->root : -1,
+      .time_s = time_s,
+      .algbw_bytes_per_s = algbw,
+      .busbw_bytes_per_s = algbw * orr_collective_bus_factor(op, work->n_ranks),
+      .collective = interned(orr_collective_words[op]),
+      .algorithm = interned(size->algorithm->entry.name),
+      .protocol = interned(orr_protocol_words[size->how == ORR_HOW_MODELLED ? size->protocol : ORR_PROTOCOL_AUTO]),
+      .how = interned(orr_cost_how_text(carried_from, size->how)),
+      .alone_s = size->predicted_s,
+  };
+}
+
+static OrrCollectiveRow collective_row(const OrrBenchWork *work, const OrrBenchSize *size, const OrrNcclTestRow *test) {
+  return (OrrCollectiveRow){
+      .name = interned(size->label),
+      .op = test->collective,
+      .algorithm = test->algorithm,
+      .n_ranks = work->n_ranks,
+      .bytes = size->bytes,
+      .count = 1,
+      .latency_s = size->latency_s,
+      .predicted_s = size->predicted_s,
+      .mean_s = test->time_s,
+      .busbw_bytes_per_s = test->busbw_bytes_per_s,
+      .how = test->how,
+  };
+}
+
+static void fill_result(const OrrBenchWork *work, OrrOutcome *outcome) {
+  OrrCollectivesResult *r = &outcome->result.collectives;
+  r->n_ranks = work->n_ranks;
+  r->n_groups = work->n_groups;
+  r->n_sizes = outcome->nccl_tests->len;
+  for (guint i = 0; i < outcome->nccl_tests->len; i++) {
+    const OrrNcclTestRow *row = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i);
+    r->time_s = row->time_s;
+    r->algbw_bytes_per_s = row->algbw_bytes_per_s;
+    r->busbw_bytes_per_s = row->busbw_bytes_per_s;
+    r->size_bytes = (double)row->size_bytes;
+    r->mean_busbw_bytes_per_s += row->busbw_bytes_per_s / outcome->nccl_tests->len;
+  }
+}
+
+static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
+  guint n = 0;
+  for (guint i = 0; i < work->sizes->len; i++) n += g_array_index(work->sizes, OrrBenchSize, i).how == ORR_HOW_OUTSIDE;
+  if (n > 0)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("%u sizes lie outside the measured range of the profile", n));
+}
+
+/* A flow is told by its span; steps by the marks between sizes. */
+static double time_of(const OrrReplayed *replayed, const OrrBenchWork *work, guint i) {
+  if (work->params.replay == ORR_BENCH_FLOW) {
+    const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, size->label);
+    return times.n > 0 ? times.seconds / times.n : 0;
+  }
+  const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  return g_array_index(ends, double, i) - (i > 0 ? g_array_index(ends, double, i - 1) : 0);
+}
+
+void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrBenchWork *work = (const OrrBenchWork *)replayed->work;
+  (void)scenario;
+  for (guint i = 0; i < work->sizes->len; i++) {
+    const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
+    const OrrNcclTestRow test = test_row(work, size, time_of(replayed, work, i), outcome->carried_from);
+    const OrrCollectiveRow row = collective_row(work, size, &test);
+    g_array_append_val(outcome->nccl_tests, test);
+    g_array_append_val(outcome->collectives, row);
+  }
+  fill_result(work, outcome);
+  orr_replayed_add_spans(replayed, outcome);
+  orr_replayed_add_links(replayed, outcome);
+  orr_replayed_add_link_times(replayed, outcome);
+  add_warnings(work, outcome);
+}
+
+char *orr_collective_explain(const OrrOutcome *outcome) {
+  if (outcome->nccl_tests->len == 0) return g_strdup("");
+  const guint last = outcome->nccl_tests->len - 1;
+  const OrrNcclTestRow *test = &g_array_index(outcome->nccl_tests, OrrNcclTestRow, last);
+  const OrrCollectiveRow *row = &g_array_index(outcome->collectives, OrrCollectiveRow, last);
+  const gboolean is_protocol = !g_str_equal(test->protocol, orr_protocol_words[ORR_PROTOCOL_AUTO]);
+  return g_strdup_printf("%s%s%s, %s, latency %.0f %%", test->algorithm, is_protocol ? " " : "",
+                         is_protocol ? test->protocol : "", test->how,
+                         row->predicted_s > 0 ? 100 * row->latency_s / row->predicted_s : 0);
+}

@@ -1,0 +1,292 @@
+#include "sim/run/answer/ledger.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+  double started_s, end_s;
+  OrrTimeKind kind;
+} Interval;
+
+typedef struct {
+  double seconds[ORR_N_TIMES];
+  double clock_s;  /* the compute stream is accounted for up to here */
+  GArray *flights; /* of Interval: communications of other streams since then */
+  guint steps;
+  double marked[ORR_N_TIMES]; /* seconds at the mark */
+} Account;
+
+typedef struct {
+  gint8 kind;       /* OrrTimeKind of a COMM label; -1: WORK */
+  gboolean is_step; /* the mark at a step's end */
+  double seconds, alone_s;
+  double from_s, to_s, covered_s; /* the window under way, and all before it */
+  guint64 n;
+  double marked_seconds, marked_alone_s;
+  guint64 marked_n;
+} Label;
+
+struct OrrLedger {
+  const OrrWork *work;
+  GArray *spans;
+  GArray *labels; /* of Label */
+  Account *accounts;
+  guint n_lanes;
+  guint32 *compute; /* each lane's first stream */
+  GArray *step_ends;
+  GPtrArray *sums; /* by routine: see sums_of */
+  double later_s; /* added to every span: what was repeated before it */
+};
+
+static void find_compute_streams(OrrLedger *ledger) {
+  const OrrProgram *program = ledger->work->program;
+  for (guint s = orr_program_n_streams(program); s-- > 0;) ledger->compute[orr_program_stream_lane(program, s)] = s;
+}
+
+OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
+  OrrLedger *ledger = g_new0(OrrLedger, 1);
+  ledger->work = work;
+  ledger->spans = spans;
+  ledger->labels = g_array_new(FALSE, TRUE, sizeof(Label));
+  ledger->n_lanes = orr_program_n_lanes(work->program);
+  ledger->accounts = g_new0(Account, ledger->n_lanes);
+  ledger->compute = g_new0(guint32, ledger->n_lanes);
+  ledger->step_ends = g_array_new(FALSE, TRUE, sizeof(double));
+  ledger->sums = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < ledger->n_lanes; i++) ledger->accounts[i].flights = g_array_new(FALSE, FALSE, sizeof(Interval));
+  find_compute_streams(ledger);
+  return ledger;
+}
+
+void orr_ledger_free(OrrLedger *ledger) {
+  if (!ledger) return;
+  for (guint i = 0; i < ledger->n_lanes; i++) g_array_unref(ledger->accounts[i].flights);
+  g_free(ledger->accounts);
+  g_free(ledger->compute);
+  g_array_unref(ledger->labels);
+  g_array_unref(ledger->step_ends);
+  g_ptr_array_unref(ledger->sums);
+  g_free(ledger);
+}
+
+static Label *label_of(OrrLedger *ledger, guint32 index) {
+  const OrrProgram *program = ledger->work->program;
+  while (ledger->labels->len <= index) {
+    const char *category = orr_program_label_category(program, ledger->labels->len);
+    Label label = {.kind = -1, .is_step = g_str_equal(category, "step")};
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      if (g_str_equal(category, orr_time_words[kind])) label.kind = kind;
+    g_array_append_val(ledger->labels, label);
+  }
+  return &g_array_index(ledger->labels, Label, index);
+}
+
+static gint by_start(gconstpointer a, gconstpointer b) {
+  const Interval *x = a, *y = b;
+  return (x->started_s > y->started_s) - (x->started_s < y->started_s);
+}
+
+/* The compute stream stood still from its clock to @until_s: give that time to the communications under way. */
+static void close_gap(Account *account, double until_s) {
+  if (account->flights->len > 1) g_array_sort(account->flights, by_start);
+  for (guint i = 0; i < account->flights->len; i++) {
+    const Interval *flight = &g_array_index(account->flights, Interval, i);
+    const double from = MAX(flight->started_s, account->clock_s), to = MIN(flight->end_s, until_s);
+    if (to <= from) continue;
+    account->seconds[ORR_TIME_BUBBLE] += from - account->clock_s;
+    account->seconds[flight->kind] += to - from;
+    account->clock_s = to;
+  }
+  account->seconds[ORR_TIME_BUBBLE] += MAX(until_s - account->clock_s, 0);
+  account->clock_s = MAX(until_s, account->clock_s);
+  g_array_set_size(account->flights, 0);
+}
+
+static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
+  if (account->steps == ledger->step_ends->len) g_array_append_val(ledger->step_ends, end_s);
+  double *known = &g_array_index(ledger->step_ends, double, account->steps++);
+  *known = MAX(*known, end_s);
+}
+
+/* Work that lasted longer than its parts was slowed: by the communication beside it, whose kind the difference then is,
+ * or by a slow GPU, all parts alike. Noise may make it shorter too. */
+static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
+  const GArray *parts = ledger->work->label_seconds;
+  double seconds[ORR_N_TIMES] = {0}, sum = 0, stretch = 1;
+  for (int kind = 0; kind < ORR_N_TIMES && (span->label + 1) * ORR_N_TIMES <= parts->len; kind++)
+    sum += seconds[kind] = g_array_index(parts, double, span->label *ORR_N_TIMES + kind);
+  const double extra_s = span->end_s - span->begin_s - sum;
+  const int beside = span->beside == G_MAXUINT32 ? -1 : label_of(ledger, span->beside)->kind;
+  if (beside >= 0)
+    account->seconds[beside] += extra_s;
+  else if (sum > 0 && fabs(extra_s) > 1e-9 * sum)
+    stretch = 1 + extra_s / sum;
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += stretch * seconds[kind];
+  account->clock_s = span->end_s;
+}
+
+void orr_ledger_mark(OrrLedger *ledger) {
+  for (guint i = 0; i < ledger->n_lanes; i++)
+    memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds, sizeof ledger->accounts[i].marked);
+  for (guint i = 0; i < ledger->labels->len; i++) {
+    Label *label = &g_array_index(ledger->labels, Label, i);
+    label->marked_seconds = label->seconds;
+    label->marked_alone_s = label->alone_s;
+    label->marked_n = label->n;
+  }
+}
+
+void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
+  ledger->later_s += times * period_s;
+  for (guint i = 0; i < ledger->n_lanes; i++) {
+    Account *account = &ledger->accounts[i];
+    account->clock_s += times * period_s;
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      account->seconds[kind] += times * (account->seconds[kind] - account->marked[kind]);
+    for (guint f = 0; f < account->flights->len; f++) {
+      Interval *flight = &g_array_index(account->flights, Interval, f);
+      flight->started_s += times * period_s;
+      flight->end_s += times * period_s;
+    }
+  }
+  for (guint i = 0; i < ledger->labels->len; i++) {
+    Label *label = &g_array_index(ledger->labels, Label, i);
+    label->seconds += times * (label->seconds - label->marked_seconds);
+    label->alone_s += times * (label->alone_s - label->marked_alone_s);
+    label->n += (guint64)times * (label->n - label->marked_n);
+  }
+}
+
+/* Spans come in order of their ends: one that began in the window under way makes it longer. */
+static void cover(Label *label, const OrrSpan *span) {
+  if (label->n == 0 || span->started_s > label->to_s) {
+    label->covered_s += label->to_s - label->from_s;
+    label->from_s = span->started_s;
+  }
+  label->from_s = MIN(label->from_s, span->started_s);
+  label->to_s = span->end_s;
+}
+
+/* Work between BESIDE and MEET. */
+static gboolean is_beside(const OrrOp *ops, guint op) {
+  while (op > 0 && ops[op].kind == ORR_OP_WORK) op--;
+  return ops[op].kind == ORR_OP_BESIDE;
+}
+
+/* What the first ops of a routine are made of, each alone on its links: seconds[ORR_N_TIMES] before each op and at the
+ * end. */
+static const double *sums_of(OrrLedger *ledger, guint32 routine) {
+  if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
+  if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
+  const GArray *parts = ledger->work->label_seconds;
+  guint n;
+  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
+  g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
+  double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
+  int comm = -1; /* what the time is that work does not explain: of the comm beside it, which slows it or outlasts it */
+  for (guint i = 0; i < n; i++) {
+    double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
+    memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);
+    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE) comm = label_of(ledger, ops[i].label)->kind;
+    for (int kind = 0; ops[i].kind == ORR_OP_WORK && kind < ORR_N_TIMES; kind++) {
+      const double part_s = g_array_index(parts, double, ops[i].label *ORR_N_TIMES + kind);
+      after[kind] += part_s;
+      rest_s -= part_s;
+    }
+    if (ops[i].kind != ORR_OP_WORK || is_beside(ops, i)) after[comm] += rest_s;
+  }
+  return sums;
+}
+
+/* Ops of a routine in one: of the compute stream, as nothing else calls them. */
+static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span) {
+  guint n;
+  const OrrOp *ops = orr_program_routine_ops(ledger->work->program, span->routine, &n);
+  const double *before = sums_of(ledger, span->routine) + (gsize)span->first * ORR_N_TIMES;
+  const double *after = before + (gsize)span->n_ops * ORR_N_TIMES;
+  close_gap(account, span->begin_s);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += after[kind] - before[kind];
+  account->clock_s = span->end_s;
+  for (guint i = span->first; i < span->first + span->n_ops; i++) {
+    if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
+    Label *label = label_of(ledger, ops[i].label);
+    const double alone_s = orr_program_comm_alone(ledger->work->program, ops[i].target);
+    label->n++;
+    label->seconds += alone_s;
+    label->alone_s += alone_s;
+  }
+}
+
+void orr_ledger_span(const OrrSpan *raw, void *user) {
+  OrrLedger *ledger = user;
+  OrrSpan moved = *raw;
+  const OrrSpan *span = &moved;
+  moved.begin_s += ledger->later_s;
+  moved.started_s += ledger->later_s;
+  moved.end_s += ledger->later_s;
+  if (ledger->spans) g_array_append_vals(ledger->spans, span, 1);
+  const guint lane = orr_program_stream_lane(ledger->work->program, span->stream);
+  Account *account = &ledger->accounts[lane];
+  if (span->n_ops > 0) {
+    add_routine(ledger, account, span);
+    return;
+  }
+  Label *label = label_of(ledger, span->label);
+  label->seconds += span->end_s - span->started_s;
+  cover(label, span);
+  label->n++;
+  if (span->comm != G_MAXUINT32) label->alone_s += orr_program_comm_alone(ledger->work->program, span->comm);
+  if (span->stream != ledger->compute[lane]) {
+    const Interval flight = {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind};
+    g_array_append_val(account->flights, flight);
+    return;
+  }
+  close_gap(account, label->kind < 0 ? span->begin_s : span->started_s);
+  if (label->is_step) {
+    add_step_end(ledger, account, span->end_s);
+  } else if (label->kind < 0) {
+    add_work(ledger, account, span);
+  } else {
+    account->seconds[label->kind] += span->end_s - account->clock_s;
+    account->clock_s = span->end_s;
+  }
+}
+
+void orr_ledger_close(OrrLedger *ledger, double end_s) {
+  for (guint i = 0; i < ledger->n_lanes; i++) close_gap(&ledger->accounts[i], end_s);
+}
+
+const double *orr_ledger_lane(const OrrLedger *ledger, guint lane) { return ledger->accounts[lane].seconds; }
+
+double orr_ledger_lane_end(const OrrLedger *ledger, guint lane) { return ledger->accounts[lane].clock_s; }
+
+void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]) {
+  double n = 0, sum[ORR_N_TIMES] = {0};
+  for (guint lane = 0; lane < ledger->n_lanes; lane++) {
+    const double weight = orr_program_multiplicity(ledger->work->program, lane);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) sum[kind] += weight * ledger->accounts[lane].seconds[kind];
+    n += weight;
+  }
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) ret_seconds[kind] = sum[kind] / n;
+}
+
+guint orr_ledger_whole_steps(const OrrLedger *ledger) {
+  guint whole = ledger->step_ends->len;
+  for (guint i = 0; i < ledger->n_lanes; i++) whole = MIN(whole, ledger->accounts[i].steps);
+  return whole;
+}
+
+const GArray *orr_ledger_step_ends(const OrrLedger *ledger) { return ledger->step_ends; }
+
+OrrLabelTimes orr_ledger_label(const OrrLedger *ledger, const char *name) {
+  OrrLabelTimes times = {0};
+  for (guint i = 0; i < ledger->labels->len; i++) {
+    if (!g_str_equal(orr_program_label_name(ledger->work->program, i), name)) continue;
+    const Label *label = &g_array_index(ledger->labels, Label, i);
+    times.n += label->n;
+    times.seconds += label->seconds;
+    times.alone_s += label->alone_s;
+    times.covered_s += label->covered_s + label->to_s - label->from_s;
+  }
+  return times;
+}

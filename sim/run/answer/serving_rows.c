@@ -1,0 +1,492 @@
+#include "sim/run/answer/serving_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "workloads/serving/serving.h"
+
+static const char *const latency_members[] = {"mean", "p50", "p90", "p95", "p99", NULL};
+const OrrResultGroup orr_serving_groups[] = {
+    {"ttft_s", offsetof(OrrServingResult, ttft), latency_members},
+    {"tpot_s", offsetof(OrrServingResult, tpot), latency_members},
+    {"itl_s", offsetof(OrrServingResult, itl), latency_members},
+    {"e2e_s", offsetof(OrrServingResult, e2e), latency_members},
+    {"queue_s", offsetof(OrrServingResult, queue), latency_members},
+    {NULL, 0, NULL},
+};
+
+static char *interned(const char *text) { return (char *)g_intern_string(text); }
+
+static int compare_doubles(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double orr_serving_percentile(const double *sorted, guint n, double share) {
+  if (n == 0) return 0;
+  const double place = share * (n - 1);
+  const guint below = (guint)place, above = MIN(below + 1, n - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
+}
+
+/* Sorts @values. */
+static OrrLatencies latencies_of(GArray *values) {
+  const guint n = values->len;
+  double *data = (double *)(void *)values->data, sum = 0;
+  if (n == 0) return (OrrLatencies){0};
+  qsort(data, n, sizeof *data, compare_doubles);
+  for (guint i = 0; i < n; i++) sum += data[i];
+  return (OrrLatencies){sum / n, orr_serving_percentile(data, n, 0.5), orr_serving_percentile(data, n, 0.9),
+                        orr_serving_percentile(data, n, 0.95), orr_serving_percentile(data, n, 0.99)};
+}
+
+/* --- gaps: values that stand for many --- */
+
+static int compare_gaps(const void *a, const void *b) {
+  const float x = ((const OrrTokenGap *)a)->gap_s, y = ((const OrrTokenGap *)b)->gap_s;
+  return (x > y) - (x < y);
+}
+
+static double gap_at(const GArray *gaps, guint64 rank, guint *at, guint64 *before) {
+  while (*before + g_array_index(gaps, OrrTokenGap, *at).n <= rank)
+    *before += g_array_index(gaps, OrrTokenGap, (*at)++).n;
+  return g_array_index(gaps, OrrTokenGap, *at).gap_s;
+}
+
+static double gap_percentile(const GArray *gaps, guint64 n, double share) {
+  const double place = share * (double)(n - 1);
+  const guint64 below = (guint64)place, above = MIN(below + 1, n - 1);
+  guint at = 0;
+  guint64 before = 0;
+  const double low = gap_at(gaps, below, &at, &before);
+  return low + (gap_at(gaps, above, &at, &before) - low) * (place - (double)below);
+}
+
+static OrrLatencies gap_latencies(GArray *gaps) {
+  guint64 n = 0;
+  double sum = 0;
+  if (gaps->len > 0) qsort(gaps->data, gaps->len, sizeof(OrrTokenGap), compare_gaps);
+  for (guint i = 0; i < gaps->len; i++) {
+    const OrrTokenGap *gap = &g_array_index(gaps, OrrTokenGap, i);
+    n += gap->n;
+    sum += (double)gap->gap_s * gap->n;
+  }
+  if (n == 0) return (OrrLatencies){0};
+  return (OrrLatencies){sum / (double)n, gap_percentile(gaps, n, 0.5), gap_percentile(gaps, n, 0.9),
+                        gap_percentile(gaps, n, 0.95), gap_percentile(gaps, n, 0.99)};
+}
+
+/* --- requests --- */
+
+/* A request as its client sees it. */
+typedef struct {
+  double queue_s, ttft_s, tpot_s, e2e_s;
+  gboolean good;
+} Seen;
+
+static const OrrSlo *slo_of(const OrrServing *params, guint group) {
+  const OrrRequestClass *one = params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
+  const gboolean has_own = one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
+  return has_own ? &one->slo : &params->slo;
+}
+
+static Seen see(const OrrServing *params, const OrrServedRequest *request) {
+  const double token_s = params->engine.host.token_s;
+  Seen seen = {.queue_s = request->scheduled_s - request->arrival_s,
+               .ttft_s = request->first_token_s - request->arrival_s + token_s,
+               .e2e_s = request->end_s - request->arrival_s + token_s};
+  if (request->output > 1) seen.tpot_s = (seen.e2e_s - seen.ttft_s) / (request->output - 1);
+  const OrrSlo *slo = slo_of(params, request->group);
+  /* Of one token there is no time per token after the first: 0 to vLLM, and to AIPerf an objective that is not met. */
+  const gboolean has_gap = request->output > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
+  seen.good = (slo->ttft_s <= 0 || seen.ttft_s <= slo->ttft_s) &&
+              (slo->tpot_s <= 0 || (has_gap && seen.tpot_s <= slo->tpot_s)) &&
+              (slo->e2e_s <= 0 || seen.e2e_s <= slo->e2e_s);
+  return seen;
+}
+
+static const char *class_name(const OrrServing *params, guint group) {
+  return params->classes && group < params->classes->len
+             ? ((const OrrRequestClass *)params->classes->pdata[group])->name
+             : "all";
+}
+
+typedef struct {
+  GArray *ttft, *tpot, *e2e, *queue; /* of double */
+  guint64 input, output, good, n;
+  double first_s, last_s;
+} Counted;
+
+static void counted_init(Counted *counted) {
+  *counted = (Counted){.first_s = G_MAXDOUBLE};
+  GArray **const arrays[] = {&counted->ttft, &counted->tpot, &counted->e2e, &counted->queue};
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) *arrays[i] = g_array_new(FALSE, FALSE, sizeof(double));
+}
+
+static void counted_clear(Counted *counted) {
+  GArray *const arrays[] = {counted->ttft, counted->tpot, counted->e2e, counted->queue};
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
+}
+
+/* @group: G_MAXUINT counts all. */
+static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    if (request->arrival_s < work->params.metrics.warmup_s || (group != G_MAXUINT && request->group != group)) continue;
+    const Seen seen = see(&work->params, request);
+    g_array_append_val(counted->ttft, seen.ttft_s);
+    if (request->output > 1) g_array_append_val(counted->tpot, seen.tpot_s);
+    g_array_append_val(counted->e2e, seen.e2e_s);
+    g_array_append_val(counted->queue, seen.queue_s);
+    counted->n++;
+    counted->good += seen.good != FALSE;
+    counted->input += (guint64)request->prompt;
+    counted->output += (guint64)(request->output * orr_serving_outputs(&work->params));
+    counted->first_s = fmin(counted->first_s, request->arrival_s);
+    counted->last_s = fmax(counted->last_s, request->end_s);
+  }
+}
+
+/* --- against a measured trace --- */
+
+typedef struct {
+  double ttft_s, tpot_s, e2e_s; /* NAN: not measured */
+} Measured;
+
+static Measured measured_of(const OrrServedRequest *request) {
+  if (request->measured_end_s <= 0) return (Measured){NAN, NAN, NAN};
+  const double decode_s = request->measured_end_s - request->measured_first_s;
+  return (Measured){request->measured_first_s - request->arrival_s,
+                    request->output > 1 ? decode_s / (request->output - 1) : NAN,
+                    request->measured_end_s - request->arrival_s};
+}
+
+static void add_error(GArray *errors, double simulated, double measured) {
+  const double error = fabs(simulated / measured - 1);
+  if (measured > 0) g_array_append_val(errors, error);
+}
+
+static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
+  double *const medians[] = {&result->ttft_error_p50, &result->tpot_error_p50, &result->e2e_error_p50};
+  double *const tails[] = {&result->ttft_error_p90, &result->tpot_error_p90, &result->e2e_error_p90};
+  GArray *errors[3];
+  for (int k = 0; k < 3; k++) errors[k] = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    const Measured measured = measured_of(request);
+    if (isnan(measured.e2e_s)) continue;
+    const Seen seen = see(&work->params, request);
+    add_error(errors[0], seen.ttft_s, measured.ttft_s);
+    add_error(errors[1], seen.tpot_s, measured.tpot_s);
+    add_error(errors[2], seen.e2e_s, measured.e2e_s);
+  }
+  for (int k = 0; k < 3; k++) {
+    const OrrLatencies spread = latencies_of(errors[k]);
+    *medians[k] = spread.p50;
+    *tails[k] = spread.p90;
+    g_array_unref(errors[k]);
+  }
+}
+
+/* --- the answer --- */
+
+static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingResult *result) {
+  result->ttft = latencies_of(counted->ttft);
+  result->tpot = latencies_of(counted->tpot);
+  result->e2e = latencies_of(counted->e2e);
+  result->queue = latencies_of(counted->queue);
+  result->itl = work->params.metrics.definition == ORR_METRICS_AIPERF ? result->tpot : gap_latencies(work->gaps);
+}
+
+static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrServingResult *result) {
+  const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
+  result->completed = (gint64)counted->n;
+  result->rejected = work->rejected;
+  result->retried = work->retried;
+  result->failed = work->failed;
+  result->handover_bytes = work->handover_bytes;
+  if (work->handovers > 0) result->handover_mean_s = work->handover_s / (double)work->handovers;
+  result->duration_s = counted->n > 0 ? counted->last_s - counted->first_s : 0;
+  result->output_tokens_per_s = (double)counted->output / duration_s;
+  result->input_tokens_per_s = (double)counted->input / duration_s;
+  result->total_tokens_per_s = result->output_tokens_per_s + result->input_tokens_per_s;
+  result->output_tokens_per_s_per_gpu = result->output_tokens_per_s / (double)work->work.n_gpus;
+  result->requests_per_s = (double)counted->n / duration_s;
+  result->goodput_rps = (double)counted->good / duration_s;
+  if (work->last_arrival_s > 0)
+    result->offered_rps = (double)(work->requests->len + work->rejected) / work->last_arrival_s;
+}
+
+/* Of a replica's caches. */
+static double blocks_of(const OrrServingWork *work, gint64 replica) {
+  const OrrServedGroup *group = orr_serving_group(work, (guint)replica);
+  return (double)(group->n_blocks * group->params.parallel.dp_attention);
+}
+
+static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
+  double held_s = 0, starting_s = 0, room = 0, most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0,
+         hits = 0, asked = 0;
+  double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
+  gint64 loads = 0;
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    const OrrServedReplica *books = &work->replicas[i];
+    const double blocks = blocks_of(work, i);
+    stepped_s += books->busy_s + books->host_s;
+    room += (books->busy_s + books->host_s) * blocks;
+    used += books->used_block_s;
+    running += books->running_s;
+    busy_s += books->busy_s;
+    most_s = fmax(most_s, books->busy_s);
+    comm_s += books->comm_s;
+    hits += (double)books->hit_tokens;
+    asked += (double)books->looked_up_tokens;
+    result->preemptions += books->preemptions;
+    for (int tier = 0; tier < ORR_N_TIERS; tier++) below[tier] += (double)books->tier_tokens[tier];
+    loads += books->adapter_loads;
+    result->starts += books->starts;
+    held_s += books->held_s;
+    starting_s += books->starting_s;
+    checks += (double)books->checks;
+    drafted += (double)books->drafted;
+    accepted += (double)books->accepted;
+    result->steps += books->steps;
+    result->kv_peak = fmax(result->kv_peak, books->peak_blocks / blocks);
+  }
+  result->kv_utilization = room > 0 ? used / room : 0;
+  result->running_mean = stepped_s > 0 ? running / stepped_s : 0;
+  result->gpu_busy = held_s > 0 ? busy_s / held_s : 0;
+  result->replicas_mean = work->end_s > 0 ? held_s / work->end_s : 0;
+  if (result->starts > 0) result->start_mean_s = starting_s / (double)result->starts;
+  result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
+  result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
+  result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
+  double *const shares[] = {&result->prefix_host_rate, &result->prefix_ssd_rate, &result->prefix_remote_rate};
+  for (int tier = 0; tier < ORR_N_TIERS; tier++) *shares[tier] = hits > 0 ? below[tier] / hits : 0;
+  result->adapter_loads = loads;
+  result->acceptance_rate = drafted > 0 ? accepted / drafted : 0;
+  result->tokens_per_check = checks > 0 ? 1 + accepted / checks : 1;
+}
+
+static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) {
+  const double images = (double)(work->images_encoded + work->image_hits);
+  if (work->encodings > 0) result->encode_mean_s = work->encode_s / (double)work->encodings;
+  if (images > 0) result->image_hit_rate = (double)work->image_hits / images;
+  if (work->params.encoders.replicas > 0 && work->end_s > 0)
+    result->encoder_busy = work->encoder_busy_s / (work->end_s * (double)work->params.encoders.replicas);
+  result->embedding_bytes = work->embedding_bytes;
+}
+
+static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
+  const OrrServingMetricsParams *metrics = &work->params.metrics;
+  const double share = result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
+  double gpus = 0, watts = 0; /* of those that replicas hold: others are somebody else's */
+  for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
+    const OrrServedGroup *group = orr_serving_group(work, (guint)i);
+    const double held = work->replicas[i].held_s / work->end_s * (double)group->gpus;
+    gpus += held;
+    watts += share * group->cluster.device.tdp_watts * held;
+  }
+  const double encoders = (double)work->params.encoders.replicas, busy = result->encoder_busy;
+  gpus += encoders;
+  watts += encoders * work->world->cluster->device.tdp_watts *
+           (busy * metrics->busy_power + (1 - busy) * metrics->idle_power);
+  const double tokens_per_s = result->output_tokens_per_s;
+  if (tokens_per_s <= 0) return;
+  result->energy_j_per_output_token = watts / tokens_per_s;
+  result->cost_per_million_output_tokens = metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
+}
+
+/* The second half of the arrivals waited for ever longer: queues grew to the end, and by more than a passing burst. */
+static gboolean is_saturated(const OrrServingWork *work) {
+  const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
+  if (load->after || work->requests->len < 20) return FALSE;
+  double quarter[4] = {0};
+  guint n[4] = {0};
+  for (guint i = 0; i < work->requests->len; i++) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    const guint q = MIN((guint)(4.0 * request->id / work->requests->len), 3);
+    quarter[q] += request->scheduled_s - request->arrival_s;
+    n[q]++;
+  }
+  for (int q = 0; q < 4; q++) quarter[q] /= MAX(n[q], 1);
+  const double last_s = work->end_s - work->last_arrival_s;
+  return quarter[3] > 1.2 * quarter[2] && quarter[2] > 1.2 * quarter[1] && quarter[3] > 1 &&
+         last_s > 0.05 * work->last_arrival_s;
+}
+
+static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  double sum = 0;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
+  if (result->saturated)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("the queue diverges: %.3g requests/s came, %.3g were served; latencies grow with "
+                                    "the length of the run",
+                                    result->offered_rps, result->requests_per_s));
+  const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
+  if (result->memory_bytes > most_bytes)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times what it has",
+                                    result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
+  if (work->missing)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("the device's profile holds no %s: modelled", work->missing));
+  if (sum > 0 && work->trust_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
+    g_ptr_array_add(outcome->warnings, g_strdup_printf("%.0f %% of the steps' time is outside the measured range",
+                                                       100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
+}
+
+/* --- rows --- */
+
+static int compare_ids(const void *a, const void *b) {
+  const guint32 x = ((const OrrServedRequest *)a)->id, y = ((const OrrServedRequest *)b)->id;
+  return (x > y) - (x < y);
+}
+
+static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
+  const gint64 most = work->params.metrics.request_rows;
+  const guint n = work->requests->len;
+  if (most == 0 || n == 0) return;
+  qsort(work->requests->data, n, sizeof(OrrServedRequest), compare_ids);
+  const guint stride = (guint)((n + most - 1) / most);
+  for (guint i = 0; i < n; i += stride) {
+    const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
+    const Seen seen = see(&work->params, request);
+    const Measured measured = measured_of(request);
+    const OrrServingRequestRow row = {.request = request->id,
+                                      .replica = request->replica,
+                                      .group = interned(class_name(&work->params, request->group)),
+                                      .arrival_s = request->arrival_s,
+                                      .queue_s = seen.queue_s,
+                                      .ttft_s = seen.ttft_s,
+                                      .tpot_s = seen.tpot_s,
+                                      .e2e_s = seen.e2e_s,
+                                      .input_tokens = request->prompt,
+                                      .output_tokens = request->output,
+                                      .cached_tokens = request->hit,
+                                      .preemptions = request->preemptions,
+                                      .handover_s = request->handover_s > 0 ? request->handover_s : NAN,
+                                      .measured_ttft_s = measured.ttft_s,
+                                      .measured_tpot_s = measured.tpot_s,
+                                      .measured_e2e_s = measured.e2e_s,
+                                      .good = seen.good};
+    g_array_append_val(outcome->serving_requests, row);
+  }
+}
+
+static void add_steps(const OrrServingWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->steps->len; i++) {
+    const OrrServedStep *step = &g_array_index(work->steps, OrrServedStep, i);
+    const OrrServingStepRow row = {.replica = step->replica,
+                                   .begin_s = step->begin_s,
+                                   .step_s = step->end_s - step->begin_s,
+                                   .tokens = step->tokens,
+                                   .prefill_tokens = step->chunk,
+                                   .decodes = step->decodes,
+                                   .running = step->running,
+                                   .waiting = step->waiting,
+                                   .kv_utilization = (double)step->used_blocks / blocks_of(work, step->replica)};
+    g_array_append_val(outcome->serving_steps, row);
+  }
+}
+
+static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
+  for (gint64 i = 0; i < work->params.replicas; i++) {
+    const OrrServedReplica *books = &work->replicas[i];
+    const double blocks = blocks_of(work, i);
+    const double stepped_s = fmax(books->busy_s + books->host_s, 1e-12);
+    const OrrServingReplicaRow row = {
+        .replica = i,
+        .requests = books->requests,
+        .steps = books->steps,
+        .preemptions = books->preemptions,
+        .most_running = books->most_running,
+        .evicted_blocks = books->evicted_blocks,
+        .running_mean = books->running_s / stepped_s,
+        .gpu_busy = work->end_s > 0 ? books->busy_s / work->end_s : 0,
+        .host_fraction = work->end_s > 0 ? books->host_s / work->end_s : 0,
+        .kv_utilization = books->used_block_s / stepped_s / blocks,
+        .kv_peak = books->peak_blocks / blocks,
+        .prefix_hit_rate =
+            books->looked_up_tokens > 0 ? (double)books->hit_tokens / (double)books->looked_up_tokens : 0,
+    };
+    g_array_append_val(outcome->serving_replicas, row);
+  }
+}
+
+static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
+  const guint n = work->params.classes ? MAX(work->params.classes->len, 1) : 1;
+  for (guint group = 0; group < n; group++) {
+    Counted counted;
+    counted_init(&counted);
+    count_requests(work, group, &counted);
+    const OrrLatencies ttft = latencies_of(counted.ttft), tpot = latencies_of(counted.tpot);
+    const double share = counted.n > 0 ? (double)counted.good / (double)counted.n : 0;
+    const OrrServingClassRow row = {.group = interned(class_name(&work->params, group)),
+                                    .completed = (gint64)counted.n,
+                                    .share_good = share,
+                                    .goodput_rps =
+                                        (double)counted.good / fmax(outcome->result.serving.duration_s, 1e-12),
+                                    .ttft_mean_s = ttft.mean,
+                                    .ttft_p99_s = ttft.p99,
+                                    .tpot_mean_s = tpot.mean,
+                                    .tpot_p99_s = tpot.p99,
+                                    .e2e_mean_s = latencies_of(counted.e2e).mean};
+    g_array_append_val(outcome->serving_classes, row);
+    counted_clear(&counted);
+  }
+}
+
+static void add_turns(const OrrServingWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->turns->len; i++) {
+    const OrrServedTurn *turn = &g_array_index(work->turns, OrrServedTurn, i);
+    const OrrServingTurnRow row = {turn->at_s, turn->replica, (char *)turn->state};
+    g_array_append_val(outcome->serving_turns, row);
+  }
+}
+
+void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  (void)scenario;
+  OrrServingWork *work = (OrrServingWork *)replayed->work;
+  OrrServingResult *result = &outcome->result.serving;
+  Counted counted;
+  counted_init(&counted);
+  count_requests(work, G_MAXUINT, &counted);
+  fill_latencies(work, &counted, result);
+  fill_rates(work, &counted, result);
+  fill_books(work, result);
+  fill_encoders(work, result);
+  fill_prices(work, result);
+  fill_errors(work, result);
+  counted_clear(&counted);
+  result->saturated = is_saturated(work);
+  const OrrServedGroup *first = orr_serving_group(work, 0);
+  result->kv_blocks = first->n_blocks;
+  result->kv_bytes_per_token = first->kv_bytes_per_token;
+  result->weights_bytes = first->weight_bytes;
+  result->memory_bytes = first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
+                         (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
+  result->littles_law_error = orr_serving_littles_law_error(work);
+  result->replicas = work->params.replicas;
+  result->tp = work->params.parallel.tp;
+  result->pp = work->params.parallel.pp;
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) outcome->trust[how] = work->trust_s[how];
+  if (work->parts.gpu_s > 0) {
+    outcome->attention_share = work->parts.attention_s / work->parts.gpu_s;
+    outcome->experts_share = work->parts.experts_s / work->parts.gpu_s;
+  }
+  warn(work, outcome);
+  add_requests(work, outcome);
+  add_steps(work, outcome);
+  add_replicas(work, outcome);
+  add_classes(work, outcome);
+  add_turns(work, outcome);
+  orr_replayed_add_links(replayed, outcome);
+}
+
+char *orr_serving_explain(const OrrOutcome *outcome) {
+  const OrrServingResult *result = &outcome->result.serving;
+  return g_strdup_printf(
+      "batch %.1f, busy %.0f %%, attention %.0f %%, experts %.0f %%, collectives %.0f %%, kv %.0f %%",
+      result->running_mean, 100 * result->gpu_busy, 100 * outcome->attention_share, 100 * outcome->experts_share,
+      100 * result->comm_fraction, 100 * result->kv_utilization);
+}

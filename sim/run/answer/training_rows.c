@@ -1,0 +1,311 @@
+#include "sim/run/answer/training_rows.h"
+
+#include <stdlib.h>
+
+#include "sim/run/answer/link_time.h"
+#include "sim/run/answer/memory_time.h"
+#include "sim/run/answer/serving_rows.h"
+#include "workloads/training/training.h"
+
+static char *interned(const char *text) { return (char *)g_intern_string(text); }
+
+static void add_steps(const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const GArray *ends = orr_ledger_step_ends(replayed->ledger);
+  double begin_s = 0;
+  for (guint i = 0; i < ends->len; i++) {
+    const OrrStepRow row = {i, begin_s, g_array_index(ends, double, i)};
+    g_array_append_val(outcome->steps, row);
+    begin_s = row.end_s;
+  }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
+  g_autofree double *seconds = g_new(double, steps->len + 1);
+  for (guint i = 0; i < steps->len; i++) {
+    const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
+    seconds[i] = step->end_s - step->begin_s;
+  }
+  qsort(seconds, steps->len, sizeof *seconds, compare_doubles);
+  r->step_p50_s = orr_serving_percentile(seconds, steps->len, 0.5);
+  r->step_p99_s = orr_serving_percentile(seconds, steps->len, 0.99);
+}
+
+static gboolean is_exposed_comm(OrrTimeKind kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
+
+static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *replayed, guint lane) {
+  const double *seconds = orr_ledger_lane(replayed->ledger, lane);
+  OrrLaneRow row = {
+      .lane = lane,
+      .name = interned(orr_program_lane_name(work->work.program, lane)),
+      .multiplicity = orr_program_multiplicity(work->work.program, lane),
+      .stage = g_array_index(work->lane_stage, gint64, lane),
+      .replica = g_array_index(work->lane_replica, gint64, lane),
+      .wait_s = seconds[ORR_TIME_BUBBLE],
+      .other_s = seconds[ORR_TIME_HOST],
+      .end_s = orr_ledger_lane_end(replayed->ledger, lane),
+  };
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+    if (is_exposed_comm(kind))
+      row.comm_s += seconds[kind];
+    else if (kind != ORR_TIME_BUBBLE && kind != ORR_TIME_HOST)
+      row.compute_s += seconds[kind];
+  }
+  return row;
+}
+
+static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  for (guint lane = 0; lane < orr_program_n_lanes(work->work.program); lane++) {
+    const OrrLaneRow row = lane_row(work, replayed, lane);
+    g_array_append_val(outcome->lanes, row);
+    const double *seconds = orr_ledger_lane(replayed->ledger, lane);
+    for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+      const OrrTimeRow time = {lane, interned(orr_time_words[kind]), seconds[kind],
+                               seconds[kind] / replayed->replay.end_s};
+      g_array_append_val(outcome->times, time);
+    }
+  }
+}
+
+static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
+  static const char *const kinds[] = {"gemm", "attention", "memory", "comm", "moe"};
+  for (guint i = 0; i < work->operators->len; i++) {
+    const OrrCostedOperator *costed = &g_array_index(work->operators, OrrCostedOperator, i);
+    const OrrOperatorRow row = {
+        .phase = interned(costed->phase),
+        .name = interned(costed->op.name),
+        .kind = interned(kinds[costed->op.kind]),
+        .count = costed->count,
+        .seconds_each = costed->each_s,
+        .seconds_total = costed->each_s * costed->count,
+        .how = interned(orr_cost_how_text(outcome->carried_from, costed->how)),
+        .flops = costed->op.flops,
+        .bytes = costed->op.bytes,
+    };
+    g_array_append_val(outcome->operators, row);
+  }
+}
+
+static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->collectives->len; i++) {
+    const OrrPlannedCollective *planned = &g_array_index(work->collectives, OrrPlannedCollective, i);
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, planned->name);
+    const double predicted_s = times.n > 0 ? times.alone_s / times.n : planned->predicted_s;
+    int op = 0;
+    while (!g_str_equal(orr_collective_words[op], planned->op)) op++;
+    const double factor = orr_collective_bus_factor(op, planned->n_ranks);
+    const OrrCollectiveRow row = {
+        .name = interned(planned->name),
+        .op = interned(planned->op),
+        .algorithm = interned(planned->algorithm),
+        .n_ranks = planned->n_ranks,
+        .bytes = planned->bytes,
+        .count = planned->count,
+        .latency_s = planned->latency_s,
+        .predicted_s = predicted_s,
+        .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
+        .busbw_bytes_per_s = planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
+        .how = interned(orr_cost_how_text(outcome->carried_from, planned->how)),
+    };
+    g_array_append_val(outcome->collectives, row);
+  }
+}
+
+static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  for (int use = 0; use < ORR_N_STORAGE_USES; use++) {
+    const OrrLabelTimes times = orr_ledger_label(replayed->ledger, orr_training_storage_name(use));
+    if (work->storage_bytes[use] <= 0 || times.n == 0) continue;
+    const OrrStorageRow row = {
+        .name = interned(orr_training_storage_name(use)),
+        .count = work->storage_counts[use],
+        .bytes = work->storage_bytes[use],
+        .alone_s = times.alone_s / (double)times.n,
+        .mean_s = times.seconds / (double)times.n,
+        .wall_s = times.covered_s / (double)work->storage_counts[use],
+        .bytes_per_s = work->storage_bytes[use] * (double)work->storage_counts[use] / times.covered_s,
+    };
+    g_array_append_val(outcome->storage, row);
+  }
+}
+
+/* What is still being written after the last step is not part of it. */
+static double steps_end(const OrrReplayed *replayed, const OrrOutcome *outcome) {
+  const gboolean trails = outcome->storage->len > 0 && outcome->steps->len > 0;
+  return trails ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s : replayed->replay.end_s;
+}
+
+static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario, OrrOutcome *outcome) {
+  OrrTrainingResult *r = &outcome->result.training;
+  for (guint i = 0; i < work->memory->len; i++) {
+    const OrrStageMemory *stage = &g_array_index(work->memory, OrrStageMemory, i);
+    const OrrMemoryRow row = {
+        .stage = stage->stage,
+        .weights_bytes = stage->weights,
+        .gradients_bytes = stage->gradients,
+        .optimizer_bytes = stage->optimizer,
+        .activations_bytes = stage->activations,
+        .working_bytes = stage->working,
+        .buffers_bytes = stage->buffers,
+        .fragmentation_bytes = stage->fragmentation,
+        .flat_copies_bytes = stage->flat_copies,
+        .workspace_bytes = stage->workspace,
+        .communicators_bytes = stage->communicators,
+        .context_bytes = stage->context,
+        .host_bytes = stage->host,
+        .total_bytes = orr_stage_memory_total(stage),
+        .capacity_bytes = scenario->cluster.device.memory_bytes,
+    };
+    g_array_append_val(outcome->memory, row);
+    r->memory_peak_bytes = MAX(r->memory_peak_bytes, row.total_bytes);
+    r->allocator_peak_bytes = MAX(r->allocator_peak_bytes, orr_stage_memory_reserved(stage));
+  }
+  r->headroom_bytes = scenario->cluster.device.memory_bytes - r->memory_peak_bytes;
+  r->host_memory_peak_bytes = work->host_peak_bytes;
+  r->host_headroom_bytes =
+      work->host_peak_bytes > 0 ? scenario->cluster.node.host.memory_bytes - work->host_peak_bytes : 0;
+  r->fits = r->headroom_bytes >= 0 && r->host_headroom_bytes >= 0;
+}
+
+static void add_activations(const OrrTrainingWork *work, OrrOutcome *outcome) {
+  for (guint i = 0; i < work->activations->len; i++) {
+    const OrrKeptActivation *one = &g_array_index(work->activations, OrrKeptActivation, i);
+    const OrrActivationRow row = {
+        .stage = one->stage,
+        .chunk = one->chunk,
+        .unit = interned(one->unit),
+        .operator= interned(one->operator),
+        .units = one->units,
+        .kept_bytes = one->kept,
+        .host_bytes = one->in_host,
+        .replayed_bytes = one->replayed,
+        .micro_batches = one->micro_batches,
+        .peak_bytes = one->kept * (double)one->micro_batches,
+    };
+    g_array_append_val(outcome->activations, row);
+  }
+}
+
+static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
+  const double per_gpu_s = r->iteration_time_s * r->n_gpus;
+  r->tokens_per_s = work->global_batch * work->sequence / r->iteration_time_s;
+  r->tokens_per_s_per_gpu = r->tokens_per_s / r->n_gpus;
+  r->model_tflops_per_gpu = work->model_flops / per_gpu_s / 1e12;
+  r->hardware_tflops_per_gpu = work->hardware_flops / per_gpu_s / 1e12;
+  r->peak_tflops_per_gpu = work->peak_flops / 1e12;
+  r->mfu = work->model_flops / per_gpu_s / work->peak_flops;
+  r->hfu = work->hardware_flops / per_gpu_s / work->peak_flops;
+}
+
+static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  OrrTrainingResult *r = &outcome->result.training;
+  const double end_s = replayed->replay.end_s;
+  orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
+  for (int kind = 0; kind < ORR_N_TIMES; kind++) {
+    if (is_exposed_comm(kind)) r->exposed_comm_fraction += outcome->time_by_kind[kind] / end_s;
+    if (kind == ORR_TIME_BUBBLE) r->bubble_fraction = outcome->time_by_kind[kind] / end_s;
+    outcome->time_by_kind[kind] /= MAX(outcome->steps->len, 1);
+  }
+  r->iteration_time_s = steps_end(replayed, outcome) / MAX(outcome->steps->len, 1);
+  fill_step_times(r, outcome->steps);
+  r->tp = work->tp;
+  r->pp = work->pp;
+  r->dp = work->dp;
+  r->cp = work->cp;
+  r->micro_batches = work->shape.micro_batches;
+  r->layer_forward_s = work->layer_forward_s;
+  r->layer_backward_s = work->layer_backward_s;
+  r->padding_fraction = work->padding;
+  r->costs_outside = work->costs_outside;
+  fill_rates(r, work);
+}
+
+static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
+  const OrrTrainingResult *r = &outcome->result.training;
+  if (r->costs_outside > 0)
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("operators outside the measured range of the profile: %d, see the view operators",
+                                    (int)r->costs_outside));
+  const OrrFootprint footprint = {r->memory_peak_bytes, r->host_memory_peak_bytes};
+  g_autofree char *refusal = orr_footprint_refuse(&footprint, &scenario->cluster);
+  if (!refusal) return;
+  g_autofree char *gpu = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *host = orr_quantity_format(r->host_memory_peak_bytes, ORR_UNIT_BYTES);
+  g_ptr_array_add(outcome->warnings, g_strdup_printf("the job needs %s a GPU%s%s: %s", gpu,
+                                                     footprint.host_bytes > 0 ? " and of a node's host " : "",
+                                                     footprint.host_bytes > 0 ? host : "", refusal));
+}
+
+void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+  const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
+  add_steps(replayed, outcome);
+  add_lanes(work, replayed, outcome);
+  orr_replayed_add_spans(replayed, outcome);
+  add_operators(work, outcome);
+  add_collectives(work, replayed, outcome);
+  orr_replayed_add_links(replayed, outcome);
+  orr_replayed_add_link_times(replayed, outcome);
+  add_memory(work, scenario, outcome);
+  add_activations(work, outcome);
+  orr_replayed_add_memory_times(replayed, outcome);
+  add_storage(work, replayed, outcome);
+  fill_result(work, replayed, outcome);
+  add_warnings(scenario, outcome);
+}
+
+/* --- Explanations --- */
+
+typedef struct {
+  const char *name;
+  double amount;
+} Part;
+
+static int compare_parts(gconstpointer a, gconstpointer b) {
+  const Part *x = a, *y = b;
+  return x->amount > y->amount ? -1 : x->amount < y->amount;
+}
+
+/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest, as shares of the sum. Equal ones keep their order. */
+static char *largest_parts(Part *parts, guint n) {
+  g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(Part));
+  GString *text = g_string_new(NULL);
+  double sum = 0;
+  g_array_append_vals(sorted, parts, n);
+  g_array_sort(sorted, compare_parts); /* merge sort: stable */
+  for (guint i = 0; i < n; i++) sum += parts[i].amount;
+  for (guint i = 0; i < MIN(n, 3); i++) {
+    const Part *part = &g_array_index(sorted, Part, i);
+    if (part->amount > 0)
+      g_string_append_printf(text, "%s%s %.0f %%", i > 0 ? ", " : "", part->name, 100 * part->amount / sum);
+  }
+  return g_string_free(text, FALSE);
+}
+
+char *orr_training_explain(const OrrOutcome *outcome) {
+  Part parts[ORR_N_TIMES];
+  for (guint i = 0; i < ORR_N_TIMES; i++) parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
+  return largest_parts(parts, ORR_N_TIMES);
+}
+
+/* Of the stage that holds most. */
+char *orr_training_memory_parts(const OrrOutcome *outcome) {
+  const OrrMemoryRow *peak = NULL;
+  for (guint i = 0; outcome->memory && i < outcome->memory->len; i++) {
+    const OrrMemoryRow *row = &g_array_index(outcome->memory, OrrMemoryRow, i);
+    if (!peak || row->total_bytes > peak->total_bytes) peak = row;
+  }
+  if (!peak) return g_strdup("");
+  Part parts[] = {{"weights", peak->weights_bytes},
+                  {"gradients", peak->gradients_bytes},
+                  {"optimizer", peak->optimizer_bytes},
+                  {"activations", peak->activations_bytes},
+                  {"working set", peak->working_bytes},
+                  {"fragmentation", peak->fragmentation_bytes},
+                  {"flat copies", peak->flat_copies_bytes},
+                  {"communicators", peak->communicators_bytes},
+                  {"context", peak->context_bytes + peak->workspace_bytes}};
+  return largest_parts(parts, G_N_ELEMENTS(parts));
+}

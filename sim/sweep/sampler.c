@@ -1,0 +1,35 @@
+#include "sim/sweep/sampler.h"
+
+#include <stdlib.h>
+
+/* Alphabetical. To add one, see sampler.h. */
+static const OrrEntry *const entries[] = {&orr_grid_sampler.entry, &orr_latin_hypercube.entry,
+                                          &orr_random_sampler.entry, &orr_successive_halving.entry, NULL};
+const OrrRegistry orr_sampler_registry = {"sampler", entries};
+
+guint64 orr_sample_combination(const OrrSampleSpace *space, const guint *values) {
+  guint64 combination = 0;
+  for (guint a = 0; a < space->n_axes; a++) combination = combination * space->n_values[a] + values[a];
+  return combination;
+}
+
+static int compare(gconstpointer a, gconstpointer b) {
+  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
+  return (x > y) - (x < y);
+}
+
+/* Reservoir sampling (Vitter 1985, algorithm R): one pass, memory of the sample alone. */
+GArray *orr_sample_uniformly(const OrrSampleSpace *space, guint64 n, OrrRandom *random) {
+  GArray *sample = g_array_new(FALSE, FALSE, sizeof(guint64));
+  guint64 combination;
+  for (guint64 seen = 0; space->next(&combination, space->user); seen++) {
+    if (seen < n) {
+      g_array_append_val(sample, combination);
+      continue;
+    }
+    const guint64 at = orr_random_below(random, seen + 1);
+    if (at < n) g_array_index(sample, guint64, at) = combination;
+  }
+  g_array_sort(sample, compare);
+  return sample;
+}

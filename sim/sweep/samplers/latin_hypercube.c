@@ -1,0 +1,71 @@
+/*
+ * latin-hypercube - points that spread over every axis (McKay, Beckman, Conover 1979).
+ *
+ * For n points, each axis' values are dealt out n times in equal shares and shuffled, axis by axis, so that every value
+ * is tried n / values times (give or take one) whatever the other axes do. Combinations that the constraints exclude,
+ * and repetitions, are dropped, and another design is laid on top until there are n points or so many designs were
+ * tried: constraints that exclude nearly everything leave fewer points than asked for.
+ *
+ *   sampler: {kind: latin-hypercube, points: 200}
+ */
+#include "sim/sweep/sampler.h"
+
+typedef struct {
+  gint64 points;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "points",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, points),
+     .sentence = "How many; fewer, where the constraints leave too few.",
+     .fallback = "100",
+     .min = 1,
+     .max = 1e6},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("latin-hypercube", "Parameters of Latin hypercube sampling.", Params, fields);
+
+#define MOST_DESIGNS 64
+
+/* Row r of the design has values[r * n_axes + axis]. */
+static void deal(const OrrSampleSpace *space, guint n, guint *values, OrrRandom *random) {
+  for (guint a = 0; a < space->n_axes; a++) {
+    const guint first = (guint)orr_random_below(random, space->n_values[a]); /* whose share is one larger */
+    for (guint r = 0; r < n; r++) values[(gsize)r * space->n_axes + a] = (first + r) % space->n_values[a];
+    for (guint r = n; r > 1; r--) { /* Fisher, Yates */
+      guint *x = &values[(gsize)(r - 1) * space->n_axes + a];
+      guint *y = &values[(gsize)orr_random_below(random, r) * space->n_axes + a];
+      const guint kept = *x;
+      *x = *y;
+      *y = kept;
+    }
+  }
+}
+
+static int compare(gconstpointer a, gconstpointer b) {
+  const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
+  return (x > y) - (x < y);
+}
+
+static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
+  const guint n = (guint)((const Params *)params)->points;
+  g_autoptr(GHashTable) known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autofree guint *values = g_new(guint, (gsize)n * MAX(space->n_axes, 1));
+  GArray *sample = g_array_new(FALSE, FALSE, sizeof(guint64));
+  for (guint design = 0; design < MOST_DESIGNS && sample->len < n; design++) {
+    deal(space, n, values, random);
+    for (guint r = 0; r < n && sample->len < n; r++) {
+      const guint64 combination = orr_sample_combination(space, values + (gsize)r * space->n_axes);
+      if (!g_hash_table_add(known, g_memdup2(&combination, sizeof combination))) continue;
+      if (space->passes(combination, space->user)) g_array_append_val(sample, combination);
+    }
+  }
+  g_array_sort(sample, compare);
+  return sample;
+}
+
+const OrrSampler orr_latin_hypercube = {
+    .entry = {"latin-hypercube", "Points that spread over the values of every axis.", &table},
+    .choose = choose,
+};

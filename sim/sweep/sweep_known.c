@@ -1,0 +1,57 @@
+/*
+ * sweep_known.c - which points are answered, and how well, as a file that processes elsewhere can read: tasks of a
+ * sweep know with it what is done, and what goes on to the next rung, while nobody but its writer opens the database.
+ *
+ *   POINT RUNG STATUS ELIGIBLE SCORE      a line a point, in order; 17 digits bring a double back as it was
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "sim/base/fault.h"
+#include "sim/base/file.h"
+#include "sim/sweep/sweep_store.h"
+
+static void add_line(const OrrSweepAnswer *answer, void *user) {
+  char score[G_ASCII_DTOSTR_BUF_SIZE];
+  g_string_append_printf(user, "%" G_GUINT64_FORMAT " %u %d %d %s\n", answer->point, answer->rung, answer->status,
+                         answer->eligible, g_ascii_dtostr(score, sizeof score, answer->score[0]));
+}
+
+gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, guint64 n_points, GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(GError) reason = NULL;
+  if (!orr_sweep_store_visit(store, sweep, n_points, add_line, text, error)) return FALSE;
+  if (g_file_set_contents(path, text->str, (gssize)text->len, &reason)) return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
+  return FALSE;
+}
+
+/* FALSE at the end, or where the line is none. */
+static gboolean read_line(char **at, OrrSweepAnswer *ret_answer) {
+  char *end = *at;
+  OrrSweepAnswer one = {0};
+  one.point = g_ascii_strtoull(*at, &end, 10);
+  if (end == *at) return FALSE;
+  one.rung = (guint32)g_ascii_strtoull(end, &end, 10);
+  one.status = (gint32)g_ascii_strtoll(end, &end, 10);
+  one.eligible = (gint32)g_ascii_strtoll(end, &end, 10);
+  one.score[0] = g_ascii_strtod(end, &end);
+  if (*end != '\n' || one.status < 0 || one.status >= ORR_N_POINT_STATUSES) return FALSE;
+  *at = end + 1;
+  *ret_answer = one;
+  return TRUE;
+}
+
+gboolean orr_sweep_known_visit(const char *path, OrrSweepVisit visit, void *user, GError **error) {
+  g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DATA, NULL, error);
+  if (!text) {
+    g_prefix_error(error, "%s: ", path);
+    return FALSE;
+  }
+  char *at = text;
+  OrrSweepAnswer one;
+  while (read_line(&at, &one)) visit(&one, user);
+  if (*at == '\0') return TRUE;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is no list of answers", path);
+  return FALSE;
+}

@@ -1,0 +1,180 @@
+/*
+ * sweep_point.c - one point simulated in this process, or in a child where it needs a SimGrid engine.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/fault.h"
+#include "sim/sweep/sweep_private.h"
+
+char **orr_sweep_settings(const OrrSweepPlan *plan, guint64 combination) {
+  GPtrArray *settings = g_ptr_array_new();
+  for (guint i = 0; i < plan->n_axes; i++) {
+    const OrrSweepAxis *axis = plan->axes->pdata[i];
+    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path, orr_sweep_value(plan, combination, i)->text));
+  }
+  g_ptr_array_add(settings, NULL);
+  return (char **)g_ptr_array_free(settings, FALSE);
+}
+
+char **orr_sweep_again(const OrrSweepPlan *plan, guint64 combination) {
+  GPtrArray *settings = g_ptr_array_new();
+  g_autofree char *refusal = NULL;
+  g_autofree char *pipeline = orr_sweep_pipeline(plan, combination, &refusal);
+  if (plan->dp_is_open) g_ptr_array_add(settings, g_strdup("workload.parallel.dp=0"));
+  if (pipeline) g_ptr_array_add(settings, g_strconcat("workload.pipeline=", pipeline, NULL));
+  for (guint i = 0; i < plan->n_axes; i++) {
+    const OrrSweepAxis *axis = plan->axes->pdata[i];
+    if ((int)i == plan->schedule_axis || (int)i == plan->chunks_axis) continue;
+    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path, orr_sweep_value(plan, combination, i)->text));
+  }
+  g_ptr_array_add(settings, NULL);
+  return (char **)g_ptr_array_free(settings, FALSE);
+}
+
+static void say(OrrSweepAnswer *answer, OrrPointStatus status, const char *reason) {
+  answer->status = (gint32)status;
+  g_strlcpy(answer->reason, reason, sizeof answer->reason);
+}
+
+static void say_fault(OrrSweepAnswer *answer, const GError *error) {
+  g_autofree char *reason = orr_sweep_reason(error->message);
+  say(answer, orr_fault_exit_status(error) == 2 ? ORR_POINT_REFUSED : ORR_POINT_FAILED, reason);
+}
+
+static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *answer) {
+  orr_sweep_fill_result(plan, &answer->result, values);
+  answer->eligible = TRUE;
+  for (guint i = 0; i < plan->wheres->len; i++) {
+    const OrrSweepRule *rule = plan->wheres->pdata[i];
+    if (rule->after && !orr_expression_holds(rule->expression, values)) answer->eligible = FALSE;
+  }
+  for (guint i = 0; i < plan->objectives->len; i++)
+    answer->score[i] = orr_expression_number(((const OrrSweepRule *)plan->objectives->pdata[i])->expression, values);
+}
+
+static void fill(const OrrSweepPlan *plan, const OrrOutcome *outcome, OrrValue *values, OrrSweepAnswer *answer) {
+  answer->status = ORR_POINT_OK;
+  answer->result = outcome->result;
+  answer->wall_time_s = outcome->wall_time_s;
+  answer->folded = g_strcmp0(outcome->fidelity, "folded") == 0;
+  memcpy(answer->seconds, outcome->time_by_kind, sizeof answer->seconds);
+  g_strlcpy(answer->engine, outcome->engine, sizeof answer->engine);
+  judge(plan, values, answer);
+}
+
+/* --- A child for SimGrid --- */
+
+typedef struct {
+  pid_t child; /* in the parent: the process that goes on; 0: this one does */
+} Fork;
+
+#define TOO_SHORT_STATUS 78 /* the child found no steady state */
+
+static gboolean fork_here(void *user) {
+  Fork *state = user;
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with the worker */
+  state->child = pid > 0 ? pid : 0;
+  return pid <= 0; /* where no process is to be had, this one goes on and may use up its engine */
+}
+
+/* The child has sent the answer, unless it died or found nothing to answer: then FALSE. */
+static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == TOO_SHORT_STATUS) return FALSE;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return TRUE;
+  g_autofree char *reason =
+      WIFSIGNALED(status) ? g_strdup_printf("ended by signal %d (%s)", WTERMSIG(status), g_strsignal(WTERMSIG(status)))
+                          : g_strdup_printf("left with status %d", WEXITSTATUS(status));
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) _exit(77); /* as if this process had been killed: try again */
+  say(answer, ORR_POINT_CRASHED, reason);
+  send(answer, user);
+  return TRUE;
+}
+
+/* --- The whole --- */
+
+/* FALSE where the answer is known without a simulation. */
+static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, OrrSweepAnswer *answer) {
+  const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
+  g_autoptr(GError) error = NULL;
+  const OrrRunWorld *machine = orr_sweep_world(variants, &error);
+  if (!machine) {
+    say_fault(answer, error);
+    return FALSE;
+  }
+  if (!kind->footprint) return TRUE;
+  const OrrWorld world = {.model = &scenario->model,
+                          .cluster = &scenario->cluster,
+                          .fabric = machine->fabric,
+                          .cost = machine->cost,
+                          .fidelity = scenario->fidelity,
+                          .on_missing = (OrrOnMissing)scenario->on_missing,
+                          .seed = scenario->seed,
+                          .folders = scenario->folders};
+  OrrFootprint footprint;
+  if (!kind->footprint(scenario->workload.params, &world, &footprint)) return TRUE; /* compiling says why */
+  g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);
+  if (!reason) return TRUE;
+  say(answer, ORR_POINT_UNFIT, reason);
+  return FALSE;
+}
+
+/* One attempt; FALSE where the step was shortened too much. */
+static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
+                        OrrValue *values, guint shorten, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+  g_autoptr(GError) error = NULL;
+  Fork state = {0};
+  gboolean too_short = FALSE;
+  const gint64 begin_us = g_get_monotonic_time();
+  const pid_t self = getpid();
+  const OrrSimulation how = {
+      .before_simgrid = fork_here, .user = &state, .brief = TRUE, .shorten = shorten, .too_short = &too_short};
+  g_autoptr(OrrOutcome) outcome = orr_simulate_in(orr_sweep_world(variants, NULL), scenario, &how, &error);
+  if (state.child > 0) return wait_for(state.child, answer, send, user);
+  if (too_short && getpid() != self) _exit(TOO_SHORT_STATUS);
+  if (too_short) return FALSE;
+  if (outcome)
+    fill(plan, outcome, values, answer);
+  else
+    say_fault(answer, error);
+  answer->wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
+  send(answer, user);
+  if (getpid() != self) _exit(0);
+  return TRUE;
+}
+
+/* A shorter step first, whose steady state stands for what it leaves out; a whole one, which needs none, where it has
+ * none. */
+static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
+                     OrrValue *values, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+  guint shorten = plan->whole_steps ? 0 : 1;
+  while (!attempt(variants, plan, scenario, values, shorten, answer, send, user)) shorten++;
+}
+
+void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrSweepTask *task,
+                         OrrSweepSend send, void *user) {
+  OrrSweepAnswer answer = {.point = task->point, .combination = task->combination, .rung = task->rung};
+  g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
+  g_autofree char *finding = NULL;
+  const OrrScenario *scenario = orr_sweep_scenario(variants, task->combination, task->rung, values, &finding);
+  if (scenario) finding = orr_sweep_check(variants);
+  if (finding) {
+    g_autofree char *reason = orr_sweep_reason(finding);
+    say(&answer, ORR_POINT_REFUSED, reason);
+    send(&answer, user);
+    return;
+  }
+  if (fits(variants, scenario, &answer))
+    simulate(variants, plan, scenario, values, &answer, send, user);
+  else
+    send(&answer, user);
+}

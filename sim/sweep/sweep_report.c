@@ -1,0 +1,133 @@
+#include "sim/sweep/sweep_report.h"
+
+#include <math.h>
+#include <string.h>
+
+static void clear_best(gpointer best) {
+  g_strfreev(((OrrSweepBest *)best)->settings);
+  g_strfreev(((OrrSweepBest *)best)->again);
+}
+
+static void clear_exclusion(gpointer exclusion) { g_free(((OrrSweepExclusion *)exclusion)->reason); }
+
+OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
+  OrrSweepReport *report = g_new0(OrrSweepReport, 1);
+  report->n_combinations = plan->n_combinations;
+  report->hash = g_strdup(plan->hash);
+  report->n_objectives = plan->objectives->len;
+  for (guint i = 0; i < plan->objectives->len; i++)
+    report->objectives[i] = g_strdup(((const OrrSweepRule *)plan->objectives->pdata[i])->text);
+  report->best = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
+  report->front = g_array_new(FALSE, TRUE, sizeof(OrrSweepBest));
+  report->refused = g_array_new(FALSE, TRUE, sizeof(OrrSweepExclusion));
+  g_array_set_clear_func(report->best, clear_best);
+  g_array_set_clear_func(report->front, clear_best);
+  g_array_set_clear_func(report->refused, clear_exclusion);
+  return report;
+}
+
+void orr_sweep_report_free(OrrSweepReport *report) {
+  if (!report) return;
+  if (report->excluded) g_array_unref(report->excluded);
+  g_array_unref(report->refused);
+  g_array_unref(report->best);
+  g_array_unref(report->front);
+  for (guint i = 0; i < report->n_objectives; i++) g_free(report->objectives[i]);
+  g_free(report->hash);
+  g_free(report->aside);
+  g_free(report->left);
+  g_free(report);
+}
+
+/* --- Ranking --- */
+
+/* As something to be made small. */
+static double cost(const OrrSweepPlan *plan, const double *score, guint i) {
+  return ((const OrrSweepRule *)plan->objectives->pdata[i])->maximize ? -score[i] : score[i];
+}
+
+static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan, const OrrSweepAnswer *answer) {
+  GArray *best = report->best;
+  const double mine = cost(plan, answer->score, 0);
+  guint at = best->len;
+  for (; at > 0; at--) {
+    const OrrSweepBest *other = &g_array_index(best, OrrSweepBest, at - 1);
+    const double theirs = cost(plan, other->score, 0);
+    if (theirs < mine || (theirs == mine && other->point < answer->point)) break;
+  }
+  if (at >= ORR_SWEEP_MOST_BEST) return;
+  OrrSweepBest one = {.point = answer->point};
+  memcpy(one.score, answer->score, sizeof one.score);
+  g_array_insert_val(best, at, one);
+  if (best->len > ORR_SWEEP_MOST_BEST) g_array_set_size(best, ORR_SWEEP_MOST_BEST);
+}
+
+/* @a is nowhere worse than @b; of equal ones the first point stays. */
+static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 point_a, const double *b,
+                          guint64 point_b) {
+  gboolean better = FALSE;
+  for (guint i = 0; i < plan->objectives->len; i++) {
+    if (cost(plan, a, i) > cost(plan, b, i)) return FALSE;
+    better = better || cost(plan, a, i) < cost(plan, b, i);
+  }
+  return better || point_a < point_b;
+}
+
+static void add_front(OrrSweepReport *report, const OrrSweepPlan *plan, const OrrSweepAnswer *answer) {
+  for (guint i = report->front->len; i-- > 0;) {
+    const OrrSweepBest *other = &g_array_index(report->front, OrrSweepBest, i);
+    if (dominates(plan, other->score, other->point, answer->score, answer->point)) return;
+    if (dominates(plan, answer->score, answer->point, other->score, other->point))
+      g_array_remove_index(report->front, i);
+  }
+  OrrSweepBest one = {.point = answer->point};
+  memcpy(one.score, answer->score, sizeof one.score);
+  guint at = 0;
+  while (at < report->front->len && g_array_index(report->front, OrrSweepBest, at).point < one.point) at++;
+  g_array_insert_val(report->front, at, one);
+}
+
+static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) {
+  const char *word = orr_point_words[answer->status];
+  g_autofree char *reason = *answer->reason ? g_strdup_printf("%s: %s", word, answer->reason) : g_strdup(word);
+  for (guint i = 0; i < report->refused->len; i++) {
+    OrrSweepExclusion *known = &g_array_index(report->refused, OrrSweepExclusion, i);
+    if (strcmp(known->reason, reason) != 0) continue;
+    known->n++;
+    return;
+  }
+  const OrrSweepExclusion one = {g_steal_pointer(&reason), 1};
+  g_array_append_val(report->refused, one);
+}
+
+void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan, const OrrSweepAnswer *answer,
+                          gboolean is_last) {
+  report->n_done++;
+  report->by_status[answer->status]++;
+  if (answer->status != ORR_POINT_OK) count_refused(report, answer);
+  if (answer->status != ORR_POINT_OK || !answer->eligible || !is_last) return;
+  for (guint i = 0; i < plan->objectives->len; i++)
+    if (isnan(answer->score[i])) return;
+  add_best(report, plan, answer);
+  if (plan->objectives->len > 1) add_front(report, plan, answer);
+}
+
+void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point, guint64 combination) {
+  GArray *const lists[] = {report->best, report->front};
+  for (guint k = 0; k < G_N_ELEMENTS(lists); k++)
+    for (guint i = 0; i < lists[k]->len; i++) {
+      OrrSweepBest *one = &g_array_index(lists[k], OrrSweepBest, i);
+      if (one->point != point || one->settings) continue;
+      one->settings = orr_sweep_settings(plan, combination);
+      one->again = orr_sweep_again(plan, combination);
+    }
+}
+
+char *orr_sweep_report_reasons(const GArray *exclusions, guint most) {
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < MIN(exclusions->len, most); i++) {
+    const OrrSweepExclusion *one = &g_array_index(exclusions, OrrSweepExclusion, i);
+    g_string_append_printf(text, "%s  %" G_GUINT64_FORMAT " %s", i > 0 ? "\n" : "", one->n, one->reason);
+  }
+  return g_string_free(text, FALSE);
+}

@@ -1,0 +1,159 @@
+/*
+ * sweep_stream.c - the combinations that become points, in order; the others counted by reason.
+ *
+ * Memory is that of the reasons, however many combinations there are; samplers that choose keep what they chose.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/sweep/sampler.h"
+#include "sim/sweep/sweep_private.h"
+
+struct OrrSweepStream {
+  const OrrSweepPlan *plan;
+  OrrSweepVariants *variants;
+  OrrValue *values;
+  guint64 next;         /* combination */
+  GArray *chosen;       /* of guint64; NULL: all that pass */
+  guint at;             /* in it */
+  GHashTable *excluded; /* reason -> guint64 * */
+  int tp, pp, cp;       /* axes; -1: none */
+  double n_gpus;        /* 0: varies, or nothing can be said */
+};
+
+static int axis_named(const OrrSweepPlan *plan, const char *name) {
+  for (guint i = 0; i < plan->n_axes; i++)
+    if (strcmp(((const OrrSweepAxis *)plan->axes->pdata[i])->name, name) == 0) return (int)i;
+  return -1;
+}
+
+/* Where the machine stays the same, splits that do not divide it are told from three numbers. */
+static void prepare_quick_rule(OrrSweepStream *stream) {
+  const OrrSweepPlan *plan = stream->plan;
+  OrrValue facts[ORR_N_FACTS];
+  stream->tp = axis_named(plan, "tp");
+  stream->pp = axis_named(plan, "pp");
+  stream->cp = axis_named(plan, "cp");
+  orr_sweep_fill_facts(plan, plan->base, facts);
+  stream->n_gpus = isnan(facts[ORR_FACT_TP].number) ? 0 : facts[ORR_FACT_N_GPUS].number;
+  for (guint i = 0; i < plan->n_axes; i++) {
+    const OrrSweepAxis *axis = plan->axes->pdata[i];
+    if (g_str_has_prefix(axis->path, "cluster") || g_str_has_prefix(axis->path, "workload.kind")) stream->n_gpus = 0;
+  }
+}
+
+static double axis_number(const OrrSweepStream *stream, guint64 combination, int axis) {
+  if (axis < 0) return 1;
+  const OrrSweepAxis *it = stream->plan->axes->pdata[axis];
+  return g_array_index(it->numbers, double, orr_sweep_value_index(stream->plan, combination, (guint)axis));
+}
+
+static gboolean divides(const OrrSweepStream *stream, guint64 combination) {
+  if (stream->n_gpus == 0) return TRUE;
+  const double split = axis_number(stream, combination, stream->tp) * axis_number(stream, combination, stream->pp) *
+                       axis_number(stream, combination, stream->cp);
+  return !(fmod(stream->n_gpus, split) != 0);
+}
+
+static void exclude(OrrSweepStream *stream, const char *reason) {
+  guint64 *n = g_hash_table_lookup(stream->excluded, reason);
+  if (!n) {
+    n = g_new0(guint64, 1);
+    g_hash_table_insert(stream->excluded, g_strdup(reason), n);
+  }
+  ++*n;
+}
+
+static const char *failed_where(const OrrSweepStream *stream) {
+  for (guint i = 0; i < stream->plan->wheres->len; i++) {
+    const OrrSweepRule *rule = stream->plan->wheres->pdata[i];
+    if (!rule->after && !orr_expression_holds(rule->expression, stream->values)) return rule->text;
+  }
+  return NULL;
+}
+
+gboolean orr_sweep_stream_passes(OrrSweepStream *stream, guint64 combination) {
+  if (!divides(stream, combination)) {
+    exclude(stream, "tp * pp * cp does not divide the GPUs");
+    return FALSE;
+  }
+  g_autofree char *finding = NULL;
+  const char *where = NULL;
+  if (orr_sweep_scenario(stream->variants, combination, 0, stream->values, &finding) && !(where = failed_where(stream)))
+    finding = orr_sweep_check(stream->variants);
+  g_autofree char *reason = finding ? orr_sweep_reason(finding) : where ? g_strconcat("where ", where, NULL) : NULL;
+  if (reason) exclude(stream, reason);
+  return reason == NULL;
+}
+
+static gboolean next_passing(guint64 *ret_combination, void *user) {
+  OrrSweepStream *stream = user;
+  while (stream->next < stream->plan->n_combinations) {
+    const guint64 combination = stream->next++;
+    if (!orr_sweep_stream_passes(stream, combination)) continue;
+    *ret_combination = combination;
+    return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean passes(guint64 combination, void *user) { return orr_sweep_stream_passes(user, combination); }
+
+static void choose(OrrSweepStream *stream) {
+  const OrrSweepPlan *plan = stream->plan;
+  const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
+  if (!sampler->choose) return;
+  g_autofree guint *n_values = g_new0(guint, plan->n_axes + 1);
+  for (guint i = 0; i < plan->n_axes; i++) n_values[i] = ((const OrrSweepAxis *)plan->axes->pdata[i])->values->len;
+  const OrrSampleSpace space = {plan->n_axes, n_values, passes, next_passing, stream};
+  OrrRandom random = orr_random_stream((guint64)plan->section.seed, "sweep");
+  stream->chosen = sampler->choose(plan->section.sampler.params, &space, &random);
+}
+
+OrrSweepStream *orr_sweep_stream_new(const OrrSweepPlan *plan, OrrSweepVariants *variants) {
+  OrrSweepStream *stream = g_new0(OrrSweepStream, 1);
+  stream->plan = plan;
+  stream->variants = variants;
+  stream->values = g_new0(OrrValue, plan->names->len);
+  stream->excluded = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+  prepare_quick_rule(stream);
+  choose(stream);
+  return stream;
+}
+
+void orr_sweep_stream_free(OrrSweepStream *stream) {
+  if (!stream) return;
+  if (stream->chosen) g_array_unref(stream->chosen);
+  g_hash_table_unref(stream->excluded);
+  g_free(stream->values);
+  g_free(stream);
+}
+
+gboolean orr_sweep_stream_next(OrrSweepStream *stream, guint64 *ret_combination) {
+  if (!stream->chosen) return next_passing(ret_combination, stream);
+  if (stream->at >= stream->chosen->len) return FALSE;
+  *ret_combination = g_array_index(stream->chosen, guint64, stream->at++);
+  return TRUE;
+}
+
+static gint most_first(gconstpointer a, gconstpointer b) {
+  const OrrSweepExclusion *x = a, *y = b;
+  if (x->n != y->n) return x->n > y->n ? -1 : 1;
+  return strcmp(x->reason, y->reason);
+}
+
+static void clear_exclusion(gpointer exclusion) { g_free(((OrrSweepExclusion *)exclusion)->reason); }
+
+GArray *orr_sweep_stream_excluded(const OrrSweepStream *stream) {
+  GArray *list = g_array_new(FALSE, FALSE, sizeof(OrrSweepExclusion));
+  GHashTableIter iterator;
+  gpointer reason, n;
+  g_array_set_clear_func(list, clear_exclusion);
+  g_hash_table_iter_init(&iterator, stream->excluded);
+  while (g_hash_table_iter_next(&iterator, &reason, &n)) {
+    const OrrSweepExclusion one = {g_strdup(reason), *(guint64 *)n};
+    g_array_append_val(list, one);
+  }
+  g_array_sort(list, most_first); /* whatever the order of the table was */
+  return list;
+}

@@ -1,0 +1,165 @@
+/*
+ * validate_case.c - one row of a validation set's table: the scenario that it asks for, and what was measured.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/validate/validate_private.h"
+
+void orr_validate_case_free(OrrValidateCase *one) {
+  if (!one) return;
+  orr_node_free(one->tree);
+  for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++) g_free(one->texts[i]);
+  g_array_unref(one->metrics);
+  g_array_unref(one->measured);
+  g_free(one->refused);
+  g_free(one->part);
+  g_free(one);
+}
+
+/* The first reason stays: what follows is often its consequence. */
+static void refuse(OrrValidateCase *one, const char *column, const char *cell, const char *why) {
+  if (!one->refused) one->refused = g_strdup_printf("column %s, '%s': %s", column, cell, why);
+}
+
+static void add_text(OrrValidateCase *one, int which, const char *cell) {
+  char *both = one->texts[which] ? g_strconcat(one->texts[which], " ", cell, NULL) : g_strdup(cell);
+  g_free(one->texts[which]);
+  one->texts[which] = both;
+}
+
+static gboolean read_number(const char *text, double scale, double *ret_value) {
+  g_autoptr(GError) error = NULL;
+  if (!orr_quantity_parse(text, ORR_UNIT_NONE, ret_value, &error)) return FALSE;
+  *ret_value *= scale;
+  return TRUE;
+}
+
+/* A number in the result's unit, or a quantity that names one: "47GB". */
+static gboolean read_measured(const OrrField *field, const char *text, double scale, double *ret_value) {
+  return read_number(text, scale, ret_value) || orr_quantity_parse(text, field->unit, ret_value, NULL);
+}
+
+static void add_measured(OrrValidateCase *one, const char *column, const OrrField *field, const char *text,
+                         double scale) {
+  double value;
+  if (!read_measured(field, text, scale, &value))
+    refuse(one, column, text, "no number");
+  else if (!(value > 0))
+    refuse(one, column, text, "an error is a share of the measurement, which must be above 0");
+  else {
+    g_array_append_val(one->metrics, field);
+    g_array_append_val(one->measured, value);
+  }
+}
+
+/* "64.0", as tables of numbers with holes are often written, is the whole number. Newly allocated. */
+static char *without_point(const char *text) {
+  const char *point = strchr(text, '.');
+  const gboolean is_whole = point && point > text && point[1] && strspn(point + 1, "0") == strlen(point + 1) &&
+                            strspn(text, "0123456789") == (gsize)(point - text);
+  return is_whole ? g_strndup(text, (gsize)(point - text)) : g_strdup(text);
+}
+
+static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text, double scale) {
+  g_autofree char *scaled = without_point(text);
+  g_autoptr(GError) error = NULL;
+  double value;
+  if (scale != 1) {
+    if (!read_number(text, scale, &value)) {
+      refuse(one, column, text, "no number to scale");
+      return;
+    }
+    g_free(scaled);
+    scaled = orr_quantity_exact(value, ORR_UNIT_NONE);
+  }
+  if (!orr_fields_set(&orr_scenario_table, one->tree, path, scaled, &error))
+    refuse(one, column, text, error->message);
+}
+
+/* @text with each <column> replaced by the row's cell; NULL where one is empty: the row is then refused. */
+static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, const char *text) {
+  g_autoptr(GString) whole = g_string_new(NULL);
+  for (const char *open; (open = orr_validate_reference(text)); text = strchr(open, '>') + 1) {
+    g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
+    g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, column)]);
+    if (!*cell) {
+      if (!one->refused) one->refused = g_strdup_printf("the row does not say %s", column);
+      return NULL;
+    }
+    g_string_append_len(whole, text, open - text);
+    g_string_append(whole, cell);
+  }
+  g_string_append(whole, text);
+  return g_string_free(g_steal_pointer(&whole), FALSE);
+}
+
+/* A text of the table that stands for several settings: {workload.recompute: full, ...}, or for a row that cannot be
+ * simulated: {refuse: why}. */
+static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, const char *column,
+                      const OrrNode *settings) {
+  for (guint i = 0; i < orr_node_length(settings); i++) {
+    const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
+    if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
+      if (!one->refused) one->refused = g_strdup(value->text);
+    } else if (strcmp(path->text, "part") == 0 && value->kind == ORR_NODE_SCALAR) {
+      g_free(one->part);
+      one->part = g_strdup(value->text);
+    } else if (value->kind == ORR_NODE_SCALAR) {
+      g_autofree char *text = with_cells(set, one, line, value->text);
+      if (text) set_path(one, column, path->text, text, 1);
+    } else
+      refuse(one, column, path->text, "wants one value");
+  }
+}
+
+/* A text that `values` does not have stays as it is. */
+static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, guint i_column) {
+  const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i_column);
+  const char *name = set->csv->header[i_column], *cell = line->cells[i_column];
+  const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
+  const char *text = value && value->kind == ORR_NODE_SCALAR ? value->text : cell;
+  gboolean is_settings = value && value->kind == ORR_NODE_MAP;
+  if (!*text) return; /* `values` says that the cell is as good as empty */
+  for (guint i = 0; i < column->targets->len; i++) {
+    const OrrValidateTarget *target = &g_array_index(column->targets, OrrValidateTarget, i);
+    if (target->kind == ORR_VALIDATE_MEASURED)
+      add_measured(one, name, orr_validate_metric(set, target->name), text, column->scale);
+    else if (target->kind != ORR_VALIDATE_PATH)
+      add_text(one, target->kind, cell);
+    else if (!is_settings)
+      set_path(one, name, target->name, text, column->scale);
+  }
+  if (is_settings) set_paths(set, one, line, name, value);
+}
+
+/* What hangs on several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
+static void apply_together(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line) {
+  const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
+  for (guint i = 0; together && i < orr_node_length(together); i++) {
+    const char *names = ((const OrrNode *)together->keys->pdata[i])->text;
+    g_auto(GStrv) columns = g_strsplit(names, " ", -1);
+    g_autoptr(GString) cells = g_string_new(NULL);
+    for (char **name = columns; *name; name++) {
+      g_autofree char *cell = without_point(line->cells[orr_csv_column(set->csv, *name)]);
+      g_string_append_printf(cells, "%s%s", name > columns ? " " : "", cell);
+    }
+    const OrrNode *settings = orr_node_get(together->items->pdata[i], cells->str);
+    if (settings) set_paths(set, one, line, names, settings);
+  }
+}
+
+OrrValidateCase *orr_validate_case_new(const OrrValidateSet *set, const OrrCsvLine *line) {
+  OrrValidateCase *one = g_new0(OrrValidateCase, 1);
+  one->line = line->place.line;
+  one->tree = orr_node_copy(set->tree);
+  one->metrics = g_array_new(FALSE, FALSE, sizeof(const OrrField *));
+  one->measured = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < set->columns->len; i++)
+    if (*line->cells[i]) apply(set, one, line, i);
+  apply_together(set, one, line);
+  if (!one->texts[ORR_VALIDATE_LABEL])
+    one->texts[ORR_VALIDATE_LABEL] = g_strdup_printf("line %" G_GINT64_FORMAT, one->line);
+  if (!one->refused && one->metrics->len == 0) one->refused = g_strdup("nothing was measured");
+  return one;
+}

@@ -1,0 +1,130 @@
+/*
+ * test_tp_overlap.c - pieces of products and collectives: nothing lost, and as long as the closed forms say.
+ *
+ * The pieces are run by hand: a communication with `beside` k lasts beside the k operators that follow, the longer of
+ * both; any other waits and is waited for.
+ */
+#include <math.h>
+
+#include "workloads/training/tp_overlaps/tp_overlap.h"
+
+/* 4,096 rows gathered to or scattered from t ranks, bf16, through a product of 1,024 columns over 8,192. */
+static OrrTpOverlapCall call_of(OrrOperatorComm comm, gint64 ranks) {
+  return (OrrTpOverlapCall){
+      .product = orr_operator_gemm("qkv", ORR_PASS_FORWARD, ORR_BF16, 1, 4096, 1024, 8192),
+      .comm = orr_operator_comm("tp", ORR_PASS_FORWARD, ORR_GROUP_TP, comm, 4096.0 * 8192 * 2),
+      .ranks = ranks,
+  };
+}
+
+/* Seconds, if every product takes @product_s and every communication @comm_s; sums of parts are left out. */
+static double run(const GArray *operators, double product_s, double comm_s) {
+  double now_s = 0, arrives_s = 0;
+  guint beside = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == ORR_OPERATOR_GEMM) now_s += product_s;
+    if (op->kind == ORR_OPERATOR_COMM && op->beside == 0) now_s += comm_s;
+    if (op->kind == ORR_OPERATOR_COMM && op->beside > 0) arrives_s = now_s + comm_s;
+    if (op->kind == ORR_OPERATOR_COMM) beside = op->beside;
+    if (op->kind != ORR_OPERATOR_COMM && beside > 0 && --beside == 0) now_s = fmax(now_s, arrives_s);
+  }
+  return now_s;
+}
+
+static double sum_of(const GArray *operators, OrrOperatorKind kind, gboolean flops) {
+  double sum = 0;
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind == kind) sum += flops ? op->flops : op->bytes;
+  }
+  return sum;
+}
+
+/* All rows are multiplied once. A ring of t ranks sends t - 1 pieces of 1 / t; a pipeline scatters all. */
+static void assert_whole(const OrrTpOverlapCall *call, const GArray *operators, gboolean is_ring) {
+  const double share = is_ring ? (double)(call->ranks - 1) / (double)call->ranks : 1;
+  g_assert_cmpfloat_with_epsilon(sum_of(operators, ORR_OPERATOR_GEMM, TRUE), call->product.flops,
+                                 1e-9 * call->product.flops);
+  g_assert_cmpfloat_with_epsilon(sum_of(operators, ORR_OPERATOR_COMM, FALSE), share * call->comm.bytes,
+                                 1e-9 * call->comm.bytes);
+}
+
+static const double products_s[] = {1, 1, 2}, comms_s[] = {0.5, 3, 2};
+
+static void check(const OrrTpOverlapKind *kind, const void *params, gint64 ranks, gboolean pipelined) {
+  const OrrTpOverlapCall gather = call_of(ORR_COMM_ALL_GATHER, ranks),
+                         scatter = call_of(ORR_COMM_REDUCE_SCATTER, ranks);
+  g_autoptr(GArray) gathered = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_autoptr(GArray) scattered = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  g_assert_true(kind->gather(params, &gather, gathered));
+  g_assert_true(kind->scatter(params, &scatter, scattered));
+  assert_whole(&gather, gathered, TRUE);
+  assert_whole(&scatter, scattered, !pipelined);
+  for (guint i = 0; i < G_N_ELEMENTS(products_s); i++) {
+    const double g = products_s[i], c = comms_s[i];
+    g_assert_cmpfloat_with_epsilon(run(gathered, g, c), kind->gather_s(params, ranks, g, c), 1e-12);
+    g_assert_cmpfloat_with_epsilon(run(scattered, g, c), kind->scatter_s(params, ranks, g, c), 1e-12);
+  }
+}
+
+static void test_pieces(void) {
+  for (guint i = 0; orr_tp_overlap_registry.entries[i]; i++) {
+    const OrrTpOverlapKind *kind = (const OrrTpOverlapKind *)orr_tp_overlap_registry.entries[i];
+    g_autofree void *params = kind->entry.params ? g_malloc0(kind->entry.params->size) : NULL;
+    if (params) orr_fields_defaults(kind->entry.params, params);
+    const gboolean pipelined = kind == &orr_tp_overlap_userbuffers;
+    for (gint64 ranks = 2; kind->gather && ranks <= 16; ranks *= 2) check(kind, params, ranks, pipelined);
+  }
+}
+
+/* 8 ranks, g = 1, c = 3: a ring 7 * 3 + 1 = 22; a pipeline of 4 pieces 1 + 3 * 3 + 3 = 13. g = 2, c = 1/2: 16, and
+ * 2 + 3 * 2 + 1/2 = 8.5: hidden but for the ends. */
+static void test_closed_forms(void) {
+  g_assert_cmpfloat(orr_tp_overlap_ring_s(8, 1, 3), ==, 22);
+  g_assert_cmpfloat(orr_tp_overlap_pipelined_s(4, 1, 3), ==, 13);
+  g_assert_cmpfloat(orr_tp_overlap_ring_s(8, 2, 0.5), ==, 16);
+  g_assert_cmpfloat(orr_tp_overlap_pipelined_s(4, 2, 0.5), ==, 8.5);
+}
+
+/* 10 rows over 4 pieces: 2, 3, 2, 3. */
+static void test_rows_that_do_not_divide(void) {
+  OrrTpOverlapCall call = call_of(ORR_COMM_REDUCE_SCATTER, 4);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  gint64 rows = 0;
+  call.product.m = 10;
+  orr_tp_overlap_pipelined_scatter(&call, 4, operators);
+  for (guint i = 0; i < operators->len; i++)
+    if (g_array_index(operators, OrrOperator, i).kind == ORR_OPERATOR_GEMM)
+      rows += g_array_index(operators, OrrOperator, i).m;
+  g_assert_cmpint(rows, ==, 10);
+}
+
+/* A piece is the product with fewer rows: casts apart and the fleet's power come along. All but the last say what they are
+ * pieces of, so that they cost their share of it. */
+static void test_pieces_are_of_the_product(void) {
+  OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  guint n = 0;
+  call.product.cast_apart = TRUE;
+  call.product.fleet = 64;
+  orr_tp_overlap_ring_gather(&call, operators);
+  for (guint i = 0; i < operators->len; i++) {
+    const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
+    if (op->kind != ORR_OPERATOR_GEMM) continue;
+    g_assert_true(op->cast_apart);
+    g_assert_cmpint(op->fleet, ==, 64);
+    g_assert_cmpint(op->m, ==, 1024);
+    g_assert_cmpint(op->whole_m, ==, ++n < 4 ? 4096 : 0);
+  }
+  g_assert_cmpuint(n, ==, 4);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/tp-overlap/pieces", test_pieces);
+  g_test_add_func("/tp-overlap/pieces-are-of-the-product", test_pieces_are_of_the_product);
+  g_test_add_func("/tp-overlap/closed-forms", test_closed_forms);
+  g_test_add_func("/tp-overlap/rows-that-do-not-divide", test_rows_that_do_not_divide);
+  return g_test_run();
+}

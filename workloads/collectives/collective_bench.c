@@ -1,0 +1,408 @@
+#include "workloads/collectives/collective_bench.h"
+
+#include <math.h>
+
+#include "sim/base/dtype.h"
+#include "workloads/collectives/collective_steps.h"
+
+enum { MOST_SIZES = 10000 };
+
+const char *const orr_exchange_words[] = {"dispatch", "combine", NULL};
+static const char *const replay_words[] = {"flow", "steps", NULL};
+const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL};
+
+#define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
+#define BYTES(name_, member_, fallback_, sentence_)                                                                    \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .sentence = (sentence_), .fallback = (fallback_),            \
+    .unit = ORR_UNIT_BYTES, .flags = ORR_FIELD_UNSIGNED                                                                \
+  }
+#define INTEGER(name_, member_, fallback_, flags_, sentence_)                                                          \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_INT, AT(member_), .sentence = (sentence_), .fallback = (fallback_),             \
+    .flags = (flags_)                                                                                                  \
+  }
+#define WORD(name_, member_, words_, fallback_, sentence_)                                                             \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_WORD, AT(member_), .sentence = (sentence_), .fallback = (fallback_),            \
+    .words = (words_)                                                                                                  \
+  }
+
+static const OrrField fields[] = {
+    WORD("collective", collective, orr_collective_words, "all-reduce", "What is run."),
+    BYTES("begin", begin_bytes, "8 B", "First size (-b of nccl-tests)."),
+    BYTES("end", end_bytes, "128 MiB", "No size is above it (-e)."),
+    {.name = "factor",
+     .kind = ORR_FIELD_REAL,
+     AT(factor),
+     .sentence = "Each size is that many times the one before (-f).",
+     .fallback = "2",
+     .min = 1.001,
+     .max = 1e6},
+    BYTES("step", step_bytes, "0 B", "Instead of a factor: each size is that much more than the one before (-i)."),
+    INTEGER("ranks", ranks, "0", ORR_FIELD_UNSIGNED, "Ranks of a group; 0: as many as there are GPUs for."),
+    INTEGER("stride", stride, "1", ORR_FIELD_POSITIVE, "Distance of a group's GPUs: 1 fills nodes."),
+    INTEGER("groups", groups, "1", ORR_FIELD_POSITIVE, "Groups that run at once."),
+    WORD("dtype", dtype, orr_dtype_names, "fp32", "Number format (-d): what a count is of."),
+    WORD("redop", redop, orr_redop_words, "sum", "Reduction (-o)."),
+    INTEGER("root", root, "0", ORR_FIELD_UNSIGNED, "Root rank (-r) of broadcast and reduce."),
+    {.name = "algorithm",
+     .kind = ORR_FIELD_TEXT,
+     AT(algorithm),
+     .sentence = "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
+     .fallback = "auto"},
+    WORD("protocol", protocol, orr_protocol_words, "auto", "Forces a protocol, as NCCL_PROTO does."),
+    INTEGER("experts", experts, "0", ORR_FIELD_UNSIGNED,
+            "An all-to-all of tokens to so many experts; a size is tokens * topk * hidden elements of a rank. 0: of "
+            "anything."),
+    INTEGER("topk", topk, "8", ORR_FIELD_POSITIVE, "Experts of a token."),
+    INTEGER("hidden", hidden, "7168", ORR_FIELD_POSITIVE, "Elements of a token."),
+    WORD("phase", phase, orr_exchange_words, "dispatch", "Tokens on the way to their experts, or back."),
+    WORD("experts-dtype", experts_dtype, orr_dtype_names, "bf16",
+         "Format of the experts, by which TensorRT-LLM's kernels differ."),
+    WORD("replay", replay, replay_words, "flow",
+         "flow: a phase is one transfer over all of its links; steps: every send of every step is one, to check it."),
+};
+const OrrFieldTable orr_collective_bench_table = ORR_FIELD_TABLE(
+    "collectives", "Collectives as nccl-tests runs them: sizes one after another.", OrrCollectiveBench, fields);
+
+gboolean orr_collective_has_root(OrrCollectiveOp op) { return op == ORR_BROADCAST || op == ORR_REDUCE; }
+
+gboolean orr_collective_reduces(OrrCollectiveOp op) {
+  return op == ORR_ALL_REDUCE || op == ORR_REDUCE_SCATTER || op == ORR_REDUCE;
+}
+
+gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes, guint n_ranks) {
+  gboolean in_parts = params->collective == ORR_ALL_GATHER || params->collective == ORR_REDUCE_SCATTER ||
+                      params->collective == ORR_ALL_TO_ALL;
+  return (gint64)(bytes / orr_dtype_bytes((OrrDtype)params->dtype) / (in_parts ? n_ranks : 1));
+}
+
+/* --- Checks --- */
+
+#define D "%" G_GINT64_FORMAT
+
+static gint64 n_ranks_of(const OrrCollectiveBench *params, gint64 n_gpus) {
+  return params->ranks ? params->ranks : MAX(n_gpus / MAX(params->stride, params->groups), 1);
+}
+
+/* The last GPU of the last group, plus one. */
+static gint64 gpus_needed(const OrrCollectiveBench *params, gint64 n_ranks) {
+  gint64 last = params->groups - 1, stride = params->stride;
+  gint64 first = last / stride * n_ranks * stride, most = MIN(last, stride - 1);
+  return MAX(first + last % stride, last >= stride ? first - stride * n_ranks + most : 0) + (n_ranks - 1) * stride + 1;
+}
+
+static void check_group(const OrrCollectiveBench *params, gint64 n_gpus, OrrPlace place, OrrDiags *diags) {
+  gint64 n_ranks = n_ranks_of(params, n_gpus), needed = gpus_needed(params, n_ranks);
+  if (needed > n_gpus)
+    orr_diags_error(diags, place, D " groups of " D " ranks at stride " D " need " D " GPUs: the cluster has " D,
+                    params->groups, n_ranks, params->stride, needed, n_gpus);
+  if (params->collective == ORR_SEND_RECV && n_ranks != 2)
+    orr_diags_error(diags, place, "send-recv is between 2 ranks, from the first to the second: ranks is " D, n_ranks);
+  if (params->root >= n_ranks)
+    orr_diags_error(diags, place, "root " D " is none of the " D " ranks", params->root, n_ranks);
+}
+
+static guint n_sizes_of(const OrrCollectiveBench *params) {
+  double ratio = params->end_bytes / params->begin_bytes * (1 + 1e-12);
+  double n = params->step_bytes > 0 ? floor((params->end_bytes - params->begin_bytes) / params->step_bytes)
+                                    : floor(log(ratio) / log(params->factor));
+  return 1 + (guint)CLAMP(n, 0, MOST_SIZES);
+}
+
+static void check_sizes(const OrrCollectiveBench *params, OrrPlace place, OrrDiags *diags) {
+  if (params->begin_bytes <= 0)
+    orr_diags_error(diags, place, "begin is 0 B: the first size must be greater than 0");
+  else if (params->end_bytes < params->begin_bytes)
+    orr_diags_error(diags, place, "end (%.0f B) is below begin (%.0f B)", params->end_bytes, params->begin_bytes);
+  else if (n_sizes_of(params) > MOST_SIZES)
+    orr_diags_error(diags, place, "more than %d sizes: take a larger step or factor", MOST_SIZES);
+}
+
+static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrDiags *diags) {
+  if (params->experts == 0) return;
+  if (params->collective != ORR_ALL_TO_ALL)
+    orr_diags_error(diags, place, "experts is for all-to-all: the collective is %s",
+                    orr_collective_words[params->collective]);
+  if (params->topk > params->experts)
+    orr_diags_error(diags, place, "topk " D " is above experts " D, params->topk, params->experts);
+}
+
+static void check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const OrrCollectiveBench *params = data;
+  (void)model;
+  check_group(params, orr_cluster_n_gpus(cluster), place, diags);
+  check_sizes(params, place, diags);
+  check_experts(params, place, diags);
+  if (g_str_equal(params->algorithm, "auto") || orr_registry_find(&orr_collective_registry, params->algorithm)) return;
+  g_autofree const char **names = orr_registry_names(&orr_collective_registry);
+  g_autofree char *known = g_strjoinv(", ", (char **)names);
+  orr_diags_error(diags, place, "unknown algorithm '%s' (allowed: auto, %s)", params->algorithm, known);
+}
+
+/* --- Compilation --- */
+
+typedef struct {
+  OrrBenchWork *work;
+  const OrrWorld *world;
+  const OrrCollectiveAlgorithm *algorithm; /* NULL: the fastest */
+  GHashTable *program_links;               /* fabric link + 1 -> program link + 1 */
+  gint64 **gpus;                           /* of each group, the root first */
+  guint32 *streams;                        /* of each group */
+} Bench;
+
+static gint64 *group_new(const OrrCollectiveBench *params, guint n_ranks, guint group) {
+  gint64 *gpus = g_new(gint64, n_ranks), stride = params->stride;
+  gint64 first = group / stride * n_ranks * stride + group % stride;
+  for (guint i = 0; i < n_ranks; i++) gpus[i] = first + (i + params->root) % n_ranks * stride;
+  return gpus;
+}
+
+static guint32 program_link(Bench *bench, guint32 fabric_link) {
+  gpointer key = GUINT_TO_POINTER(fabric_link + 1), known = g_hash_table_lookup(bench->program_links, key);
+  if (known) return GPOINTER_TO_UINT(known) - 1;
+  const OrrFabric *fabric = bench->world->fabric;
+  g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
+  guint32 link = orr_program_link(bench->work->work.program, name, orr_fabric_link_bandwidth(fabric, fabric_link));
+  g_hash_table_insert(bench->program_links, key, GUINT_TO_POINTER(link + 1));
+  g_array_append_val(bench->work->work.links, fabric_link);
+  return link;
+}
+
+static guint32 add_path(Bench *bench, const OrrCollectivePhase *phase) {
+  if (phase->n_uses == 0) return ORR_NO_PATH;
+  g_autofree OrrLinkUse *uses = g_new(OrrLinkUse, phase->n_uses);
+  for (guint i = 0; i < phase->n_uses; i++)
+    uses[i] = (OrrLinkUse){program_link(bench, phase->uses[i].link), phase->uses[i].weight};
+  return orr_program_path(bench->work->work.program, uses, phase->n_uses);
+}
+
+static void join(Bench *bench, guint group, const OrrCollectivePlan *plan, guint32 label) {
+  OrrProgram *program = bench->work->work.program;
+  g_autofree OrrPhase *phases = g_new0(OrrPhase, plan->phases->len);
+  for (guint k = 0; k < plan->phases->len; k++) {
+    const OrrCollectivePhase *phase = &g_array_index(plan->phases, OrrCollectivePhase, k);
+    phases[k] = (OrrPhase){phase->latency_s, phase->bytes, add_path(bench, phase)};
+  }
+  guint32 comm = orr_program_comm(program, 1, phases, plan->phases->len);
+  orr_program_join(program, bench->streams[group], comm, label, -1);
+}
+
+/* --- Step by step --- */
+
+/* Sends that a connection has under way at most: NCCL's slots (NCCL_STEPS, src/include/device.h). */
+enum { SLOTS = 8 };
+
+typedef struct {
+  const OrrCollectiveSteps *steps;
+  guint32 *paths;   /* by route */
+  guint32 *streams; /* by connection and slot; 0: not there yet, else stream + 1 */
+  guint32 *n_sent;  /* by connection */
+  guint32 *events;  /* by send */
+  guint32 lane, start, label;
+} StepReplay;
+
+static guint32 stream_of(OrrProgram *program, StepReplay *replay, guint32 connection) {
+  guint32 *known = &replay->streams[(gsize)connection * SLOTS + replay->n_sent[connection]++ % SLOTS];
+  if (*known == 0) {
+    *known = orr_program_stream(program, replay->lane, "connection") + 1;
+    orr_program_wait(program, *known - 1, replay->start);
+  }
+  return *known - 1;
+}
+
+static void add_sends(OrrProgram *program, StepReplay *replay) {
+  for (guint i = 0; i < replay->steps->sends->len; i++) {
+    const OrrStepSend *send = &g_array_index(replay->steps->sends, OrrStepSend, i);
+    const OrrStepRoute *route = &g_array_index(replay->steps->routes, OrrStepRoute, send->route);
+    const OrrPhase phase = {route->latency_s, route->bytes, replay->paths[send->route]};
+    const guint32 stream = stream_of(program, replay, send->connection);
+    for (guint n = 0; n < send->n_needs; n++)
+      orr_program_wait(program, stream,
+                       replay->events[g_array_index(replay->steps->needs, guint32, send->first_need + n)]);
+    orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), replay->label, -1);
+    replay->events[i] = orr_program_event(program);
+    orr_program_record(program, stream, replay->events[i]);
+  }
+}
+
+static StepReplay *step_replay_new(Bench *bench, guint group, const OrrCollectiveSteps *steps) {
+  OrrProgram *program = bench->work->work.program;
+  StepReplay *replay = g_new0(StepReplay, 1);
+  replay->steps = steps;
+  replay->paths = g_new0(guint32, steps->routes->len + 1);
+  replay->streams = g_new0(guint32, (gsize)steps->n_connections * SLOTS + 1);
+  replay->n_sent = g_new0(guint32, steps->n_connections + 1);
+  replay->events = g_new0(guint32, steps->sends->len + 1);
+  replay->lane = orr_program_stream_lane(program, bench->streams[group]);
+  replay->start = orr_program_event(program);
+  replay->label = orr_program_label(program, "send", "collective");
+  for (guint i = 0; i < steps->routes->len; i++)
+    replay->paths[i] = add_path(bench, &g_array_index(steps->routes, OrrStepRoute, i));
+  return replay;
+}
+
+static void step_replay_free(StepReplay *replay) {
+  g_free(replay->paths);
+  g_free(replay->streams);
+  g_free(replay->n_sent);
+  g_free(replay->events);
+  g_free(replay);
+}
+
+/* The lane's stream pays the base, lets the connections go, and waits for all sends. */
+static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call, const OrrCollectivePlan *plan,
+                           GError **error) {
+  OrrProgram *program = bench->work->work.program;
+  const OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
+  g_autoptr(OrrCollectiveSteps) steps = orr_collective_steps_new(&context, call, plan, error);
+  if (!steps) return FALSE;
+  StepReplay *replay = step_replay_new(bench, group, steps);
+  orr_program_work(program, bench->streams[group], steps->base_s, orr_program_label(program, "launch", "host"), -1);
+  orr_program_record(program, bench->streams[group], replay->start);
+  add_sends(program, replay);
+  for (guint i = 0; i < steps->sends->len; i++) orr_program_wait(program, bench->streams[group], replay->events[i]);
+  step_replay_free(replay);
+  return TRUE;
+}
+
+static void note(Bench *bench, const OrrCollectivePlan *plan, double bytes, const char *label) {
+  OrrBenchSize size = {.label = g_intern_string(label),
+                       .bytes = bytes,
+                       .algorithm = plan->algorithm,
+                       .protocol = plan->protocol,
+                       .how = plan->how,
+                       .predicted_s = plan->predicted_s};
+  for (guint k = 0; k < plan->phases->len; k++)
+    size.latency_s += g_array_index(plan->phases, OrrCollectivePhase, k).latency_s;
+  g_array_append_val(bench->work->sizes, size);
+}
+
+/* No group begins the next size before all have ended this one. */
+static void meet(Bench *bench) {
+  OrrProgram *program = bench->work->work.program;
+  guint n = bench->work->n_groups;
+  g_autofree guint32 *events = g_new(guint32, n);
+  for (guint g = 0; n > 1 && g < n; g++) {
+    events[g] = orr_program_event(program);
+    orr_program_record(program, bench->streams[g], events[g]);
+  }
+  for (guint g = 0; n > 1 && g < n; g++)
+    for (guint other = 0; other < n; other++)
+      if (other != g) orr_program_wait(program, bench->streams[g], events[other]);
+}
+
+static OrrExpertExchange exchange_of(const OrrCollectiveBench *params, double bytes) {
+  double element = orr_dtype_bytes((OrrDtype)params->dtype);
+  return (OrrExpertExchange){.tokens = bytes / ((double)(params->topk * params->hidden) * element),
+                             .hidden = params->hidden,
+                             .topk = params->topk,
+                             .experts = params->experts,
+                             .bytes_per_element = element,
+                             .experts_dtype = (OrrDtype)params->experts_dtype,
+                             .is_combine = params->phase == 1};
+}
+
+static gboolean add_size(Bench *bench, double bytes, GError **error) {
+  const OrrCollectiveBench *params = &bench->work->params;
+  OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
+  OrrCollectiveCall call = {.op = (OrrCollectiveOp)params->collective,
+                            .bytes = bytes,
+                            .n = bench->work->n_ranks,
+                            .protocol = (OrrProtocol)params->protocol};
+  const OrrExpertExchange exchange = exchange_of(params, bytes);
+  if (params->experts > 0) call.exchange = &exchange;
+  g_autofree char *name = g_strdup_printf("%s %.0f B", orr_collective_words[call.op], bytes);
+  guint32 label = orr_program_label(bench->work->work.program, name, "collective");
+  for (guint g = 0; g < bench->work->n_groups; g++) {
+    call.gpus = bench->gpus[g];
+    g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, bench->algorithm, error);
+    if (!plan) return FALSE;
+    if (g == 0) note(bench, plan, bytes, name);
+    if (params->replay == ORR_BENCH_FLOW)
+      join(bench, g, plan, label);
+    else if (!join_steps(bench, g, &call, plan, error))
+      return FALSE;
+  }
+  meet(bench);
+  for (guint g = 0; params->replay == ORR_BENCH_STEPS && g < bench->work->n_groups; g++)
+    orr_program_work(bench->work->work.program, bench->streams[g], 0,
+                     orr_program_label(bench->work->work.program, "size", "step"), -1);
+  return TRUE;
+}
+
+static OrrBenchWork *work_new(const OrrCollectiveBench *params, const OrrWorld *world) {
+  OrrBenchWork *work = g_new0(OrrBenchWork, 1);
+  work->work.kind = &orr_collectives_kind;
+  work->work.program = orr_program_new();
+  work->work.label_seconds = g_array_new(FALSE, TRUE, sizeof(double));
+  work->work.links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  work->work.fidelity = ORR_FIDELITY_FULL;
+  work->params = *params;
+  work->params.algorithm = NULL; /* the scenario's */
+  work->n_groups = (guint)params->groups;
+  work->n_ranks = (guint)n_ranks_of(params, orr_cluster_n_gpus(world->cluster));
+  work->work.n_gpus = (gint64)work->n_groups * work->n_ranks;
+  work->work.lane_of_gpu = orr_work_lanes_new(orr_fabric_n_gpus(world->fabric));
+  work->sizes = g_array_new(FALSE, TRUE, sizeof(OrrBenchSize));
+  return work;
+}
+
+static void work_free(OrrWork *data) {
+  OrrBenchWork *work = (OrrBenchWork *)data;
+  g_array_unref(work->sizes);
+  g_free(work);
+}
+
+static void add_lanes(Bench *bench) {
+  OrrProgram *program = bench->work->work.program;
+  for (guint g = 0; g < bench->work->n_groups; g++) {
+    g_autofree char *name = g_strdup_printf("group %u", g);
+    guint32 lane = orr_program_lane(program, name, bench->work->n_ranks);
+    bench->streams[g] = orr_program_stream(program, lane, "nccl");
+    bench->gpus[g] = group_new(&bench->work->params, bench->work->n_ranks, g);
+    for (guint i = 0; i < bench->work->n_ranks; i++)
+      g_array_index(bench->work->work.lane_of_gpu, guint32, bench->gpus[g][i]) = lane;
+  }
+}
+
+static gboolean add_sizes(Bench *bench, GError **error) {
+  const OrrCollectiveBench *params = &bench->work->params;
+  guint n = n_sizes_of(params);
+  double bytes = params->begin_bytes;
+  for (guint i = 0; i < n; i++) {
+    if (!add_size(bench, round(bytes), error)) return FALSE;
+    bytes = params->step_bytes > 0 ? bytes + params->step_bytes : bytes * params->factor;
+  }
+  return orr_program_seal(bench->work->work.program, error);
+}
+
+static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
+  const OrrCollectiveBench *params = data;
+  OrrBenchWork *work = work_new(params, world);
+  Bench bench = {.work = work, .world = world};
+  bench.algorithm =
+      (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry, params->algorithm);
+  bench.program_links = g_hash_table_new(g_direct_hash, g_direct_equal);
+  bench.gpus = g_new0(gint64 *, work->n_groups);
+  bench.streams = g_new0(guint32, work->n_groups);
+  add_lanes(&bench);
+  gboolean ok = add_sizes(&bench, error);
+  for (guint g = 0; g < work->n_groups; g++) g_free(bench.gpus[g]);
+  g_free(bench.gpus);
+  g_free(bench.streams);
+  g_hash_table_unref(bench.program_links);
+  if (ok) return &work->work;
+  orr_work_free(&work->work);
+  return NULL;
+}
+
+const OrrWorkloadKind orr_collectives_kind = {
+    .entry = {"collectives", "Collectives as nccl-tests runs them: a range of sizes, by one group or several at once.",
+              &orr_collective_bench_table},
+    .without_model = TRUE,
+    .check = check,
+    .compile = compile,
+    .work_free = work_free,
+};

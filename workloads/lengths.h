@@ -1,0 +1,41 @@
+/*
+ * lengths.h - how many tokens prompts and outputs have.
+ *
+ *   constant       tokens
+ *   uniform        whole numbers in [(1 - ratio) tokens, (1 + ratio) tokens], the least rounded down and the largest up:
+ *                  vllm bench serve --random-range-ratio (vllm/benchmarks/datasets/utils.py, get_sampling_params)
+ *   uniform-up-to  whole numbers in [ratio tokens, tokens], the least rounded up: the option of the same name of SGLang's
+ *                  bench_serving and of InferenceX's client
+ *   exponential    mean tokens
+ *   normal         mean tokens, standard deviation sigma * tokens
+ *   lognormal      mean tokens, sigma of the logarithm
+ *   named ones     quantiles of a published trace (lengths.c says which), scaled to a mean of `tokens` where that
+ *                  is above 0
+ *
+ * What is drawn is rounded and held within [least, most].
+ */
+#ifndef ORR_SERVING_LENGTHS_H
+#define ORR_SERVING_LENGTHS_H
+
+#include "sim/base/field.h"
+#include "sim/base/random.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  int kind;
+  gint64 tokens;
+  double ratio, sigma;
+  gint64 least, most; /* most 0: no limit */
+} OrrLengths;
+
+extern const OrrFieldTable orr_lengths_table;
+
+gint64 orr_lengths_draw(const OrrLengths *lengths, OrrRandom *random);
+double orr_lengths_mean(const OrrLengths *lengths);    /* before rounding and limits */
+gint64 orr_lengths_largest(const OrrLengths *lengths); /* that can be drawn; G_MAXINT32: no limit */
+void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place, OrrDiags *diags);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * closed_loop.c - a number of requests kept in flight, as benchmark clients with --max-concurrency do.
+ *
+ * `concurrency` clients each send a request, and the next one `think` after its end. The first ones come together, or
+ * `stagger` apart. With no think time, throughput times mean latency is the concurrency (Little 1961).
+ *
+ *   workload: {load: {kind: closed-loop, concurrency: 64, requests-per-client: 10}}
+ */
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  gint64 concurrency, per_client;
+  double think_s, stagger_s;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "concurrency",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, concurrency),
+     .sentence = "Requests in flight.",
+     .min = 1,
+     .max = 1e7},
+    {.name = "requests-per-client",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, per_client),
+     .sentence = "Requests in all are that many times the concurrency where `requests` does not say; 0: 10.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e7},
+    {.name = "think",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, think_s),
+     .sentence = "From the end of a request to the client's next one.",
+     .fallback = "0 s",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_UNSIGNED},
+    {.name = "stagger",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, stagger_s),
+     .sentence = "From one client's first request to the next client's.",
+     .fallback = "0 s",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_UNSIGNED},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-closed-loop", "A number kept in flight.", Params, fields);
+
+typedef struct {
+  const Params *params;
+  gint64 clients, first, left; /* in all; that have not begun; requests that have not come */
+} State;
+
+static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
+  (void)error;
+  const Params *params = data;
+  State *state = g_new0(State, 1);
+  const gint64 per_client = params->per_client > 0 ? params->per_client : 10;
+  const gint64 n = context->requests > 0 ? context->requests : params->concurrency * per_client;
+  const gint64 clients = MIN(params->concurrency, n);
+  *state = (State){params, clients, clients, n};
+  return state;
+}
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  State *state = data;
+  if (state->first <= 0) return FALSE;
+  ret_request->arrival_s = (double)(state->clients - state->first) * state->params->stagger_s;
+  state->first--;
+  state->left--;
+  return TRUE;
+}
+
+static gboolean after(gpointer data, OrrRequest *ended, double now_s, OrrRequest *ret_request) {
+  State *state = data;
+  (void)ended;
+  if (state->left - state->first <= 0) return FALSE;
+  state->left--;
+  ret_request->arrival_s = now_s + state->params->think_s;
+  return TRUE;
+}
+
+const OrrArrival orr_arrival_closed_loop = {
+    .entry = {"closed-loop", "Closed loop: a number of requests kept in flight.", &table},
+    .open = open_load,
+    .next = next,
+    .after = after,
+    .close = g_free,
+};

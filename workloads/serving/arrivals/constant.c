@@ -1,0 +1,37 @@
+/*
+ * constant.c - requests at equal distances: 1 / rate seconds from one to the next.
+ *
+ *   workload: {load: {kind: constant, rate: 4}}
+ */
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  double rate;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "rate",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, rate),
+     .sentence = "Requests a second.",
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-constant", "Requests at equal distances.", Params, fields);
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  OrrRateState *state = data;
+  if (state->left-- <= 0) return FALSE;
+  ret_request->arrival_s = state->now_s;
+  state->now_s += 1 / ((const Params *)state->params)->rate;
+  return TRUE;
+}
+
+static double oracle(const void *params) { return ((const Params *)params)->rate; }
+
+const OrrArrival orr_arrival_constant = {
+    .entry = {"constant", "Open loop: requests at equal distances.", &table},
+    .open = orr_rate_open,
+    .next = next,
+    .close = g_free,
+    .oracle = oracle,
+};

@@ -1,0 +1,64 @@
+/*
+ * diurnal.c - a Poisson process whose rate swings over a day.
+ *
+ *   rate(t) = rate (1 + swing sin(2 pi (t / period - 1/4)))          from the trough at t = 0
+ *
+ * Drawn by thinning (Lewis, Shedler 1979): candidates at the highest rate, kept with probability rate(t) / highest.
+ *
+ *   workload: {load: {kind: diurnal, rate: 4, swing: 0.8, period: 24 h}}
+ */
+#include <math.h>
+
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  double rate, swing, period_s;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "rate",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, rate),
+     .sentence = "Requests a second, mean over a period.",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "swing",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, swing),
+     .sentence = "How far the rate swings about its mean, as a share of it.",
+     .fallback = "0.5",
+     .unit = ORR_UNIT_FRACTION,
+     .min = 0,
+     .max = 1},
+    {.name = "period",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, period_s),
+     .sentence = "From one trough to the next.",
+     .fallback = "24 h",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-diurnal", "A rate that swings.", Params, fields);
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  OrrRateState *state = data;
+  const Params *params = state->params;
+  if (state->left-- <= 0) return FALSE;
+  const double highest = 1 + params->swing;
+  double share;
+  do {
+    state->now_s += -log1p(-orr_random_unit(&state->random)) / (params->rate * highest);
+    share = 1 + params->swing * sin(2 * G_PI * (state->now_s / params->period_s - 0.25));
+  } while (orr_random_unit(&state->random) * highest > share);
+  ret_request->arrival_s = state->now_s;
+  return TRUE;
+}
+
+static double oracle(const void *params) { return ((const Params *)params)->rate; }
+
+const OrrArrival orr_arrival_diurnal = {
+    .entry = {"diurnal", "Open loop: a Poisson process whose rate swings over a day.", &table},
+    .open = orr_rate_open,
+    .next = next,
+    .close = g_free,
+    .oracle = oracle,
+};

@@ -1,0 +1,61 @@
+/*
+ * gamma.c - bursts: distances follow a gamma distribution of shape `burstiness` and mean 1 / rate, as
+ * `vllm bench serve --burstiness` draws them.
+ *
+ * 1 is a Poisson process; below 1 requests come in bursts (the distances' coefficient of variation is 1 / sqrt(shape)),
+ * above 1 more evenly. Drawn by Marsaglia and Tsang (2000), with their boost for shapes below 1.
+ *
+ *   workload: {load: {kind: gamma, rate: 4, burstiness: 0.25}}
+ */
+#include <math.h>
+
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  double rate, shape;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "rate",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, rate),
+     .sentence = "Requests a second, mean.",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "burstiness",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, shape),
+     .sentence = "Shape of the gamma distribution: 1 is Poisson, below 1 bursts.",
+     .fallback = "0.5",
+     .min = 1e-3,
+     .max = 1e6},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-gamma", "Gamma-distributed distances.", Params, fields);
+
+static double draw_gamma(OrrRandom *random, double shape) {
+  if (shape < 1) return draw_gamma(random, shape + 1) * pow(1 - orr_random_unit(random), 1 / shape);
+  const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+  while (TRUE) {
+    const double x = orr_random_normal(random), v = pow(1 + c * x, 3);
+    if (v <= 0) continue;
+    if (log(1 - orr_random_unit(random)) < 0.5 * x * x + d - d * v + d * log(v)) return d * v;
+  }
+}
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  OrrRateState *state = data;
+  const Params *params = state->params;
+  if (state->left-- <= 0) return FALSE;
+  state->now_s += draw_gamma(&state->random, params->shape) / (params->shape * params->rate);
+  ret_request->arrival_s = state->now_s;
+  return TRUE;
+}
+
+static double oracle(const void *params) { return ((const Params *)params)->rate; }
+
+const OrrArrival orr_arrival_gamma = {
+    .entry = {"gamma", "Open loop: gamma-distributed distances, bursts below burstiness 1.", &table},
+    .open = orr_rate_open,
+    .next = next,
+    .close = g_free,
+    .oracle = oracle,
+};

@@ -1,0 +1,100 @@
+/*
+ * mooncake.c - the traces of Mooncake (github.com/kvcache-ai/Mooncake, Apache-2.0; Qin et al., FAST 2025): a JSON
+ * object a line with timestamp (ms), input_length, output_length and hash_ids.
+ *
+ * Each of hash_ids stands for 512 tokens of the prompt and all that comes before them, so that equal ids are equal
+ * prefixes: what a prefix cache can use again.
+ *
+ *   workload: {load: {kind: mooncake, file: conversation_trace.jsonl}}
+ */
+#include <string.h>
+
+#include "sim/base/json.h"
+#include "workloads/serving/arrivals/arrival_file.h"
+
+enum { SPAN_TOKENS = 512 };
+
+typedef struct {
+  double time_ms, prompt, output;
+  guint found; /* a bit for each of the three */
+  GArray *ids; /* of guint64 */
+} Row;
+
+#define MOST_ID 9007199254740992.0 /* 2^53: whole numbers beyond it are not told apart */
+
+static void read_ids(OrrJson *json, GArray *ids) {
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    double id = 0;
+    if (!orr_json_number(json, &id)) return;
+    if (!(id >= 0 && id <= MOST_ID)) {
+      orr_diags_error(json->diags, orr_json_place(json), "hash_ids: %g is not the number of a block", id);
+      json->is_bad = TRUE;
+      return;
+    }
+    const guint64 whole = (guint64)id;
+    g_array_append_val(ids, whole);
+  }
+}
+
+static void read_row(OrrJson *json, Row *row) {
+  static const char *const names[] = {"timestamp", "input_length", "output_length"};
+  double *const members[] = {&row->time_ms, &row->prompt, &row->output};
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    g_autofree char *key = orr_json_key(json);
+    guint i = 0;
+    while (i < G_N_ELEMENTS(names) && strcmp(key, names[i]) != 0) i++;
+    if (i < G_N_ELEMENTS(names)) {
+      orr_json_number(json, members[i]);
+      row->found |= 1u << i;
+    } else if (strcmp(key, "hash_ids") == 0) {
+      read_ids(json, row->ids);
+    } else {
+      orr_json_skip(json);
+    }
+  }
+}
+
+static void add_row(OrrTrace *trace, const Row *row, OrrPlace place, OrrDiags *diags) {
+  const guint before = trace->requests->len;
+  if (row->found != 7) {
+    orr_diags_error(diags, place, "a request needs timestamp, input_length and output_length");
+    return;
+  }
+  orr_trace_add(trace, row->time_ms * 1e-3, row->prompt, row->output, place, diags);
+  if (trace->requests->len == before || row->ids->len == 0) return;
+  guint64 *spans = g_memdup2(row->ids->data, row->ids->len * sizeof(guint64));
+  g_ptr_array_add(trace->spans, spans);
+  OrrRequest *request = &g_array_index(trace->requests, OrrRequest, before);
+  request->spans = spans;
+  request->n_spans = (gint32)row->ids->len;
+  request->span_tokens = SPAN_TOKENS;
+}
+
+static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
+  const OrrTraceFile *params = data;
+  g_autofree char *path = orr_arrival_find(params->file, context->folders, "workload.load.file", error);
+  g_autoptr(GBytes) file = path ? orr_trace_map(path, error) : NULL;
+  if (!file) return NULL;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(guint64));
+  OrrTrace *trace = orr_trace_new(context);
+  OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
+  while (orr_json_peek(&json) && (context->requests == 0 || trace->requests->len < context->requests)) {
+    const OrrPlace place = orr_json_place(&json);
+    Row row = {.ids = g_array_set_size(ids, 0)};
+    read_row(&json, &row);
+    if (!json.is_bad) add_row(trace, &row, place, diags);
+  }
+  return orr_trace_finish(trace, 1 / params->speed, context->requests, path, diags, error);
+}
+
+const OrrArrival orr_arrival_mooncake = {
+    .entry = {"mooncake", "Trace: Mooncake's JSON lines, with the prefixes that requests share.",
+              &orr_trace_file_table},
+    .is_trace = TRUE,
+    .open = open_load,
+    .next = orr_trace_next,
+    .close = orr_trace_free,
+};

@@ -1,0 +1,39 @@
+/*
+ * poisson.c - requests that know nothing of each other: distances are exponential with mean 1 / rate.
+ *
+ *   workload: {load: {kind: poisson, rate: 4}}
+ */
+#include <math.h>
+
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  double rate;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "rate",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, rate),
+     .sentence = "Requests a second, mean.",
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-poisson", "A Poisson process.", Params, fields);
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  OrrRateState *state = data;
+  if (state->left-- <= 0) return FALSE;
+  state->now_s += -log1p(-orr_random_unit(&state->random)) / ((const Params *)state->params)->rate;
+  ret_request->arrival_s = state->now_s;
+  return TRUE;
+}
+
+static double oracle(const void *params) { return ((const Params *)params)->rate; }
+
+const OrrArrival orr_arrival_poisson = {
+    .entry = {"poisson", "Open loop: a Poisson process.", &table},
+    .open = orr_rate_open,
+    .next = next,
+    .close = g_free,
+    .oracle = oracle,
+};

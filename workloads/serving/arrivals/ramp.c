@@ -1,0 +1,66 @@
+/*
+ * ramp.c - a Poisson process whose rate grows (or falls) linearly from one value to another, and stays there.
+ *
+ *   rate(t) = from + (to - from) min(t / duration, 1)
+ *
+ * As `vllm bench serve --ramp-up-strategy linear`. With r exponential steps of the integrated rate, the time of an
+ * arrival is where the integral reaches the sum of them.
+ *
+ *   workload: {load: {kind: ramp, from: 1, to: 20, duration: 10 min}}
+ */
+#include <math.h>
+
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  double from, to, duration_s;
+} Params;
+
+#define RATE(name_, member_, sentence_)                                                                                \
+  {                                                                                                                    \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_), .sentence = (sentence_),             \
+    .flags = ORR_FIELD_POSITIVE                                                                                        \
+  }
+static const OrrField fields[] = {
+    RATE("from", from, "Requests a second at the start."),
+    RATE("to", to, "Requests a second at the end of the ramp, and after it."),
+    {.name = "duration",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, duration_s),
+     .sentence = "Length of the ramp.",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-ramp", "A rate that grows.", Params, fields);
+
+/* When the integrated rate from @now_s on reaches @wanted. */
+static double reach(const Params *params, double now_s, double wanted) {
+  const double slope = (params->to - params->from) / params->duration_s;
+  if (now_s < params->duration_s) {
+    const double rate = params->from + slope * now_s, left_s = params->duration_s - now_s;
+    const double on_ramp = rate * left_s + slope * left_s * left_s / 2;
+    if (wanted <= on_ramp) /* slope x^2 / 2 + rate x = wanted */
+      return now_s + 2 * wanted / (rate + sqrt(fmax(0, rate * rate + 2 * slope * wanted)));
+    wanted -= on_ramp;
+    now_s = params->duration_s;
+  }
+  return now_s + wanted / params->to;
+}
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  OrrRateState *state = data;
+  if (state->left-- <= 0) return FALSE;
+  state->now_s = reach(state->params, state->now_s, -log1p(-orr_random_unit(&state->random)));
+  ret_request->arrival_s = state->now_s;
+  return TRUE;
+}
+
+static double oracle(const void *params) { return ((const Params *)params)->to; }
+
+const OrrArrival orr_arrival_ramp = {
+    .entry = {"ramp", "Open loop: a Poisson process whose rate grows linearly.", &table},
+    .open = orr_rate_open,
+    .next = next,
+    .close = g_free,
+    .oracle = oracle,
+};

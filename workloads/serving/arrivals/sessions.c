@@ -1,0 +1,142 @@
+/*
+ * sessions.c - conversations: each turn's prompt is all that was said before and the new question.
+ *
+ * Conversations begin as a Poisson process. A turn's prompt is the system prompt, which all share, the conversation so
+ * far (questions and answers), and a question of `input` tokens; its answer has `output` tokens; the next turn comes an
+ * exponential `think` after it. Turns follow a geometric distribution of mean `turns`. What the conversation so far
+ * costs depends on the engine's prefix cache.
+ *
+ *   workload: {load: {kind: sessions, rate: 0.5, turns: 5, think: 20 s, system-prompt: 1000}}
+ */
+#include <math.h>
+
+#include "workloads/serving/arrivals/arrival.h"
+
+typedef struct {
+  double rate, turns, think_s;
+  gint64 system_prompt, longest;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "rate",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, rate),
+     .sentence = "Conversations that begin in a second, mean.",
+     .flags = ORR_FIELD_POSITIVE},
+    {.name = "turns",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, turns),
+     .sentence = "Requests of a conversation, mean.",
+     .fallback = "5",
+     .min = 1,
+     .max = 1e6},
+    {.name = "think",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, think_s),
+     .sentence = "From an answer to the next question, mean.",
+     .fallback = "10 s",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_UNSIGNED},
+    {.name = "system-prompt",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, system_prompt),
+     .sentence = "Tokens that every conversation begins with.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e7},
+    {.name = "longest",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, longest),
+     .sentence = "A conversation ends before a prompt and its answer grow beyond so many tokens.",
+     .fallback = "32768",
+     .min = 1,
+     .max = 1e8},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("load-sessions", "Conversations of several turns.", Params, fields);
+
+typedef struct {
+  guint64 id;
+  gint32 tokens; /* said so far, the system prompt included */
+} Session;
+
+typedef struct {
+  const Params *params;
+  OrrArrivalContext context;
+  gint64 left;
+  double now_s;
+  GPtrArray *sessions; /* Session* */
+  OrrRandom begin, turns, lengths;
+} State;
+
+static gpointer open_load(const void *params, const OrrArrivalContext *context, GError **error) {
+  (void)error;
+  State *state = g_new0(State, 1);
+  *state = (State){.params = params,
+                   .context = *context,
+                   .left = context->requests > 0 ? context->requests : 1000,
+                   .sessions = g_ptr_array_new_with_free_func(g_free),
+                   .begin = orr_random_stream(context->seed, "sessions"),
+                   .turns = orr_random_stream(context->seed, "turns"),
+                   .lengths = orr_random_stream(context->seed, "session-lengths")};
+  return state;
+}
+
+/* FALSE where the next turn would be too long. */
+static gboolean ask(State *state, Session *session, double time_s, OrrRequest *ret_request) {
+  const gint64 question = orr_lengths_draw(state->context.input, &state->lengths);
+  const gint64 answer = orr_lengths_draw(state->context.output, &state->lengths);
+  if (session->tokens + question + answer >
+      MAX(state->params->longest, state->params->system_prompt + question + answer))
+    return FALSE;
+  state->left--;
+  session->tokens += (gint32)question;
+  *ret_request = (OrrRequest){.arrival_s = time_s,
+                              .prompt = session->tokens,
+                              .output = (gint32)answer,
+                              .stream = session->id,
+                              .shared = 1,
+                              .shared_tokens = (gint32)state->params->system_prompt,
+                              .session = session};
+  session->tokens += (gint32)answer;
+  return TRUE;
+}
+
+static gboolean next(gpointer data, OrrRequest *ret_request) {
+  State *state = data;
+  if (state->left <= 0) return FALSE;
+  state->now_s += -log1p(-orr_random_unit(&state->begin)) / state->params->rate;
+  Session *session = g_new(Session, 1);
+  g_ptr_array_add(state->sessions, session);
+  *session = (Session){state->sessions->len, (gint32)state->params->system_prompt};
+  return ask(state, session, state->now_s, ret_request);
+}
+
+static gboolean after(gpointer data, OrrRequest *ended, double now_s, OrrRequest *ret_request) {
+  State *state = data;
+  Session *session = ended->session;
+  ended->session = NULL;
+  if (state->left <= 0 || orr_random_unit(&state->turns) * state->params->turns < 1) return FALSE;
+  const double think_s = -state->params->think_s * log1p(-orr_random_unit(&state->turns));
+  return ask(state, session, now_s + think_s, ret_request);
+}
+
+static void close_load(gpointer data) {
+  State *state = data;
+  g_ptr_array_unref(state->sessions);
+  g_free(state);
+}
+
+static double oracle(const void *data) {
+  const Params *params = data;
+  return params->rate * params->turns;
+}
+
+const OrrArrival orr_arrival_sessions = {
+    .entry = {"sessions", "Closed loop: conversations whose prompts grow by question and answer.", &table},
+    .is_trace = TRUE,
+    .open = open_load,
+    .next = next,
+    .after = after,
+    .close = close_load,
+    .oracle = oracle,
+};

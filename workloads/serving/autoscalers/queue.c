@@ -1,0 +1,36 @@
+/*
+ * queue.c - so many requests a replica: those that it has, and those that wait for one (KEDA and Knative on
+ * concurrency).
+ *
+ *   wanted = ceil(requests / target)
+ *
+ *   workload: {replicas: 8, autoscaling: {by: {kind: queue, target: 16}, least: 1}}
+ *
+ * Oracle: at a rate r of requests that take s each, r s are in the system (Little), so r s / target replicas are up.
+ */
+#include "workloads/serving/autoscalers/autoscaler.h"
+
+typedef struct {
+  double target;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "target",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, target),
+     .sentence = "Requests of a replica, in it and waiting.",
+     .fallback = "16",
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("autoscaler-queue", "Requests a replica.", Params, fields);
+
+static guint wanted(const void *data, const OrrPoolView *view) {
+  const Params *params = data;
+  const guint n = MAX(view->n_started, 1);
+  return orr_autoscaler_scale(n, (double)view->requests / (n * params->target));
+}
+
+const OrrAutoscaler orr_autoscaler_queue = {
+    .entry = {"queue", "As many replicas as keep their requests, waiting ones included, at a number each.", &table},
+    .wanted = wanted,
+};

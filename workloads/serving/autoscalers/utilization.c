@@ -1,0 +1,42 @@
+/*
+ * utilization.c - GPUs that are so busy (Kubernetes' horizontal autoscaler on GPU utilisation).
+ *
+ *   wanted = ceil(up * busy / target)
+ *
+ * An engine that decodes one request computes all the time: busy says that there is work, not how much more there could
+ * be. A fleet that is up for any load at all is seen as full, which is why the field scales on queues instead.
+ *
+ *   workload: {replicas: 8, autoscaling: {by: {kind: utilization, target: 80 %}, least: 1}}
+ *
+ * Oracle: where replicas are never shared by two requests, the load r s of rate and time is the busy GPUs: r s / target
+ * replicas are up.
+ */
+#include "workloads/serving/autoscalers/autoscaler.h"
+
+typedef struct {
+  double target;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "target",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, target),
+     .sentence = "Share of the time that a replica's GPUs compute.",
+     .fallback = "80 %",
+     .unit = ORR_UNIT_FRACTION,
+     .min = 0.01,
+     .max = 1},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("autoscaler-utilization", "Busy GPUs.", Params, fields);
+
+static guint wanted(const void *data, const OrrPoolView *view) {
+  const Params *params = data;
+  const guint n = MAX(view->n_started, 1);
+  if (view->n_up == 0) return n;
+  return orr_autoscaler_scale(n, view->n_up * view->busy / (n * params->target));
+}
+
+const OrrAutoscaler orr_autoscaler_utilization = {
+    .entry = {"utilization", "As many replicas as keep their GPUs busy for a share of the time.", &table},
+    .wanted = wanted,
+};

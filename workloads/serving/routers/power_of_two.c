@@ -1,0 +1,76 @@
+/*
+ * power_of_two.c - the less loaded of two replicas drawn at random (with `choices`, of d; of one: a random replica).
+ *
+ * Azar et al. 1994, Mitzenmacher 2001: n requests over n replicas leave at most ln ln n / ln d + O(1) on any, where one
+ * random choice leaves about ln n / ln ln n. The share of replicas with at least i requests follows, for large n,
+ *
+ *   ds_i/dt = s_{i-1}^d - s_i^d,   s_0 = 1,  t = requests over replicas          (the oracle of the test)
+ *
+ * Draws are with replacement among the open ones. It takes old loads well, since not everybody runs to the same place.
+ *
+ *   workload: {replicas: 16, router: {kind: power-of-two, choices: 2, staleness: 0.1 s}}
+ */
+#include "workloads/serving/routers/router.h"
+
+typedef struct {
+  gint64 choices;
+  double staleness_s;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "choices",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, choices),
+     .sentence = "Replicas that are drawn; 1: the router is random.",
+     .fallback = "2",
+     .min = 1,
+     .max = 1000},
+    ORR_ROUTER_STALENESS(Params, staleness_s),
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("router-power-of-two", "The best of a few.", Params, fields);
+
+typedef struct {
+  const Params *params;
+  OrrRouterLoads loads;
+  OrrRandom random;
+} State;
+
+static gpointer open_router(const void *params, const OrrRouterView *view) {
+  State *state = g_new(State, 1);
+  *state = (State){.params = params, .random = orr_random_stream(view->seed, "router")};
+  orr_router_loads_init(&state->loads, view, ORR_LOAD_REQUESTS, state->params->staleness_s);
+  return state;
+}
+
+static guint draw(State *state) {
+  const OrrRouterView *view = &state->loads.view;
+  guint i;
+  do i = (guint)orr_random_below(&state->random, view->n);
+  while (!view->is_open(view->user, i));
+  return i;
+}
+
+static guint pick(gpointer data, const OrrRequest *request, double now_s) {
+  (void)request;
+  State *state = data;
+  guint best = draw(state);
+  for (gint64 k = 1; k < state->params->choices; k++) {
+    const guint other = draw(state);
+    if (orr_router_loads_at(&state->loads, other, now_s) < orr_router_loads_at(&state->loads, best, now_s))
+      best = other;
+  }
+  return best;
+}
+
+static void close_router(gpointer data) {
+  State *state = data;
+  orr_router_loads_clear(&state->loads);
+  g_free(state);
+}
+
+const OrrRouter orr_router_power_of_two = {
+    .entry = {"power-of-two", "The less loaded of two replicas that are drawn at random.", &table},
+    .open = open_router,
+    .pick = pick,
+    .close = close_router,
+};

@@ -1,0 +1,140 @@
+/*
+ * prefix_aware.c - the replica that was sent most of this prompt before, as SGLang's router guesses it (cache_aware).
+ *
+ * The router hears nothing from engines: it remembers, for each replica, the prompts that it sent there (a cache of
+ * blocks, least recently used out first; here the engine's own, serving_kv.h, of `remembered` tokens). So it may send
+ * to a block that the engine has evicted since, or to one that waits to be computed.
+ *
+ *   if most - least requests > balance-abs and most > balance-rel * least:   the replica with the fewest requests
+ *   else if the best match covers > cache-threshold of the prompt:           the best match
+ *   else                                                                     the one that remembers least
+ *
+ * Thresholds default to the flags of SGLang's router (`--cache-threshold 0.3`, `--balance-abs-threshold 64`,
+ * `--balance-rel-threshold 1.5`; its documentation of 2025, recalled).
+ *
+ *   workload: {replicas: 4, router: {kind: prefix-aware}, engine: {prefix-caching: radix, scheduler: sglang}}
+ */
+#include "workloads/serving/routers/router.h"
+#include "workloads/serving/serving_kv.h"
+
+typedef struct {
+  double cache_threshold, balance_rel;
+  gint64 balance_abs, remembered;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "cache-threshold",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, cache_threshold),
+     .sentence = "Share of a prompt that a match must cover.",
+     .fallback = "0.3",
+     .min = 0,
+     .max = 1},
+    {.name = "balance-abs",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, balance_abs),
+     .sentence = "Difference of requests between replicas above which balance may come first.",
+     .fallback = "64",
+     .flags = ORR_FIELD_UNSIGNED},
+    {.name = "balance-rel",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, balance_rel),
+     .sentence = "Ratio of requests between replicas above which balance comes first, where the difference is met.",
+     .fallback = "1.5",
+     .min = 1,
+     .max = 1e9},
+    {.name = "remembered",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, remembered),
+     .sentence = "Tokens of prompts that are remembered for each replica.",
+     .fallback = "1000000",
+     .min = 1,
+     .max = 1e10},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("router-prefix-aware", "What was sent where before.", Params, fields);
+
+typedef struct {
+  const Params *params;
+  OrrRouterLoads loads;
+  OrrKv **memory;  /* one a replica */
+  gint64 *n_known; /* blocks that each was sent and did not remember */
+} State;
+
+static gpointer open_router(const void *data, const OrrRouterView *view) {
+  State *state = g_new(State, 1);
+  *state = (State){.params = data, .memory = g_new(OrrKv *, view->n), .n_known = g_new0(gint64, view->n)};
+  orr_router_loads_init(&state->loads, view, ORR_LOAD_REQUESTS, 0);
+  const gint64 blocks = MAX(state->params->remembered / view->block_size, 1);
+  for (guint i = 0; i < view->n; i++) state->memory[i] = orr_kv_new(blocks, view->block_size, ORR_PREFIX_RADIX);
+  return state;
+}
+
+static void close_router(gpointer data) {
+  State *state = data;
+  for (guint i = 0; i < state->loads.view.n; i++) orr_kv_free(state->memory[i]);
+  g_free(state->memory);
+  g_free(state->n_known);
+  orr_router_loads_clear(&state->loads);
+  g_free(state);
+}
+
+/* The prompt goes through the replica's memory as a request that ends at once. */
+static void remember(State *state, guint replica, const OrrRequest *request) {
+  OrrKv *memory = state->memory[replica];
+  OrrRequest sent = *request;
+  sent.block_ids = sent.state_ids = NULL;
+  sent.beams = NULL;
+  sent.blocks = sent.capacity = sent.computed = sent.generated = 0;
+  const gint64 hit = orr_kv_lookup(memory, &sent);
+  orr_kv_share(memory, &sent, hit);
+  if (orr_kv_grow(memory, &sent, sent.prompt)) {
+    sent.computed = sent.prompt;
+    orr_kv_publish(memory, &sent, hit);
+    state->n_known[replica] += (sent.prompt - hit) / state->loads.view.block_size;
+  }
+  orr_kv_release(memory, &sent);
+}
+
+static gboolean is_unbalanced(State *state, double now_s) {
+  const OrrRouterView *view = &state->loads.view;
+  gint64 least = G_MAXINT64, most = 0;
+  for (guint i = 0; i < view->n; i++) {
+    if (!view->is_open(view->user, i)) continue;
+    const gint64 load = orr_router_loads_at(&state->loads, i, now_s);
+    least = MIN(least, load);
+    most = MAX(most, load);
+  }
+  return most - least > state->params->balance_abs && (double)most > state->params->balance_rel * (double)least;
+}
+
+static guint best_match(State *state, const OrrRequest *request) {
+  const OrrRouterView *view = &state->loads.view;
+  guint best = view->n, emptiest = view->n;
+  gint64 longest = -1;
+  for (guint i = 0; i < view->n; i++) {
+    if (!view->is_open(view->user, i)) continue;
+    const gint64 match = orr_kv_lookup(state->memory[i], request);
+    if (emptiest == view->n || state->n_known[i] < state->n_known[emptiest]) emptiest = i;
+    if (match <= longest) continue;
+    best = i;
+    longest = match;
+  }
+  return (double)longest > state->params->cache_threshold * request->prompt ? best : emptiest;
+}
+
+static guint pick(gpointer data, const OrrRequest *request, double now_s) {
+  State *state = data;
+  const guint replica =
+      is_unbalanced(state, now_s) ? orr_router_loads_least(&state->loads, now_s) : best_match(state, request);
+  remember(state, replica, request);
+  return replica;
+}
+
+const OrrRouter orr_router_prefix_aware = {
+    .entry = {"prefix-aware", "The replica that was sent most of the prompt before, unless load is uneven (SGLang).",
+              &table},
+    .open = open_router,
+    .pick = pick,
+    .close = close_router,
+};

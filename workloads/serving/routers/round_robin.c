@@ -1,0 +1,34 @@
+/*
+ * round_robin.c - replicas in turn, whatever they hold.
+ *
+ *   workload: {replicas: 4, router: round-robin}
+ *
+ * Oracle: after k n requests to n open replicas each has had k.
+ */
+#include "workloads/serving/routers/router.h"
+
+typedef struct {
+  OrrRouterView view;
+  guint turn;
+} State;
+
+static gpointer open_router(const void *params, const OrrRouterView *view) {
+  (void)params;
+  State *state = g_new(State, 1);
+  *state = (State){*view, 0};
+  return state;
+}
+
+static guint pick(gpointer data, const OrrRequest *request, double now_s) {
+  (void)request, (void)now_s;
+  State *state = data;
+  while (!state->view.is_open(state->view.user, state->turn % state->view.n)) state->turn++;
+  return state->turn++ % state->view.n;
+}
+
+const OrrRouter orr_router_round_robin = {
+    .entry = {"round-robin", "Replicas in turn, whatever they hold.", NULL},
+    .open = open_router,
+    .pick = pick,
+    .close = g_free,
+};

@@ -1,0 +1,78 @@
+/*
+ * session_affinity.c - a conversation stays where it began.
+ *
+ * Rendezvous hashing (Thaler, Ravishankar 1998): the open replica with the largest hash(conversation, replica). When a
+ * replica goes, its conversations alone move, evenly over the others. Requests without a conversation go to the replica
+ * with the fewest requests; `by: class` holds a class of requests together instead, `by: prefix` a shared system
+ * prompt.
+ *
+ *   workload: {replicas: 4, router: {kind: session-affinity, by: session}}
+ *
+ * Oracle: closing one of n replicas moves the conversations that it had and no other.
+ */
+#include "workloads/serving/routers/router.h"
+
+typedef enum { BY_SESSION, BY_CLASS, BY_PREFIX } By;
+static const char *const by_words[] = {"session", "class", "prefix", NULL};
+
+typedef struct {
+  int by;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "by",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(Params, by),
+     .sentence = "What stays together: conversations, classes, or prompts that begin alike.",
+     .fallback = "session",
+     .words = by_words},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("router-session-affinity", "What stays together.", Params, fields);
+
+typedef struct {
+  By by;
+  OrrRouterLoads loads;
+} State;
+
+static gpointer open_router(const void *params, const OrrRouterView *view) {
+  State *state = g_new(State, 1);
+  state->by = (By)((const Params *)params)->by;
+  orr_router_loads_init(&state->loads, view, ORR_LOAD_REQUESTS, 0);
+  return state;
+}
+
+static guint64 key_of(const State *state, const OrrRequest *request) {
+  if (state->by == BY_CLASS) return (guint64)request->group + 1;
+  if (state->by == BY_SESSION) return request->stream;
+  return request->shared ? request->shared : request->n_spans > 0 ? request->spans[0] : 0;
+}
+
+static guint pick(gpointer data, const OrrRequest *request, double now_s) {
+  State *state = data;
+  const OrrRouterView *view = &state->loads.view;
+  const guint64 key = key_of(state, request);
+  if (key == 0) return orr_router_loads_least(&state->loads, now_s);
+  guint best = view->n;
+  guint64 largest = 0;
+  for (guint i = 0; i < view->n; i++) {
+    if (!view->is_open(view->user, i)) continue;
+    const guint64 hash = orr_hash3(key, i, view->seed);
+    if (best < view->n && hash <= largest) continue;
+    best = i;
+    largest = hash;
+  }
+  return best;
+}
+
+static void close_router(gpointer data) {
+  State *state = data;
+  orr_router_loads_clear(&state->loads);
+  g_free(state);
+}
+
+const OrrRouter orr_router_session_affinity = {
+    .entry = {"session-affinity", "A conversation stays where it began (rendezvous hashing).", &table},
+    .open = open_router,
+    .pick = pick,
+    .close = close_router,
+};

@@ -1,0 +1,38 @@
+/*
+ * sarathi.c - Sarathi-Serve's stall-free batches (Agrawal et al., OSDI 2024).
+ *
+ * Each step takes one token of every decode first, then the prompts under way, then new ones, up to `chunk` tokens in
+ * all: decodes never wait for a prompt, and a step is never longer than `chunk` tokens take.
+ *
+ *   workload: {engine: {scheduler: {kind: sarathi, chunk: 512}}}
+ */
+#include "workloads/serving/schedulers/scheduler.h"
+
+typedef struct {
+  gint64 chunk;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "chunk",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, chunk),
+     .sentence = "Most tokens of a step, decodes included.",
+     .fallback = "512",
+     .flags = ORR_FIELD_POSITIVE},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params, fields);
+
+static void plan(OrrCore *core, const void *data) {
+  const Params *params = data;
+  const gint64 saved = MAX(core->budget - params->chunk, 0);
+  orr_schedule_decodes(core);
+  core->budget -= MIN(saved, core->budget);
+  orr_schedule_running(core, 0);
+  orr_schedule_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
+}
+
+const OrrScheduler orr_scheduler_sarathi = {
+    .entry = {"sarathi", "Sarathi-Serve: decodes first, prompts fill what is left of a small chunk.", &table},
+    .plan = plan,
+};

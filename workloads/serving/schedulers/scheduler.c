@@ -1,0 +1,66 @@
+#include "workloads/serving/schedulers/scheduler.h"
+
+extern const OrrScheduler orr_scheduler_continuous, orr_scheduler_fair, orr_scheduler_prefill_first,
+    orr_scheduler_priority, orr_scheduler_sarathi, orr_scheduler_sglang, orr_scheduler_shortest_job,
+    orr_scheduler_static, orr_scheduler_trtllm, orr_scheduler_vllm;
+
+/* Alphabetical. To add one, see scheduler.h. */
+static const OrrEntry *const entries[] = {&orr_scheduler_continuous.entry,
+                                          &orr_scheduler_fair.entry,
+                                          &orr_scheduler_prefill_first.entry,
+                                          &orr_scheduler_priority.entry,
+                                          &orr_scheduler_sarathi.entry,
+                                          &orr_scheduler_sglang.entry,
+                                          &orr_scheduler_shortest_job.entry,
+                                          &orr_scheduler_static.entry,
+                                          &orr_scheduler_trtllm.entry,
+                                          &orr_scheduler_vllm.entry,
+                                          NULL};
+const OrrRegistry orr_scheduler_registry = {"scheduler", entries};
+
+static gint64 cap(gint64 tokens, gint64 longest_chunk) {
+  return longest_chunk > 0 ? MIN(tokens, longest_chunk) : tokens;
+}
+
+/* Preemption takes requests out of the list while it is walked, whoever is last by the scheduler's order: the walk begins
+ * anew, past those that have their turn, so that none is left out where the last by order is not the list's last. */
+static void give_all(OrrCore *core, gint64 longest_chunk, gboolean decodes_alone) {
+  for (guint i = 0; i < core->running->len && core->budget > 0;) {
+    OrrRequest *request = core->running->pdata[i++];
+    const gint64 tokens = MIN(cap(orr_request_left(request), longest_chunk), core->budget);
+    if (request->is_in_flight || request->scheduled > 0 || tokens <= 0) continue;
+    if (decodes_alone && !orr_request_decodes(request)) continue;
+    const guint before = core->running->len;
+    orr_core_give_or_preempt(core, request, tokens);
+    if (core->running->len < before) i = 0;
+  }
+}
+
+void orr_schedule_running(OrrCore *core, gint64 longest_chunk) { give_all(core, longest_chunk, FALSE); }
+
+void orr_schedule_decodes(OrrCore *core) { give_all(core, 0, TRUE); }
+
+static gint64 room_for_all(const OrrRequest *request) { return (gint64)request->prompt + request->output; }
+
+void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve) {
+  OrrRequest *request;
+  while (!core->has_preempted && core->budget > 0 && (gint64)core->running->len < core->limits.max_sequences &&
+         (request = orr_core_first(core))) {
+    const gint64 room = reserve == ORR_RESERVE_ALL ? room_for_all(request) : 0;
+    if (!orr_core_admit(core, request, cap(core->budget, longest_chunk), whole, room)) break;
+  }
+}
+
+/* A prompt alone may be larger than the budget; together they may not. */
+void orr_schedule_whole_prompts(OrrCore *core, OrrReserve reserve) {
+  OrrRequest *request;
+  gboolean is_first = TRUE;
+  while (!core->has_preempted && (gint64)core->running->len < core->limits.max_sequences &&
+         (request = orr_core_first(core))) {
+    const gint64 wanted = orr_request_wanted(request);
+    const gint64 room = reserve == ORR_RESERVE_ALL ? room_for_all(request) : wanted;
+    const gint64 most = is_first ? wanted : core->budget;
+    if (!orr_core_admit(core, request, most, TRUE, room)) break;
+    is_first = FALSE;
+  }
+}

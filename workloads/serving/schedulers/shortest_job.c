@@ -1,0 +1,42 @@
+/*
+ * shortest_job.c - vLLM's steps, the shortest waiting request first.
+ *
+ * `by: prompt` orders by what an engine knows; `by: total` by prompt and output, which only an oracle (or a predictor
+ * of lengths) knows: the least mean waiting time of any order (Smith 1956), and long requests may starve.
+ *
+ *   workload: {engine: {scheduler: {kind: shortest-job, by: prompt}}}
+ */
+#include "workloads/serving/schedulers/scheduler.h"
+
+typedef struct {
+  int by;
+} Params;
+
+static const char *const by_words[] = {"prompt", "total", NULL};
+
+static const OrrField fields[] = {
+    {.name = "by",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(Params, by),
+     .sentence = "What is short: the prompt, or prompt and output.",
+     .fallback = "prompt",
+     .words = by_words},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("scheduler-shortest-job", "Shortest request first.", Params, fields);
+
+static double key(const OrrRequest *request, const void *data) {
+  const Params *params = data;
+  return (double)request->prompt + (params->by == 1 ? request->output : 0);
+}
+
+static void plan(OrrCore *core, const void *params) {
+  (void)params;
+  orr_schedule_running(core, 0);
+  orr_schedule_waiting(core, 0, FALSE, ORR_RESERVE_PROMPT);
+}
+
+const OrrScheduler orr_scheduler_shortest_job = {
+    .entry = {"shortest-job", "The shortest waiting request first, in steps as vLLM's.", &table},
+    .plan = plan,
+    .key = key,
+};

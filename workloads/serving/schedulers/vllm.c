@@ -1,0 +1,49 @@
+/*
+ * vllm.c - vLLM v1's scheduler (vllm/v1/core/sched/scheduler.py, v0.19): one budget of tokens for prompts and decodes.
+ *
+ * First the running requests, in order of admission, each as many tokens as it lacks (one where it decodes, a chunk of
+ * its prompt otherwise); then waiting ones while there are budget, sequences and blocks. Who finds no block preempts
+ * the last of the running, and then nobody is admitted in that step. Chunked prefill lets a prompt be cut by the
+ * budget; without it a prompt waits for a step that it fits.
+ *
+ *   workload: {engine: {scheduler: {kind: vllm, chunked-prefill: true, long-prefill-token-threshold: 0}}}
+ */
+#include "workloads/serving/schedulers/scheduler.h"
+
+typedef struct {
+  gboolean chunked_prefill;
+  gint64 longest_chunk;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "chunked-prefill",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(Params, chunked_prefill),
+     .sentence = "Whether a prompt may be cut where the budget of a step ends.",
+     .fallback = "true"},
+    {.name = "long-prefill-token-threshold",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, longest_chunk),
+     .sentence = "Most prompt tokens of one request in a step; 0: the budget alone.",
+     .fallback = "0",
+     .flags = ORR_FIELD_UNSIGNED},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params, fields);
+
+static void plan(OrrCore *core, const void *data) {
+  const Params *params = data;
+  orr_schedule_running(core, params->longest_chunk);
+  if (params->chunked_prefill)
+    orr_schedule_waiting(core, params->longest_chunk, FALSE, ORR_RESERVE_PROMPT);
+  else if (core->batch->len == 0)
+    orr_schedule_whole_prompts(core, ORR_RESERVE_PROMPT); /* alone it may be larger than the budget */
+  else
+    orr_schedule_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
+}
+
+const OrrScheduler orr_scheduler_vllm = {
+    .entry = {"vllm", "vLLM v1: running requests first, then waiting ones, one budget of tokens, chunked prefill.",
+              &table},
+    .plan = plan,
+};

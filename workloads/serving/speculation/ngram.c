@@ -1,0 +1,46 @@
+/*
+ * ngram.c - drafts are copied from where the last words stood before, in the prompt or the output (prompt lookup).
+ *
+ * Saxena 2023 (github apoorvumang/prompt-lookup-decoding); vLLM's ngram (vllm/v1/spec_decode/ngram_proposer.py).
+ * Nothing runs on the GPUs; where the last n tokens do not stand anywhere before, the step writes one token: `found` is
+ * how often they do. The host looks for them, `lookup` for each sequence of a step.
+ *
+ *   workload: {engine: {speculation: {kind: ngram, num-speculative-tokens: 5, acceptance: [0.6], found: 40 %}}}
+ */
+#include "workloads/serving/speculation/speculation.h"
+
+typedef struct {
+  OrrSpeculation speculation; /* first */
+  double found, lookup_s;
+} Params;
+
+static const OrrField fields[] = {
+    ORR_SPECULATION_FIELDS(Params, speculation),
+    {.name = "found",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, found),
+     .sentence = "Probability that the last tokens stand somewhere before, so that there is a draft.",
+     .unit = ORR_UNIT_FRACTION,
+     .min = 0,
+     .max = 1},
+    {.name = "lookup",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Params, lookup_s),
+     .sentence = "Host time of looking for them, for each sequence of a step.",
+     .fallback = "0 s",
+     .unit = ORR_UNIT_SECONDS,
+     .flags = ORR_FIELD_UNSIGNED},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("speculation-ngram", "Drafts are copied from the context.", Params, fields);
+
+static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {
+  const Params *params = data;
+  (void)target;
+  *ret_draft = (OrrDraft){.found = params->found, .host_sequence_s = params->lookup_s};
+}
+
+const OrrSpeculator orr_speculator_ngram = {
+    .entry = {"ngram", "Drafts are copied from where the last tokens stood before (prompt lookup).", &table},
+    .draft = draft,
+};

@@ -1,0 +1,19 @@
+/*
+ * balanced - every expert gets as many tokens (a balancing loss or bias that does its work; NVIDIA's benchmarks force
+ * it: moe-router-force-load-balancing).
+ *
+ * The fullest rank has 1 / ep.
+ *
+ *   experts: {load: balanced}
+ */
+#include "workloads/training/expert_loads/expert_load.h"
+
+static void loads(const void *params, gint64 experts, double *ret_loads) {
+  (void)params;
+  for (gint64 e = 0; e < experts; e++) ret_loads[e] = 1;
+}
+
+const OrrExpertLoadKind orr_expert_load_balanced = {
+    .entry = {"balanced", "Every expert gets as many tokens.", NULL},
+    .loads = loads,
+};

@@ -1,0 +1,51 @@
+/*
+ * histogram - counts of tokens of each expert, as a run logged them (Megatron's tokens_per_expert).
+ *
+ * Counts of any sum, one for each expert; with an expert a rank the fullest one has the largest of them.
+ *
+ *   experts: {load: {kind: histogram, counts: [1200, 900, 1500, 400, 800, 1000, 1100, 1300]}}
+ */
+#include "workloads/training/expert_loads/expert_load.h"
+
+typedef struct {
+  GArray *counts;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "counts",
+     .kind = ORR_FIELD_REALS,
+     .offset = offsetof(Params, counts),
+     .sentence = "Tokens that each expert got, in any unit.",
+     .flags = ORR_FIELD_UNSIGNED,
+     .unit = ORR_UNIT_NONE},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("histogram", "Parameters of a histogram.", Params, fields);
+
+static double count_at(const void *params, guint i) {
+  return g_array_index(((const Params *)params)->counts, double, i);
+}
+
+static char *refuse(const void *params, gint64 experts) {
+  const GArray *counts = ((const Params *)params)->counts;
+  double sum = 0;
+  if (!counts) return NULL; /* said elsewhere */
+  if ((gint64)counts->len != experts)
+    return g_strdup_printf("experts.load histogram has %u counts, and the model has %" G_GINT64_FORMAT " experts",
+                           counts->len, experts);
+  for (guint i = 0; i < counts->len; i++) {
+    if (count_at(params, i) < 0)
+      return g_strdup_printf("experts.load histogram: count %u is %g: none may be below 0", i + 1, count_at(params, i));
+    sum += count_at(params, i);
+  }
+  return sum > 0 ? NULL : g_strdup("experts.load histogram: the counts are all 0");
+}
+
+static void loads(const void *params, gint64 experts, double *ret_loads) {
+  for (gint64 e = 0; e < experts; e++) ret_loads[e] = count_at(params, (guint)e);
+}
+
+const OrrExpertLoadKind orr_expert_load_histogram = {
+    .entry = {"histogram", "Each expert gets the share that a histogram gives it.", &table},
+    .refuse = refuse,
+    .loads = loads,
+};

@@ -1,0 +1,153 @@
+/*
+ * dualpipe - micro-batches from both ends, forwards beside backwards (DeepSeek-V3, arXiv 2412.19437, section 3.2.1).
+ *
+ *   stage 0      block 0 of the first copy of the model, block p-1 of the second
+ *   stage 1      block 1                           ,     block p-2
+ *   ...          half of the micro-batches enter at stage 0, half at stage p-1, and meet
+ *
+ * The model is held twice; chunk 0 runs down the stages, chunk 1 up. A stage calls the way that enters at its end "own"
+ * and the other "opposite"; with h = p / 2 and r its distance to the nearer end, it runs (DeepSeek's DualPipe, 2025)
+ *
+ *   1  2 (h - 1 - r)            F own
+ *   2  r + 1                    F own, F opposite
+ *   3  h - 1 - r                B opposite, W, F opposite                   (zero bubble)
+ *   4  m / 2 - p + r + 1        [F own | B opposite] [F opposite | B own]   one beside the other: the steady state
+ *   5  h - 1 - r                B opposite (with its W), [F opposite | B own]
+ *   6  r + 1                    B opposite, B own: the second half of these without their W
+ *   7  h - 1 - r                W, B own without W
+ *   8  r + 1                    W
+ *
+ * bubble: (p / 2 - 1) (F&B + B - 3 W) with B the whole backward, 2 (p / 2 - 1) of 3 m where F, B's input and W are
+ * equal and F&B their sum; less where communication hides in F&B. peak: p + 1 micro-batches, and the parameters twice.
+ * p must be even, m even and 2 p or more.
+ *
+ *   pipeline: {kind: dualpipe}
+ */
+#include "workloads/training/pipelines/pipeline.h"
+
+static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
+
+static char *refuse(const OrrPipelineShape *shape) {
+  const gint64 p = shape->stages, m = shape->micro_batches;
+  if (shape->chunks != 2) return g_strdup("dualpipe has two chunks a stage");
+  if (p % 2) return g_strdup_printf("dualpipe needs an even pp, and it is %" G_GINT64_FORMAT, p);
+  if (m % 2 == 0 && m >= 2 * p) return NULL;
+  return g_strdup_printf("dualpipe needs an even number of micro-batches, 2 pp = %" G_GINT64_FORMAT
+                         " or more, and there are %" G_GINT64_FORMAT,
+                         2 * p, m);
+}
+
+enum { OWN, OPPOSITE };
+
+typedef struct {
+  GArray *out;
+  gint64 half;     /* micro-batches of each way */
+  gboolean second; /* the stage is in the second half: its own way is chunk 1's */
+  gint64 forward[2], backward[2];
+  GArray *weights; /* of OrrPipelineStep: W that wait */
+  guint done;      /* of them */
+} Stage;
+
+static gint64 chunk_of(const Stage *s, int way) { return way ^ s->second; }
+
+/* Micro-batches of the second copy count on from those of the first. */
+static gint64 micro_batch_of(const Stage *s, int way, gint64 k) { return k + (chunk_of(s, way) ? s->half : 0); }
+
+static void put_forward(Stage *s, int way) {
+  orr_pipeline_put(s->out, ORR_STEP_FORWARD, chunk_of(s, way), micro_batch_of(s, way, s->forward[way]++));
+}
+
+static void put_backward(Stage *s, int way) {
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD, chunk_of(s, way), micro_batch_of(s, way, s->backward[way]++));
+}
+
+static void put_input(Stage *s, int way) {
+  const gint64 chunk = chunk_of(s, way), mb = micro_batch_of(s, way, s->backward[way]++);
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, chunk, mb);
+  orr_pipeline_put(s->weights, ORR_STEP_BACKWARD_WEIGHT, chunk, mb);
+}
+
+static void put_weight(Stage *s) {
+  g_array_append_vals(s->out, &g_array_index(s->weights, OrrPipelineStep, s->done++), 1);
+}
+
+static void put_both(Stage *s, int forward, int backward) {
+  const OrrPipelineStep step = {
+      .kind = ORR_STEP_BOTH,
+      .chunk = chunk_of(s, forward),
+      .micro_batch = micro_batch_of(s, forward, s->forward[forward]++),
+      .back_chunk = chunk_of(s, backward),
+      .back_micro_batch = micro_batch_of(s, backward, s->backward[backward]++),
+  };
+  g_array_append_val(s->out, step);
+}
+
+static void put_begin(Stage *s, gint64 h, gint64 r) {
+  for (gint64 i = 0; i < 2 * (h - 1 - r); i++) put_forward(s, OWN);
+  for (gint64 i = 0; i < r + 1; i++) {
+    put_forward(s, OWN);
+    put_forward(s, OPPOSITE);
+  }
+  for (gint64 i = 0; i < h - 1 - r; i++) {
+    put_input(s, OPPOSITE);
+    put_weight(s);
+    put_forward(s, OPPOSITE);
+  }
+}
+
+/* The two middle stages hand over to each other: their first pair is not one beside the other. */
+static void put_middle(Stage *s, gint64 h, gint64 r) {
+  for (gint64 i = 0; i < s->half - 2 * h + r + 1; i++) {
+    if (i == 0 && r == h - 1) {
+      put_forward(s, OWN);
+      put_backward(s, OPPOSITE);
+    } else {
+      put_both(s, OWN, OPPOSITE);
+    }
+    put_both(s, OPPOSITE, OWN);
+  }
+  for (gint64 i = 0; i < h - 1 - r; i++) {
+    put_backward(s, OPPOSITE);
+    put_both(s, OPPOSITE, OWN);
+  }
+}
+
+static void put_end(Stage *s, gint64 h, gint64 r) {
+  for (gint64 i = 0; i < 2 * (r + 1); i++) { /* r + 1 of each way, the last r + 1 of all without their W */
+    if (i >= r + 1)
+      put_input(s, i % 2 ? OWN : OPPOSITE);
+    else
+      put_backward(s, i % 2 ? OWN : OPPOSITE);
+  }
+  for (gint64 i = 0; i < h - 1 - r; i++) {
+    put_weight(s);
+    put_input(s, OWN);
+  }
+  for (gint64 i = 0; i < r + 1; i++) put_weight(s);
+}
+
+static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
+  const gint64 p = shape->stages, h = p / 2, r = MIN(stage, p - 1 - stage);
+  g_autoptr(GArray) weights = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
+  Stage s = {.out = out, .half = shape->micro_batches / 2, .second = stage >= h, .weights = weights};
+  put_begin(&s, h, r);
+  put_middle(&s, h, r);
+  put_end(&s, h, r);
+}
+
+static double bubble(const OrrPipelineShape *shape) {
+  return 2 * (shape->stages / 2.0 - 1) / (3 * shape->micro_batches);
+}
+
+static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) { return shape->stages + 1; }
+
+const OrrPipelineKind orr_dualpipe = {
+    .entry = {"dualpipe", "Micro-batches from both ends over two copies of the model, forwards beside backwards.",
+              NULL},
+    .blocks = ORR_BLOCKS_BIDIRECTIONAL,
+    .chunks = chunks,
+    .refuse = refuse,
+    .steps = steps,
+    .bubble = bubble,
+    .peak = peak,
+};

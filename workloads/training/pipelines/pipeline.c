@@ -1,0 +1,66 @@
+#include "workloads/training/pipelines/pipeline.h"
+
+/* Alphabetical. To add one, see pipeline.h. */
+static const OrrEntry *const entries[] = {
+    &orr_one_f_one_b.entry, &orr_breadth_first.entry, &orr_dualpipe.entry, &orr_gpipe.entry,
+    &orr_interleaved.entry, &orr_zb_h1.entry,         &orr_zb_v.entry,     NULL};
+const OrrRegistry orr_pipeline_registry = {"pipeline", entries};
+
+OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint64 micro_batches) {
+  const OrrPipelineKind *kind = (const OrrPipelineKind *)choice->entry;
+  return (OrrPipelineShape){
+      .stages = stages,
+      .chunks = kind->chunks(choice->params),
+      .micro_batches = micro_batches,
+      .group = kind->group ? kind->group(choice->params) : 0,
+  };
+}
+
+gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind) { return kind->blocks == ORR_BLOCKS_BIDIRECTIONAL ? 2 : 1; }
+
+gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape) {
+  return shape->stages * shape->chunks / orr_pipeline_n_chains(kind);
+}
+
+OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape, gint64 stage,
+                                    gint64 chunk) {
+  const gint64 p = shape->stages;
+  switch (kind->blocks) {
+  case ORR_BLOCKS_LOOP:
+    return (OrrPipelinePlace){0, chunk * p + stage};
+  case ORR_BLOCKS_V:
+    return (OrrPipelinePlace){0, chunk ? 2 * p - 1 - stage : stage};
+  case ORR_BLOCKS_BIDIRECTIONAL:
+    return (OrrPipelinePlace){chunk, chunk ? p - 1 - stage : stage};
+  }
+  g_return_val_if_reached(((OrrPipelinePlace){0, 0}));
+}
+
+gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *shape, OrrPipelinePlace place) {
+  const gint64 p = shape->stages;
+  switch (kind->blocks) {
+  case ORR_BLOCKS_LOOP:
+    return place.block % p;
+  case ORR_BLOCKS_V:
+    return place.block < p ? place.block : 2 * p - 1 - place.block;
+  case ORR_BLOCKS_BIDIRECTIONAL:
+    return place.chain ? p - 1 - place.block : place.block;
+  }
+  g_return_val_if_reached(0);
+}
+
+gint64 orr_pipeline_peak(const GArray *steps) {
+  gint64 alive = 0, peak = 0;
+  for (guint i = 0; i < steps->len; i++) {
+    const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
+    alive += orr_step_begins(step);
+    peak = MAX(peak, alive);
+    alive -= orr_step_ends(step);
+  }
+  return peak;
+}
+
+void orr_pipeline_put(GArray *steps, OrrStepKind kind, gint64 chunk, gint64 micro_batch) {
+  const OrrPipelineStep step = {.kind = kind, .chunk = chunk, .micro_batch = micro_batch};
+  g_array_append_val(steps, step);
+}

@@ -1,0 +1,111 @@
+/*
+ * zb-v - zero bubble over a V: the model runs down the stages and up again (Qi et al., ICLR 2024, section 6).
+ *
+ *   stage 0  blocks 0 and 2p-1      the first block and the last one, embedding and loss, on one stage
+ *   stage 1  blocks 1 and 2p-2
+ *   ...
+ *
+ * Backwards are cut into B and W. Stage s of p begins with 2 (p - s) - 1 forwards of the way down, then s pairs of a
+ * forward up and one down, then p - s times F B W of the way up; from then on it repeats
+ *
+ *   F down, B W of the way down, F up, B W of the way up
+ *
+ * and ends with s pairs of B, p - s times B W of the way down, and the W that are left.
+ *
+ * bubble: the p - 1 forwards of a block until the last stage has work, (p - 1) / (6 m): nothing else waits where F, B
+ * and W take equally long. (In a row of steps with `post-validation` that goes too: a stage that began later ends
+ * later.) peak: 2 p blocks, as many activations as 1F1B's first stage, on every stage. m must be 2 p - 1 or more.
+ *
+ *   pipeline: {kind: zb-v}
+ */
+#include "workloads/training/pipelines/pipeline.h"
+
+typedef struct {
+  gboolean post_validation;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "post-validation",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(Params, post_validation),
+     .sentence = "Stages step their optimizer without waiting for the gradient norm, which is checked afterwards.",
+     .fallback = "false"},
+};
+static const OrrFieldTable table = ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", Params, fields);
+
+static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
+
+static gboolean post_validates(const void *params) { return ((const Params *)params)->post_validation; }
+
+static char *refuse(const OrrPipelineShape *shape) {
+  const gint64 least = 2 * shape->stages - 1;
+  if (shape->chunks != 2) return g_strdup("zb-v has two chunks a stage");
+  if (shape->micro_batches >= least) return NULL;
+  return g_strdup_printf("zb-v needs 2 pp - 1 = %" G_GINT64_FORMAT
+                         " micro-batches or more, and there are %" G_GINT64_FORMAT,
+                         least, shape->micro_batches);
+}
+
+enum { DOWN, UP };
+
+/* Passes that are done, by way. */
+typedef struct {
+  GArray *out;
+  gint64 forward[2], input[2], weight[2];
+} Stage;
+
+static void put_forward(Stage *s, int way) { orr_pipeline_put(s->out, ORR_STEP_FORWARD, way, s->forward[way]++); }
+static void put_input(Stage *s, int way) { orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, way, s->input[way]++); }
+static void put_weight(Stage *s, int way) { orr_pipeline_put(s->out, ORR_STEP_BACKWARD_WEIGHT, way, s->weight[way]++); }
+
+static void put_backward(Stage *s, int way) {
+  put_input(s, way);
+  put_weight(s, way);
+}
+
+static void warm_up(Stage *s, const OrrPipelineShape *shape, gint64 stage) {
+  const gint64 rest = shape->stages - stage;
+  for (gint64 i = 0; i < 2 * rest - 1; i++) put_forward(s, DOWN);
+  for (gint64 i = 0; i < stage; i++) {
+    put_forward(s, UP);
+    put_forward(s, DOWN);
+  }
+  for (gint64 i = 0; i < rest; i++) {
+    put_forward(s, UP);
+    put_backward(s, UP);
+  }
+}
+
+static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
+  const gint64 m = shape->micro_batches;
+  Stage s = {.out = out};
+  warm_up(&s, shape, stage);
+  while (s.forward[UP] < m) {
+    if (s.forward[DOWN] < m) put_forward(&s, DOWN);
+    put_backward(&s, DOWN);
+    put_forward(&s, UP);
+    put_backward(&s, UP);
+  }
+  for (gint64 i = 0; i < stage; i++) {
+    put_input(&s, DOWN);
+    put_input(&s, UP);
+  }
+  for (gint64 i = 0; i < shape->stages - stage; i++) put_backward(&s, DOWN);
+  while (s.weight[UP] < m) put_weight(&s, UP);
+  while (s.weight[DOWN] < m) put_weight(&s, DOWN);
+}
+
+static double bubble(const OrrPipelineShape *shape) { return (double)(shape->stages - 1) / (6 * shape->micro_batches); }
+
+static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) { return 2 * shape->stages; }
+
+const OrrPipelineKind orr_zb_v = {
+    .entry = {"zb-v", "Zero bubble over a V of two chunks a stage, at 1F1B's memory.", &table},
+    .blocks = ORR_BLOCKS_V,
+    .chunks = chunks,
+    .post_validates = post_validates,
+    .refuse = refuse,
+    .steps = steps,
+    .bubble = bubble,
+    .peak = peak,
+};

@@ -1,0 +1,47 @@
+/*
+ * hsdp - hybrid sharding: FSDP inside groups, replicas across them (FSDP's HYBRID_SHARD; a 2-D mesh in FSDP2).
+ *
+ * Groups of `group` ranks (a node's, where it is 0) share out one copy; gathers and scatters stay inside, and what a
+ * rank holds of the gradients is all-reduced with its equals of the other n / k groups.
+ *
+ * A rank sends (k-1)/k m (2 w + g) P + 2 (r-1)/r m g P / k bytes a step with r = n / k, and holds (w + g + optimizer) P
+ * / k.
+ *
+ *   optimizer: {sharding: {kind: hsdp, group: 8}}
+ */
+#include "workloads/training/sharding/fully_sharded.h"
+
+static gint64 group_of(const OrrFullyShardedParams *params, const OrrShardingShape *shape) {
+  return params->group > 0 ? params->group : MIN(shape->ranks, shape->ranks_a_node);
+}
+
+static char *refuse(const void *params, const OrrShardingShape *shape) {
+  const gint64 group = group_of(params, shape);
+  if (shape->ranks % group == 0) return NULL;
+  return g_strdup_printf("hsdp: the data-parallel ranks (%" G_GINT64_FORMAT
+                         ") cannot be divided by its group (%" G_GINT64_FORMAT ")",
+                         shape->ranks, group);
+}
+
+static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
+  orr_fully_sharded_plan(params, shape, group_of(params, shape), ret_plan);
+}
+
+static const OrrField fields[] = {
+    ORR_FULLY_SHARDED_FIELDS,
+    {.name = "group",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrFullyShardedParams, group),
+     .sentence = "Ranks that share out one copy; 0: those of a node.",
+     .fallback = "0",
+     .min = 0,
+     .max = 1e6},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("hsdp", "Parameters of hybrid sharding.", OrrFullyShardedParams, fields);
+
+const OrrShardingKind orr_sharding_hsdp = {
+    .entry = {"hsdp", "Hybrid sharding: FSDP inside groups of ranks, replicas across them.", &table},
+    .refuse = refuse,
+    .plan = plan,
+};

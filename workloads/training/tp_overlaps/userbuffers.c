@@ -1,0 +1,86 @@
+/*
+ * userbuffers - Transformer Engine's (Megatron's tp-comm-overlap): collectives in pieces beside their products.
+ *
+ * By default inputs are gathered by ring exchange over t pieces (qkv, fc1; backward projection, fc2) and results are
+ * scattered in a pipeline of 4 (projection, fc2); what is left of the backward, the input's second gather and the
+ * gradient's scatter, runs whole beside the products by data and by weight: "bulk", which is async-tp-all-reduce here
+ * (transformer_engine/pytorch/module/base.py, initialize_ub: methods, num_splits = 4). NVLink alone, sequence
+ * parallelism alone (Megatron-LM, arguments.py).
+ *
+ * The pieces of one product run on three streams (comm_gemm_overlap.h, NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next
+ * piece fills the SMs that the last tiles of one leave, and one call of the module launches them all from C++.
+ *
+ * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k pieces.
+ *
+ *   parallel: {tp: 8, sequence-parallel: true, tp-comm-overlap: {kind: userbuffers, reduce-scatter: ring-exchange}}
+ */
+#include "workloads/training/tp_overlaps/tp_overlap.h"
+
+enum { RING, PIPELINED, WHOLE };
+static const char *const gather_words[] = {"ring-exchange", "none", NULL};
+static const char *const scatter_words[] = {"ring-exchange", "pipelined", "none", NULL};
+
+typedef struct {
+  int gather, scatter;
+  gint64 pieces;
+} Params;
+
+static const OrrField fields[] = {
+    {.name = "all-gather",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(Params, gather),
+     .sentence = "How inputs are gathered: ring-exchange, or whole (none).",
+     .fallback = "ring-exchange",
+     .words = gather_words},
+    {.name = "reduce-scatter",
+     .kind = ORR_FIELD_WORD,
+     .offset = offsetof(Params, scatter),
+     .sentence = "How results are scattered: pipelined, ring-exchange, or whole (none).",
+     .fallback = "pipelined",
+     .words = scatter_words},
+    {.name = "pieces",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Params, pieces),
+     .sentence = "Pieces of a pipelined scatter (num_splits).",
+     .fallback = "4",
+     .min = 1,
+     .max = 64},
+};
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("userbuffers", "Parameters of Transformer Engine's userbuffers.", Params, fields);
+
+static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
+  if (((const Params *)params)->gather != RING) return FALSE;
+  orr_tp_overlap_ring_gather(call, operators);
+  return TRUE;
+}
+
+static gboolean scatter(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
+  const Params *p = params;
+  if (p->scatter == WHOLE) return FALSE;
+  if (p->scatter == RING)
+    orr_tp_overlap_ring_scatter(call, operators);
+  else
+    orr_tp_overlap_pipelined_scatter(call, p->pieces, operators);
+  return TRUE;
+}
+
+static double gather_s(const void *params, gint64 ranks, double product_s, double comm_s) {
+  (void)params;
+  return orr_tp_overlap_ring_s(ranks, product_s, comm_s);
+}
+
+static double scatter_s(const void *params, gint64 ranks, double product_s, double comm_s) {
+  const Params *p = params;
+  return p->scatter == RING ? orr_tp_overlap_ring_s(ranks, product_s, comm_s)
+                            : orr_tp_overlap_pipelined_s(p->pieces, product_s, comm_s);
+}
+
+const OrrTpOverlapKind orr_tp_overlap_userbuffers = {
+    .entry = {"userbuffers", "Transformer Engine's: gathers by ring exchange, scatters in a pipeline.", &table},
+    .one_dispatch = TRUE,
+    .gather = gather,
+    .scatter = scatter,
+    .gather_s = gather_s,
+    .scatter_s = scatter_s,
+};
