@@ -1,5 +1,6 @@
 /*
- * ask.c - see ask.h. One table says which keys an operator has; key=value pairs, CSV columns and the help come from it.
+ * ask.c - see ask.h. One table says which keys an operator has; key=value pairs, CSV columns and
+ * the help come from it.
  */
 #include "calibration/ask.h"
 
@@ -14,8 +15,8 @@
 
 /* --- operators --- */
 
-/* Whole and above 0; the same or known; above 0; a number format; only 0; balanced or power_law_A; only balanced; 2, 3
- * or known; yes or no; DeepEP's kernels; TensorRT-LLM's. */
+/* Whole and above 0; the same or known; above 0; a number format; only 0; balanced or
+ * power_law_A; only balanced; 2, 3 or known; yes or no; DeepEP's kernels; TensorRT-LLM's. */
 typedef enum {
   COUNT,
   KNOWN_COUNT,
@@ -40,8 +41,9 @@ enum { MAX_KEYS = 12, DEFAULT_GPUS = 8 }; /* of a node where the profile has no 
 
 typedef struct {
   const char *name;
-  Key keys[MAX_KEYS];                                                                  /* ends with a NULL name */
-  OrrCost (*answer)(const OrrCostModel *cost, const char *name, const double *values); /* values in the order of keys */
+  Key keys[MAX_KEYS]; /* ends with a NULL name */
+  OrrCost (*answer)(const OrrCostModel *cost, const char *name,
+                    const double *values); /* values in the order of keys */
 } Question;
 
 static OrrCost ask_operator(const OrrCostModel *cost, const OrrOperator *op, double sustained) {
@@ -50,16 +52,19 @@ static OrrCost ask_operator(const OrrCostModel *cost, const OrrOperator *op, dou
 
 static OrrCost answer_gemm(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
-  OrrOperator op = orr_operator_gemm("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[4],
-                                     (gint64)values[1], (gint64)values[2], (gint64)values[3]);
+  OrrOperator op =
+      orr_operator_gemm("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[4],
+                        (gint64)values[1], (gint64)values[2], (gint64)values[3]);
   return ask_operator(cost, &op, values[5]);
 }
 
-/* values: formats of queries and keys, batch, heads, key heads, head size, window, then the lengths. */
-static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries, double length) {
-  OrrOperator op =
-      orr_operator_attention("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[2], (gint64)queries,
-                             (gint64)length, (gint64)values[3], (gint64)values[4], (gint64)values[5], TRUE);
+/* values: formats of queries and keys, batch, heads, key heads, head size, window, then the
+ * lengths. */
+static OrrCost answer_attention(const OrrCostModel *cost, const double *values, double queries,
+                                double length) {
+  OrrOperator op = orr_operator_attention(
+      "asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[2], (gint64)queries,
+      (gint64)length, (gint64)values[3], (gint64)values[4], (gint64)values[5], TRUE);
   return orr_cost_scaled(cost, orr_cost_attention(cost, &op, (OrrDtype)values[1]));
 }
 
@@ -81,9 +86,10 @@ static OrrCost answer_memory(const OrrCostModel *cost, const char *name, const d
 
 static OrrCost answer_moe(const OrrCostModel *cost, const char *name, const double *values) {
   (void)name;
-  OrrOperator op = orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[1],
-                                    (gint64)values[2], (gint64)values[3], (gint64)values[4], (gint64)values[5],
-                                    (gint64)values[6], (gint64)values[7], (gint64)values[9], values[8]);
+  OrrOperator op =
+      orr_operator_moe("asked", ORR_PASS_FORWARD, (OrrDtype)values[0], (gint64)values[1],
+                       (gint64)values[2], (gint64)values[3], (gint64)values[4], (gint64)values[5],
+                       (gint64)values[6], (gint64)values[7], (gint64)values[9], values[8]);
   return ask_operator(cost, &op, values[10]);
 }
 
@@ -127,33 +133,39 @@ static OrrCost answer_trtllm(const OrrCostModel *cost, const char *name, const d
   return answer_library(cost, &call);
 }
 
-#define HEAD_KEYS                                                                                                      \
-  {"attn_dtype", FORMAT, "bfloat16"}, {"kv_cache_dtype", FORMAT, "bfloat16"}, {"batch_size", COUNT, NULL},             \
-      {"num_heads", COUNT, NULL}, {"num_key_value_heads", COUNT, NULL}, {"head_dim", COUNT, NULL}, {                   \
-    "window_size", NO_WINDOW, "0"                                                                                      \
+#define HEAD_KEYS                                                                                  \
+  {"attn_dtype", FORMAT, "bfloat16"}, {"kv_cache_dtype", FORMAT, "bfloat16"},                      \
+      {"batch_size", COUNT, NULL}, {"num_heads", COUNT, NULL},                                     \
+      {"num_key_value_heads", COUNT, NULL}, {"head_dim", COUNT, NULL}, {                           \
+    "window_size", NO_WINDOW, "0"                                                                  \
   }
-#define COLLECTIVE(name_)                                                                                              \
+#define COLLECTIVE(name_)                                                                          \
   { name_, {{"n_gpus", COUNT, NULL}, {"bytes", SIZE, NULL}}, answer_collective }
 
-#define DEEPEP(name_)                                                                                                  \
-  {                                                                                                                    \
-    name_, {{"mode", DEEPEP_MODE, "normal"},     {"node_num", COUNT, "1"}, {"gpus_per_node", KNOWN_COUNT, "known"},    \
-            {"num_token_per_rank", COUNT, NULL}, {"hidden", COUNT, NULL},  {"topk", COUNT, NULL},                      \
-            {"num_experts", COUNT, NULL}},                                                                             \
-        answer_deepep                                                                                                  \
+#define DEEPEP(name_)                                                                              \
+  {                                                                                                \
+    name_,                                                                                         \
+        {{"mode", DEEPEP_MODE, "normal"},                                                          \
+         {"node_num", COUNT, "1"},                                                                 \
+         {"gpus_per_node", KNOWN_COUNT, "known"},                                                  \
+         {"num_token_per_rank", COUNT, NULL},                                                      \
+         {"hidden", COUNT, NULL},                                                                  \
+         {"topk", COUNT, NULL},                                                                    \
+         {"num_experts", COUNT, NULL}},                                                            \
+        answer_deepep                                                                              \
   }
-#define TRTLLM(name_)                                                                                                  \
-  {                                                                                                                    \
-    name_,                                                                                                             \
-        {{"kernel_source", TRTLLM_SOURCE, "NVLinkTwoSided"},                                                           \
-         {"moe_dtype", FORMAT, "bfloat16"},                                                                            \
-         {"moe_ep_size", COUNT, NULL},                                                                                 \
-         {"num_tokens", COUNT, NULL},                                                                                  \
-         {"hidden_size", COUNT, NULL},                                                                                 \
-         {"topk", COUNT, NULL},                                                                                        \
-         {"num_experts", COUNT, NULL},                                                                                 \
-         {"distribution", BALANCED, "balanced"}},                                                                      \
-        answer_trtllm                                                                                                  \
+#define TRTLLM(name_)                                                                              \
+  {                                                                                                \
+    name_,                                                                                         \
+        {{"kernel_source", TRTLLM_SOURCE, "NVLinkTwoSided"},                                       \
+         {"moe_dtype", FORMAT, "bfloat16"},                                                        \
+         {"moe_ep_size", COUNT, NULL},                                                             \
+         {"num_tokens", COUNT, NULL},                                                              \
+         {"hidden_size", COUNT, NULL},                                                             \
+         {"topk", COUNT, NULL},                                                                    \
+         {"num_experts", COUNT, NULL},                                                             \
+         {"distribution", BALANCED, "balanced"}},                                                  \
+        answer_trtllm                                                                              \
   }
 
 static const Question questions[] = {
@@ -207,7 +219,8 @@ static const Question *find_question(const char *asked, GError **error) {
   const char *nearest = orr_nearest_word(name, names);
   g_autofree char *allowed = g_strjoinv(", ", (char **)names);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown operator '%s'%s%s%s (allowed: %s)", asked,
-              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", allowed);
+              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+              allowed);
   return NULL;
 }
 
@@ -265,7 +278,8 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
     value = known ? 0 : value;
   } else if (key->kind == DISTRIBUTION) {
     good = orr_profile_moe_imbalance(text, &value);
-  } else if (key->kind == YES_NO || key->kind == BALANCED || key->kind == DEEPEP_MODE || key->kind == TRTLLM_SOURCE) {
+  } else if (key->kind == YES_NO || key->kind == BALANCED || key->kind == DEEPEP_MODE ||
+             key->kind == TRTLLM_SOURCE) {
     value = 0;
     good = parse_word(key->kind, text, &value);
   } else if (key->kind == KNOWN_COUNT && strcmp(text, "known") == 0) {
@@ -277,7 +291,8 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
     good = good && value > 0 && value < 1e15 && (key->kind == SIZE || value == floor(value));
   }
   if (!good) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text, wants[key->kind]);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is '%s': want %s", key->name, text,
+                wants[key->kind]);
     return FALSE;
   }
   *ret_value = value;
@@ -287,7 +302,8 @@ static gboolean parse_value(const Key *key, const char *text, double *ret_value,
 static void set_fallbacks(const Question *question, double *values) {
   for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++) {
     values[i] = NAN;
-    if (question->keys[i].fallback) parse_value(&question->keys[i], question->keys[i].fallback, &values[i], NULL);
+    if (question->keys[i].fallback)
+      parse_value(&question->keys[i], question->keys[i].fallback, &values[i], NULL);
   }
 }
 
@@ -309,7 +325,8 @@ static gboolean check_moe(const double *values, GError **error) {
 /* What one value says of another. */
 static gboolean check_values(const Question *question, const double *values, GError **error) {
   if (question->answer == answer_moe) return check_moe(values, error);
-  if (question->answer == answer_deepep || question->answer == answer_trtllm) return check_exchange(values, error);
+  if (question->answer == answer_deepep || question->answer == answer_trtllm)
+    return check_exchange(values, error);
   if (question->answer != answer_prefill && question->answer != answer_decode) return TRUE;
   if (fmod(values[3], values[4]) == 0) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "num_key_value_heads must divide num_heads");
@@ -319,15 +336,18 @@ static gboolean check_values(const Question *question, const double *values, GEr
 static int find_key(const Question *question, const char *name, gsize length, GError **error) {
   g_autoptr(GString) allowed = g_string_new(NULL);
   for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++) {
-    if (strlen(question->keys[i].name) == length && strncmp(question->keys[i].name, name, length) == 0) return i;
+    if (strlen(question->keys[i].name) == length &&
+        strncmp(question->keys[i].name, name, length) == 0)
+      return i;
     g_string_append_printf(allowed, "%s%s", i ? ", " : "", question->keys[i].name);
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown key '%.*s' of %s (allowed: %s)", (int)length, name,
-              question->name, allowed->str);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown key '%.*s' of %s (allowed: %s)",
+              (int)length, name, question->name, allowed->str);
   return -1;
 }
 
-static gboolean read_pairs(const Question *question, const char *const *key_values, double *values, GError **error) {
+static gboolean read_pairs(const Question *question, const char *const *key_values, double *values,
+                           GError **error) {
   gboolean is_given[MAX_KEYS] = {FALSE};
   set_fallbacks(question, values);
   for (guint i = 0; key_values && key_values[i]; i++) {
@@ -337,7 +357,8 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
       return FALSE;
     }
     int key = find_key(question, key_values[i], (gsize)(equals - key_values[i]), error);
-    if (key < 0 || !parse_value(&question->keys[key], equals + 1, &values[key], error)) return FALSE;
+    if (key < 0 || !parse_value(&question->keys[key], equals + 1, &values[key], error))
+      return FALSE;
     if (is_given[key]) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s is given twice", question->keys[key].name);
       return FALSE;
@@ -346,35 +367,42 @@ static gboolean read_pairs(const Question *question, const char *const *key_valu
   }
   for (int i = 0; i < MAX_KEYS && question->keys[i].name; i++)
     if (isnan(values[i])) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs %s=...", question->name, question->keys[i].name);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s needs %s=...", question->name,
+                  question->keys[i].name);
       return FALSE;
     }
   return check_values(question, values, error);
 }
 
-static gboolean answer(const OrrCostModel *cost, const Question *question, const double *values, OrrCost *ret_cost,
-                       GError **error) {
+static gboolean answer(const OrrCostModel *cost, const Question *question, const double *values,
+                       OrrCost *ret_cost, GError **error) {
   *ret_cost = question->answer(cost, question->name, values);
   if (isfinite(ret_cost->time_s)) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "%s: device %s states no link to other devices: scale-up-bandwidth or host-link-bandwidth is needed",
+              "%s: device %s states no link to other devices: scale-up-bandwidth or "
+              "host-link-bandwidth is needed",
               question->name, cost->device->name ? cost->device->name : "?");
   return FALSE;
 }
 
-gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name, const char *const *key_values,
-                          OrrCost *ret_cost, GError **error) {
+gboolean orr_ask_operator(const OrrCostModel *cost, const char *operator_name,
+                          const char *const *key_values, OrrCost *ret_cost, GError **error) {
   const Question *question = find_question(operator_name, error);
   double values[MAX_KEYS];
   if (!question || !read_pairs(question, key_values, values, error)) return FALSE;
   return answer(cost, question, values, ret_cost, error);
 }
 
-char *orr_ask_note(const OrrCostModel *cost, const char *operator_name, const char *const *key_values) {
+char *orr_ask_note(const OrrCostModel *cost, const char *operator_name,
+                   const char *const *key_values) {
   const Question *question = find_question(operator_name, NULL);
   double values[MAX_KEYS];
-  if (!question || question->answer != answer_gemm || !read_pairs(question, key_values, values, NULL)) return NULL;
-  return values[4] > 1 ? NULL : orr_cost_gemm_aside(cost, (OrrDtype)values[0], values[1], values[2], values[3]);
+  if (!question || question->answer != answer_gemm ||
+      !read_pairs(question, key_values, values, NULL))
+    return NULL;
+  return values[4] > 1
+             ? NULL
+             : orr_cost_gemm_aside(cost, (OrrDtype)values[0], values[1], values[2], values[3]);
 }
 
 /* --- rows --- */
@@ -396,7 +424,8 @@ static void find_columns(Rows *rows) {
     const Key *key = &rows->question->keys[i];
     rows->columns[i] = orr_csv_column(rows->csv, key->name);
     if (rows->columns[i] < 0 && !key->fallback)
-      orr_diags_error(rows->diags, header->place, "no column '%s', which %s needs", key->name, rows->question->name);
+      orr_diags_error(rows->diags, header->place, "no column '%s', which %s needs", key->name,
+                      rows->question->name);
   }
 }
 
@@ -425,7 +454,8 @@ static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text)
   g_string_append(text, line->text);
   if (line == rows->csv->lines->pdata[rows->csv->header_line])
     g_string_append(text, ",predicted_us,how");
-  else if (line->cells && rows->op_column >= 0 && strcmp(line->cells[rows->op_column], rows->question->name) != 0)
+  else if (line->cells && rows->op_column >= 0 &&
+           strcmp(line->cells[rows->op_column], rows->question->name) != 0)
     g_string_append(text, ",,");
   else if (line->cells && read_row(rows, line, values)) {
     g_autoptr(GError) error = NULL;
@@ -435,14 +465,15 @@ static void answer_line(const Rows *rows, const OrrCsvLine *line, GString *text)
       return;
     }
     g_ascii_formatd(buffer, sizeof buffer, "%.6g", told.time_s * 1e6);
-    const char *how = orr_cost_how_text(told.from ? told.from : orr_cost_carried_from(rows->cost), told.how);
+    const char *how =
+        orr_cost_how_text(told.from ? told.from : orr_cost_carried_from(rows->cost), told.how);
     g_string_append_printf(text, ",%s,%s", buffer, how);
   }
   g_string_append_c(text, '\n');
 }
 
-gboolean orr_ask_rows(const OrrCostModel *cost, const char *operator_name, const char *csv_path, char **ret_text,
-                      GError **error) {
+gboolean orr_ask_rows(const OrrCostModel *cost, const char *operator_name, const char *csv_path,
+                      char **ret_text, GError **error) {
   const Question *question = find_question(operator_name, error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = question ? orr_csv_read(csv_path, diags, error) : NULL;

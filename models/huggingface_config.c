@@ -25,7 +25,8 @@ const OrrNode *orr_huggingface_find(const OrrHuggingfaceConfig *config, const ch
 }
 
 /* Reports that the value of @keys is not @wanted, and what it is. */
-static void refuse(const OrrHuggingfaceConfig *config, const char *keys, const OrrNode *node, const char *wanted) {
+static void refuse(const OrrHuggingfaceConfig *config, const char *keys, const OrrNode *node,
+                   const char *wanted) {
   g_auto(GStrv) names = g_strsplit(keys, "|", -1);
   g_autofree char *known = g_strjoinv("' or '", names);
   if (node->kind != ORR_NODE_SCALAR)
@@ -41,12 +42,15 @@ static gboolean read_whole(const OrrNode *node, gint64 *ret_value) {
   char *end = NULL;
   if (node->kind != ORR_NODE_SCALAR || node->quoted) return FALSE;
   const double value = g_ascii_strtod(node->text, &end);
-  if (end == node->text || *end || !(value >= 0 && value <= ORR_HUGGINGFACE_MOST) || value != floor(value)) return FALSE;
+  if (end == node->text || *end || !(value >= 0 && value <= ORR_HUGGINGFACE_MOST) ||
+      value != floor(value))
+    return FALSE;
   *ret_value = (gint64)value;
   return TRUE;
 }
 
-gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys, gint64 fallback) {
+gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys,
+                              gint64 fallback) {
   const OrrNode *node = orr_huggingface_find(config, keys);
   gint64 value = fallback;
   if (node && !read_whole(node, &value))
@@ -54,9 +58,11 @@ gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *ke
   return value;
 }
 
-gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys, gboolean fallback) {
+gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys,
+                              gboolean fallback) {
   const OrrNode *node = orr_huggingface_find(config, keys);
-  if (!node || is_word(node, "false") || is_word(node, "true")) return node ? is_word(node, "true") : fallback;
+  if (!node || is_word(node, "false") || is_word(node, "true"))
+    return node ? is_word(node, "true") : fallback;
   refuse(config, keys, node, "true or false");
   return fallback;
 }
@@ -73,8 +79,8 @@ const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config, const ch
   if (node && node->kind != ORR_NODE_LIST) refuse(config, keys, node, "a list");
   if (!node || node->kind != ORR_NODE_LIST) return NULL;
   if (orr_node_length(node) > MOST_ITEMS) {
-    orr_diags_error(config->diags, node->place, "'%s' has %u items: at most %d are read", keys, orr_node_length(node),
-                    MOST_ITEMS);
+    orr_diags_error(config->diags, node->place, "'%s' has %u items: at most %d are read", keys,
+                    orr_node_length(node), MOST_ITEMS);
     return NULL;
   }
   for (guint i = 0; i < orr_node_length(node); i++) {
@@ -93,7 +99,8 @@ const OrrNode *orr_huggingface_map(const OrrHuggingfaceConfig *config, const cha
   return NULL;
 }
 
-OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config, const OrrHuggingfacePair *pairs, guint n_pairs) {
+OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config,
+                                 const OrrHuggingfacePair *pairs, guint n_pairs) {
   OrrNode *map = orr_node_new_map((OrrPlace){0});
   for (guint i = 0; i < n_pairs; i++) {
     const gint64 value = orr_huggingface_number(config, pairs[i].from, 0);

@@ -1,13 +1,14 @@
 /*
- * huggingface_config.h - a Hugging Face config.json as it is read: by keys that have had several names, which are
- * remembered, so that keys that nobody asked for can be reported.
+ * huggingface_config.h - a Hugging Face config.json as it is read: by keys that have had several
+ * names, which are remembered, so that keys that nobody asked for can be reported.
  *
- * A config is a stranger's file. Each key is read by the kind of value that it must have: a whole number, a flag, a
- * text, a list or a map. A value of another kind, or a number out of range, is an error at its place that names the
- * key; the reader then goes on with the fallback, so that all errors of a config are reported at once. Null stands for
- * an absent key, as in Python.
+ * A config is a stranger's file. Each key is read by the kind of value that it must have: a whole
+ * number, a flag, a text, a list or a map. A value of another kind, or a number out of range, is an
+ * error at its place that names the key; the reader then goes on with the fallback, so that all
+ * errors of a config are reported at once. Null stands for an absent key, as in Python.
  *
- * The tree keeps the kind of a scalar as JSON wrote it: texts are `quoted`; true, false, null and numbers are not.
+ * The tree keeps the kind of a scalar as JSON wrote it: texts are `quoted`; true, false, null and
+ * numbers are not.
  */
 #ifndef ORR_HUGGINGFACE_CONFIG_H
 #define ORR_HUGGINGFACE_CONFIG_H
@@ -26,16 +27,19 @@ typedef struct {
 /* Dimensions fit in 32 bits in every framework; the product of two of them then fits in 64. */
 #define ORR_HUGGINGFACE_MOST G_MAXINT32
 
-/* What stands under the first of @keys ('|' between them) that is there and not null, of whatever kind; NULL: under
- * none of them. */
+/* What stands under the first of @keys ('|' between them) that is there and not null, of
+ * whatever kind; NULL: under none of them. */
 const OrrNode *orr_huggingface_find(const OrrHuggingfaceConfig *config, const char *keys);
 
-/* The same, read as what it must be; where it is something else, an error and the fallback (NULL). Numbers are whole,
- * from 0 to ORR_HUGGINGFACE_MOST. */
-gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys, gint64 fallback);
-gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys, gboolean fallback);
+/* The same, read as what it must be; where it is something else, an error and the fallback
+ * (NULL). Numbers are whole, from 0 to ORR_HUGGINGFACE_MOST. */
+gint64 orr_huggingface_number(const OrrHuggingfaceConfig *config, const char *keys,
+                              gint64 fallback);
+gboolean orr_huggingface_flag(const OrrHuggingfaceConfig *config, const char *keys,
+                              gboolean fallback);
 const char *orr_huggingface_text(const OrrHuggingfaceConfig *config, const char *keys);
-const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config, const char *keys); /* of scalars */
+const OrrNode *orr_huggingface_list(const OrrHuggingfaceConfig *config,
+                                    const char *keys); /* of scalars */
 const OrrNode *orr_huggingface_map(const OrrHuggingfaceConfig *config, const char *keys);
 
 /* A number of a document's section and the keys that configs have for it. */
@@ -44,7 +48,8 @@ typedef struct {
 } OrrHuggingfacePair;
 
 /* A map of those of @pairs that the config has above 0. */
-OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config, const OrrHuggingfacePair *pairs, guint n_pairs);
+OrrNode *orr_huggingface_section(const OrrHuggingfaceConfig *config,
+                                 const OrrHuggingfacePair *pairs, guint n_pairs);
 
 /* Sets a scalar of a document's map. */
 void orr_huggingface_set_text(OrrNode *map, const char *key, const char *text);

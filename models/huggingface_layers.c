@@ -11,7 +11,8 @@
  *   first_k_dense_replace, moe_layer_freq, decoder_sparse_step, mlp_only_layers, interleave_moe_layer_step, moe_layers
  *                             which layers have experts
  *
- * A list must say something of every layer. The shortest list that makes all layers when it repeats is the layout.
+ * A list must say something of every layer. The shortest list that makes all layers when it repeats
+ * is the layout.
  */
 #include <string.h>
 
@@ -52,27 +53,35 @@ static gboolean holds(const OrrNode *list, gint64 value) {
 
 /* --- what lists must be --- */
 
-static void check_length(const Reading *reading, const char *key, const OrrNode *node, gint64 length) {
+static void check_length(const Reading *reading, const char *key, const OrrNode *node,
+                         gint64 length) {
   if (length < reading->layers)
     orr_diags_error(reading->config->diags, node->place,
-                    "'%s' tells %" G_GINT64_FORMAT " layers, and the model has %" G_GINT64_FORMAT, key, length,
-                    reading->layers);
+                    "'%s' tells %" G_GINT64_FORMAT " layers, and the model has %" G_GINT64_FORMAT,
+                    key, length, reading->layers);
 }
 
-static void check_words(const Reading *reading, const char *key, const OrrNode *list, const char *const *known) {
+static void check_words(const Reading *reading, const char *key, const OrrNode *list,
+                        const char *const *known) {
   for (gint64 i = 0; i < orr_node_length(list); i++) {
     const OrrNode *node = list->items->pdata[i];
     const char *word = node->kind == ORR_NODE_SCALAR ? node->text : "";
     if (g_strv_contains(known, word)) continue;
     g_autofree char *all = g_strjoinv(", ", (char **)known);
-    orr_diags_error(reading->config->diags, node->place, "'%s': unknown layer '%s' (known: %s)", key, word, all);
+    orr_diags_error(reading->config->diags, node->place, "'%s': unknown layer '%s' (known: %s)",
+                    key, word, all);
     return; /* the first tells enough */
   }
 }
 
 static const char *const block_words[] = {"mamba", "attention", "mlp", "moe", NULL};
-static const char *const mixer_words[] = {
-    "attention", "full_attention", "sliding_attention", "chunked_attention", "linear_attention", "mamba", NULL};
+static const char *const mixer_words[] = {"attention",
+                                          "full_attention",
+                                          "sliding_attention",
+                                          "chunked_attention",
+                                          "linear_attention",
+                                          "mamba",
+                                          NULL};
 static const char block_letters[] = "M*-E"; /* of block_words */
 
 static void check_pattern(const Reading *reading) {
@@ -82,17 +91,19 @@ static void check_pattern(const Reading *reading) {
   const gsize known = strspn(pattern, block_letters);
   if (pattern[known])
     orr_diags_error(reading->config->diags, node->place,
-                    "'hybrid_override_pattern': unknown layer '%c' (known: M Mamba-2, * attention, - MLP, E experts)",
+                    "'hybrid_override_pattern': unknown layer '%c' (known: M Mamba-2, * attention, "
+                    "- MLP, E experts)",
                     pattern[known]);
   else
     check_length(reading, "hybrid_override_pattern", node, (gint64)known);
 }
 
 static void check_lists(const Reading *reading) {
-  static const char *const keys[] = {"layer_types", "layers_block_type", "attn_type_list", "no_rope_layers",
-                                     "moe_layer_freq"};
+  static const char *const keys[] = {"layer_types", "layers_block_type", "attn_type_list",
+                                     "no_rope_layers", "moe_layer_freq"};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
-  const gboolean is_step = frequency && frequency->kind == ORR_NODE_SCALAR; /* DeepSeek writes a number there */
+  const gboolean is_step =
+      frequency && frequency->kind == ORR_NODE_SCALAR; /* DeepSeek writes a number there */
   for (guint i = 0; i < G_N_ELEMENTS(keys) - (is_step ? 1 : 0); i++) {
     const OrrNode *list = take_list(reading, keys[i]);
     if (list) check_length(reading, keys[i], list, orr_node_length(list));
@@ -103,12 +114,15 @@ static void check_lists(const Reading *reading) {
   check_pattern(reading);
 }
 
-/* The numbers that tell layers, and what else is read of every layer: checked here once, so that each is reported once. */
+/* The numbers that tell layers, and what else is read of every layer: checked here once, so that
+ * each is reported once. */
 static void check_numbers(const Reading *reading) {
-  static const char *const keys[] = {
-      "full_attention_interval", "sliding_window_pattern", "max_position_embeddings", "sliding_window",
-      "attention_chunk_size",    "no_rope_layer_interval", "first_k_dense_replace",   "decoder_sparse_step",
-      "interleave_moe_layer_step", "num_experts", "num_local_experts", "n_routed_experts"};
+  static const char *const keys[] = {"full_attention_interval",   "sliding_window_pattern",
+                                     "max_position_embeddings",   "sliding_window",
+                                     "attention_chunk_size",      "no_rope_layer_interval",
+                                     "first_k_dense_replace",     "decoder_sparse_step",
+                                     "interleave_moe_layer_step", "num_experts",
+                                     "num_local_experts",         "n_routed_experts"};
   const OrrNode *frequency = take(reading, "moe_layer_freq");
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) number(reading, keys[i], 0);
   if (frequency && frequency->kind != ORR_NODE_LIST) number(reading, "moe_layer_freq", 0);
@@ -124,7 +138,8 @@ static gboolean read_blocks(const Reading *reading, const char **ret_kinds) {
   const OrrNode *words = take_list(reading, "layers_block_type");
   if (!words && !pattern) return FALSE;
   for (gint64 i = 0; i < reading->layers; i++) {
-    const char *word = words ? item(words, i) : block_words[strchr(block_letters, pattern[i]) - block_letters];
+    const char *word =
+        words ? item(words, i) : block_words[strchr(block_letters, pattern[i]) - block_letters];
     ret_kinds[i] = g_intern_string(block_of(word));
   }
   return TRUE;
@@ -142,13 +157,16 @@ static const char *mixer_of_word(const char *word) {
 static gboolean has_window(const Reading *reading) {
   if (!orr_huggingface_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
   if (take(reading, "attention_chunk_size")) return TRUE;
-  const gint64 context = number(reading, "max_position_embeddings", 0), size = number(reading, "sliding_window", 0);
+  const gint64 context = number(reading, "max_position_embeddings", 0),
+               size = number(reading, "sliding_window", 0);
   return size > 0 && (context == 0 || size < context);
 }
 
 static const char *mixer_of(const Reading *reading, gint64 i) {
-  const char *word = item(take(reading, "layer_types"), i), *linear = item(take(reading, "attn_type_list"), i);
-  gint64 full = number(reading, "full_attention_interval", 0), every = number(reading, "sliding_window_pattern", 0);
+  const char *word = item(take(reading, "layer_types"), i),
+             *linear = item(take(reading, "attn_type_list"), i);
+  gint64 full = number(reading, "full_attention_interval", 0),
+         every = number(reading, "sliding_window_pattern", 0);
   if (word) return mixer_of_word(word);
   if (linear) return strcmp(linear, "0") == 0 ? "linear" : "attention";
   if (full > 0) return (i + 1) % full ? "linear" : "attention";
@@ -172,15 +190,18 @@ static gboolean has_experts(const Reading *reading) {
 }
 
 static const char *feed_of(const Reading *reading, gint64 i) {
-  gint64 first = number(reading, "first_k_dense_replace", 0), step = number(reading, "decoder_sparse_step", 1);
+  gint64 first = number(reading, "first_k_dense_replace", 0),
+         step = number(reading, "decoder_sparse_step", 1);
   gint64 interleave = number(reading, "interleave_moe_layer_step", 1);
   const OrrNode *frequency = take(reading, "moe_layer_freq"), *listed = take(reading, "moe_layers");
-  if (!has_experts(reading) || i < first || holds(take(reading, "mlp_only_layers"), i)) return "dense";
+  if (!has_experts(reading) || i < first || holds(take(reading, "mlp_only_layers"), i))
+    return "dense";
   if (listed && orr_node_length(listed)) return holds(listed, i) ? "moe" : "dense";
   if (item(frequency, i)) return strcmp(item(frequency, i), "0") == 0 ? "dense" : "moe";
   if (frequency && frequency->kind == ORR_NODE_SCALAR) step = number(reading, "moe_layer_freq", 1);
-  if (step > 1 && frequency) return i % step ? "dense" : "moe"; /* DeepSeek: every step-th from the first */
-  if (step > 1) return (i + 1) % step ? "dense" : "moe";        /* Qwen: every step-th */
+  if (step > 1 && frequency)
+    return i % step ? "dense" : "moe"; /* DeepSeek: every step-th from the first */
+  if (step > 1) return (i + 1) % step ? "dense" : "moe"; /* Qwen: every step-th */
   return interleave > 1 && (i + 1) % interleave ? "dense" : "moe";
 }
 
@@ -201,13 +222,15 @@ static char **compress(const char *const *kinds, gint64 layers) {
   for (gint64 i = 0, run; i < period; i += run) {
     for (run = 1; i + run < period && kinds[i + run] == kinds[i]; run++)
       ;
-    g_ptr_array_add(items, run > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " %s", run, kinds[i]) : g_strdup(kinds[i]));
+    g_ptr_array_add(items, run > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " %s", run, kinds[i])
+                                   : g_strdup(kinds[i]));
   }
   g_ptr_array_add(items, NULL);
   return (char **)g_ptr_array_free(items, FALSE);
 }
 
-char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type, gint64 layers) {
+char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggingfaceType *type,
+                              gint64 layers) {
   const Reading reading = {config, type, layers};
   const guint before = orr_diags_n_errors(config->diags);
   check_lists(&reading);
@@ -219,7 +242,8 @@ char **orr_huggingface_layout(const OrrHuggingfaceConfig *config, const OrrHuggi
       g_autofree char *kind = g_strdup_printf("%s+%s", mixer_of(&reading, i), feed_of(&reading, i));
       kinds[i] = g_intern_string(kind);
     }
-  gboolean plain = period_of(kinds, layers) == 1 &&
-                   strcmp(kinds[0], has_experts(&reading) ? "attention+moe" : "attention+dense") == 0;
+  gboolean plain =
+      period_of(kinds, layers) == 1 &&
+      strcmp(kinds[0], has_experts(&reading) ? "attention+moe" : "attention+dense") == 0;
   return plain ? NULL : compress(kinds, layers);
 }

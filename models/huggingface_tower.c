@@ -1,5 +1,6 @@
 /*
- * huggingface_tower.c - the encoder tower of a multi-modal config: its vision_config as a model's `encoder`.
+ * huggingface_tower.c - the encoder tower of a multi-modal config: its vision_config as a model's
+ * `encoder`.
  *
  *   clip_vision_model      CLIP's ViT before a decoder, whose class token is no token of the decoder (LLaVA)
  *   qwen2_vl               a ViT with 2-dimensional RoPE; `merge` squared tokens become one
@@ -7,7 +8,8 @@
  *                          told: here all attend to the whole image
  *   qwen3_vl, _moe         learned positions. Projectors of layers between (deepstack) are told
  *
- * Images of Qwen's are of any size: 32 x 32 patches are taken. Other towers are not mapped, which the importer tells.
+ * Images of Qwen's are of any size: 32 x 32 patches are taken. Other towers are not mapped, which
+ * the importer tells.
  */
 #include <string.h>
 
@@ -30,9 +32,9 @@ static const Tower towers[] = {
 #define ANY_SIDE 32
 
 static OrrNode *clip(const OrrHuggingfaceConfig *config) {
-  static const OrrHuggingfacePair pairs[] = {{"layers", "num_hidden_layers"},  {"hidden", "hidden_size"},
-                                             {"heads", "num_attention_heads"}, {"ffn", "intermediate_size"},
-                                             {"patch", "patch_size"},          {"image", "image_size"}};
+  static const OrrHuggingfacePair pairs[] = {
+      {"layers", "num_hidden_layers"}, {"hidden", "hidden_size"}, {"heads", "num_attention_heads"},
+      {"ffn", "intermediate_size"},    {"patch", "patch_size"},   {"image", "image_size"}};
   OrrNode *encoder = orr_huggingface_section(config, pairs, G_N_ELEMENTS(pairs));
   orr_huggingface_set_number(encoder, "extra-tokens", 1);
   orr_huggingface_find(config, "vocab_size|hidden_act"); /* of the text half, and CLIP's alone */
@@ -51,17 +53,21 @@ static OrrNode *qwen(const OrrHuggingfaceConfig *config, const Tower *tower) {
   const gint64 merge = MAX(1, orr_huggingface_number(config, "spatial_merge_size", 1));
   const gint64 ratio = MAX(1, orr_huggingface_number(config, "mlp_ratio", 4));
   orr_huggingface_set_number(encoder, "hidden", hidden);
-  orr_huggingface_set_number(encoder, "ffn", orr_huggingface_number(config, "intermediate_size", ratio * hidden));
-  orr_huggingface_set_number(encoder, "projector", MIN(merge * merge, ORR_HUGGINGFACE_MOST) * hidden);
-  orr_huggingface_set_number(encoder, "image",
-                             ANY_SIDE * MAX(1, orr_huggingface_number(config, "patch_size|spatial_patch_size", 14)));
+  orr_huggingface_set_number(encoder, "ffn",
+                             orr_huggingface_number(config, "intermediate_size", ratio * hidden));
+  orr_huggingface_set_number(encoder, "projector",
+                             MIN(merge * merge, ORR_HUGGINGFACE_MOST) * hidden);
+  orr_huggingface_set_number(
+      encoder, "image",
+      ANY_SIDE * MAX(1, orr_huggingface_number(config, "patch_size|spatial_patch_size", 14)));
   orr_huggingface_set_flag(encoder, "learned-positions", tower->has_positions);
   if (tower->is_gated) {
     orr_huggingface_set_text(encoder, "activation", "swiglu");
     orr_huggingface_set_text(encoder, "norm", "rmsnorm");
   }
-  orr_huggingface_find(config, "hidden_act|in_channels|in_chans|out_hidden_size|tokens_per_second|hidden_size|"
-                               "num_position_embeddings");
+  orr_huggingface_find(
+      config, "hidden_act|in_channels|in_chans|out_hidden_size|tokens_per_second|hidden_size|"
+              "num_position_embeddings");
   return encoder;
 }
 
@@ -69,6 +75,7 @@ OrrNode *orr_huggingface_tower(const OrrHuggingfaceConfig *config, const char *w
   const char *type = orr_huggingface_text(config, "model_type");
   if (!type) type = whole; /* Qwen2-VL's first configs do not say */
   for (guint i = 0; i < G_N_ELEMENTS(towers); i++)
-    if (strcmp(towers[i].model_type, type) == 0) return towers[i].is_clip ? clip(config) : qwen(config, &towers[i]);
+    if (strcmp(towers[i].model_type, type) == 0)
+      return towers[i].is_clip ? clip(config) : qwen(config, &towers[i]);
   return NULL;
 }

@@ -2,7 +2,8 @@
  * huggingface_types.c - model types of transformers, and keys of configs that cost nothing.
  *
  * To add a type: its line below (alphabetical), what of it no config says as flags, and a config in
- * tests/models/test_import_huggingface.c. Source: transformers, src/transformers/models/TYPE/modeling_TYPE.py, 4.57.
+ * tests/models/test_import_huggingface.c. Source: transformers,
+ * src/transformers/models/TYPE/modeling_TYPE.py, 4.57.
  */
 #include <string.h>
 
@@ -11,19 +12,24 @@
 #define LLAMA (ORR_HF_GATED | ORR_HF_RMS_NORM)
 #define GPT (ORR_HF_BIAS | ORR_HF_TIED)
 
-/* Defaults of configuration classes (configuration_TYPE.py), of those that are found inside other configs. */
-#define GEMMA3                                                                                                         \
-  "{vocab_size: 262208, hidden_size: 2304, intermediate_size: 9216, num_hidden_layers: 26, num_attention_heads: 8, "   \
-  "num_key_value_heads: 4, head_dim: 256, max_position_embeddings: 131072, sliding_window: 4096, "                     \
+/* Defaults of configuration classes (configuration_TYPE.py), of those that are found inside
+ * other configs. */
+#define GEMMA3                                                                                     \
+  "{vocab_size: 262208, hidden_size: 2304, intermediate_size: 9216, num_hidden_layers: 26, "       \
+  "num_attention_heads: 8, "                                                                       \
+  "num_key_value_heads: 4, head_dim: 256, max_position_embeddings: 131072, sliding_window: 4096, " \
   "hidden_activation: 'gelu_pytorch_tanh', sliding_window_pattern: 6}"
-#define LLAMA_7B                                                                                                       \
-  "{vocab_size: 32000, hidden_size: 4096, intermediate_size: 11008, num_hidden_layers: 32, num_attention_heads: 32, "  \
+#define LLAMA_7B                                                                                   \
+  "{vocab_size: 32000, hidden_size: 4096, intermediate_size: 11008, num_hidden_layers: 32, "       \
+  "num_attention_heads: 32, "                                                                      \
   "max_position_embeddings: 2048}"
-#define MISTRAL_7B                                                                                                     \
-  "{vocab_size: 32000, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, num_attention_heads: 32, "  \
+#define MISTRAL_7B                                                                                 \
+  "{vocab_size: 32000, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, "       \
+  "num_attention_heads: 32, "                                                                      \
   "num_key_value_heads: 8, max_position_embeddings: 131072, sliding_window: 4096}"
-#define QWEN2_7B                                                                                                       \
-  "{vocab_size: 151936, hidden_size: 4096, intermediate_size: 22016, num_hidden_layers: 32, num_attention_heads: 32, " \
+#define QWEN2_7B                                                                                   \
+  "{vocab_size: 151936, hidden_size: 4096, intermediate_size: 22016, num_hidden_layers: 32, "      \
+  "num_attention_heads: 32, "                                                                      \
   "num_key_value_heads: 32, max_position_embeddings: 32768}"
 
 static const OrrHuggingfaceType types[] = {
@@ -36,7 +42,8 @@ static const OrrHuggingfaceType types[] = {
     {"gemma", LLAMA | ORR_HF_TIED, ORR_POSITION_ROPE},
     {"gemma2", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_ALTERNATES, ORR_POSITION_ROPE},
     {"gemma3", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_QK_NORM, ORR_POSITION_ROPE},
-    {"gemma3_text", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_QK_NORM, ORR_POSITION_ROPE, GEMMA3},
+    {"gemma3_text", LLAMA | ORR_HF_TIED | ORR_HF_POST_NORMS | ORR_HF_QK_NORM, ORR_POSITION_ROPE,
+     GEMMA3},
     {"glm4", LLAMA | ORR_HF_POST_NORMS, ORR_POSITION_ROPE},
     {"glm4_moe", LLAMA, ORR_POSITION_ROPE},
     {"glm_moe_dsa", LLAMA, ORR_POSITION_ROPE},

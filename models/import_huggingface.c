@@ -1,10 +1,11 @@
 /*
  * import_huggingface.c - see import_huggingface.h.
  *
- * The config becomes a tree; a multi-modal one's text_config stands for it. Each key of the document is looked for
- * under the names that configs give it. What was read is remembered; what was neither read nor is known to be harmless
- * is told. The document is read back and settled before it is given out, so that a config that makes no sense is
- * refused with the rule that it breaks.
+ * The config becomes a tree; a multi-modal one's text_config stands for it. Each key of the
+ * document is looked for under the names that configs give it. What was read is remembered; what
+ * was neither read nor is known to be harmless is told. The document is read back and settled
+ * before it is given out, so that a config that makes no sense is refused with the rule that it
+ * breaks.
  */
 #include "models/import_huggingface.h"
 
@@ -26,8 +27,8 @@ static OrrNode *read_list(OrrJson *json, OrrPlace place) {
   return list;
 }
 
-/* A key twice is refused: what Python would read (the last) is not what a person sees first. The set keeps maps of
- * many keys from costing the square of their number. */
+/* A key twice is refused: what Python would read (the last) is not what a person sees first. The
+ * set keeps maps of many keys from costing the square of their number. */
 static OrrNode *read_map(OrrJson *json, OrrPlace place) {
   OrrNode *map = orr_node_new_map(place);
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -36,7 +37,8 @@ static OrrNode *read_map(OrrJson *json, OrrPlace place) {
     const OrrPlace at = orr_json_place(json);
     g_autofree char *key = orr_json_key(json);
     OrrNode *name = orr_node_new_scalar(at, key);
-    if (!g_hash_table_add(seen, name->text)) orr_diags_error(json->diags, at, "duplicate key '%s'", key);
+    if (!g_hash_table_add(seen, name->text))
+      orr_diags_error(json->diags, at, "duplicate key '%s'", key);
     g_ptr_array_add(map->keys, name);
     g_ptr_array_add(map->items, read_value(json));
   }
@@ -102,7 +104,8 @@ static gint64 need(const Import *import, const char *key, const char *keys) {
   if (value < 0 && !orr_huggingface_find(import->config, keys)) {
     g_auto(GStrv) names = g_strsplit(keys, "|", -1);
     g_autofree char *known = g_strjoinv(", ", names);
-    orr_diags_error(import->config->diags, import->config->map->place, "missing key for '%s': one of %s", key, known);
+    orr_diags_error(import->config->diags, import->config->map->place,
+                    "missing key for '%s': one of %s", key, known);
   }
   orr_huggingface_set_number(import->model, key, MAX(value, 1));
   return MAX(value, 1);
@@ -125,7 +128,8 @@ static void map_sizes(const Import *import) {
   if (head_dim && head_dim * heads != hidden && !number(import, "kv_lora_rank", 0))
     orr_huggingface_set_number(import->model, "head-dim", head_dim);
   gint64 dense = number(import, "intermediate_size_mlp", 0);
-  gint64 ffn = dense ? dense : number(import, "intermediate_size|n_inner|ffn_dim|ffn_hidden_size", 0);
+  gint64 ffn =
+      dense ? dense : number(import, "intermediate_size|n_inner|ffn_dim|ffn_hidden_size", 0);
   if (!ffn && (expansion = number(import, "expansion_ratio", 0)) > 0) ffn = expansion * hidden;
   if (ffn) orr_huggingface_set_number(import->model, "ffn", ffn);
   need(import, "vocab", "vocab_size");
@@ -134,7 +138,8 @@ static void map_sizes(const Import *import) {
 
 static void map_activation(const Import *import) {
   const char *found = orr_huggingface_text(
-      import->config, "hidden_activation|hidden_act|mlp_hidden_act|activation_function|hidden_act_fn");
+      import->config,
+      "hidden_activation|hidden_act|mlp_hidden_act|activation_function|hidden_act_fn");
   const char *word = found ? found : "", *activation = "gelu";
   gboolean gated = import->type->flags & ORR_HF_GATED, is_gelu = strstr(word, "gelu") != NULL;
   if (gated)
@@ -152,9 +157,11 @@ static void map_form(const Import *import) {
   gboolean bias = flags & ORR_HF_BIAS;
   gboolean qkv_bias = flag(import, "attention_bias|qkv_bias", flags & ORR_HF_QKV_BIAS) && !bias;
   map_activation(import);
-  orr_huggingface_set_text(import->model, "norm", flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
+  orr_huggingface_set_text(import->model, "norm",
+                           flags & ORR_HF_RMS_NORM ? "rmsnorm" : "layernorm");
   orr_huggingface_set_text(import->model, "position", positions[import->type->position]);
-  orr_huggingface_set_flag(import->model, "tied-embeddings", flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
+  orr_huggingface_set_flag(import->model, "tied-embeddings",
+                           flag(import, "tie_word_embeddings", flags & ORR_HF_TIED));
   orr_huggingface_set_flag(import->model, "bias", bias);
   if (qkv_bias) orr_huggingface_set_flag(import->model, "qkv-bias", TRUE);
   if (flag(import, "use_qk_norm|qk_norm|qk_layernorm", flags & ORR_HF_QK_NORM))
@@ -173,7 +180,8 @@ static void map_latent(const Import *import) {
   if (number(import, "kv_lora_rank", 0) <= 0) return;
   orr_huggingface_find(import->config, "qk_head_dim"); /* the sum of two of them */
   orr_node_remove(import->model, "kv-heads");
-  orr_node_set(import->model, "mla", orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs)));
+  orr_node_set(import->model, "mla",
+               orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs)));
 }
 
 static void map_experts(const Import *import) {
@@ -183,39 +191,43 @@ static void map_experts(const Import *import) {
       {"latent", "moe_latent_size"}};
   if (number(import, EXPERTS, 0) <= 1) return;
   OrrNode *moe = orr_huggingface_section(import->config, pairs, G_N_ELEMENTS(pairs));
-  gint64 ffn = number(import, "moe_intermediate_size", 0), n_shared = number(import, "n_shared_experts", 0);
+  gint64 ffn = number(import, "moe_intermediate_size", 0),
+         n_shared = number(import, "n_shared_experts", 0);
   gint64 shared = number(import,
                          "shared_expert_intermediate_size|moe_shared_expert_intermediate_size|"
                          "shared_intermediate_size",
                          0);
   gboolean llama4 = g_str_has_prefix(import->type->model_type, "llama4");
-  if (!ffn && llama4) ffn = number(import, "intermediate_size", 0); /* the dense layers' is intermediate_size_mlp */
+  if (!ffn && llama4)
+    ffn = number(import, "intermediate_size", 0); /* the dense layers' is intermediate_size_mlp */
   if (llama4) n_shared = 1;
   if (!shared) shared = n_shared * ffn;
   if (ffn) orr_huggingface_set_number(moe, "ffn", ffn);
   if (shared) orr_huggingface_set_number(moe, "shared-ffn", shared);
-  if (shared && (import->type->flags & ORR_HF_SHARED_GATE)) orr_huggingface_set_flag(moe, "shared-gate", TRUE);
+  if (shared && (import->type->flags & ORR_HF_SHARED_GATE))
+    orr_huggingface_set_flag(moe, "shared-gate", TRUE);
   orr_node_set(import->model, "moe", moe);
   may(import, "mtp-layers", "num_nextn_predict_layers|num_mtp_modules");
 }
 
 static void map_states(const Import *import) {
-  static const OrrHuggingfacePair mamba[] = {{"heads", "mamba_num_heads|mamba_n_heads"},
-                                             {"head-dim", "mamba_head_dim|mamba_d_head"},
-                                             {"state", "ssm_state_size|mamba_state_dim|mamba_d_state"},
-                                             {"groups", "n_groups|mamba_num_groups|mamba_n_groups"},
-                                             {"conv", "conv_kernel|mamba_d_conv"},
-                                             {"chunk", "chunk_size|mamba_chunk_size"}};
+  static const OrrHuggingfacePair mamba[] = {
+      {"heads", "mamba_num_heads|mamba_n_heads"},
+      {"head-dim", "mamba_head_dim|mamba_d_head"},
+      {"state", "ssm_state_size|mamba_state_dim|mamba_d_state"},
+      {"groups", "n_groups|mamba_num_groups|mamba_n_groups"},
+      {"conv", "conv_kernel|mamba_d_conv"},
+      {"chunk", "chunk_size|mamba_chunk_size"}};
   static const OrrHuggingfacePair linear[] = {{"key-heads", "linear_num_key_heads"},
                                               {"value-heads", "linear_num_value_heads"},
                                               {"key-dim", "linear_key_head_dim"},
                                               {"value-dim", "linear_value_head_dim"},
                                               {"conv", "linear_conv_kernel_dim"}};
   if (number(import, "mamba_num_heads|mamba_n_heads", 0) > 0) {
-    orr_huggingface_find(
-        import->config,
-        "expand|mamba_expand|use_mamba_kernels|use_conv_bias|mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
-    orr_node_set(import->model, "mamba", orr_huggingface_section(import->config, mamba, G_N_ELEMENTS(mamba)));
+    orr_huggingface_find(import->config, "expand|mamba_expand|use_mamba_kernels|use_conv_bias|"
+                                         "mamba_proj_bias|mamba_conv_bias|use_bias|mlp_bias");
+    orr_node_set(import->model, "mamba",
+                 orr_huggingface_section(import->config, mamba, G_N_ELEMENTS(mamba)));
   }
   if (number(import, "linear_num_key_heads", 0) > 0) {
     OrrNode *map = orr_huggingface_section(import->config, linear, G_N_ELEMENTS(linear));
@@ -223,12 +235,14 @@ static void map_states(const Import *import) {
     orr_node_set(import->model, "linear-attention", map);
   } else if (orr_huggingface_list(import->config, "attn_type_list")) {
     OrrNode *map = orr_node_new_map((OrrPlace){0});
-    gint64 heads = number(import, "num_attention_heads", 1), head_dim = number(import, "head_dim", 128);
+    gint64 heads = number(import, "num_attention_heads", 1),
+           head_dim = number(import, "head_dim", 128);
     orr_huggingface_set_text(map, "kind", "lightning");
     orr_huggingface_set_number(map, "key-heads", heads);
     orr_huggingface_set_number(map, "key-dim", head_dim);
     orr_huggingface_set_number(map, "value-dim", head_dim);
-    orr_huggingface_set_number(map, "chunk", 256); /* BLOCK of MiniMax-Text-01's lightning attention */
+    orr_huggingface_set_number(map, "chunk",
+                               256); /* BLOCK of MiniMax-Text-01's lightning attention */
     orr_node_set(import->model, "linear-attention", map);
   }
 }
@@ -241,7 +255,8 @@ static void map_layout(const Import *import, gint64 layers) {
     orr_node_append(list, orr_node_new_scalar((OrrPlace){0}, layout[i]));
     windows |= strstr(layout[i], "window") != NULL;
   }
-  gint64 chunk = number(import, "attention_chunk_size", 0), size = number(import, "sliding_window", 0);
+  gint64 chunk = number(import, "attention_chunk_size", 0),
+         size = number(import, "sliding_window", 0);
   if (windows) {
     OrrNode *window = orr_node_new_map((OrrPlace){0});
     orr_huggingface_set_number(window, "size", chunk ? chunk : size);
@@ -256,13 +271,17 @@ static void map_layout(const Import *import, gint64 layers) {
 
 /* --- the whole --- */
 
-static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix, GString *left_out) {
+static void add_left_out(const OrrHuggingfaceConfig *config, const char *prefix,
+                         GString *left_out) {
   for (guint i = 0; i < config->map->keys->len; i++) {
     const OrrNode *key = config->map->keys->pdata[i], *value = config->map->items->pdata[i];
-    gboolean nothing =
-        value->kind == ORR_NODE_SCALAR && (strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0);
-    if (nothing || orr_huggingface_is_harmless(key->text) || g_hash_table_contains(config->used, key->text)) continue;
-    g_string_append_printf(left_out, "%s%s%s%s\n", prefix, key->text, value->kind == ORR_NODE_SCALAR ? ": " : "",
+    gboolean nothing = value->kind == ORR_NODE_SCALAR &&
+                       (strcmp(value->text, "null") == 0 || strcmp(value->text, "false") == 0);
+    if (nothing || orr_huggingface_is_harmless(key->text) ||
+        g_hash_table_contains(config->used, key->text))
+      continue;
+    g_string_append_printf(left_out, "%s%s%s%s\n", prefix, key->text,
+                           value->kind == ORR_NODE_SCALAR ? ": " : "",
                            value->kind == ORR_NODE_SCALAR ? value->text : "");
   }
 }
@@ -276,7 +295,8 @@ static void check_document(const OrrNode *model, const char *path, OrrDiags *dia
     orr_model_settle(&read, place, diags);
   } else {
     g_autofree char *text = orr_diags_text(own);
-    orr_diags_error(diags, place, "the config makes no model: %s", g_strstrip(g_strdelimit(text, "\n", ' ')));
+    orr_diags_error(diags, place, "the config makes no model: %s",
+                    g_strstrip(g_strdelimit(text, "\n", ' ')));
   }
   orr_fields_clear(&orr_model_table, &read);
 }
@@ -293,14 +313,16 @@ static const OrrHuggingfaceType *find_type(const OrrHuggingfaceConfig *config) {
   if (!word)
     orr_diags_error(diags, root->place, "missing key 'model_type' (known: %s)", known);
   else
-    orr_diags_error(diags, at->place, "unknown model_type '%s'%s%s%s (known: %s)", word, near ? ": did you mean '" : "",
-                    near ? near : "", near ? "'?" : "", known);
+    orr_diags_error(diags, at->place, "unknown model_type '%s'%s%s%s (known: %s)", word,
+                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "", known);
   return NULL;
 }
 
-static void name_document(const Import *import, const OrrHuggingfaceConfig *root, const char *name, const char *path) {
+static void name_document(const Import *import, const OrrHuggingfaceConfig *root, const char *name,
+                          const char *path) {
   const char *called = name ? name : orr_huggingface_text(root, "_name_or_path");
-  g_autofree char *base = called && *called ? g_path_get_basename(called) : g_strdup(import->type->model_type);
+  g_autofree char *base =
+      called && *called ? g_path_get_basename(called) : g_strdup(import->type->model_type);
   g_autofree char *lower = g_ascii_strdown(base, -1),
                   *source = g_strdup_printf("config.json of %s, imported from %s", base, path);
   orr_huggingface_set_text(import->model, "schema", "model/1");
@@ -318,7 +340,8 @@ static void map_all(const Import *import, gint64 layers) {
 }
 
 /* The tower, where it is one that is known; else its section is told as a whole. */
-static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole, GString *left_out) {
+static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, const char *whole,
+                      GString *left_out) {
   const OrrNode *map = orr_huggingface_map(root, "vision_config");
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig tower = {map, used, root->diags};
@@ -331,10 +354,10 @@ static void map_tower(const Import *import, const OrrHuggingfaceConfig *root, co
   add_left_out(&tower, "vision_config.", left_out);
 }
 
-/* A config inside another one: keys that it leaves out are as in its configuration class, whose type replaces @type
- * where it is known; tie_word_embeddings may stand outside. */
-static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root, const OrrHuggingfaceType **type,
-                              OrrDiags *diags) {
+/* A config inside another one: keys that it leaves out are as in its configuration class, whose
+ * type replaces @type where it is known; tie_word_embeddings may stand outside. */
+static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root,
+                              const OrrHuggingfaceType **type, OrrDiags *diags) {
   g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
   const OrrHuggingfaceConfig inside = {config, used, diags};
   const char *inner = orr_huggingface_text(&inside, "model_type");
@@ -346,14 +369,15 @@ static OrrNode *with_defaults(const OrrNode *config, const OrrNode *root, const 
   return orr_node_merge(base, config);
 }
 
-/* A comment ends at any of YAML's line ends, U+2028 among them, and what follows would be read: texts of a config are
- * cleaned of all that is not printable in one line. */
+/* A comment ends at any of YAML's line ends, U+2028 among them, and what follows would be read:
+ * texts of a config are cleaned of all that is not printable in one line. */
 static void append_comment(GString *text, const char *line) {
   g_string_append(text, "# not mapped: ");
   for (const char *at = line; *at; at = g_utf8_next_char(at)) {
     const gunichar c = g_utf8_get_char(at);
     const GUnicodeType type = g_unichar_type(c);
-    const gboolean is_end = type == G_UNICODE_LINE_SEPARATOR || type == G_UNICODE_PARAGRAPH_SEPARATOR;
+    const gboolean is_end =
+        type == G_UNICODE_LINE_SEPARATOR || type == G_UNICODE_PARAGRAPH_SEPARATOR;
     g_string_append_unichar(text, g_unichar_isprint(c) && !is_end ? c : '?');
   }
   g_string_append_c(text, '\n');
@@ -368,7 +392,8 @@ static char *document_text(const OrrNode *model, const char *left_out) {
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out, GError **error) {
+char *orr_import_huggingface(const char *path, const char *name, char **ret_left_out,
+                             GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) root = read_config(path, diags, error);
   if (!root) return NULL;
@@ -378,7 +403,8 @@ char *orr_import_huggingface(const char *path, const char *name, char **ret_left
   const OrrNode *text_config = orr_huggingface_map(&outer, "text_config");
   if (!orr_diags_check(diags, error)) return NULL;
   const char *whole = type->model_type;
-  g_autoptr(OrrNode) decoder = text_config ? with_defaults(text_config, root, &type, diags) : orr_node_copy(root);
+  g_autoptr(OrrNode) decoder =
+      text_config ? with_defaults(text_config, root, &type, diags) : orr_node_copy(root);
   g_autoptr(OrrNode) model = orr_node_new_map((OrrPlace){0});
   g_autoptr(GString) left_out = g_string_new(NULL);
   const OrrHuggingfaceConfig config = {decoder, used, diags};

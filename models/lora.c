@@ -1,7 +1,8 @@
 /*
  * lora.c - the section's table, and its words as bits.
  *
- * The default targets are NeMo's (linear_qkv and linear_proj; nemo/collections/llm/peft/lora.py, 2024).
+ * The default targets are NeMo's (linear_qkv and linear_proj; nemo/collections/llm/peft/lora.py,
+ * 2024).
  */
 #include "models/lora.h"
 
@@ -25,7 +26,8 @@ static const OrrField fields[] = {
     {.name = "quantised",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrLoraFields, quantised),
-     .sentence = "Whether frozen linear layers are kept in NF4 and made 16-bit for each product (QLoRA).",
+     .sentence =
+         "Whether frozen linear layers are kept in NF4 and made 16-bit for each product (QLoRA).",
      .fallback = "false"},
 };
 const OrrFieldTable orr_lora_table =
@@ -36,19 +38,22 @@ static guint bit_of(const char *word, OrrPlace place, OrrDiags *diags) {
     if (strcmp(word, targets[i]) == 0) return 1u << i;
   const char *near = orr_nearest_word(word, targets);
   if (diags)
-    orr_diags_error(diags, place, "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2)", word,
+    orr_diags_error(diags, place,
+                    "lora.targets: unknown '%s'%s%s%s (allowed: qkv, projection, fc1, fc2)", word,
                     near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
   return 0;
 }
 
 OrrLora orr_lora_settle(const OrrLoraFields *asked, OrrPlace place, OrrDiags *diags) {
   OrrLora lora = {.rank = asked->rank, .quantised = asked->quantised};
-  for (guint i = 0; asked->targets && asked->targets[i]; i++) lora.targets |= bit_of(asked->targets[i], place, diags);
+  for (guint i = 0; asked->targets && asked->targets[i]; i++)
+    lora.targets |= bit_of(asked->targets[i], place, diags);
   if (diags && lora.quantised && !lora.rank)
     orr_diags_error(diags, place, "lora.quantised wants adapters: set lora.rank to 1 or more");
   if (diags && lora.rank && !lora.targets)
     orr_diags_error(diags, place,
-                    "lora.rank is %" G_GINT64_FORMAT ", but lora.targets names no layer: nothing is trained",
+                    "lora.rank is %" G_GINT64_FORMAT
+                    ", but lora.targets names no layer: nothing is trained",
                     lora.rank);
   return lora;
 }

@@ -1,5 +1,6 @@
 /*
- * lora.h - low-rank adapters as a document's section: which linear layers have one, and of which rank.
+ * lora.h - low-rank adapters as a document's section: which linear layers have one, and of which
+ * rank.
  */
 #ifndef ORR_LORA_H
 #define ORR_LORA_H
@@ -17,9 +18,9 @@ enum {
   ORR_LORA_ALL = 15
 };
 
-/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, and have neither gradients nor an
- * optimizer. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers are stored in NF4 with double quantisation and
- * made 16-bit again before each product. */
+/* Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): all other weights are frozen, and have
+ * neither gradients nor an optimizer. Quantised (QLoRA, arXiv 2305.14314), frozen linear layers
+ * are stored in NF4 with double quantisation and made 16-bit again before each product. */
 typedef struct {
   gint64 rank; /* 0: no adapters, all is trained */
   guint targets;

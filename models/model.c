@@ -1,56 +1,59 @@
 /*
  * model.c - a model's document: its fields, what they default to, and what cannot be.
  *
- * Invariant: after orr_model_settle without a finding, kv_heads, head_dim, ffn and moe.ffn are positive, kv_heads
- * divides heads, and every kind of layer in `settled` has the section it needs.
+ * Invariant: after orr_model_settle without a finding, kv_heads, head_dim, ffn and moe.ffn are
+ * positive, kv_heads divides heads, and every kind of layer in `settled` has the section it needs.
  */
 #include "models/model.h"
 
 #include <math.h>
 
 const char *const orr_recompute_words[] = {"none", "selective", "full", "operators", NULL};
-const char *const orr_activation_words[] = {"gelu", "swiglu", "geglu", "relu", "squared-relu", NULL};
+const char *const orr_activation_words[] = {"gelu", "swiglu",       "geglu",
+                                            "relu", "squared-relu", NULL};
 
 static const char *const norm_words[] = {"layernorm", "rmsnorm", NULL};
 static const char *const position_words[] = {"learned", "rope", "alibi", "none", NULL};
 static const char *const linear_words[] = {"lightning", "gated-delta", NULL};
 
-#define SIZE(type_, name_, member_, fallback_, most_, sentence_)                                                       \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_), .sentence = sentence_,                   \
-    .fallback = fallback_, .min = 0, .max = most_                                                                      \
+#define SIZE(type_, name_, member_, fallback_, most_, sentence_)                                   \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                      \
+    .sentence = sentence_, .fallback = fallback_, .min = 0, .max = most_                           \
   }
-#define NEEDED(type_, name_, member_, most_, sentence_)                                                                \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_), .sentence = sentence_, .min = 1,         \
-    .max = most_                                                                                                       \
+#define NEEDED(type_, name_, member_, most_, sentence_)                                            \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                      \
+    .sentence = sentence_, .min = 1, .max = most_                                                  \
   }
-#define FLAG(type_, name_, member_, fallback_, sentence_)                                                              \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_BOOL, .offset = offsetof(type_, member_), .sentence = sentence_,                  \
-    .fallback = fallback_                                                                                              \
+#define FLAG(type_, name_, member_, fallback_, sentence_)                                          \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_BOOL, .offset = offsetof(type_, member_),                     \
+    .sentence = sentence_, .fallback = fallback_                                                   \
   }
-#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                                      \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_WORD, .offset = offsetof(type_, member_), .sentence = sentence_,                  \
-    .fallback = fallback_, .words = words_                                                                             \
+#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                  \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_WORD, .offset = offsetof(type_, member_),                     \
+    .sentence = sentence_, .fallback = fallback_, .words = words_                                  \
   }
-#define PART(name_, member_, table_, sentence_)                                                                        \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_SECTION, .offset = offsetof(OrrModel, member_), .sentence = sentence_,            \
-    .fallback = "{}", .table = &table_                                                                                 \
+#define PART(name_, member_, table_, sentence_)                                                    \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_SECTION, .offset = offsetof(OrrModel, member_),               \
+    .sentence = sentence_, .fallback = "{}", .table = &table_                                      \
   }
-#define COUNT(name_, member_, sentence_)                                                                               \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrModel, member_), .sentence = sentence_,               \
-    .fallback = "0", .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_NONE                                                \
+#define COUNT(name_, member_, sentence_)                                                           \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrModel, member_),                  \
+    .sentence = sentence_, .fallback = "0", .flags = ORR_FIELD_UNSIGNED, .unit = ORR_UNIT_NONE     \
   }
 
 static const OrrField mla_fields[] = {
-    SIZE(OrrMla, "q-lora-rank", q_rank, "0", 1e6, "Width of the compressed query; 0: queries are not compressed."),
+    SIZE(OrrMla, "q-lora-rank", q_rank, "0", 1e6,
+         "Width of the compressed query; 0: queries are not compressed."),
     SIZE(OrrMla, "kv-lora-rank", kv_rank, "0", 1e6,
          "Width of the compressed key and value; 0: the model has no latent attention."),
-    SIZE(OrrMla, "qk-nope-head-dim", nope_dim, "128", 1e5, "Width of a head's query and key that carry no position."),
+    SIZE(OrrMla, "qk-nope-head-dim", nope_dim, "128", 1e5,
+         "Width of a head's query and key that carry no position."),
     SIZE(OrrMla, "qk-rope-head-dim", rope_dim, "64", 1e5,
          "Width of a head's query, and of the one key of all heads, that carry the position."),
     SIZE(OrrMla, "v-head-dim", value_dim, "128", 1e5, "Width of a head's value."),
@@ -61,31 +64,37 @@ static const OrrFieldTable mla_table =
 static const OrrField moe_fields[] = {
     SIZE(OrrMoe, "experts", experts, "0", 1e5, "Routed experts of a layer; 0: the model has none."),
     SIZE(OrrMoe, "topk", topk, "1", 1e4, "Routed experts that a token goes to."),
-    SIZE(OrrMoe, "ffn", ffn, "0", 1e8, "Inner width of one routed expert; 0: as `ffn` of the model."),
+    SIZE(OrrMoe, "ffn", ffn, "0", 1e8,
+         "Inner width of one routed expert; 0: as `ffn` of the model."),
     SIZE(OrrMoe, "shared-ffn", shared_ffn, "0", 1e8,
          "Inner width of all shared experts together, through which every token goes; 0: none."),
-    FLAG(OrrMoe, "shared-gate", shared_gate, "false", "Whether a gate of its own scales the shared experts' result."),
+    FLAG(OrrMoe, "shared-gate", shared_gate, "false",
+         "Whether a gate of its own scales the shared experts' result."),
     SIZE(OrrMoe, "latent", latent, "0", 1e6,
-         "Width that routed experts work in, between a projection down and one up; 0: that of the residual stream."),
+         "Width that routed experts work in, between a projection down and one up; 0: that of the "
+         "residual stream."),
 };
 static const OrrFieldTable moe_table =
     ORR_FIELD_TABLE("moe", "A mixture of experts in place of an MLP.", OrrMoe, moe_fields);
 
 static const OrrField window_fields[] = {
-    SIZE(OrrWindow, "size", size, "0", 1e8, "Tokens that a layer with the mixer `window` sees; 0: no such layers."),
+    SIZE(OrrWindow, "size", size, "0", 1e8,
+         "Tokens that a layer with the mixer `window` sees; 0: no such layers."),
     FLAG(OrrWindow, "chunked", chunked, "false",
          "Whether a token sees its own chunk alone (Llama 4) instead of the last tokens."),
 };
-static const OrrFieldTable window_table =
-    ORR_FIELD_TABLE("window", "Attention that does not reach all tokens before.", OrrWindow, window_fields);
+static const OrrFieldTable window_table = ORR_FIELD_TABLE(
+    "window", "Attention that does not reach all tokens before.", OrrWindow, window_fields);
 
 static const OrrField mamba_fields[] = {
-    SIZE(OrrMamba, "heads", heads, "0", 1e5, "Heads of a Mamba-2 layer; 0: the model has no such layers."),
+    SIZE(OrrMamba, "heads", heads, "0", 1e5,
+         "Heads of a Mamba-2 layer; 0: the model has no such layers."),
     SIZE(OrrMamba, "head-dim", head_dim, "64", 1e5, "Width of a head."),
     SIZE(OrrMamba, "state", state, "128", 1e5, "States of each channel."),
     SIZE(OrrMamba, "groups", groups, "8", 1e5, "Groups of heads that share B and C."),
     SIZE(OrrMamba, "conv", conv, "4", 1e3, "Taps of the causal convolution."),
-    SIZE(OrrMamba, "chunk", chunk, "128", 1e5, "Tokens that the scan's kernels treat as one product."),
+    SIZE(OrrMamba, "chunk", chunk, "128", 1e5,
+         "Tokens that the scan's kernels treat as one product."),
 };
 static const OrrFieldTable mamba_table =
     ORR_FIELD_TABLE("mamba", "State-space layers (Mamba-2).", OrrMamba, mamba_fields);
@@ -93,15 +102,17 @@ static const OrrFieldTable mamba_table =
 static const OrrField linear_fields[] = {
     WORD(OrrLinear, "kind", kind, linear_words, "lightning",
          "Lightning attention (MiniMax-01), or the gated delta rule (Qwen3-Next)."),
-    SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5, "Heads of queries and keys; 0: the model has no such layers."),
+    SIZE(OrrLinear, "key-heads", key_heads, "0", 1e5,
+         "Heads of queries and keys; 0: the model has no such layers."),
     SIZE(OrrLinear, "value-heads", value_heads, "0", 1e5, "Heads of values; 0: as key-heads."),
     SIZE(OrrLinear, "key-dim", key_dim, "128", 1e5, "Width of a query and a key."),
     SIZE(OrrLinear, "value-dim", value_dim, "128", 1e5, "Width of a value."),
-    SIZE(OrrLinear, "conv", conv, "0", 1e3, "Taps of the causal convolution over q, k and v; 0: none."),
+    SIZE(OrrLinear, "conv", conv, "0", 1e3,
+         "Taps of the causal convolution over q, k and v; 0: none."),
     SIZE(OrrLinear, "chunk", chunk, "64", 1e5, "Tokens that kernels treat as one product."),
 };
-static const OrrFieldTable linear_table =
-    ORR_FIELD_TABLE("linear-attention", "Attention with a state instead of a cache.", OrrLinear, linear_fields);
+static const OrrFieldTable linear_table = ORR_FIELD_TABLE(
+    "linear-attention", "Attention with a state instead of a cache.", OrrLinear, linear_fields);
 
 static const OrrField encoder_fields[] = {
     SIZE(OrrEncoder, "layers", layers, "0", 1e5, "Layers of the encoder; 0: the model has none."),
@@ -110,19 +121,23 @@ static const OrrField encoder_fields[] = {
     SIZE(OrrEncoder, "ffn", ffn, "0", 1e8, "Inner width of its MLP; 0: 4 * hidden."),
     SIZE(OrrEncoder, "patch", patch, "14", 1e5, "Pixels along a patch."),
     SIZE(OrrEncoder, "image", image, "336", 1e6, "Pixels along an image."),
-    SIZE(OrrEncoder, "frames", frames, "1", 1e4, "Frames that a patch spans; a still image is repeated."),
+    SIZE(OrrEncoder, "frames", frames, "1", 1e4,
+         "Frames that a patch spans; a still image is repeated."),
     SIZE(OrrEncoder, "images", images, "1", 1e6, "Images of a sequence."),
-    SIZE(OrrEncoder, "merge", merge, "1", 100, "Patches along a square that becomes one token of the decoder."),
-    SIZE(OrrEncoder, "extra-tokens", extra_tokens, "0", 1e5, "Tokens beside the patches (a class token)."),
+    SIZE(OrrEncoder, "merge", merge, "1", 100,
+         "Patches along a square that becomes one token of the decoder."),
+    SIZE(OrrEncoder, "extra-tokens", extra_tokens, "0", 1e5,
+         "Tokens beside the patches (a class token)."),
     SIZE(OrrEncoder, "projector", projector, "0", 1e8,
          "Inner width of the two layers that lead to the decoder; 0: the decoder's hidden."),
-    WORD(OrrEncoder, "activation", activation, orr_activation_words, "gelu", "Its MLP's non-linearity."),
+    WORD(OrrEncoder, "activation", activation, orr_activation_words, "gelu",
+         "Its MLP's non-linearity."),
     WORD(OrrEncoder, "norm", norm, norm_words, "layernorm", "Its norms."),
     FLAG(OrrEncoder, "learned-positions", learned_positions, "true",
          "Whether each of its tokens has a learned position."),
 };
-static const OrrFieldTable encoder_table =
-    ORR_FIELD_TABLE("encoder", "A vision tower (ViT) before the decoder.", OrrEncoder, encoder_fields);
+static const OrrFieldTable encoder_table = ORR_FIELD_TABLE(
+    "encoder", "A vision tower (ViT) before the decoder.", OrrEncoder, encoder_fields);
 
 #define WHERE(member_) .offset = offsetof(OrrModel, member_)
 
@@ -146,73 +161,87 @@ static const OrrField fields[] = {
     SIZE(OrrModel, "ffn", ffn, "0", 1e8, "Inner width of the MLP; 0: 4 * hidden."),
     NEEDED(OrrModel, "vocab", vocab, 1e8, "Rows of the token embedding, padding included."),
     NEEDED(OrrModel, "context", context, 1e8,
-           "Longest sequence in tokens: rows of a learned position embedding, and the default sequence length."),
+           "Longest sequence in tokens: rows of a learned position embedding, and the default "
+           "sequence length."),
     WORD(OrrModel, "activation", activation, orr_activation_words, "gelu",
          "The MLP's non-linearity; swiglu and geglu are gated and have a third matrix."),
     WORD(OrrModel, "norm", norm, norm_words, "layernorm", "Normalisation before each block."),
     WORD(OrrModel, "position", position, position_words, "learned",
-         "Position encoding: a learned embedding, rotary (RoPE) on queries and keys, a slope on scores, or none."),
+         "Position encoding: a learned embedding, rotary (RoPE) on queries and keys, a slope on "
+         "scores, or none."),
     FLAG(OrrModel, "tied-embeddings", tied_embeddings, "true",
          "Whether the output layer's weights are the token embedding's."),
     FLAG(OrrModel, "bias", bias, "true", "Whether linear layers and norms have a bias."),
-    FLAG(OrrModel, "qkv-bias", qkv_bias, "false", "Whether QKV has a bias though other linear layers have none."),
+    FLAG(OrrModel, "qkv-bias", qkv_bias, "false",
+         "Whether QKV has a bias though other linear layers have none."),
     FLAG(OrrModel, "qk-norm", qk_norm, "false", "Whether each head's query and key are normed."),
     FLAG(OrrModel, "post-norms", post_norms, "false", "Whether a norm follows each block too."),
     FLAG(OrrModel, "parallel-blocks", parallel, "false",
          "Whether attention and MLP read the same norm and add to the residual stream together."),
     PART("mla", mla, mla_table, "Multi-head latent attention instead of key and value heads."),
     PART("moe", moe, moe_table, "Experts instead of an MLP."),
-    PART("window", window, window_table, "Layers whose attention does not reach all tokens before."),
+    PART("window", window, window_table,
+         "Layers whose attention does not reach all tokens before."),
     PART("mamba", mamba, mamba_table, "State-space layers."),
     PART("linear-attention", linear, linear_table, "Linear attention layers."),
     PART("encoder", encoder, encoder_table, "A vision tower before the decoder."),
     SIZE(OrrModel, "mtp-layers", mtp_layers, "0", 64,
-         "Layers of multi-token prediction after the last one, each with the output layer again (DeepSeek-V3)."),
+         "Layers of multi-token prediction after the last one, each with the output layer again "
+         "(DeepSeek-V3)."),
     {.name = "layout",
      .kind = ORR_FIELD_TEXTS,
      WHERE(layout),
-     .sentence =
-         "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: attention, window, mamba, "
-         "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe where there are "
-         "experts, else attention+dense.",
+     .sentence = "Kinds of layers in order, each `[COUNT] MIXER+FEED-FORWARD` or one of both: "
+                 "attention, window, mamba, "
+                 "linear; dense, moe. The list repeats to the last layer. Empty: attention+moe "
+                 "where there are "
+                 "experts, else attention+dense.",
      .fallback = "[]"},
-    COUNT("parameters", parameters, "The published number of parameters, to check the dimensions by; 0: not given."),
+    COUNT("parameters", parameters,
+          "The published number of parameters, to check the dimensions by; 0: not given."),
     COUNT("active-parameters", active_parameters,
           "The published number of parameters that a token meets, to check by; 0: not given."),
 };
 
 const OrrFieldTable orr_model_table =
-    ORR_FIELD_TABLE("model", "A transformer, or what is built of the same parts: its dimensions.", OrrModel, fields);
+    ORR_FIELD_TABLE("model", "A transformer, or what is built of the same parts: its dimensions.",
+                    OrrModel, fields);
 
-/* Published counts are rounded (175B is 174.6) and count padding differently, but are never this far off. */
+/* Published counts are rounded (175B is 174.6) and count padding differently, but are never this
+ * far off. */
 #define COUNT_TOLERANCE 0.05
 
-static void check_count(double count, double published, const char *key, const char *what, OrrPlace place,
-                        OrrDiags *diags) {
+static void check_count(double count, double published, const char *key, const char *what,
+                        OrrPlace place, OrrDiags *diags) {
   if (published > 0 && fabs(count - published) > COUNT_TOLERANCE * published)
-    orr_diags_warning(diags, place, "these dimensions make %.4g %s, but '%s' says %.4g", count, what, key, published);
+    orr_diags_warning(diags, place, "these dimensions make %.4g %s, but '%s' says %.4g", count,
+                      what, key, published);
 }
 
-/* Active parameters are told with both tables of the vocabulary, one, or none: the nearest is compared. */
+/* Active parameters are told with both tables of the vocabulary, one, or none: the nearest is
+ * compared. */
 static double nearest_active(const OrrModel *model) {
-  double count = orr_model_active_parameters(model), table = (double)model->vocab * model->hidden, nearest = count;
+  double count = orr_model_active_parameters(model), table = (double)model->vocab * model->hidden,
+         nearest = count;
   for (int tables = 1; tables <= (model->tied_embeddings ? 1 : 2); tables++)
-    if (fabs(count - tables * table - model->active_parameters) < fabs(nearest - model->active_parameters))
+    if (fabs(count - tables * table - model->active_parameters) <
+        fabs(nearest - model->active_parameters))
       nearest = count - tables * table;
   return nearest;
 }
 
-static void check_multiple(const char *what, gint64 value, const char *of, gint64 divisor, const char *advice,
-                           OrrPlace place, OrrDiags *diags) {
+static void check_multiple(const char *what, gint64 value, const char *of, gint64 divisor,
+                           const char *advice, OrrPlace place, OrrDiags *diags) {
   if (divisor > 0 && value % divisor)
-    orr_diags_error(diags, place, "'%s' %" G_GINT64_FORMAT " is no multiple of '%s' %" G_GINT64_FORMAT ": %s", what,
-                    value, of, divisor, advice);
+    orr_diags_error(diags, place,
+                    "'%s' %" G_GINT64_FORMAT " is no multiple of '%s' %" G_GINT64_FORMAT ": %s",
+                    what, value, of, divisor, advice);
 }
 
 static void settle_heads(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (!model->head_dim && !model->mla.kv_rank)
-    check_multiple("hidden", model->hidden, "heads", model->heads, "change one of them, or give 'head-dim'", place,
-                   diags);
+    check_multiple("hidden", model->hidden, "heads", model->heads,
+                   "change one of them, or give 'head-dim'", place, diags);
   if (!model->kv_heads) model->kv_heads = model->heads;
   check_multiple("heads", model->heads, "kv-heads", model->kv_heads,
                  "each key-value head serves equally many query heads", place, diags);
@@ -235,8 +264,8 @@ static void settle_states(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   check_multiple("mamba.heads", model->mamba.heads, "mamba.groups", model->mamba.groups,
                  "each group serves equally many heads", place, diags);
   if (!linear->value_heads) linear->value_heads = linear->key_heads;
-  check_multiple("linear-attention.value-heads", linear->value_heads, "linear-attention.key-heads", linear->key_heads,
-                 "each key head serves equally many value heads", place, diags);
+  check_multiple("linear-attention.value-heads", linear->value_heads, "linear-attention.key-heads",
+                 linear->key_heads, "each key head serves equally many value heads", place, diags);
 }
 
 static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
@@ -245,21 +274,25 @@ static void settle_encoder(OrrModel *model, OrrPlace place, OrrDiags *diags) {
   if (!encoder->ffn) encoder->ffn = 4 * encoder->hidden;
   if (!encoder->projector) encoder->projector = model->hidden;
   if (encoder->hidden < 1 || encoder->heads < 1 || encoder->patch < 1 || encoder->merge < 1)
-    orr_diags_error(diags, place, "'encoder' wants 'hidden', 'heads', 'patch' and 'merge' of 1 or more");
-  check_multiple("encoder.hidden", encoder->hidden, "encoder.heads", encoder->heads, "change one of them", place,
-                 diags);
-  check_multiple("encoder.image", encoder->image, "encoder.patch", encoder->patch, "an image is whole patches", place,
-                 diags);
+    orr_diags_error(diags, place,
+                    "'encoder' wants 'hidden', 'heads', 'patch' and 'merge' of 1 or more");
+  check_multiple("encoder.hidden", encoder->hidden, "encoder.heads", encoder->heads,
+                 "change one of them", place, diags);
+  check_multiple("encoder.image", encoder->image, "encoder.patch", encoder->patch,
+                 "an image is whole patches", place, diags);
 }
 
 void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags) {
-  if (model->layers < 1 || model->hidden < 1 || model->heads < 1) return; /* the field table has already said so */
+  if (model->layers < 1 || model->hidden < 1 || model->heads < 1)
+    return; /* the field table has already said so */
   settle_heads(model, place, diags);
   if (!model->ffn) model->ffn = 4 * model->hidden;
   settle_moe(model, place, diags);
   settle_states(model, place, diags);
   settle_encoder(model, place, diags);
   orr_model_settle_layout(model, place, diags);
-  check_count(orr_model_parameters(model), model->parameters, "parameters", "parameters", place, diags);
-  check_count(nearest_active(model), model->active_parameters, "active-parameters", "active parameters", place, diags);
+  check_count(orr_model_parameters(model), model->parameters, "parameters", "parameters", place,
+              diags);
+  check_count(nearest_active(model), model->active_parameters, "active-parameters",
+              "active parameters", place, diags);
 }

@@ -1,15 +1,18 @@
 /*
- * model.h - a transformer, or what is built of the same parts, as a document; its size and its FLOPs.
+ * model.h - a transformer, or what is built of the same parts, as a document; its size and its
+ * FLOPs.
  *
- * Documents: models/zoo/NAME.yaml (`schema: model/1`). A model is a stack of layers over a residual stream. A layer is
- * a mixer of tokens (attention of one form, a state-space or linear-attention layer, or none) and a feed-forward
- * (dense, experts, or none), each with a norm before it. `layout` says which layer is which; without it all are equal:
+ * Documents: models/zoo/NAME.yaml (`schema: model/1`). A model is a stack of layers over a residual
+ * stream. A layer is a mixer of tokens (attention of one form, a state-space or linear-attention
+ * layer, or none) and a feed-forward (dense, experts, or none), each with a norm before it.
+ * `layout` says which layer is which; without it all are equal:
  *
  *   layout: [3 attention+dense, 58 attention+moe]     DeepSeek-V3: the list repeats to the last layer
  *   layout: [5 window+dense, attention+dense]         Gemma 3: five local layers, one global, and again
  *   layout: [mamba, dense, mamba, attention, dense]   Nemotron-H: blocks of one part
  *
- * An encoder tower of its own width may stand before the layers, multi-token-prediction layers after them.
+ * An encoder tower of its own width may stand before the layers, multi-token-prediction layers
+ * after them.
  */
 #ifndef ORR_MODEL_H
 #define ORR_MODEL_H
@@ -26,10 +29,15 @@ typedef enum {
   ORR_ACTIVATION_SQUARED_RELU
 } OrrActivation;
 typedef enum { ORR_NORM_LAYERNORM, ORR_NORM_RMSNORM } OrrNorm;
-typedef enum { ORR_POSITION_LEARNED, ORR_POSITION_ROPE, ORR_POSITION_ALIBI, ORR_POSITION_NONE } OrrPosition;
+typedef enum {
+  ORR_POSITION_LEARNED,
+  ORR_POSITION_ROPE,
+  ORR_POSITION_ALIBI,
+  ORR_POSITION_NONE
+} OrrPosition;
 
-/* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): queries, and keys with values, are made from compressed
- * forms; a part of each key, common to all heads, carries the position. */
+/* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): queries, and keys with values,
+ * are made from compressed forms; a part of each key, common to all heads, carries the position. */
 typedef struct {
   gint64 q_rank;   /* 0: queries are made from the residual stream */
   gint64 kv_rank;  /* 0: no latent attention */
@@ -41,13 +49,15 @@ typedef struct {
 typedef struct {
   gint64 experts; /* 0: none */
   gint64 topk;
-  gint64 ffn;        /* inner width of one; 0: as the dense layers' */
-  gint64 shared_ffn; /* inner width of all shared experts together */
+  gint64 ffn;           /* inner width of one; 0: as the dense layers' */
+  gint64 shared_ffn;    /* inner width of all shared experts together */
   gboolean shared_gate; /* a gate on the shared experts' result: hidden weights */
-  gint64 latent;     /* width the experts work in; 0: the residual stream's (LatentMoE projects down and up) */
+  gint64
+      latent; /* width the experts work in; 0: the residual stream's (LatentMoE projects down and up) */
 } OrrMoe;
 
-/* What layers with the mixer `window` see: each token the last `size`, or, chunked, those of its own chunk. */
+/* What layers with the mixer `window` see: each token the last `size`, or, chunked, those of its
+ * own chunk. */
 typedef struct {
   gint64 size;
   gboolean chunked;
@@ -67,7 +77,7 @@ typedef enum { ORR_LINEAR_LIGHTNING, ORR_LINEAR_GATED_DELTA } OrrLinearKind;
 
 /* Linear attention: a state of key_dim x value_dim a head instead of a cache. */
 typedef struct {
-  int kind; /* OrrLinearKind */
+  int kind;         /* OrrLinearKind */
   gint64 key_heads; /* 0: no such layers */
   gint64 value_heads;
   gint64 key_dim;
@@ -76,8 +86,8 @@ typedef struct {
   gint64 chunk;
 } OrrLinear;
 
-/* A ViT before the decoder. Each image is `image` / `patch` squared patches, and so many tokens, and one in `merge`
- * squared of them a token of the decoder, through a projector of two layers. */
+/* A ViT before the decoder. Each image is `image` / `patch` squared patches, and so many tokens,
+ * and one in `merge` squared of them a token of the decoder, through a projector of two layers. */
 typedef struct {
   gint64 layers; /* 0: no encoder */
   gint64 hidden;
@@ -133,34 +143,36 @@ typedef struct {
   gint64 head_dim; /* 0: hidden / heads */
   gint64 ffn;      /* inner size of the MLP; 0: 4 * hidden */
   gint64 vocab;
-  gint64 context; /* longest sequence: rows of a learned position embedding; also the default sequence length */
+  gint64
+      context; /* longest sequence: rows of a learned position embedding; also the default sequence length */
   int activation; /* OrrActivation */
   int norm;       /* OrrNorm */
   int position;   /* OrrPosition */
   gboolean tied_embeddings;
-  gboolean bias;          /* linear layers and layer norms have one (GPT: yes; Llama: no) */
-  gboolean qkv_bias;      /* QKV has one even so (Qwen2) */
-  gboolean qk_norm;       /* a norm on each head's query and key (Qwen3, Gemma 3) */
-  gboolean post_norms;    /* a norm after each block too (Gemma 2, Gemma 3) */
-  gboolean parallel;      /* attention and MLP side by side after one norm (GPT-J, PaLM) */
+  gboolean bias;       /* linear layers and layer norms have one (GPT: yes; Llama: no) */
+  gboolean qkv_bias;   /* QKV has one even so (Qwen2) */
+  gboolean qk_norm;    /* a norm on each head's query and key (Qwen3, Gemma 3) */
+  gboolean post_norms; /* a norm after each block too (Gemma 2, Gemma 3) */
+  gboolean parallel;   /* attention and MLP side by side after one norm (GPT-J, PaLM) */
   OrrMla mla;
   OrrMoe moe;
   OrrWindow window;
   OrrMamba mamba;
   OrrLinear linear;
   OrrEncoder encoder;
-  gint64 mtp_layers;      /* of multi-token prediction: beyond `layers` and not in `parameters` */
+  gint64 mtp_layers; /* of multi-token prediction: beyond `layers` and not in `parameters` */
   char **layout;
-  double parameters;        /* the published count, for the check against orr_model_parameters; 0: not given */
+  double
+      parameters; /* the published count, for the check against orr_model_parameters; 0: not given */
   double active_parameters; /* the published count of those that a token meets; 0: not given */
-  OrrModelLayout settled;        /* no field: made by orr_model_settle */
+  OrrModelLayout settled;   /* no field: made by orr_model_settle */
 } OrrModel;
 
 extern const OrrFieldTable orr_model_table;
 extern const char *const orr_activation_words[];
 
-/* Fills the members that default to others (kv_heads, head_dim, ffn, layout) and checks divisibility; findings at
- * @place. A model that was not settled has one kind of layer. */
+/* Fills the members that default to others (kv_heads, head_dim, ffn, layout) and checks
+ * divisibility; findings at @place. A model that was not settled has one kind of layer. */
 void orr_model_settle(OrrModel *model, OrrPlace place, OrrDiags *diags);
 
 static inline gboolean orr_activation_is_gated(int activation) {
@@ -172,60 +184,77 @@ static inline gboolean orr_activation_is_gated(int activation) {
 /* orr_model_settle's part that reads `layout`. */
 void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags);
 
-/* Kinds count from 0 in the order of the first layer of each; a dense transformer has one. The encoder's is the last;
- * its layers are not among 0 .. layers - 1. */
+/* Kinds count from 0 in the order of the first layer of each; a dense transformer has one. The
+ * encoder's is the last; its layers are not among 0 .. layers - 1. */
 guint orr_model_n_layer_kinds(const OrrModel *model);
 guint orr_model_layer_kind(const OrrModel *model, gint64 layer); /* of 0 .. layers - 1 */
 OrrLayerKind orr_model_kind(const OrrModel *model, guint kind);
-gint64 orr_model_kind_layers(const OrrModel *model, guint kind); /* how many layers are of that kind */
-gint64 orr_model_encoder_kind(const OrrModel *model);            /* -1 where there is none */
-char *orr_model_kind_name(const OrrModel *model, guint kind);    /* "attention+moe"; newly allocated */
+gint64 orr_model_kind_layers(const OrrModel *model,
+                             guint kind);                     /* how many layers are of that kind */
+gint64 orr_model_encoder_kind(const OrrModel *model);         /* -1 where there is none */
+char *orr_model_kind_name(const OrrModel *model, guint kind); /* "attention+moe"; newly allocated */
 
 /* --- size (model_size.c) --- */
 
 double orr_model_layer_parameters(const OrrModel *model, guint kind); /* one layer of that kind */
-double orr_model_mixer_weights(const OrrModel *model, guint kind);    /* of them, its mixer's matrices */
-double orr_model_layer_active_parameters(const OrrModel *model, guint kind); /* with topk experts instead of all */
-/* Token (once when tied) and position embeddings, output layer when untied, final norm; the encoder's ends. */
+double orr_model_mixer_weights(const OrrModel *model,
+                               guint kind); /* of them, its mixer's matrices */
+double orr_model_layer_active_parameters(const OrrModel *model,
+                                         guint kind); /* with topk experts instead of all */
+/* Token (once when tied) and position embeddings, output layer when untied, final norm; the
+ * encoder's ends. */
 double orr_model_embedding_parameters(const OrrModel *model);
-double orr_model_norm_parameters(const OrrModel *model);      /* one norm: hidden, twice that with a bias */
-double orr_model_parameters(const OrrModel *model);           /* exact count, without multi-token prediction */
-double orr_model_active_parameters(const OrrModel *model);    /* those that a token meets */
-double orr_model_mtp_parameters(const OrrModel *model);       /* of the multi-token-prediction layers, unshared */
+double
+orr_model_norm_parameters(const OrrModel *model); /* one norm: hidden, twice that with a bias */
+double
+orr_model_parameters(const OrrModel *model); /* exact count, without multi-token prediction */
+double orr_model_active_parameters(const OrrModel *model); /* those that a token meets */
+double orr_model_mtp_parameters(
+    const OrrModel *model); /* of the multi-token-prediction layers, unshared */
 
-/* Bytes of one token that a layer of @kind keeps for the tokens to come: keys and values, the latent form of MLA; 0 for
- * layers with a state. @element_bytes: of the cache's format. */
+/* Bytes of one token that a layer of @kind keeps for the tokens to come: keys and values, the
+ * latent form of MLA; 0 for layers with a state. @element_bytes: of the cache's format. */
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes);
-/* Bytes of a sequence that a layer with a state keeps whatever its length (state in fp32, as its kernels have it,
- * convolution in @element_bytes); 0 for attention. */
+/* Bytes of a sequence that a layer with a state keeps whatever its length (state in fp32, as its
+ * kernels have it, convolution in @element_bytes); 0 for attention. */
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes);
-double orr_model_kv_bytes_per_token(const OrrModel *model, double element_bytes); /* over all layers */
+double orr_model_kv_bytes_per_token(const OrrModel *model,
+                                    double element_bytes); /* over all layers */
 
-/* Model FLOPs of one forward and backward pass over @batch sequences of @sequence tokens, without recomputation:
- * Megatron's formula, generalised to GQA, gated MLPs, experts (topk of them), latent attention, windows and state
- * spaces. For GPT: 72 B s l h^2 (1 + s/(6h) + V/(12 l h)) (Narayanan et al., SC21, eq. 3 less recompute; attention
- * counted without the causal half, as Megatron did). Multi-token prediction is counted in. */
+/* Model FLOPs of one forward and backward pass over @batch sequences of @sequence tokens,
+ * without recomputation: Megatron's formula, generalised to GQA, gated MLPs, experts (topk of
+ * them), latent attention, windows and state spaces. For GPT: 72 B s l h^2 (1 + s/(6h) + V/(12 l
+ * h)) (Narayanan et al., SC21, eq. 3 less recompute; attention counted without the causal half,
+ * as Megatron did). Multi-token prediction is counted in. */
 double orr_model_flops(const OrrModel *model, double batch, double sequence);
 
-/* One third of what is not attention's core: the products by weight, which frozen weights do without. */
+/* One third of what is not attention's core: the products by weight, which frozen weights do
+ * without. */
 double orr_model_matrix_flops(const OrrModel *model, double batch, double sequence);
 
 /* Of a forward pass: a layer's, and its attention core's alone. */
 double orr_model_layer_flops(const OrrModel *model, guint kind, double batch, double sequence);
 double orr_model_core_flops(const OrrModel *model, guint kind, double batch, double sequence);
 
-/* The same plus recomputation: @recompute none adds nothing, selective the attention core's forward, full one forward
- * of all layers (SC21: 96 B s l h^2 (1 + s/(6h) + V/(16 l h))). */
-typedef enum { ORR_RECOMPUTE_NONE, ORR_RECOMPUTE_SELECTIVE, ORR_RECOMPUTE_FULL, ORR_RECOMPUTE_OPERATORS } OrrRecompute;
+/* The same plus recomputation: @recompute none adds nothing, selective the attention core's
+ * forward, full one forward of all layers (SC21: 96 B s l h^2 (1 + s/(6h) + V/(16 l h))). */
+typedef enum {
+  ORR_RECOMPUTE_NONE,
+  ORR_RECOMPUTE_SELECTIVE,
+  ORR_RECOMPUTE_FULL,
+  ORR_RECOMPUTE_OPERATORS
+} OrrRecompute;
 extern const char *const orr_recompute_words[]; /* "none", "selective", "full", "operators", NULL */
-double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence, OrrRecompute recompute);
+double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence,
+                                OrrRecompute recompute);
 
 /* --- the encoder (0 where there is none) --- */
 
 double orr_encoder_patches(const OrrModel *model);        /* of one image */
 double orr_encoder_tokens(const OrrModel *model);         /* of one image, in the encoder */
 double orr_encoder_decoder_tokens(const OrrModel *model); /* of one image, in the decoder */
-double orr_encoder_patch_width(const OrrModel *model);    /* values of a patch: 3 channels, frames, patch squared */
+double orr_encoder_patch_width(
+    const OrrModel *model); /* values of a patch: 3 channels, frames, patch squared */
 double orr_encoder_projector_width(const OrrModel *model);
 
 G_END_DECLS

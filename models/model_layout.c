@@ -1,8 +1,9 @@
 /*
  * model_layout.c - which layer is of which kind.
  *
- * `layout` is a list of items `[COUNT] WORD[+WORD]`, one mixer and one feed-forward, or one of both. Settled, it is a
- * table of kinds in the order of their first layer, and the kind of each layer of one round of the list.
+ * `layout` is a list of items `[COUNT] WORD[+WORD]`, one mixer and one feed-forward, or one of
+ * both. Settled, it is a table of kinds in the order of their first layer, and the kind of each
+ * layer of one round of the list.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,9 @@
 #include "models/model.h"
 
 static const char *const mixer_words[ORR_N_MIXERS + 1] = {
-    [ORR_MIXER_NONE] = "",       [ORR_MIXER_ATTENTION] = "attention", [ORR_MIXER_WINDOW] = "window",
-    [ORR_MIXER_MAMBA] = "mamba", [ORR_MIXER_LINEAR] = "linear",       [ORR_MIXER_ENCODER] = "encoder",
+    [ORR_MIXER_NONE] = "",         [ORR_MIXER_ATTENTION] = "attention",
+    [ORR_MIXER_WINDOW] = "window", [ORR_MIXER_MAMBA] = "mamba",
+    [ORR_MIXER_LINEAR] = "linear", [ORR_MIXER_ENCODER] = "encoder",
 };
 static const char *const feed_words[ORR_N_FEEDS + 1] = {
     [ORR_FEED_NONE] = "", [ORR_FEED_DENSE] = "dense", [ORR_FEED_MOE] = "moe"};
@@ -31,7 +33,8 @@ typedef struct {
 static void complain(Reading *reading, const char *item, const char *why) {
   reading->fine = FALSE;
   orr_diags_error(reading->diags, reading->place,
-                  "layout '%s': %s; an item is [COUNT] MIXER+FEED-FORWARD, or one of both: attention, window, mamba, "
+                  "layout '%s': %s; an item is [COUNT] MIXER+FEED-FORWARD, or one of both: "
+                  "attention, window, mamba, "
                   "linear; dense, moe",
                   item, why);
 }
@@ -53,15 +56,19 @@ static gboolean read_word(const char *word, OrrLayerKind *kind) {
 
 /* The section that a kind's parts cannot do without, where the model lacks it; else NULL. */
 static const char *lacking(const OrrModel *model, OrrLayerKind kind) {
-  if (kind.feed == ORR_FEED_MOE && !model->moe.experts) return "the model has no 'moe' with 'experts'";
-  if (kind.mixer == ORR_MIXER_WINDOW && !model->window.size) return "the model has no 'window' with 'size'";
-  if (kind.mixer == ORR_MIXER_MAMBA && !model->mamba.heads) return "the model has no 'mamba' with 'heads'";
+  if (kind.feed == ORR_FEED_MOE && !model->moe.experts)
+    return "the model has no 'moe' with 'experts'";
+  if (kind.mixer == ORR_MIXER_WINDOW && !model->window.size)
+    return "the model has no 'window' with 'size'";
+  if (kind.mixer == ORR_MIXER_MAMBA && !model->mamba.heads)
+    return "the model has no 'mamba' with 'heads'";
   if (kind.mixer == ORR_MIXER_LINEAR && !model->linear.key_heads)
     return "the model has no 'linear-attention' with 'key-heads'";
   return NULL;
 }
 
-static gboolean read_kind(Reading *reading, const char *item, const char *text, OrrLayerKind *ret_kind) {
+static gboolean read_kind(Reading *reading, const char *item, const char *text,
+                          OrrLayerKind *ret_kind) {
   g_auto(GStrv) parts = g_strsplit(text, "+", -1);
   *ret_kind = (OrrLayerKind){0};
   for (guint i = 0; parts[i]; i++) {
@@ -79,13 +86,16 @@ static gboolean read_kind(Reading *reading, const char *item, const char *text, 
   return !lack;
 }
 
-static gboolean same_kind(OrrLayerKind a, OrrLayerKind b) { return a.mixer == b.mixer && a.feed == b.feed; }
+static gboolean same_kind(OrrLayerKind a, OrrLayerKind b) {
+  return a.mixer == b.mixer && a.feed == b.feed;
+}
 
 static void append(Reading *reading, const char *item, gint64 count, OrrLayerKind kind) {
   OrrModelLayout *layout = &reading->model->settled;
   guint at = 0;
   while (at < layout->n_kinds && !same_kind(layout->kinds[at], kind)) at++;
-  if (at == layout->n_kinds) layout->kinds[layout->n_kinds++] = kind; /* 14 kinds are all that words can make */
+  if (at == layout->n_kinds)
+    layout->kinds[layout->n_kinds++] = kind; /* 14 kinds are all that words can make */
   if (count < 1 || count > ORR_MAX_LAYOUT - layout->length) {
     complain(reading, item, "a round of the layout is 1 to 512 layers");
     return;
@@ -102,11 +112,13 @@ static void read_item(Reading *reading, const char *item) {
   if (read_kind(reading, item, rest, &kind)) append(reading, item, count, kind);
 }
 
-/* Kinds whose first layer is beyond the last are none: 2 layers of [5 window, attention] have one kind. */
+/* Kinds whose first layer is beyond the last are none: 2 layers of [5 window, attention] have
+ * one kind. */
 static void drop_unused(OrrModel *model) {
   OrrModelLayout *layout = &model->settled;
   guint used = 0;
-  for (guint i = 0; i < layout->length && i < model->layers; i++) used = MAX(used, layout->at[i] + 1u);
+  for (guint i = 0; i < layout->length && i < model->layers; i++)
+    used = MAX(used, layout->at[i] + 1u);
   layout->n_kinds = used;
 }
 
@@ -128,7 +140,9 @@ void orr_model_settle_layout(OrrModel *model, OrrPlace place, OrrDiags *diags) {
 
 static guint n_decoder_kinds(const OrrModel *model) { return MAX(1, model->settled.n_kinds); }
 
-guint orr_model_n_layer_kinds(const OrrModel *model) { return n_decoder_kinds(model) + (model->encoder.layers > 0); }
+guint orr_model_n_layer_kinds(const OrrModel *model) {
+  return n_decoder_kinds(model) + (model->encoder.layers > 0);
+}
 
 guint orr_model_layer_kind(const OrrModel *model, gint64 layer) {
   const OrrModelLayout *layout = &model->settled;

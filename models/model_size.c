@@ -1,18 +1,19 @@
 /*
- * model_size.c - a model's parameters, FLOPs, and what a token leaves behind, kind of layer by kind of layer.
+ * model_size.c - a model's parameters, FLOPs, and what a token leaves behind, kind of layer by kind
+ * of layer.
  *
  * Invariants:
  *  1. Parameters are counted exactly: matrices, biases, norms, embeddings (Megatron's layout).
  *  2. FLOPs are those of matrix products alone, a multiply-add as two; attention without the causal half.
  *
- * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, the matrices of a layer with plain attention and MLP
- * hold
+ * With q = heads * head_dim, kv = kv_heads * head_dim, f = ffn, the matrices of a layer with plain
+ * attention and MLP hold
  *
  *   h (q + 2 kv) + q h + (2 or, gated, 3) h f
  *
- * parameters, each of which costs 2 FLOPs a token and pass; attention adds 4 s q (scores and context). For GPT
- * (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, whence Narayanan et al., SC21 (arXiv 2104.04473), eq. 2 and 3. Of
- * experts a token meets topk. The rest:
+ * parameters, each of which costs 2 FLOPs a token and pass; attention adds 4 s q (scores and
+ * context). For GPT (q = kv = h, f = 4h) that is 12 h^2 and 4 s h, whence Narayanan et al., SC21
+ * (arXiv 2104.04473), eq. 2 and 3. Of experts a token meets topk. The rest:
  *
  *   latent attention   h Rq + Rq a (n + r) + h (Rk + r) + Rk a (n + v) + a v h;  core 2 s a (n + r + v)
  *                      (a heads; n, r, v widths without and with position and of values; Rq, Rk ranks;
@@ -34,7 +35,8 @@ double orr_encoder_patches(const OrrModel *model) {
 }
 
 double orr_encoder_tokens(const OrrModel *model) {
-  return model->encoder.layers ? orr_encoder_patches(model) + (double)model->encoder.extra_tokens : 0;
+  return model->encoder.layers ? orr_encoder_patches(model) + (double)model->encoder.extra_tokens
+                               : 0;
 }
 
 double orr_encoder_decoder_tokens(const OrrModel *model) {
@@ -49,7 +51,8 @@ double orr_encoder_patch_width(const OrrModel *model) {
 
 double orr_encoder_projector_width(const OrrModel *model) {
   const OrrEncoder *encoder = &model->encoder;
-  return encoder->layers ? (double)encoder->hidden * MAX(1, encoder->merge) * MAX(1, encoder->merge) : 0;
+  return encoder->layers ? (double)encoder->hidden * MAX(1, encoder->merge) * MAX(1, encoder->merge)
+                         : 0;
 }
 
 /* Of the projector's two layers. */
@@ -62,16 +65,16 @@ static double encoder_norm_parameters(const OrrModel *model) {
   return (model->encoder.norm == ORR_NORM_LAYERNORM ? 2.0 : 1.0) * model->encoder.hidden;
 }
 
-/* Patch embedding, positions, class token, the norms around the tower (two, as CLIP's; one, before the projector, where
- * positions are rotary), the projector. */
+/* Patch embedding, positions, class token, the norms around the tower (two, as CLIP's; one,
+ * before the projector, where positions are rotary), the projector. */
 static double encoder_end_parameters(const OrrModel *model) {
   const OrrEncoder *encoder = &model->encoder;
   if (!encoder->layers) return 0;
   double h = encoder->hidden, inner = encoder->projector ? encoder->projector : model->hidden;
   double positions = encoder->learned_positions ? orr_encoder_tokens(model) * h : 0;
   double norms = (encoder->learned_positions ? 2 : 1) * encoder_norm_parameters(model);
-  return orr_encoder_patch_width(model) * h + positions + encoder->extra_tokens * h + norms + projector_weights(model) +
-         inner + model->hidden;
+  return orr_encoder_patch_width(model) * h + positions + encoder->extra_tokens * h + norms +
+         projector_weights(model) + inner + model->hidden;
 }
 
 /* --- matrices of one layer --- */
@@ -85,11 +88,13 @@ static double latent_weights(const OrrModel *model) {
   const OrrMla *mla = &model->mla;
   double h = model->hidden, a = model->heads, q = a * (mla->nope_dim + mla->rope_dim);
   double queries = mla->q_rank ? h * mla->q_rank + mla->q_rank * q : h * q;
-  return queries + h * (mla->kv_rank + mla->rope_dim) + mla->kv_rank * a * (mla->nope_dim + mla->value_dim) +
-         a * mla->value_dim * h;
+  return queries + h * (mla->kv_rank + mla->rope_dim) +
+         mla->kv_rank * a * (mla->nope_dim + mla->value_dim) + a * mla->value_dim * h;
 }
 
-static double mamba_width(const OrrModel *model) { return (double)model->mamba.heads * model->mamba.head_dim; }
+static double mamba_width(const OrrModel *model) {
+  return (double)model->mamba.heads * model->mamba.head_dim;
+}
 
 static double mamba_weights(const OrrModel *model) {
   const OrrMamba *mamba = &model->mamba;
@@ -97,7 +102,9 @@ static double mamba_weights(const OrrModel *model) {
   return h * (2 * d + 2.0 * mamba->groups * mamba->state + mamba->heads) + d * h;
 }
 
-static double linear_keys(const OrrModel *model) { return (double)model->linear.key_heads * model->linear.key_dim; }
+static double linear_keys(const OrrModel *model) {
+  return (double)model->linear.key_heads * model->linear.key_dim;
+}
 static double linear_values(const OrrModel *model) {
   return (double)model->linear.value_heads * model->linear.value_dim;
 }
@@ -132,7 +139,8 @@ static double mixer_weights(const OrrModel *model, int mixer) {
 /* Of @experts routed experts, the shared ones, router and latent projections. */
 static double moe_weights(const OrrModel *model, double experts) {
   const OrrMoe *moe = &model->moe;
-  double h = model->hidden, products = matrices_of(model->activation), width = moe->latent ? moe->latent : h;
+  double h = model->hidden, products = matrices_of(model->activation),
+         width = moe->latent ? moe->latent : h;
   double ffn = moe->ffn ? moe->ffn : model->ffn;
   return experts * products * width * ffn + h * moe->experts + products * h * moe->shared_ffn +
          (moe->shared_gate ? h : 0) + 2 * h * moe->latent;
@@ -157,14 +165,16 @@ double orr_model_norm_parameters(const OrrModel *model) {
 }
 
 static double attention_vectors(const OrrModel *model) {
-  double q = query_width(model), kv = key_width(model), vectors = model->qk_norm ? 2.0 * model->head_dim : 0;
+  double q = query_width(model), kv = key_width(model),
+         vectors = model->qk_norm ? 2.0 * model->head_dim : 0;
   if (is_latent(model)) return (double)model->mla.q_rank + model->mla.kv_rank;
   if (model->bias || model->qkv_bias) vectors += q + 2 * kv;
   return vectors + (model->bias ? model->hidden : 0);
 }
 
-/* Mamba: convolution with a bias, A, D and the bias of dt for each head, the gated norm. Gated delta: convolution,
- * A and the bias of dt, a norm of a head's width. Lightning: a norm of all values. */
+/* Mamba: convolution with a bias, A, D and the bias of dt for each head, the gated norm. Gated
+ * delta: convolution, A and the bias of dt, a norm of a head's width. Lightning: a norm of all
+ * values. */
 static double state_vectors(const OrrModel *model, int mixer) {
   const OrrMamba *mamba = &model->mamba;
   const OrrLinear *linear = &model->linear;
@@ -173,20 +183,24 @@ static double state_vectors(const OrrModel *model, int mixer) {
     return (mamba->conv + 1.0) * (d + 2.0 * mamba->groups * mamba->state) + 3.0 * mamba->heads + d;
   if (mixer != ORR_MIXER_LINEAR) return 0;
   double conv = linear->conv * (2 * linear_keys(model) + v);
-  return linear->kind == ORR_LINEAR_GATED_DELTA ? conv + 2.0 * linear->value_heads + linear->value_dim : conv + v;
+  return linear->kind == ORR_LINEAR_GATED_DELTA
+             ? conv + 2.0 * linear->value_heads + linear->value_dim
+             : conv + v;
 }
 
 static double feed_vectors(const OrrModel *model, int feed, double experts) {
   double gates = orr_activation_is_gated(model->activation) ? 2 : 1;
   if (!model->bias || feed == ORR_FEED_NONE) return 0;
   if (feed == ORR_FEED_DENSE) return gates * model->ffn + model->hidden;
-  return experts * (gates * (model->moe.ffn ? model->moe.ffn : model->ffn) + model->hidden) + model->moe.experts;
+  return experts * (gates * (model->moe.ffn ? model->moe.ffn : model->ffn) + model->hidden) +
+         model->moe.experts;
 }
 
 static double encoder_vectors(const OrrModel *model) {
   const OrrEncoder *encoder = &model->encoder;
   double gates = orr_activation_is_gated(encoder->activation) ? 2 : 1;
-  return 4.0 * encoder->hidden + gates * encoder->ffn + encoder->hidden + 2 * encoder_norm_parameters(model);
+  return 4.0 * encoder->hidden + gates * encoder->ffn + encoder->hidden +
+         2 * encoder_norm_parameters(model);
 }
 
 static double layer_vectors(const OrrModel *model, guint kind, double experts) {
@@ -197,7 +211,8 @@ static double layer_vectors(const OrrModel *model, guint kind, double experts) {
   double vectors = parts.mixer == ORR_MIXER_ATTENTION || parts.mixer == ORR_MIXER_WINDOW
                        ? attention_vectors(model)
                        : state_vectors(model, parts.mixer);
-  return vectors + feed_vectors(model, parts.feed, experts) + norms * orr_model_norm_parameters(model);
+  return vectors + feed_vectors(model, parts.feed, experts) +
+         norms * orr_model_norm_parameters(model);
 }
 
 /* --- parameters --- */
@@ -220,12 +235,14 @@ double orr_model_layer_active_parameters(const OrrModel *model, guint kind) {
 
 double orr_model_embedding_parameters(const OrrModel *model) {
   double tokens = (double)model->vocab * model->hidden;
-  double positions = model->position == ORR_POSITION_LEARNED ? (double)model->context * model->hidden : 0;
+  double positions =
+      model->position == ORR_POSITION_LEARNED ? (double)model->context * model->hidden : 0;
   return (model->tied_embeddings ? 1 : 2) * tokens + positions + orr_model_norm_parameters(model) +
          encoder_end_parameters(model);
 }
 
-static double sum_of_layers(const OrrModel *model, double (*of)(const OrrModel *model, guint kind)) {
+static double sum_of_layers(const OrrModel *model,
+                            double (*of)(const OrrModel *model, guint kind)) {
   double sum = 0;
   for (guint kind = 0; kind < orr_model_n_layer_kinds(model); kind++)
     sum += orr_model_kind_layers(model, kind) * of(model, kind);
@@ -237,13 +254,16 @@ double orr_model_parameters(const OrrModel *model) {
 }
 
 double orr_model_active_parameters(const OrrModel *model) {
-  return sum_of_layers(model, orr_model_layer_active_parameters) + orr_model_embedding_parameters(model);
+  return sum_of_layers(model, orr_model_layer_active_parameters) +
+         orr_model_embedding_parameters(model);
 }
 
-/* Each has a layer as the last one, a projection of the token's and the state's norms, and a final norm (DeepSeek-V3,
- * arXiv 2412.19437, section 2.2); embedding and output layer are the model's. */
+/* Each has a layer as the last one, a projection of the token's and the state's norms, and a
+ * final norm (DeepSeek-V3, arXiv 2412.19437, section 2.2); embedding and output layer are the
+ * model's. */
 double orr_model_mtp_parameters(const OrrModel *model) {
-  double h = model->hidden, last = orr_model_layer_parameters(model, orr_model_layer_kind(model, model->layers - 1));
+  double h = model->hidden,
+         last = orr_model_layer_parameters(model, orr_model_layer_kind(model, model->layers - 1));
   return model->mtp_layers * (last + 2 * h * h + 3 * orr_model_norm_parameters(model));
 }
 
@@ -252,7 +272,8 @@ double orr_model_mtp_parameters(const OrrModel *model) {
 double orr_model_kv_bytes(const OrrModel *model, guint kind, double element_bytes) {
   int mixer = orr_model_kind(model, kind).mixer;
   if (mixer != ORR_MIXER_ATTENTION && mixer != ORR_MIXER_WINDOW) return 0;
-  return element_bytes * (is_latent(model) ? model->mla.kv_rank + model->mla.rope_dim : 2 * key_width(model));
+  return element_bytes *
+         (is_latent(model) ? model->mla.kv_rank + model->mla.rope_dim : 2 * key_width(model));
 }
 
 double orr_model_state_bytes(const OrrModel *model, guint kind, double element_bytes) {
@@ -261,10 +282,12 @@ double orr_model_state_bytes(const OrrModel *model, guint kind, double element_b
   int mixer = orr_model_kind(model, kind).mixer;
   double d = mamba_width(model);
   if (mixer == ORR_MIXER_MAMBA)
-    return 4 * d * mamba->state + element_bytes * (mamba->conv - 1) * (d + 2.0 * mamba->groups * mamba->state);
+    return 4 * d * mamba->state +
+           element_bytes * (mamba->conv - 1) * (d + 2.0 * mamba->groups * mamba->state);
   if (mixer == ORR_MIXER_LINEAR)
     return 4 * linear_values(model) * linear->key_dim +
-           element_bytes * MAX(0, linear->conv - 1) * (2 * linear_keys(model) + linear_values(model));
+           element_bytes * MAX(0, linear->conv - 1) *
+               (2 * linear_keys(model) + linear_values(model));
   return 0;
 }
 
@@ -293,7 +316,8 @@ static double linear_core_flops(const OrrModel *model, double tokens) {
   return tokens * heads * (4 * key * value + 2.0 * linear->chunk * (key + value));
 }
 
-static double core_flops(const OrrModel *model, guint kind, double layers, double batch, double sequence) {
+static double core_flops(const OrrModel *model, guint kind, double layers, double batch,
+                         double sequence) {
   const OrrMla *mla = &model->mla;
   int mixer = orr_model_kind(model, kind).mixer;
   double seen = scores_of(model, mixer, sequence), image = orr_encoder_tokens(model);
@@ -301,7 +325,8 @@ static double core_flops(const OrrModel *model, guint kind, double layers, doubl
   case ORR_MIXER_ATTENTION:
   case ORR_MIXER_WINDOW:
     if (is_latent(model))
-      return layers * batch * 2 * sequence * seen * model->heads * (mla->nope_dim + mla->rope_dim + mla->value_dim);
+      return layers * batch * 2 * sequence * seen * model->heads *
+             (mla->nope_dim + mla->rope_dim + mla->value_dim);
     return layers * batch * 4 * sequence * seen * query_width(model);
   case ORR_MIXER_MAMBA:
     return layers * batch * 7 * sequence * mamba_width(model) * model->mamba.state;
@@ -314,7 +339,8 @@ static double core_flops(const OrrModel *model, guint kind, double layers, doubl
   }
 }
 
-static double kind_flops(const OrrModel *model, guint kind, double layers, double batch, double sequence) {
+static double kind_flops(const OrrModel *model, guint kind, double layers, double batch,
+                         double sequence) {
   gboolean encodes = orr_model_kind(model, kind).mixer == ORR_MIXER_ENCODER;
   double tokens = encodes ? model->encoder.images * orr_encoder_tokens(model) : sequence;
   return layers * 2 * batch * tokens * layer_weights(model, kind, model->moe.topk) +
@@ -351,14 +377,16 @@ static double encoder_end_flops(const OrrModel *model, double batch) {
   const OrrEncoder *encoder = &model->encoder;
   double patches = orr_encoder_patches(model) * orr_encoder_patch_width(model) * encoder->hidden;
   double images = batch * encoder->images;
-  return encoder->layers ? 2 * images * (patches + orr_encoder_decoder_tokens(model) * projector_weights(model)) : 0;
+  return encoder->layers
+             ? 2 * images * (patches + orr_encoder_decoder_tokens(model) * projector_weights(model))
+             : 0;
 }
 
 static double mtp_flops(const OrrModel *model, double batch, double sequence) {
   double h = model->hidden;
   guint last = orr_model_layer_kind(model, model->layers - 1);
-  return model->mtp_layers * (kind_flops(model, last, 1, batch, sequence) + 4 * batch * sequence * h * h +
-                              logits_flops(model, batch, sequence));
+  return model->mtp_layers * (kind_flops(model, last, 1, batch, sequence) +
+                              4 * batch * sequence * h * h + logits_flops(model, batch, sequence));
 }
 
 double orr_model_flops(const OrrModel *model, double batch, double sequence) {
@@ -373,7 +401,8 @@ double orr_model_matrix_flops(const OrrModel *model, double batch, double sequen
   return orr_model_flops(model, batch, sequence) / 3 - cores;
 }
 
-double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence, OrrRecompute recompute) {
+double orr_model_hardware_flops(const OrrModel *model, double batch, double sequence,
+                                OrrRecompute recompute) {
   double flops = orr_model_flops(model, batch, sequence);
   if (recompute == ORR_RECOMPUTE_SELECTIVE) flops += all_core_flops(model, batch, sequence);
   if (recompute == ORR_RECOMPUTE_FULL) flops += all_layers_flops(model, batch, sequence);

@@ -1,5 +1,6 @@
 /*
- * transformer.c - what all parts of a sharded transformer share: its widths on one rank, linear layers and norms.
+ * transformer.c - what all parts of a sharded transformer share: its widths on one rank, linear
+ * layers and norms.
  *
  * Invariants:
  *  1. Only GEMM, ATTENTION and MOE operators have FLOPs, so that a sum over operators is the model's FLOPs (or tp times
@@ -13,11 +14,11 @@
  *     dgrad  dx[m,k] = dy[m,n] (w^T)[k,n]^T      m x k over n
  *     wgrad  dw[n,k] = (dy^T)[n,m] (x^T)[k,m]^T  n x k over m
  *
- * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once each. A frozen
- * layer has no wgrad. An adapter of rank r on it adds B (A x): forward r over k and n over r, backward the same by data
- * and by weight; the two sums with the frozen product are elementwise (3 moves). A of a column-parallel layer is whole
- * on each rank, B split; of a row-parallel one A is split and B whole, and its sum over ranks is part of the layer's
- * own.
+ * Narrow recipes (precision.h) cast x before the forward product and dy before the backward's, once
+ * each. A frozen layer has no wgrad. An adapter of rank r on it adds B (A x): forward r over k and
+ * n over r, backward the same by data and by weight; the two sums with the frozen product are
+ * elementwise (3 moves). A of a column-parallel layer is whole on each rank, B split; of a
+ * row-parallel one A is split and B whole, and its sum over ranks is part of the layer's own.
  */
 #include <string.h>
 
@@ -98,88 +99,102 @@ OrrTransformerView orr_transformer_view(const OrrModel *model, guint kind, const
 
 /* --- operators --- */
 
-void orr_transformer_put_memory(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
-                                double elements, double moves, double masks) {
+void orr_transformer_put_memory(const OrrTransformerView *view, GArray *operators, const char *name,
+                                OrrPass pass, double elements, double moves, double masks) {
   double bytes = elements * (moves * view->element_bytes + masks);
   OrrOperator op = orr_operator_memory(name, pass, view->shard->dtype, bytes, 0);
   g_array_append_val(operators, op);
 }
 
-void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group,
-                                    gint64 members, OrrOperatorComm comm, double bytes) {
+void orr_transformer_put_group_comm(GArray *operators, const char *name, OrrPass pass,
+                                    OrrOperatorGroup group, gint64 members, OrrOperatorComm comm,
+                                    double bytes) {
   OrrOperator op = orr_operator_comm(name, pass, group, comm, bytes);
   if (members > 1) g_array_append_val(operators, op);
 }
 
-void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
-                              OrrOperatorComm comm, double width) {
+void orr_transformer_put_comm(const OrrTransformerView *view, GArray *operators, const char *name,
+                              OrrPass pass, OrrOperatorComm comm, double width) {
   gboolean narrow = comm == ORR_COMM_ALL_GATHER && orr_precision_casts(view->shard->recipe);
   double element_bytes = narrow ? view->shard->recipe->gather_bytes : view->element_bytes;
   orr_transformer_put_group_comm(operators, name, pass, ORR_GROUP_TP, view->shard->tp, comm,
                                  element_bytes * view->tokens * width);
 }
 
-/* In 2021 autograd left the gradient in the weights' format, and local DDP's hook (`param.main_grad.add_(param.grad)`,
- * megatron/model/distributed.py) or autograd's own accumulation added it: read both, write one. Megatron gathers bf16
- * in fp32, fp16 in fp16 (megatron/arguments.py sets accumulate-allreduce-grads-in-fp32 for bf16 alone). */
-void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators, double parameters) {
+/* In 2021 autograd left the gradient in the weights' format, and local DDP's hook
+ * (`param.main_grad.add_(param.grad)`, megatron/model/distributed.py) or autograd's own
+ * accumulation added it: read both, write one. Megatron gathers bf16 in fp32, fp16 in fp16
+ * (megatron/arguments.py sets accumulate-allreduce-grads-in-fp32 for bf16 alone). */
+void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators,
+                                   double parameters) {
   double buffer_bytes = view->shard->dtype == ORR_FP16 ? 2 : 4;
   double bytes = parameters * (view->element_bytes + 2 * buffer_bytes);
-  OrrOperator op = orr_operator_memory("main-grad-add", ORR_PASS_WGRAD, view->shard->dtype, bytes, 0);
+  OrrOperator op =
+      orr_operator_memory("main-grad-add", ORR_PASS_WGRAD, view->shard->dtype, bytes, 0);
   g_array_append_val(operators, op);
 }
 
 static OrrDtype product_dtype(const OrrTransformerView *view, OrrPass pass) {
   const OrrPrecisionRecipe *recipe = view->shard->recipe;
   if (!orr_precision_casts(recipe)) return view->shard->dtype;
-  return pass == ORR_PASS_FORWARD ? recipe->forward : pass == ORR_PASS_DGRAD ? recipe->dgrad : recipe->wgrad;
+  return pass == ORR_PASS_FORWARD ? recipe->forward
+         : pass == ORR_PASS_DGRAD ? recipe->dgrad
+                                  : recipe->wgrad;
 }
 
-/* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM: reads and writes it. */
+/* Later Megatron (gradient-accumulation-fusion) adds to main-grad in the GEMM: reads and writes
+ * it. */
 void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op) {
   op->cast_apart = orr_dtype_bytes((OrrDtype)op->dtype) < 2;
   if (!orr_transformer_is_eager(view)) op->sum_bytes = 2 * view->shard->main_grad_bytes;
 }
 
-static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name, OrrDtype dtype, gint64 rows,
-                      gint64 n, gint64 k) {
+static void put_wgrad(const OrrTransformerView *view, GArray *operators, const char *name,
+                      OrrDtype dtype, gint64 rows, gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm(name, ORR_PASS_WGRAD, dtype, 1, n, k, rows);
   orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
   if (orr_transformer_is_eager(view)) orr_transformer_put_main_grad(view, operators, (double)n * k);
 }
 
-static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype, gint64 m, gint64 n, gint64 k) {
+static void put_gemm(GArray *operators, const char *name, OrrPass pass, OrrDtype dtype, gint64 m,
+                     gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm(name, pass, dtype, 1, m, n, k);
   op.cast_apart = orr_dtype_bytes(dtype) < 2;
   g_array_append_val(operators, op);
 }
 
-void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name, gint64 rows,
-                               gint64 n, gint64 k) {
+void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
+                               gint64 rows, gint64 n, gint64 k) {
   put_gemm(operators, name, ORR_PASS_FORWARD, view->shard->dtype, rows, n, k);
 }
 
-void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *operators, const char *name,
-                                        gint64 rows, gint64 n, gint64 k) {
+void orr_transformer_put_plain_backward(const OrrTransformerView *view, GArray *operators,
+                                        const char *name, gint64 rows, gint64 n, gint64 k) {
   put_gemm(operators, name, ORR_PASS_DGRAD, view->shard->dtype, rows, k, n);
-  if (!orr_transformer_is_frozen(view)) put_wgrad(view, operators, name, view->shard->dtype, rows, n, k);
+  if (!orr_transformer_is_frozen(view))
+    put_wgrad(view, operators, name, view->shard->dtype, rows, n, k);
 }
 
 /* --- linear layers --- */
 
-void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
+void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                              double elements) {
   const OrrPrecisionRecipe *recipe = view->shard->recipe;
   if (!orr_precision_casts(recipe)) return;
-  double turned = orr_transformer_is_frozen(view) ? recipe->saved_bytes : 0; /* for products by weight alone */
-  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype, elements * (recipe->cast_bytes - turned), 0);
+  double turned =
+      orr_transformer_is_frozen(view) ? recipe->saved_bytes : 0; /* for products by weight alone */
+  OrrOperator op = orr_operator_memory("cast", pass, view->shard->dtype,
+                                       elements * (recipe->cast_bytes - turned), 0);
   g_array_append_val(operators, op);
 }
 
-static void put_dequantise(const OrrTransformerView *view, GArray *operators, OrrPass pass, double weights) {
+static void put_dequantise(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                           double weights) {
   double bytes = weights * (ORR_NF4_BYTES + view->element_bytes);
   OrrOperator op = orr_operator_memory("dequantise", pass, view->shard->dtype, bytes, 0);
-  if (orr_transformer_is_frozen(view) && view->shard->lora.quantised) g_array_append_val(operators, op);
+  if (orr_transformer_is_frozen(view) && view->shard->lora.quantised)
+    g_array_append_val(operators, op);
 }
 
 /* Which of LoRA's targets a linear layer is; 0: none. */
@@ -204,8 +219,8 @@ static gint64 rows_of(const OrrTransformerView *view, OrrSplit split) {
   return split == ORR_SPLIT_NONE ? (gint64)(view->own_tokens + 0.5) : view->tokens;
 }
 
-void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n, gint64 k,
-                                OrrSplit split) {
+void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operators, const char *name,
+                                gint64 n, gint64 k, OrrSplit split) {
   gint64 rows = rows_of(view, split), rank = view->shard->lora.rank;
   orr_transformer_put_cast(view, operators, ORR_PASS_FORWARD, (double)rows * k);
   put_dequantise(view, operators, ORR_PASS_FORWARD, (double)n * k);
@@ -218,13 +233,16 @@ void orr_transformer_put_linear(const OrrTransformerView *view, GArray *operator
 
 static void put_reduce(const OrrTransformerView *view, GArray *operators, gint64 k) {
   if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER, k);
+    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD,
+                             ORR_COMM_REDUCE_SCATTER, k);
   else
-    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE, k);
+    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE,
+                             k);
 }
 
 /* The adapter's share of dx, and the gradients of B; those of A follow the reduction of dx. */
-static void put_adapter_backward(const OrrTransformerView *view, GArray *operators, gint64 rows, gint64 n, gint64 k) {
+static void put_adapter_backward(const OrrTransformerView *view, GArray *operators, gint64 rows,
+                                 gint64 n, gint64 k) {
   gint64 rank = view->shard->lora.rank;
   OrrDtype dtype = view->shard->dtype;
   put_gemm(operators, "lora-b", ORR_PASS_DGRAD, dtype, rows, rank, n);
@@ -233,20 +251,22 @@ static void put_adapter_backward(const OrrTransformerView *view, GArray *operato
   orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_DGRAD, (double)rows * k, 3, 0);
 }
 
-void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray *operators, const char *name, gint64 n,
-                                         gint64 k, OrrSplit split) {
+void orr_transformer_put_linear_backward(const OrrTransformerView *view, GArray *operators,
+                                         const char *name, gint64 n, gint64 k, OrrSplit split) {
   gint64 rows = rows_of(view, split);
   gboolean column = split == ORR_SPLIT_COLUMN, frozen = orr_transformer_is_frozen(view);
   gboolean adapter = has_adapter(view, name), wants_input = !frozen || adapter;
   orr_transformer_put_cast(view, operators, ORR_PASS_DGRAD, (double)rows * n);
   if (column && orr_transformer_regathers(view) && wants_input)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER, k);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER,
+                             k);
   put_dequantise(view, operators, ORR_PASS_DGRAD, (double)n * k);
   put_gemm(operators, name, ORR_PASS_DGRAD, product_dtype(view, ORR_PASS_DGRAD), rows, k, n);
   if (adapter) put_adapter_backward(view, operators, rows, n, k);
   if (column) put_reduce(view, operators, k);
   if (!frozen) put_wgrad(view, operators, name, product_dtype(view, ORR_PASS_WGRAD), rows, n, k);
-  if (adapter) put_wgrad(view, operators, "lora-a", view->shard->dtype, rows, view->shard->lora.rank, k);
+  if (adapter)
+    put_wgrad(view, operators, "lora-a", view->shard->dtype, rows, view->shard->lora.rank, k);
 }
 
 /* --- norms, biases, activation --- */
@@ -255,14 +275,16 @@ static const char *norm_name(const OrrTransformerView *view) {
   return view->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
 }
 
-void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators, const char *name, double elements) {
+void orr_transformer_put_norm_of(const OrrTransformerView *view, GArray *operators,
+                                 const char *name, double elements) {
   orr_transformer_put_memory(view, operators, name, ORR_PASS_FORWARD, elements, 2, 0);
 }
 
-/* Apex' fused layer norm runs two kernels in backward: the gradients of gamma and beta (reads x and dy), then that of x
- * (reads x and dy, writes dx). The persistent kernels that followed (2022) do both in one pass. */
-void orr_transformer_put_norm_of_backward(const OrrTransformerView *view, GArray *operators, const char *name,
-                                          double elements) {
+/* Apex' fused layer norm runs two kernels in backward: the gradients of gamma and beta (reads x
+ * and dy), then that of x (reads x and dy, writes dx). The persistent kernels that followed
+ * (2022) do both in one pass. */
+void orr_transformer_put_norm_of_backward(const OrrTransformerView *view, GArray *operators,
+                                          const char *name, double elements) {
   if (orr_transformer_is_eager(view) && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "norm-weight-grad", ORR_PASS_WGRAD, elements, 2, 0);
   orr_transformer_put_memory(view, operators, name, ORR_PASS_DGRAD, elements, 3, 0);
@@ -273,18 +295,22 @@ void orr_transformer_put_norm(const OrrTransformerView *view, GArray *operators)
 }
 
 void orr_transformer_put_norm_backward(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_norm_of_backward(view, operators, norm_name(view), orr_transformer_own_elements(view));
+  orr_transformer_put_norm_of_backward(view, operators, norm_name(view),
+                                       orr_transformer_own_elements(view));
 }
 
-void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators, double elements) {
+void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *operators,
+                                   double elements) {
   if (view->bias && !orr_transformer_is_frozen(view))
     orr_transformer_put_memory(view, operators, "bias-grad", ORR_PASS_WGRAD, elements, 1, 0);
 }
 
-/* GELU and ReLU read x, write y; backward reads x and dy, writes dx. Gated ones read gate and up, write y; backward
- * reads gate, up and dy, writes the gradients of gate and up. */
-void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass, double elements) {
+/* GELU and ReLU read x, write y; backward reads x and dy, writes dx. Gated ones read gate and
+ * up, write y; backward reads gate, up and dy, writes the gradients of gate and up. */
+void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                                    double elements) {
   gboolean gated = orr_activation_is_gated(view->activation), forward = pass == ORR_PASS_FORWARD;
   double moves = forward ? (gated ? 3 : 2) : (gated ? 5 : 3);
-  orr_transformer_put_memory(view, operators, orr_activation_words[view->activation], pass, elements, moves, 0);
+  orr_transformer_put_memory(view, operators, orr_activation_words[view->activation], pass,
+                             elements, moves, 0);
 }

@@ -5,7 +5,8 @@
 
 static void put(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }
 
-static void put_memory(const OrrAbsorbedStep *step, GArray *operators, const char *name, gint64 width, double moves) {
+static void put_memory(const OrrAbsorbedStep *step, GArray *operators, const char *name,
+                       gint64 width, double moves) {
   double bytes = (double)step->sequences * width * moves * orr_dtype_bytes(step->activations);
   OrrOperator op = orr_operator_memory(name, ORR_PASS_FORWARD, step->activations, bytes, 0);
   op.m = step->sequences;
@@ -13,52 +14,65 @@ static void put_memory(const OrrAbsorbedStep *step, GArray *operators, const cha
   put(operators, op);
 }
 
-static void put_gemm(const OrrAbsorbedStep *step, GArray *operators, const char *name, gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, step->weights, 1, step->sequences, n, k);
+static void put_gemm(const OrrAbsorbedStep *step, GArray *operators, const char *name, gint64 n,
+                     gint64 k) {
+  OrrOperator op =
+      orr_operator_gemm(name, ORR_PASS_FORWARD, step->weights, 1, step->sequences, n, k);
   op.weight_bytes = step->weight_bytes;
   put(operators, op);
 }
 
 /* One product for each head; kept in 16 bits, as engines do. */
-static void put_heads(const OrrAbsorbedStep *step, GArray *operators, const char *name, gint64 heads, gint64 n,
-                      gint64 k) {
-  put(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, step->activations, heads, step->sequences, n, k));
+static void put_heads(const OrrAbsorbedStep *step, GArray *operators, const char *name,
+                      gint64 heads, gint64 n, gint64 k) {
+  put(operators,
+      orr_operator_gemm(name, ORR_PASS_FORWARD, step->activations, heads, step->sequences, n, k));
 }
 
-static void put_attention(const OrrModel *model, const OrrAbsorbedStep *step, gint64 heads, GArray *operators) {
-  OrrOperator op = orr_operator_attention("attention", ORR_PASS_FORWARD, step->kv, step->sequences, 1, step->context,
-                                          heads, 1, model->mla.kv_rank + model->mla.rope_dim, FALSE);
+static void put_attention(const OrrModel *model, const OrrAbsorbedStep *step, gint64 heads,
+                          GArray *operators) {
+  OrrOperator op = orr_operator_attention("attention", ORR_PASS_FORWARD, step->kv, step->sequences,
+                                          1, step->context, heads, 1,
+                                          model->mla.kv_rank + model->mla.rope_dim, FALSE);
   op.latent = TRUE;
   orr_operator_set_value_dim(&op, model->mla.kv_rank);
   put(operators, op);
 }
 
-static gint64 heads_of(const OrrModel *model, const OrrAbsorbedStep *step) { return model->heads / MAX(1, step->tp); }
+static gint64 heads_of(const OrrModel *model, const OrrAbsorbedStep *step) {
+  return model->heads / MAX(1, step->tp);
+}
 
 void orr_absorbed_before(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
   const OrrMla *mla = &model->mla;
   gint64 heads = heads_of(model, step), q = heads * (mla->nope_dim + mla->rope_dim);
-  put_memory(step, operators, model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm", model->hidden, 4);
-  put_gemm(step, operators, mla->q_rank ? "qkv-down" : "kv-down", mla->q_rank + mla->kv_rank + mla->rope_dim,
-           model->hidden);
+  put_memory(step, operators, model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm",
+             model->hidden, 4);
+  put_gemm(step, operators, mla->q_rank ? "qkv-down" : "kv-down",
+           mla->q_rank + mla->kv_rank + mla->rope_dim, model->hidden);
   put_memory(step, operators, "latent-norm", mla->q_rank + mla->kv_rank, 2);
   put_gemm(step, operators, "q-up", q, mla->q_rank ? mla->q_rank : model->hidden);
   put_memory(step, operators, "rope", (heads + 1) * mla->rope_dim, 2);
 }
 
 void orr_absorbed_queries(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
-  put_heads(step, operators, "q-absorb", heads_of(model, step), model->mla.kv_rank, model->mla.nope_dim);
+  put_heads(step, operators, "q-absorb", heads_of(model, step), model->mla.kv_rank,
+            model->mla.nope_dim);
 }
 
 void orr_absorbed_values(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
-  put_heads(step, operators, "v-absorb", heads_of(model, step), model->mla.value_dim, model->mla.kv_rank);
+  put_heads(step, operators, "v-absorb", heads_of(model, step), model->mla.value_dim,
+            model->mla.kv_rank);
 }
 
 void orr_absorbed_after(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {
-  put_gemm(step, operators, "projection", model->hidden, heads_of(model, step) * model->mla.value_dim);
+  put_gemm(step, operators, "projection", model->hidden,
+           heads_of(model, step) * model->mla.value_dim);
   if (step->tp > 1)
-    put(operators, orr_operator_comm("tp-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE,
-                                     (double)step->sequences * model->hidden * orr_dtype_bytes(step->activations)));
+    put(operators,
+        orr_operator_comm("tp-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE,
+                          (double)step->sequences * model->hidden *
+                              orr_dtype_bytes(step->activations)));
 }
 
 void orr_absorbed_attention(const OrrModel *model, const OrrAbsorbedStep *step, GArray *operators) {

@@ -1,9 +1,10 @@
 /*
  * transformer_attention.c - attention with key and value heads: QKV, the core, the projection.
  *
- * A window of W tokens over s: each token sees the W tokens to itself, so the pairs of query and key are W s - W^2 / 2,
- * exactly those of 2 s / W - 1 causal sequences of W. It is costed as so many (rounded up); chunked, as s / W. Bytes
- * are those of the real tensors. Unfused attention knows no windows (orr_transformer_check).
+ * A window of W tokens over s: each token sees the W tokens to itself, so the pairs of query and
+ * key are W s - W^2 / 2, exactly those of 2 s / W - 1 causal sequences of W. It is costed as so
+ * many (rounded up); chunked, as s / W. Bytes are those of the real tensors. Unfused attention
+ * knows no windows (orr_transformer_check).
  */
 #include <math.h>
 
@@ -15,24 +16,28 @@ static double score_elements(const OrrTransformerView *view) {
 }
 
 /* A product of every head of every sequence. */
-static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass, gint64 m,
-                           gint64 n, gint64 k) {
-  OrrOperator op = orr_operator_gemm(name, pass, view->shard->dtype, view->sequences * view->heads, m, n, k);
+static void put_heads_gemm(const OrrTransformerView *view, GArray *operators, const char *name,
+                           OrrPass pass, gint64 m, gint64 n, gint64 k) {
+  OrrOperator op =
+      orr_operator_gemm(name, pass, view->shard->dtype, view->sequences * view->heads, m, n, k);
   g_array_append_val(operators, op);
 }
 
-/* Unfused attention repeats keys and values for the query heads of a group: reads kv, writes q, of each. Backward sums
- * them: the same traffic the other way. */
+/* Unfused attention repeats keys and values for the query heads of a group: reads kv, writes q,
+ * of each. Backward sums them: the same traffic the other way. */
 static void put_kv_repeat(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   if (view->kv_heads < view->heads)
-    orr_transformer_put_memory(view, operators, "kv-repeat", pass, view->tokens * 2.0 * (view->q + view->kv), 1, 0);
+    orr_transformer_put_memory(view, operators, "kv-repeat", pass,
+                               view->tokens * 2.0 * (view->q + view->kv), 1, 0);
 }
 
 /* --- fused --- */
 
-static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double batch, gint64 length) {
-  OrrOperator op = orr_operator_attention("attention", pass, view->shard->dtype, (gint64)ceil(batch), length, length,
-                                          view->heads, view->kv_heads, view->head_dim, view->causal);
+static OrrOperator fused(const OrrTransformerView *view, OrrPass pass, double batch,
+                         gint64 length) {
+  OrrOperator op =
+      orr_operator_attention("attention", pass, view->shard->dtype, (gint64)ceil(batch), length,
+                             length, view->heads, view->kv_heads, view->head_dim, view->causal);
   op.flash = orr_transformer_flash(view);
   return op;
 }
@@ -46,8 +51,10 @@ static OrrOperator fused_attention(const OrrTransformerView *view, OrrPass pass)
     op.bytes = whole.bytes;
     return op;
   }
-  /* A value may be narrower than a key: products of scores and of values are 2 and 3 of the backward's 5. */
-  if (orr_transformer_is_latent(view)) orr_operator_set_value_dim(&whole, view->model->mla.value_dim);
+  /* A value may be narrower than a key: products of scores and of values are 2 and 3 of the
+   * backward's 5. */
+  if (orr_transformer_is_latent(view))
+    orr_operator_set_value_dim(&whole, view->model->mla.value_dim);
   return whole;
 }
 
@@ -62,13 +69,14 @@ static void put_unfused(const OrrTransformerView *view, GArray *operators) {
   gint64 s = view->sequence, d = view->head_dim;
   put_kv_repeat(view, operators, ORR_PASS_FORWARD);
   put_heads_gemm(view, operators, "attention-scores", ORR_PASS_FORWARD, s, s, d);
-  orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_FORWARD, score_elements(view),
-                             view->causal ? 1.5 : 2, 0);
+  orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_FORWARD,
+                             score_elements(view), view->causal ? 1.5 : 2, 0);
   if (view->shard->dropout)
-    orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_FORWARD, score_elements(view), 2, 1);
+    orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_FORWARD,
+                               score_elements(view), 2, 1);
   put_heads_gemm(view, operators, "attention-context", ORR_PASS_FORWARD, s, d, s);
-  orr_transformer_put_memory(view, operators, "context-permute", ORR_PASS_FORWARD, (double)view->tokens * view->q, 2,
-                             0);
+  orr_transformer_put_memory(view, operators, "context-permute", ORR_PASS_FORWARD,
+                             (double)view->tokens * view->q, 2, 0);
 }
 
 void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators) {
@@ -80,21 +88,24 @@ void orr_transformer_put_core(const OrrTransformerView *view, GArray *operators)
     put_fused(view, operators, ORR_PASS_FORWARD);
 }
 
-/* Each product has two gradients, both by data. Softmax: reads the lower triangles of grad and output, writes all. The
- * scores' factor 1 / sqrt(d) is baddbmm's alpha, by which autograd multiplies the gradients of Q and K afterwards. */
+/* Each product has two gradients, both by data. Softmax: reads the lower triangles of grad and
+ * output, writes all. The scores' factor 1 / sqrt(d) is baddbmm's alpha, by which autograd
+ * multiplies the gradients of Q and K afterwards. */
 static void put_unfused_backward(const OrrTransformerView *view, GArray *operators) {
   gint64 s = view->sequence, d = view->head_dim;
-  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, s, d); /* of the probabilities */
+  put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, s,
+                 d); /* of the probabilities */
   put_heads_gemm(view, operators, "attention-context", ORR_PASS_DGRAD, s, d, s); /* of V */
   if (view->shard->dropout)
-    orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_DGRAD, score_elements(view), 2, 1);
-  orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_DGRAD, score_elements(view),
-                             view->causal ? 2 : 3, 0);
+    orr_transformer_put_memory(view, operators, "attention-dropout", ORR_PASS_DGRAD,
+                               score_elements(view), 2, 1);
+  orr_transformer_put_memory(view, operators, "attention-softmax", ORR_PASS_DGRAD,
+                             score_elements(view), view->causal ? 2 : 3, 0);
   put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD, s, d, s); /* of Q */
   put_heads_gemm(view, operators, "attention-scores", ORR_PASS_DGRAD, s, d, s); /* of K */
   for (int i = 0; i < 2; i++)
-    orr_transformer_put_memory(view, operators, "attention-grad-scale", ORR_PASS_DGRAD, (double)view->tokens * view->q,
-                               2, 0);
+    orr_transformer_put_memory(view, operators, "attention-grad-scale", ORR_PASS_DGRAD,
+                               (double)view->tokens * view->q, 2, 0);
   put_kv_repeat(view, operators, ORR_PASS_DGRAD);
 }
 
@@ -111,18 +122,23 @@ void orr_transformer_put_core_backward(const OrrTransformerView *view, GArray *o
 
 static void put_rope(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   if (view->model->position == ORR_POSITION_ROPE && view->causal)
-    orr_transformer_put_memory(view, operators, "rope", pass, (double)view->tokens * (view->q + view->kv), 2, 0);
+    orr_transformer_put_memory(view, operators, "rope", pass,
+                               (double)view->tokens * (view->q + view->kv), 2, 0);
 }
 
-static gboolean has_qk_norm(const OrrTransformerView *view) { return view->model->qk_norm && view->causal; }
+static gboolean has_qk_norm(const OrrTransformerView *view) {
+  return view->model->qk_norm && view->causal;
+}
 
 void orr_transformer_put_attention(const OrrTransformerView *view, GArray *operators) {
   gint64 qkv = view->q + 2 * view->kv;
   orr_transformer_put_linear(view, operators, "qkv", qkv, view->hidden, ORR_SPLIT_COLUMN);
   if ((view->bias || view->model->qkv_bias) && orr_transformer_is_eager(view))
-    orr_transformer_put_memory(view, operators, "qkv-bias", ORR_PASS_FORWARD, (double)view->tokens * qkv, 2, 0);
+    orr_transformer_put_memory(view, operators, "qkv-bias", ORR_PASS_FORWARD,
+                               (double)view->tokens * qkv, 2, 0);
   if (has_qk_norm(view))
-    orr_transformer_put_norm_of(view, operators, "qk-norm", (double)view->tokens * (view->q + view->kv));
+    orr_transformer_put_norm_of(view, operators, "qk-norm",
+                                (double)view->tokens * (view->q + view->kv));
   put_rope(view, operators, ORR_PASS_FORWARD);
   orr_transformer_put_core(view, operators);
   orr_transformer_put_linear(view, operators, "projection", view->hidden, view->q, ORR_SPLIT_ROW);
@@ -130,13 +146,16 @@ void orr_transformer_put_attention(const OrrTransformerView *view, GArray *opera
 
 void orr_transformer_put_attention_backward(const OrrTransformerView *view, GArray *operators) {
   gint64 qkv = view->q + 2 * view->kv;
-  orr_transformer_put_linear_backward(view, operators, "projection", view->hidden, view->q, ORR_SPLIT_ROW);
+  orr_transformer_put_linear_backward(view, operators, "projection", view->hidden, view->q,
+                                      ORR_SPLIT_ROW);
   orr_transformer_put_core_backward(view, operators);
   put_rope(view, operators, ORR_PASS_DGRAD);
   if (has_qk_norm(view))
-    orr_transformer_put_norm_of_backward(view, operators, "qk-norm", (double)view->tokens * (view->q + view->kv));
+    orr_transformer_put_norm_of_backward(view, operators, "qk-norm",
+                                         (double)view->tokens * (view->q + view->kv));
   if (orr_transformer_is_eager(view))
-    orr_transformer_put_memory(view, operators, "qkv-grad-concat", ORR_PASS_DGRAD, (double)view->tokens * qkv, 2, 0);
+    orr_transformer_put_memory(view, operators, "qkv-grad-concat", ORR_PASS_DGRAD,
+                               (double)view->tokens * qkv, 2, 0);
   if (view->bias || view->model->qkv_bias) {
     OrrTransformerView biased = *view;
     biased.bias = TRUE;

@@ -12,10 +12,12 @@ typedef struct {
   OrrDiags *diags;
 } Check;
 
-static void check_divides(const Check *check, gint64 value, const char *what, const char *by, gint64 size) {
+static void check_divides(const Check *check, gint64 value, const char *what, const char *by,
+                          gint64 size) {
   if (size > 0 && value % size)
     orr_diags_error(check->diags, check->place,
-                    "%" G_GINT64_FORMAT " %s cannot be split over %s = %" G_GINT64_FORMAT ": %s must divide them",
+                    "%" G_GINT64_FORMAT " %s cannot be split over %s = %" G_GINT64_FORMAT
+                    ": %s must divide them",
                     value, what, by, size, by);
 }
 
@@ -23,8 +25,8 @@ static gboolean check_sizes(const Check *check) {
   const OrrShard *shard = check->shard;
   if (shard->tp >= 1 && shard->micro_batch >= 1 && shard->sequence >= 1) return TRUE;
   orr_diags_error(check->diags, check->place,
-                  "tp %" G_GINT64_FORMAT ", micro-batch %" G_GINT64_FORMAT ", sequence %" G_GINT64_FORMAT
-                  ": each must be 1 or more",
+                  "tp %" G_GINT64_FORMAT ", micro-batch %" G_GINT64_FORMAT
+                  ", sequence %" G_GINT64_FORMAT ": each must be 1 or more",
                   shard->tp, shard->micro_batch, shard->sequence);
   return FALSE;
 }
@@ -35,11 +37,16 @@ static void check_heads(const Check *check) {
   gint64 tp = check->shard->tp, kv = MAX(1, model->kv_heads);
   check_divides(check, model->heads, "attention heads", "tp", tp);
   check_divides(check, model->ffn, "columns of the MLP", "tp", tp);
-  if (!model->mla.kv_rank && (tp <= kv || tp % kv)) check_divides(check, kv, "key-value heads", "tp", tp);
-  if (model->mamba.heads) check_divides(check, model->mamba.heads, "heads of Mamba layers", "tp", tp);
-  if (model->mamba.heads) check_divides(check, model->mamba.groups, "groups of Mamba layers", "tp", tp);
-  if (model->linear.key_heads) check_divides(check, model->linear.key_heads, "key heads of linear attention", "tp", tp);
-  if (model->encoder.layers) check_divides(check, model->encoder.heads, "attention heads of the encoder", "tp", tp);
+  if (!model->mla.kv_rank && (tp <= kv || tp % kv))
+    check_divides(check, kv, "key-value heads", "tp", tp);
+  if (model->mamba.heads)
+    check_divides(check, model->mamba.heads, "heads of Mamba layers", "tp", tp);
+  if (model->mamba.heads)
+    check_divides(check, model->mamba.groups, "groups of Mamba layers", "tp", tp);
+  if (model->linear.key_heads)
+    check_divides(check, model->linear.key_heads, "key heads of linear attention", "tp", tp);
+  if (model->encoder.layers)
+    check_divides(check, model->encoder.heads, "attention heads of the encoder", "tp", tp);
 }
 
 static void check_sequence(const Check *check) {
@@ -48,29 +55,35 @@ static void check_sequence(const Check *check) {
   gint64 cp = MAX(1, shard->cp);
   if (cp > 1) check_divides(check, shard->sequence, "tokens of a sequence", "2 * cp", 2 * cp);
   if (shard->sequence_parallel)
-    check_divides(check, shard->sequence / cp, "tokens of a sequence (sequence parallelism)", "tp", shard->tp);
+    check_divides(check, shard->sequence / cp, "tokens of a sequence (sequence parallelism)", "tp",
+                  shard->tp);
   if (model->position == ORR_POSITION_LEARNED && shard->sequence > model->context)
     orr_diags_error(check->diags, check->place,
-                    "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT " learned positions",
+                    "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
+                    " learned positions",
                     shard->sequence, model->context);
-  if (model->encoder.layers && orr_encoder_decoder_tokens(model) * model->encoder.images > (double)shard->sequence)
+  if (model->encoder.layers &&
+      orr_encoder_decoder_tokens(model) * model->encoder.images > (double)shard->sequence)
     orr_diags_error(check->diags, check->place,
-                    "%" G_GINT64_FORMAT " images make %.0f tokens, more than the sequence's %" G_GINT64_FORMAT,
-                    model->encoder.images, orr_encoder_decoder_tokens(model) * model->encoder.images, shard->sequence);
+                    "%" G_GINT64_FORMAT
+                    " images make %.0f tokens, more than the sequence's %" G_GINT64_FORMAT,
+                    model->encoder.images,
+                    orr_encoder_decoder_tokens(model) * model->encoder.images, shard->sequence);
 }
 
 static void check_hierarchy(const Check *check, gint64 cp, gint64 tp) {
   gint64 inner = MAX(1, check->shard->cp_inner);
   if (check->shard->context != ORR_CONTEXT_HIERARCHICAL) return;
   if (inner == 1 || inner >= cp || cp % inner != 0) {
-    orr_diags_error(check->diags, check->place,
-                    "context: hierarchical wants a context-inner that divides cp = %" G_GINT64_FORMAT
-                    " and is neither 1 nor all of it, found %" G_GINT64_FORMAT,
-                    cp, inner);
+    orr_diags_error(
+        check->diags, check->place,
+        "context: hierarchical wants a context-inner that divides cp = %" G_GINT64_FORMAT
+        " and is neither 1 nor all of it, found %" G_GINT64_FORMAT,
+        cp, inner);
     return;
   }
-  check_divides(check, check->model->heads, "attention heads (hierarchical context parallelism)", "tp * context-inner",
-                tp * inner);
+  check_divides(check, check->model->heads, "attention heads (hierarchical context parallelism)",
+                "tp * context-inner", tp * inner);
 }
 
 /* Heads are what all-to-all exchanges. */
@@ -79,14 +92,17 @@ static void check_context(const Check *check) {
   gint64 cp = MAX(1, shard->cp), tp = MAX(1, shard->tp);
   if (cp == 1) return;
   if (shard->attention == ORR_ATTENTION_UNFUSED)
-    orr_diags_error(check->diags, check->place, "cp = %" G_GINT64_FORMAT " wants fused attention", cp);
+    orr_diags_error(check->diags, check->place, "cp = %" G_GINT64_FORMAT " wants fused attention",
+                    cp);
   if (shard->context == ORR_CONTEXT_ALL_TO_ALL)
-    check_divides(check, check->model->heads, "attention heads (all-to-all context parallelism)", "tp * cp", tp * cp);
+    check_divides(check, check->model->heads, "attention heads (all-to-all context parallelism)",
+                  "tp * cp", tp * cp);
   check_hierarchy(check, cp, tp);
   if (check->model->window.size > 0)
     orr_diags_error(check->diags, check->place,
                     "cp = %" G_GINT64_FORMAT " and windows of %" G_GINT64_FORMAT
-                    " tokens: attention that does not reach all tokens cannot be split by sequence here; set cp to 1",
+                    " tokens: attention that does not reach all tokens cannot be split by sequence "
+                    "here; set cp to 1",
                     cp, check->model->window.size);
 }
 
@@ -128,10 +144,12 @@ static void check_kernels(const Check *check) {
                     " tokens: use attention: fused",
                     check->model->window.size);
   if (check->model->mla.kv_rank)
-    orr_diags_error(check->diags, check->place, "attention: unfused knows no latent attention: use attention: fused");
+    orr_diags_error(check->diags, check->place,
+                    "attention: unfused knows no latent attention: use attention: fused");
 }
 
-void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place, OrrDiags *diags) {
+void orr_transformer_check(const OrrModel *model, const OrrShard *shard, OrrPlace place,
+                           OrrDiags *diags) {
   const Check check = {model, shard, place, diags};
   if (!check_sizes(&check)) return;
   check_heads(&check);

@@ -1,8 +1,9 @@
 /*
  * transformer_context.c - the attention core where cp ranks share each sequence.
  *
- * A sequence is cut into 2 cp pieces of c tokens, and rank r holds pieces r and 2 cp - 1 - r, so that all have equal
- * work under the causal mask (zig-zag; Brandon et al. 2023, arXiv 2311.09431; Megatron-Core's context parallelism).
+ * A sequence is cut into 2 cp pieces of c tokens, and rank r holds pieces r and 2 cp - 1 - r, so
+ * that all have equal work under the causal mask (zig-zag; Brandon et al. 2023, arXiv 2311.09431;
+ * Megatron-Core's context parallelism).
  *
  *   p2p          cp steps; keys and values go round a ring while those that are there are worked on.
  *                step 0: own 2 c queries, own 2 c keys, causal. Later ones: from a lower rank the first piece of keys
@@ -16,25 +17,27 @@
  *   all-gather   keys and values of all ranks are gathered before; the pieces' queries see (r + 1) c and (2 cp - r) c
  *                keys: in sum the same for each rank, told for rank 0. Backward gathers again and reduce-scatters.
  *   all-to-all   queries, keys and values are exchanged so that a rank has 1 / cp of the heads over all tokens, the
- * result back (Ulysses). Backward the same of the gradients. Where there are fewer key heads than ranks, each is sent
- * to several.
+ * result back (Ulysses). Backward the same of the gradients. Where there are fewer key heads than
+ * ranks, each is sent to several.
  *
- * Bytes are nccl-tests': of an all-gather the gathered whole, of an all-to-all what a rank sends, its own part
- * included. Fused attention alone. Latent attention sends keys and values of all heads, uncompressed, as Megatron does.
+ * Bytes are nccl-tests': of an all-gather the gathered whole, of an all-to-all what a rank sends,
+ * its own part included. Fused attention alone. Latent attention sends keys and values of all
+ * heads, uncompressed, as Megatron does.
  */
 #include "models/transformer_private.h"
 
-static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint64 queries, gint64 keys,
-                             gboolean causal) {
-  OrrOperator op = orr_operator_attention("attention", pass, view->shard->dtype, view->sequences, queries, keys,
-                                          view->heads, view->kv_heads, view->head_dim, causal);
+static OrrOperator attention(const OrrTransformerView *view, OrrPass pass, gint64 queries,
+                             gint64 keys, gboolean causal) {
+  OrrOperator op =
+      orr_operator_attention("attention", pass, view->shard->dtype, view->sequences, queries, keys,
+                             view->heads, view->kv_heads, view->head_dim, causal);
   if (orr_transformer_is_latent(view)) orr_operator_set_value_dim(&op, view->model->mla.value_dim);
   op.flash = orr_transformer_flash(view);
   return op;
 }
 
-static void put_attention(const OrrTransformerView *view, GArray *operators, OrrPass pass, gint64 queries, gint64 keys,
-                          gboolean causal) {
+static void put_attention(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                          gint64 queries, gint64 keys, gboolean causal) {
   OrrOperator op = attention(view, pass, queries, keys, causal);
   g_array_append_val(operators, op);
 }
@@ -44,8 +47,8 @@ static double own_bytes(const OrrTransformerView *view) {
   return view->element_bytes * view->tokens * (view->kv + view->value);
 }
 
-static void put_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group, OrrOperatorComm comm,
-                     double bytes, guint8 beside) {
+static void put_comm(GArray *operators, const char *name, OrrPass pass, OrrOperatorGroup group,
+                     OrrOperatorComm comm, double bytes, guint8 beside) {
   OrrOperator op = orr_operator_comm(name, pass, group, comm, bytes);
   op.beside = beside;
   g_array_append_val(operators, op);
@@ -59,35 +62,42 @@ static const char *ring_name(OrrOperatorGroup group) {
 
 static gint64 first_keys(const OrrTransformerView *view) { return MAX(1, view->sequence / 2); }
 
-static void put_ring_step(const OrrTransformerView *view, GArray *operators, OrrPass pass, gint64 step) {
+static void put_ring_step(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                          gint64 step) {
   if (step == 0)
     put_attention(view, operators, pass, view->sequence, view->sequence, TRUE);
   else
     put_attention(view, operators, pass, view->sequence, first_keys(view), FALSE);
 }
 
-/* Merging reads each step's result and log-sum-exp and writes the whole once; later steps hold half of the queries half
- * of the time. */
+/* Merging reads each step's result and log-sum-exp and writes the whole once; later steps hold
+ * half of the queries half of the time. */
 static void put_ring(const OrrTransformerView *view, GArray *operators, OrrOperatorGroup group) {
   for (gint64 step = 0; step < view->cp; step++) {
     if (step + 1 < view->cp)
-      put_comm(operators, ring_name(group), ORR_PASS_FORWARD, group, ORR_COMM_SEND_RECV, own_bytes(view), 1);
+      put_comm(operators, ring_name(group), ORR_PASS_FORWARD, group, ORR_COMM_SEND_RECV,
+               own_bytes(view), 1);
     put_ring_step(view, operators, ORR_PASS_FORWARD, step);
   }
-  orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD, (double)view->tokens * view->context,
-                             1 + 1 + 0.75 * (view->cp - 1), 0);
+  orr_transformer_put_memory(view, operators, "attention-merge", ORR_PASS_FORWARD,
+                             (double)view->tokens * view->context, 1 + 1 + 0.75 * (view->cp - 1),
+                             0);
 }
 
-/* Step i works on the keys that i hops brought; their gradient follows them, and needs a hop more to be home. */
-static void put_ring_backward(const OrrTransformerView *view, GArray *operators, OrrOperatorGroup group) {
+/* Step i works on the keys that i hops brought; their gradient follows them, and needs a hop
+ * more to be home. */
+static void put_ring_backward(const OrrTransformerView *view, GArray *operators,
+                              OrrOperatorGroup group) {
   for (gint64 step = 0; step < view->cp; step++) {
     double bytes = (step + 1 < view->cp ? own_bytes(view) : 0) + (step > 0 ? own_bytes(view) : 0);
     put_comm(operators, ring_name(group), ORR_PASS_DGRAD, group, ORR_COMM_SEND_RECV, bytes, 1);
     put_ring_step(view, operators, ORR_PASS_DGRAD, step);
   }
-  put_comm(operators, ring_name(group), ORR_PASS_DGRAD, group, ORR_COMM_SEND_RECV, own_bytes(view), 0);
+  put_comm(operators, ring_name(group), ORR_PASS_DGRAD, group, ORR_COMM_SEND_RECV, own_bytes(view),
+           0);
   orr_transformer_put_memory(view, operators, "attention-grad-merge", ORR_PASS_DGRAD,
-                             (double)view->tokens * (view->q + view->kv + view->value), 3 * (view->cp - 1), 0);
+                             (double)view->tokens * (view->q + view->kv + view->value),
+                             3 * (view->cp - 1), 0);
 }
 
 /* --- all-gather --- */
@@ -137,9 +147,11 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, OrrP
   double result = result_bytes(view), inputs = exchanged_bytes(view, view->cp);
   gboolean forward = pass == ORR_PASS_FORWARD;
   OrrTransformerView shared = exchanged(view, view->cp);
-  put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL, forward ? inputs : result, 0);
+  put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL,
+           forward ? inputs : result, 0);
   put_attention(&shared, operators, pass, shared.sequence, shared.sequence, TRUE);
-  put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL, forward ? result : inputs, 0);
+  put_comm(operators, "cp-all-to-all", pass, ORR_GROUP_CP, ORR_COMM_ALL_TO_ALL,
+           forward ? result : inputs, 0);
 }
 
 /* --- hierarchical --- */
@@ -150,12 +162,14 @@ static void put_hierarchical(const OrrTransformerView *view, GArray *operators, 
   double result = result_bytes(view), inputs = exchanged_bytes(view, inner);
   gboolean forward = pass == ORR_PASS_FORWARD;
   OrrTransformerView shared = exchanged(view, inner);
-  put_comm(operators, name, pass, ORR_GROUP_CP_INNER, ORR_COMM_ALL_TO_ALL, forward ? inputs : result, 0);
+  put_comm(operators, name, pass, ORR_GROUP_CP_INNER, ORR_COMM_ALL_TO_ALL,
+           forward ? inputs : result, 0);
   if (forward)
     put_ring(&shared, operators, ORR_GROUP_CP_OUTER);
   else
     put_ring_backward(&shared, operators, ORR_GROUP_CP_OUTER);
-  put_comm(operators, name, pass, ORR_GROUP_CP_INNER, ORR_COMM_ALL_TO_ALL, forward ? result : inputs, 0);
+  put_comm(operators, name, pass, ORR_GROUP_CP_INNER, ORR_COMM_ALL_TO_ALL,
+           forward ? result : inputs, 0);
 }
 
 /* --- any --- */

@@ -1,17 +1,18 @@
 /*
- * transformer_ends.c - what the first and the last pipeline stage do beside layers, multi-token prediction, and the
- * optimizer.
+ * transformer_ends.c - what the first and the last pipeline stage do beside layers, multi-token
+ * prediction, and the optimizer.
  *
- * Kernels and their order are NVIDIA/Megatron-LM v2.x's: megatron/model/language_model.py (Embedding),
- * megatron/model/gpt_model.py, megatron/mpu/cross_entropy.py, megatron/optimizer/optimizer.py (Float16Optimizer-
- * WithFloat16Params), apex FusedAdam.
+ * Kernels and their order are NVIDIA/Megatron-LM v2.x's: megatron/model/language_model.py
+ * (Embedding), megatron/model/gpt_model.py, megatron/mpu/cross_entropy.py,
+ * megatron/optimizer/optimizer.py (Float16Optimizer- WithFloat16Params), apex FusedAdam.
  */
 #include "models/transformer_private.h"
 
 /* --- embedding --- */
 
-/* Before an encoder's layers the patches' projection, after them the projector's two layers, on one token in merge
- * squared, and its result's place among the text's tokens. Whole on each rank. */
+/* Before an encoder's layers the patches' projection, after them the projector's two layers, on
+ * one token in merge squared, and its result's place among the text's tokens. Whole on each
+ * rank. */
 typedef struct {
   gint64 patches, patch_width, hidden; /* of all images */
   gint64 tokens, in, inner;            /* the projector's */
@@ -33,12 +34,14 @@ static EncoderEnds encoder_ends(const OrrTransformerView *view) {
 static void put_encoder_ends(const OrrTransformerView *view, GArray *operators) {
   EncoderEnds ends = encoder_ends(view);
   if (!view->model->encoder.layers) return;
-  orr_transformer_put_plain(view, operators, "patch-embedding", ends.patches, ends.hidden, ends.patch_width);
+  orr_transformer_put_plain(view, operators, "patch-embedding", ends.patches, ends.hidden,
+                            ends.patch_width);
   orr_transformer_put_plain(view, operators, "projector", ends.tokens, ends.inner, ends.in);
-  orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_FORWARD, (double)ends.tokens * ends.inner, 2, 0);
+  orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_FORWARD,
+                             (double)ends.tokens * ends.inner, 2, 0);
   orr_transformer_put_plain(view, operators, "projector", ends.tokens, view->hidden, ends.inner);
-  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_FORWARD, (double)ends.tokens * view->hidden, 2,
-                             0);
+  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_FORWARD,
+                             (double)ends.tokens * view->hidden, 2, 0);
 }
 
 void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, GArray *operators) {
@@ -50,74 +53,88 @@ void orr_transformer_encoder_ends(const OrrModel *model, const OrrShard *shard, 
 static void put_encoder_ends_backward(const OrrTransformerView *view, GArray *operators) {
   EncoderEnds ends = encoder_ends(view);
   if (!view->model->encoder.layers) return;
-  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_DGRAD, (double)ends.tokens * view->hidden, 2,
-                             0);
-  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, view->hidden, ends.inner);
-  orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_DGRAD, (double)ends.tokens * ends.inner, 3, 0);
-  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, ends.inner, ends.in);
-  orr_transformer_put_plain_backward(view, operators, "patch-embedding", ends.patches, ends.hidden, ends.patch_width);
+  orr_transformer_put_memory(view, operators, "token-scatter", ORR_PASS_DGRAD,
+                             (double)ends.tokens * view->hidden, 2, 0);
+  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, view->hidden,
+                                     ends.inner);
+  orr_transformer_put_memory(view, operators, "gelu", ORR_PASS_DGRAD,
+                             (double)ends.tokens * ends.inner, 3, 0);
+  orr_transformer_put_plain_backward(view, operators, "projector", ends.tokens, ends.inner,
+                                     ends.in);
+  orr_transformer_put_plain_backward(view, operators, "patch-embedding", ends.patches, ends.hidden,
+                                     ends.patch_width);
 }
 
-/* Look-up (read, write), the rows of other ranks' tokens set to 0 (write), the sum over ranks; positions: look-up
- * (read, write), addition (2 reads, write); [b, s, h] -> [s, b, h]; dropout. */
-void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+/* Look-up (read, write), the rows of other ranks' tokens set to 0 (write), the sum over ranks;
+ * positions: look-up (read, write), addition (2 reads, write); [b, s, h] -> [s, b, h]; dropout. */
+void orr_transformer_embedding_forward(const OrrModel *model, const OrrShard *shard,
+                                       GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
-  orr_transformer_put_memory(&view, operators, "embedding", ORR_PASS_FORWARD, all, shard->tp > 1 ? 3 : 2, 0);
+  orr_transformer_put_memory(&view, operators, "embedding", ORR_PASS_FORWARD, all,
+                             shard->tp > 1 ? 3 : 2, 0);
   if (view.sequence_parallel)
-    orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER,
-                             model->hidden);
+    orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD,
+                             ORR_COMM_REDUCE_SCATTER, model->hidden);
   else
-    orr_transformer_put_comm(&view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, model->hidden);
+    orr_transformer_put_comm(&view, operators, "tp-all-reduce", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_REDUCE, model->hidden);
   if (model->position == ORR_POSITION_LEARNED)
     orr_transformer_put_memory(&view, operators, "position-embedding", ORR_PASS_FORWARD, own, 5, 0);
   orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_FORWARD, own, 2, 0);
-  if (shard->dropout) orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_FORWARD, own, 2, 1);
+  if (shard->dropout)
+    orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_FORWARD, own, 2, 1);
   put_encoder_ends(&view, operators);
 }
 
-/* The gradient of a look-up is dense: a table of zeros, then the tokens' rows added to it (read dy, read and write the
- * row), then the whole table added to main-grad. */
-static void put_table_grad(const OrrTransformerView *view, GArray *operators, const char *name, double table,
-                           double tokens_elements) {
+/* The gradient of a look-up is dense: a table of zeros, then the tokens' rows added to it (read
+ * dy, read and write the row), then the whole table added to main-grad. */
+static void put_table_grad(const OrrTransformerView *view, GArray *operators, const char *name,
+                           double table, double tokens_elements) {
   double moves = table + 3 * tokens_elements;
   if (orr_transformer_is_frozen(view)) return;
   orr_transformer_put_memory(view, operators, name, ORR_PASS_WGRAD, moves, 1, 0);
   orr_transformer_put_main_grad(view, operators, table);
 }
 
-void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+void orr_transformer_embedding_backward(const OrrModel *model, const OrrShard *shard,
+                                        GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double all = (double)view.tokens * model->hidden, own = orr_transformer_own_elements(&view);
   put_encoder_ends_backward(&view, operators);
-  if (shard->dropout) orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_DGRAD, own, 2, 1);
+  if (shard->dropout)
+    orr_transformer_put_memory(&view, operators, "embedding-dropout", ORR_PASS_DGRAD, own, 2, 1);
   orr_transformer_put_memory(&view, operators, "embedding-transpose", ORR_PASS_DGRAD, own, 2, 0);
   if (model->position == ORR_POSITION_LEARNED)
-    put_table_grad(&view, operators, "position-embedding", (double)model->context * model->hidden, own);
+    put_table_grad(&view, operators, "position-embedding", (double)model->context * model->hidden,
+                   own);
   if (view.sequence_parallel)
-    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER, model->hidden);
+    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER,
+                             model->hidden);
   put_table_grad(&view, operators, "embedding", (double)view.vocab * model->hidden, all);
 }
 
 /* --- head --- */
 
-/* One number a token from each rank, in fp32: their maximum, the target's logit, the sum of exponentials. */
+/* One number a token from each rank, in fp32: their maximum, the target's logit, the sum of
+ * exponentials. */
 static void put_loss_comm(const OrrTransformerView *view, GArray *operators) {
-  OrrOperator op =
-      orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, 4.0 * view->tokens);
+  OrrOperator op = orr_operator_comm("loss-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP,
+                                     ORR_COMM_ALL_REDUCE, 4.0 * view->tokens);
   if (view->shard->tp > 1) g_array_append_val(operators, op);
 }
 
-static void put_logits_pass(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
-                            double bytes_per_logit) {
+static void put_logits_pass(const OrrTransformerView *view, GArray *operators, const char *name,
+                            OrrPass pass, double bytes_per_logit) {
   double bytes = bytes_per_logit * view->tokens * view->vocab;
   OrrOperator op = orr_operator_memory(name, pass, ORR_FP32, bytes, 0);
   g_array_append_val(operators, op);
 }
 
-/* Passes over the logits, bytes each for a 2-byte format. Megatron's _VocabParallelCrossEntropy on output.float(): cast
- * 2 + 4, max 4; subtract 4 + 4, exp 4 + 4, sum 4; divide 4 + 4: 38 in all. PyTorch's on the same: cast 2 + 4,
- * log-softmax 3 times 4 + 4. Fused: read for the largest, and for the sum. */
+/* Passes over the logits, bytes each for a 2-byte format. Megatron's _VocabParallelCrossEntropy
+ * on output.float(): cast 2 + 4, max 4; subtract 4 + 4, exp 4 + 4, sum 4; divide 4 + 4: 38 in
+ * all. PyTorch's on the same: cast 2 + 4, log-softmax 3 times 4 + 4. Fused: read for the
+ * largest, and for the sum. */
 static void put_cross_entropy(const OrrTransformerView *view, GArray *operators) {
   if (view->shard->loss != ORR_LOSS_MEGATRON) {
     const double cast = view->element_bytes + 4, once = view->element_bytes;
@@ -126,7 +143,8 @@ static void put_cross_entropy(const OrrTransformerView *view, GArray *operators)
     for (int i = 0; i < 3; i++) put_loss_comm(view, operators);
     return;
   }
-  put_logits_pass(view, operators, "cross-entropy-max", ORR_PASS_FORWARD, view->element_bytes + 4 + 4);
+  put_logits_pass(view, operators, "cross-entropy-max", ORR_PASS_FORWARD,
+                  view->element_bytes + 4 + 4);
   put_loss_comm(view, operators);
   put_loss_comm(view, operators);
   put_logits_pass(view, operators, "cross-entropy-exp", ORR_PASS_FORWARD, 8 + 8 + 4);
@@ -138,7 +156,8 @@ void orr_transformer_head_forward(const OrrModel *model, const OrrShard *shard, 
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_put_norm(&view, operators);
   if (view.sequence_parallel)
-    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, model->hidden);
+    orr_transformer_put_comm(&view, operators, "tp-all-gather", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_GATHER, model->hidden);
   orr_transformer_put_plain(&view, operators, "logits", view.tokens, view.vocab, model->hidden);
   put_cross_entropy(&view, operators);
 }
@@ -149,18 +168,21 @@ static void put_logits_backward(const OrrTransformerView *view, GArray *operator
   OrrTransformerView plain = *view;
   plain.shard = &shard;
   shard.recipe = NULL;
-  orr_transformer_put_linear_backward(&plain, operators, "logits", view->vocab, view->hidden, ORR_SPLIT_COLUMN);
+  orr_transformer_put_linear_backward(&plain, operators, "logits", view->vocab, view->hidden,
+                                      ORR_SPLIT_COLUMN);
 }
 
-/* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back 4 + 2. PyTorch's:
- * zeros but for the target 4, log-softmax' backward 8 + 4, cast back 4 + 2. Fused: read and written as they are. */
+/* softmax - 1 at the target touches one logit a token; times the loss' gradient 4 + 4, cast back
+ * 4 + 2. PyTorch's: zeros but for the target 4, log-softmax' backward 8 + 4, cast back 4 + 2.
+ * Fused: read and written as they are. */
 static double loss_backward_bytes(const OrrTransformerView *view) {
   const double cast_back = 4 + view->element_bytes;
   if (view->shard->loss == ORR_LOSS_FUSED) return 2 * view->element_bytes;
   return (view->shard->loss == ORR_LOSS_TORCH ? 4 + 8 + 4 : 8) + cast_back;
 }
 
-void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
+void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
+                                   GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   put_logits_pass(&view, operators, "cross-entropy", ORR_PASS_DGRAD, loss_backward_bytes(&view));
   put_logits_backward(&view, operators);
@@ -169,7 +191,8 @@ void orr_transformer_head_backward(const OrrModel *model, const OrrShard *shard,
 
 /* --- multi-token prediction --- */
 
-/* The look-up of the token after, both norms, the two side by side (2 reads, 2 writes), their projection. */
+/* The look-up of the token after, both norms, the two side by side (2 reads, 2 writes), their
+ * projection. */
 static void put_mtp_begin(const OrrTransformerView *view, GArray *operators) {
   double own = orr_transformer_own_elements(view), all = (double)view->tokens * view->hidden;
   orr_transformer_put_memory(view, operators, "embedding", ORR_PASS_FORWARD, all, 2, 0);
@@ -177,27 +200,33 @@ static void put_mtp_begin(const OrrTransformerView *view, GArray *operators) {
   orr_transformer_put_norm(view, operators);
   orr_transformer_put_memory(view, operators, "mtp-concat", ORR_PASS_FORWARD, own, 4, 0);
   if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, 2 * view->hidden);
-  orr_transformer_put_linear(view, operators, "mtp-projection", view->hidden / view->tp, 2 * view->hidden,
-                             ORR_SPLIT_COLUMN);
-  orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_GATHER, 2 * view->hidden);
+  orr_transformer_put_linear(view, operators, "mtp-projection", view->hidden / view->tp,
+                             2 * view->hidden, ORR_SPLIT_COLUMN);
+  orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER,
+                           view->hidden);
 }
 
 void orr_transformer_mtp_forward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   put_mtp_begin(&view, operators);
-  orr_transformer_layer_forward(model, orr_model_layer_kind(model, model->layers - 1), shard, operators);
+  orr_transformer_layer_forward(model, orr_model_layer_kind(model, model->layers - 1), shard,
+                                operators);
   orr_transformer_head_forward(model, shard, operators);
 }
 
 void orr_transformer_mtp_backward(const OrrModel *model, const OrrShard *shard, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   orr_transformer_head_backward(model, shard, operators);
-  orr_transformer_layer_backward(model, orr_model_layer_kind(model, model->layers - 1), shard, operators);
-  orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD, ORR_COMM_REDUCE_SCATTER, view.hidden);
-  orr_transformer_put_linear_backward(&view, operators, "mtp-projection", view.hidden / view.tp, 2 * view.hidden,
-                                      ORR_SPLIT_COLUMN);
-  orr_transformer_put_memory(&view, operators, "mtp-concat", ORR_PASS_DGRAD, orr_transformer_own_elements(&view), 4, 0);
+  orr_transformer_layer_backward(model, orr_model_layer_kind(model, model->layers - 1), shard,
+                                 operators);
+  orr_transformer_put_comm(&view, operators, "tp-reduce-scatter", ORR_PASS_DGRAD,
+                           ORR_COMM_REDUCE_SCATTER, view.hidden);
+  orr_transformer_put_linear_backward(&view, operators, "mtp-projection", view.hidden / view.tp,
+                                      2 * view.hidden, ORR_SPLIT_COLUMN);
+  orr_transformer_put_memory(&view, operators, "mtp-concat", ORR_PASS_DGRAD,
+                             orr_transformer_own_elements(&view), 4, 0);
   orr_transformer_put_norm_backward(&view, operators);
   orr_transformer_put_norm_backward(&view, operators);
   put_table_grad(&view, operators, "embedding", (double)view.vocab * model->hidden,
@@ -212,26 +241,30 @@ typedef struct {
   double fp16, bf16, fp32;
 } OptimizerPass;
 
-/* fp16: gradients gathered in fp16, scaled by the loss scale. bf16: gathered in fp32, no scale. fp32: nothing mixed.
- * 0: not run. */
+/* fp16: gradients gathered in fp16, scaled by the loss scale. bf16: gathered in fp32, no scale.
+ * fp32: nothing mixed. 0: not run. */
 static const OptimizerPass optimizer_passes[] = {
-    {"gradient-average", 2 + 2, 4 + 4, 4 + 4},             /* local DDP divides by dp before it reduces */
-    {"gradient-to-fp32", 2 + 4, 0, 0},                     /* main_grad.float() */
-    {"gradient-unscale", 4 + 4, 0, 0},                     /* and the search for inf and NaN */
-    {"gradient-norm", 4, 4, 4},                            /* multi_tensor_l2norm */
-    {"gradient-clip", 4 + 4, 4 + 4, 4 + 4},                /* multi_tensor_scale; run where the norm is above 1 */
+    {"gradient-average", 2 + 2, 4 + 4, 4 + 4}, /* local DDP divides by dp before it reduces */
+    {"gradient-to-fp32", 2 + 4, 0, 0},         /* main_grad.float() */
+    {"gradient-unscale", 4 + 4, 0, 0},         /* and the search for inf and NaN */
+    {"gradient-norm", 4, 4, 4},                /* multi_tensor_l2norm */
+    {"gradient-clip", 4 + 4, 4 + 4, 4 + 4}, /* multi_tensor_scale; run where the norm is above 1 */
     {"adam", 4 * 4 + 3 * 4, 4 * 4 + 3 * 4, 4 * 4 + 3 * 4}, /* reads g, p, m, v; writes p, m, v */
     {"parameters-to-half", 4 + 2, 4 + 2, 0},               /* master weights to model weights */
     {"gradient-zero", 2, 4, 4},                            /* main-grad for the next step */
 };
 
 /* The table has fp32 moments: Adam reads and writes two of them, 4 bytes each. */
-void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes, GArray *operators) {
+void orr_transformer_optimizer(double parameters, OrrDtype dtype, double moment_bytes,
+                               GArray *operators) {
   for (guint i = 0; i < G_N_ELEMENTS(optimizer_passes); i++) {
     const OptimizerPass *pass = &optimizer_passes[i];
-    double bytes = dtype == ORR_FP16 ? pass->fp16 : orr_dtype_bytes(dtype) == 4 ? pass->fp32 : pass->bf16;
+    double bytes = dtype == ORR_FP16             ? pass->fp16
+                   : orr_dtype_bytes(dtype) == 4 ? pass->fp32
+                                                 : pass->bf16;
     if (strcmp(pass->name, "adam") == 0) bytes -= 2 * 2 * (4 - moment_bytes);
-    OrrOperator op = orr_operator_memory(pass->name, ORR_PASS_OPTIMIZER, ORR_FP32, parameters * bytes, 0);
+    OrrOperator op =
+        orr_operator_memory(pass->name, ORR_PASS_OPTIMIZER, ORR_FP32, parameters * bytes, 0);
     if (bytes > 0) g_array_append_val(operators, op);
   }
 }

@@ -19,20 +19,25 @@
 static void add(GArray *operators, OrrOperator op) { g_array_append_val(operators, op); }
 
 /* A kernel that moves @moves elements for each of tokens * width. */
-static void add_memory(GArray *operators, const char *name, OrrDtype dtype, gint64 tokens, gint64 width, double moves) {
-  OrrOperator op = orr_operator_memory(name, ORR_PASS_FORWARD, dtype,
-                                       (double)tokens * (double)width * moves * orr_dtype_bytes(dtype), 0);
+static void add_memory(GArray *operators, const char *name, OrrDtype dtype, gint64 tokens,
+                       gint64 width, double moves) {
+  OrrOperator op =
+      orr_operator_memory(name, ORR_PASS_FORWARD, dtype,
+                          (double)tokens * (double)width * moves * orr_dtype_bytes(dtype), 0);
   op.m = tokens;
   op.n = width;
   add(operators, op);
 }
 
-static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64 m, gint64 n, gint64 k) {
+static void add_gemm(GArray *operators, const char *name, OrrDtype dtype, gint64 m, gint64 n,
+                     gint64 k) {
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, 1, m, n, k));
 }
 
-/* What products of a part of a layer run in, and, in *@ret_stored, the bytes of a weight where it is stored narrower. */
-static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart part, double *ret_stored) {
+/* What products of a part of a layer run in, and, in *@ret_stored, the bytes of a weight where
+ * it is stored narrower. */
+static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart part,
+                            double *ret_stored) {
   const OrrQuantized *quantized = shard->quantized;
   *ret_stored = 0;
   if (!quantized) return shard->weights;
@@ -43,30 +48,36 @@ static OrrDtype products_of(const OrrInferenceShard *shard, OrrQuantizedPart par
 }
 
 /* A product by a layer's weights. */
-static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators, const char *name,
-                       gint64 m, gint64 n, gint64 k) {
+static void add_linear(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
+                       const char *name, gint64 m, gint64 n, gint64 k) {
   double stored;
-  OrrOperator op = orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored), 1, m, n, k);
+  OrrOperator op =
+      orr_operator_gemm(name, ORR_PASS_FORWARD, products_of(shard, part, &stored), 1, m, n, k);
   op.weight_bytes = stored;
   add(operators, op);
 }
 
-static void add_all_reduce(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+static void add_all_reduce(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                           GArray *operators) {
   if (shard->tp <= 1) return;
   double bytes = (double)tokens * (double)model->hidden * orr_dtype_bytes(shard->activations);
-  add(operators, orr_operator_comm("tp-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, bytes));
+  add(operators, orr_operator_comm("tp-all-reduce", ORR_PASS_FORWARD, ORR_GROUP_TP,
+                                   ORR_COMM_ALL_REDUCE, bytes));
 }
 
-static void add_norm(const OrrModel *model, const OrrInferenceShard *shard, const char *name, gint64 tokens,
-                     GArray *operators) {
-  add_memory(operators, name, shard->activations, tokens, model->hidden, 4); /* x and residual, in and out */
+static void add_norm(const OrrModel *model, const OrrInferenceShard *shard, const char *name,
+                     gint64 tokens, GArray *operators) {
+  add_memory(operators, name, shard->activations, tokens, model->hidden,
+             4); /* x and residual, in and out */
 }
 
 static const char *norm_name(const OrrModel *model) {
   return model->norm == ORR_NORM_RMSNORM ? "rms-norm" : "layer-norm";
 }
 
-static gint64 local_kv_heads(const OrrModel *model, gint64 tp) { return MAX(model->kv_heads / tp, 1); }
+static gint64 local_kv_heads(const OrrModel *model, gint64 tp) {
+  return MAX(model->kv_heads / tp, 1);
+}
 static gboolean is_latent(const OrrModel *model) { return model->mla.kv_rank > 0; }
 
 gboolean orr_inference_attends(const OrrModel *model, guint kind) {
@@ -74,56 +85,67 @@ gboolean orr_inference_attends(const OrrModel *model, guint kind) {
   return mixer == ORR_MIXER_ATTENTION || mixer == ORR_MIXER_WINDOW;
 }
 
-OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+OrrInferenceHeads orr_inference_heads(const OrrModel *model, guint kind,
+                                      const OrrInferenceShard *shard) {
   const OrrMla *mla = &model->mla;
   const gint64 heads = model->heads / shard->tp;
-  const gint64 window = orr_model_kind(model, kind).mixer == ORR_MIXER_WINDOW ? model->window.size : 0;
+  const gint64 window =
+      orr_model_kind(model, kind).mixer == ORR_MIXER_WINDOW ? model->window.size : 0;
   if (is_latent(model))
-    return (OrrInferenceHeads){heads, heads, mla->nope_dim + mla->rope_dim, mla->value_dim, window, FALSE};
-  return (OrrInferenceHeads){heads, local_kv_heads(model, shard->tp), model->head_dim, 0, window, FALSE};
+    return (OrrInferenceHeads){heads,          heads,  mla->nope_dim + mla->rope_dim,
+                               mla->value_dim, window, FALSE};
+  return (OrrInferenceHeads){heads, local_kv_heads(model, shard->tp), model->head_dim, 0, window,
+                             FALSE};
 }
 
-OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind, const OrrInferenceShard *shard) {
+OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
+                                             const OrrInferenceShard *shard) {
   const OrrMla *mla = &model->mla;
   OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
   if (!is_latent(model)) return heads;
-  return (OrrInferenceHeads){heads.heads, 1, mla->kv_rank + mla->rope_dim, mla->kv_rank, heads.window, TRUE};
+  return (OrrInferenceHeads){heads.heads,  1,   mla->kv_rank + mla->rope_dim, mla->kv_rank,
+                             heads.window, TRUE};
 }
 
 static OrrAbsorbedStep absorbed(const OrrInferenceShard *shard, gint64 tokens) {
-  OrrAbsorbedStep step = {.tp = shard->tp, .sequences = tokens, .activations = shard->activations, .kv = shard->kv};
+  OrrAbsorbedStep step = {
+      .tp = shard->tp, .sequences = tokens, .activations = shard->activations, .kv = shard->kv};
   step.weights = products_of(shard, ORR_QUANTIZED_MIXER, &step.weight_bytes);
   return step;
 }
 
-static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+static void add_latent(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                       GArray *operators) {
   const OrrAbsorbedStep step = absorbed(shard, tokens);
   orr_absorbed_before(model, &step, operators);
   orr_absorbed_after(model, &step, operators);
 }
 
-static void add_attention(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                          GArray *operators) {
+static void add_attention(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                          gint64 tokens, GArray *operators) {
   const OrrInferenceHeads heads = orr_inference_heads(model, kind, shard);
   const gint64 q = heads.heads * heads.head_dim, kv = heads.kv_heads * heads.head_dim;
   add_norm(model, shard, norm_name(model), tokens, operators);
   add_linear(shard, ORR_QUANTIZED_MIXER, operators, "qkv", tokens, q + 2 * kv, model->hidden);
   if (model->qk_norm) add_memory(operators, "qk-norm", shard->activations, tokens, q + kv, 2);
-  if (model->position == ORR_POSITION_ROPE) add_memory(operators, "rope", shard->activations, tokens, q + kv, 2);
+  if (model->position == ORR_POSITION_ROPE)
+    add_memory(operators, "rope", shard->activations, tokens, q + kv, 2);
   add_linear(shard, ORR_QUANTIZED_MIXER, operators, "attention-out", tokens, model->hidden, q);
   add_all_reduce(model, shard, tokens, operators);
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
 
 /* A rank's view of a layer with a state: widths after sharding, and a prompt of @tokens to scan. */
-static OrrTransformerView state_view(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
-                                     OrrShard *scanned, gint64 tokens) {
-  *scanned = (OrrShard){.micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
+static OrrTransformerView state_view(const OrrModel *model, guint kind,
+                                     const OrrInferenceShard *shard, OrrShard *scanned,
+                                     gint64 tokens) {
+  *scanned = (OrrShard){
+      .micro_batch = 1, .sequence = tokens, .tp = shard->tp, .dtype = shard->activations};
   return orr_transformer_view(model, kind, scanned);
 }
 
-static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                      GArray *operators) {
+static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                      gint64 tokens, GArray *operators) {
   OrrShard scanned;
   const OrrTransformerView view = state_view(model, kind, shard, &scanned, tokens);
   const OrrTransformerScan scan = orr_transformer_scan(&view);
@@ -134,8 +156,8 @@ static void add_state(const OrrModel *model, guint kind, const OrrInferenceShard
   add_all_reduce(model, shard, tokens, operators);
 }
 
-void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                           gint64 keys, GArray *operators) {
+void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                           gint64 tokens, gint64 keys, GArray *operators) {
   const OrrMla *mla = &model->mla;
   const int mixer = orr_model_kind(model, kind).mixer;
   if (mixer == ORR_MIXER_MAMBA || mixer == ORR_MIXER_LINEAR) {
@@ -150,20 +172,21 @@ void orr_inference_prompts(const OrrModel *model, guint kind, const OrrInference
   }
 }
 
-/* The state in fp32 is read and written, and each of its elements takes part in three multiply-adds: decay, the new
- * token's outer product, the product with the query. */
-static void add_state_update(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                             GArray *operators) {
+/* The state in fp32 is read and written, and each of its elements takes part in three
+ * multiply-adds: decay, the new token's outer product, the product with the query. */
+static void add_state_update(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                             gint64 tokens, GArray *operators) {
   OrrShard scanned;
   const OrrTransformerView view = state_view(model, kind, shard, &scanned, 1);
   const OrrTransformerScan scan = orr_transformer_scan(&view);
   const double elements = (double)tokens * (double)(scan.heads * scan.key * scan.value);
   if (scan.conv > 0) add_memory(operators, "conv-update", shard->activations, tokens, scan.conv, 2);
-  add(operators, orr_operator_memory("state-update", ORR_PASS_FORWARD, ORR_FP32, 8 * elements, 6 * elements));
+  add(operators,
+      orr_operator_memory("state-update", ORR_PASS_FORWARD, ORR_FP32, 8 * elements, 6 * elements));
 }
 
-void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                           GArray *operators) {
+void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                           gint64 tokens, GArray *operators) {
   const int mixer = orr_model_kind(model, kind).mixer;
   if (mixer == ORR_MIXER_MAMBA || mixer == ORR_MIXER_LINEAR) {
     add_state_update(model, kind, shard, tokens, operators);
@@ -175,30 +198,32 @@ void orr_inference_decodes(const OrrModel *model, guint kind, const OrrInference
 }
 
 /* An MLP of this rank's width, without norm and sum. */
-static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, gint64 ffn,
-                    GArray *operators) {
+static void add_mlp(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                    gint64 ffn, GArray *operators) {
   const gboolean gated = orr_activation_is_gated(model->activation);
-  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-up", tokens, gated ? 2 * ffn : ffn, model->hidden);
+  add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-up", tokens, gated ? 2 * ffn : ffn,
+             model->hidden);
   add_memory(operators, gated ? "swiglu" : "gelu", shard->activations, tokens, ffn, gated ? 3 : 2);
   add_linear(shard, ORR_QUANTIZED_FEED, operators, "mlp-down", tokens, model->hidden, ffn);
 }
 
 /* What all tokens of a feed-forward of experts go through before those. */
-static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+static void add_router(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                       GArray *operators) {
   const OrrMoe *moe = &model->moe;
   add_gemm(operators, "router", shard->activations, tokens, moe->experts, model->hidden);
   add_memory(operators, "router-topk", ORR_FP32, tokens, moe->experts, 3);
 }
 
-void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                                  GArray *operators) {
+void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                                  gint64 tokens, GArray *operators) {
   const gint64 ffn = model->moe.shared_ffn;
   if (orr_model_kind(model, kind).feed == ORR_FEED_MOE && ffn > 0)
     add_mlp(model, shard, tokens, MAX(ffn / shard->tp, 1), operators);
 }
 
-static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShard *shard, gint64 tokens,
-                     GArray *operators) {
+static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShard *shard,
+                     gint64 tokens, GArray *operators) {
   add_norm(model, shard, norm_name(model), tokens, operators);
   if (feed == ORR_FEED_MOE)
     add_router(model, shard, tokens, operators);
@@ -208,8 +233,8 @@ static void add_feed(const OrrModel *model, OrrFeed feed, const OrrInferenceShar
   if (model->post_norms) add_norm(model, shard, norm_name(model), tokens, operators);
 }
 
-void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                         GArray *operators) {
+void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                         gint64 tokens, GArray *operators) {
   const OrrLayerKind parts = orr_model_kind(model, kind);
   if (parts.mixer == ORR_MIXER_MAMBA || parts.mixer == ORR_MIXER_LINEAR)
     add_state(model, kind, shard, tokens, operators);
@@ -220,12 +245,14 @@ void orr_inference_layer(const OrrModel *model, guint kind, const OrrInferenceSh
   if (parts.feed != ORR_FEED_NONE) add_feed(model, (OrrFeed)parts.feed, shard, tokens, operators);
 }
 
-/* Each rank sends its share of the tokens to their experts, in the experts' format, and has results back in 16 bits. */
-static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, const char *name, OrrDtype dtype,
-                         gint64 tokens, GArray *operators) {
+/* Each rank sends its share of the tokens to their experts, in the experts' format, and has
+ * results back in 16 bits. */
+static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, const char *name,
+                         OrrDtype dtype, gint64 tokens, GArray *operators) {
   const gint64 ranks = shard->tp * shard->dp, own = (tokens + ranks - 1) / ranks;
-  OrrOperator op = orr_operator_comm(name, ORR_PASS_FORWARD, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
-                                     (double)(own * model->hidden * model->moe.topk) * orr_dtype_bytes(dtype));
+  OrrOperator op =
+      orr_operator_comm(name, ORR_PASS_FORWARD, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
+                        (double)(own * model->hidden * model->moe.topk) * orr_dtype_bytes(dtype));
   op.dtype = (guint8)dtype;
   op.m = own;
   op.k = model->hidden;
@@ -234,58 +261,68 @@ static void add_exchange(const OrrModel *model, const OrrInferenceShard *shard, 
   add(operators, op);
 }
 
-void orr_inference_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                           GArray *operators) {
+void orr_inference_experts(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                           gint64 tokens, GArray *operators) {
   const OrrMoe *moe = &model->moe;
   if (orr_model_kind(model, kind).feed != ORR_FEED_MOE) return;
   const gint64 ranks = shard->tp * MAX(shard->dp, 1), ep = MAX(shard->ep, 1);
   double stored;
   const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
-  OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, products, tokens, model->hidden,
-                                    moe->ffn > 0 ? moe->ffn : model->ffn, moe->topk, moe->experts, ranks / ep, ep,
-                                    orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance);
+  OrrOperator op =
+      orr_operator_moe("experts", ORR_PASS_FORWARD, products, tokens, model->hidden,
+                       moe->ffn > 0 ? moe->ffn : model->ffn, moe->topk, moe->experts, ranks / ep,
+                       ep, orr_activation_is_gated(model->activation) ? 3 : 2, shard->imbalance);
   op.weight_bytes = stored;
   orr_operator_set_drawn(&op);
   const gboolean is_narrow = orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations);
   if (shard->dp > 1)
-    add_exchange(model, shard, "dispatch", is_narrow ? ORR_FP8 : shard->activations, tokens, operators);
+    add_exchange(model, shard, "dispatch", is_narrow ? ORR_FP8 : shard->activations, tokens,
+                 operators);
   add(operators, op);
   if (shard->dp > 1) add_exchange(model, shard, "combine", shard->activations, tokens, operators);
 }
 
 /* As it is trained, forward. */
-void orr_inference_encoder(const OrrModel *model, const OrrInferenceShard *shard, gint64 images, GArray *operators) {
+void orr_inference_encoder(const OrrModel *model, const OrrInferenceShard *shard, gint64 images,
+                           GArray *operators) {
   if (model->encoder.layers == 0 || images <= 0) return;
   OrrModel seen = *model;
   seen.encoder.images = images;
-  const OrrShard whole = {
-      .micro_batch = 1, .sequence = 1, .tp = shard->tp, .attention = ORR_ATTENTION_FUSED, .dtype = shard->activations};
+  const OrrShard whole = {.micro_batch = 1,
+                          .sequence = 1,
+                          .tp = shard->tp,
+                          .attention = ORR_ATTENTION_FUSED,
+                          .dtype = shard->activations};
   const guint kind = (guint)orr_model_encoder_kind(model);
   for (gint64 layer = 0; layer < model->encoder.layers; layer++)
     orr_transformer_layer_forward(&seen, kind, &whole, operators);
   orr_transformer_encoder_ends(&seen, &whole, operators);
 }
 
-void orr_inference_embedding(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+void orr_inference_embedding(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                             GArray *operators) {
   add_memory(operators, "embedding", shard->activations, tokens, model->hidden, 2);
   add_all_reduce(model, shard, tokens, operators);
 }
 
-void orr_inference_final_norm(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens, GArray *operators) {
+void orr_inference_final_norm(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                              GArray *operators) {
   add_norm(model, shard, "final-norm", tokens, operators);
 }
 
-void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, gint64 sequences, GArray *operators) {
+void orr_inference_head(const OrrModel *model, const OrrInferenceShard *shard, gint64 sequences,
+                        GArray *operators) {
   const gint64 vocab = (model->vocab + shard->tp - 1) / shard->tp;
   add_gemm(operators, "logits", shard->activations, sequences, vocab, model->hidden);
   if (shard->tp > 1)
-    add(operators, orr_operator_comm("logits-gather", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_GATHER,
-                                     (double)(sequences * model->vocab) * orr_dtype_bytes(shard->activations)));
+    add(operators, orr_operator_comm(
+                       "logits-gather", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_GATHER,
+                       (double)(sequences * model->vocab) * orr_dtype_bytes(shard->activations)));
   add_memory(operators, "sampler", ORR_FP32, sequences, model->vocab, 2);
 }
 
-void orr_inference_candidates(const OrrModel *model, const OrrInferenceShard *shard, gint64 sequences,
-                              GArray *operators) {
+void orr_inference_candidates(const OrrModel *model, const OrrInferenceShard *shard,
+                              gint64 sequences, GArray *operators) {
   (void)shard; /* each rank has all logits by then */
   add_memory(operators, "log-softmax", ORR_FP32, sequences, model->vocab, 2);
   add_memory(operators, "top-k", ORR_FP32, sequences, model->vocab, 1);

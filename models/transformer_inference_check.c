@@ -5,38 +5,49 @@
 
 #define D "%" G_GINT64_FORMAT
 
-static gint64 expert_width(const OrrModel *model) { return model->moe.ffn > 0 ? model->moe.ffn : model->ffn; }
+static gint64 expert_width(const OrrModel *model) {
+  return model->moe.ffn > 0 ? model->moe.ffn : model->ffn;
+}
 static gint64 expert_ranks(const OrrInferenceShard *shard) { return MAX(shard->ep, 1); }
 static gint64 group_ranks(const OrrInferenceShard *shard) { return shard->tp * MAX(shard->dp, 1); }
-static gint64 expert_tp(const OrrInferenceShard *shard) { return group_ranks(shard) / expert_ranks(shard); }
+static gint64 expert_tp(const OrrInferenceShard *shard) {
+  return group_ranks(shard) / expert_ranks(shard);
+}
 
-static void check_experts(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags) {
+static void check_experts(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
+                          OrrDiags *diags) {
   const gint64 ep = expert_ranks(shard);
   if (ep > model->moe.experts)
-    orr_diags_error(diags, place, "ep (" D ") is above the " D " experts of model %s", ep, model->moe.experts,
-                    model->name);
+    orr_diags_error(diags, place, "ep (" D ") is above the " D " experts of model %s", ep,
+                    model->moe.experts, model->name);
   else if (group_ranks(shard) % ep)
-    orr_diags_error(diags, place, "tp * dp-attention (" D ") cannot be divided by ep (" D ")", group_ranks(shard), ep);
+    orr_diags_error(diags, place, "tp * dp-attention (" D ") cannot be divided by ep (" D ")",
+                    group_ranks(shard), ep);
   else if (model->moe.experts % ep)
-    orr_diags_error(diags, place, "model %s: experts (" D ") cannot be divided by ep (" D ")", model->name,
-                    model->moe.experts, ep);
+    orr_diags_error(diags, place, "model %s: experts (" D ") cannot be divided by ep (" D ")",
+                    model->name, model->moe.experts, ep);
   else if (expert_width(model) % expert_tp(shard))
-    orr_diags_error(diags, place, "model %s: experts' ffn (" D ") cannot be divided by tp * dp-attention / ep (" D ")",
+    orr_diags_error(diags, place,
+                    "model %s: experts' ffn (" D ") cannot be divided by tp * dp-attention / ep (" D
+                    ")",
                     model->name, expert_width(model), expert_tp(shard));
 }
 
 static void check_states(const OrrModel *model, gint64 tp, OrrPlace place, OrrDiags *diags) {
   const gint64 mamba = model->mamba.heads, linear = model->linear.value_heads;
   if (mamba > 0 && (tp > mamba || mamba % tp))
-    orr_diags_error(diags, place, "model %s: mamba's heads (" D ") cannot be divided by tp (" D ")", model->name, mamba,
-                    tp);
+    orr_diags_error(diags, place, "model %s: mamba's heads (" D ") cannot be divided by tp (" D ")",
+                    model->name, mamba, tp);
   if (linear > 0 && (tp > linear || linear % tp))
-    orr_diags_error(diags, place, "model %s: linear attention's value-heads (" D ") cannot be divided by tp (" D ")",
+    orr_diags_error(diags, place,
+                    "model %s: linear attention's value-heads (" D ") cannot be divided by tp (" D
+                    ")",
                     model->name, linear, tp);
 }
 
 /* What is not known is told, never modelled as something else. */
-static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags) {
+static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
+                        OrrDiags *diags) {
   gboolean has_experts = FALSE, has_dense = FALSE, has_cache = FALSE;
   for (gint64 layer = 0; layer < model->layers; layer++) {
     const OrrLayerKind kind = orr_model_kind(model, orr_model_layer_kind(model, layer));
@@ -45,28 +56,32 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
     has_cache |= kind.mixer == ORR_MIXER_ATTENTION || kind.mixer == ORR_MIXER_WINDOW;
   }
   if (!has_cache)
-    orr_diags_error(diags, place, "model %s has no layer with a key-value cache, which serving does not know yet",
+    orr_diags_error(diags, place,
+                    "model %s has no layer with a key-value cache, which serving does not know yet",
                     model->name);
   if (has_experts && model->moe.latent > 0)
-    orr_diags_error(diags, place, "model %s has experts of a latent width, which serving does not know yet",
+    orr_diags_error(diags, place,
+                    "model %s has experts of a latent width, which serving does not know yet",
                     model->name);
   if (has_dense && model->ffn % shard->tp)
-    orr_diags_error(diags, place, "model %s: ffn (" D ") cannot be divided by tp (" D ")", model->name, model->ffn,
-                    shard->tp);
+    orr_diags_error(diags, place, "model %s: ffn (" D ") cannot be divided by tp (" D ")",
+                    model->name, model->ffn, shard->tp);
   if (has_experts) check_experts(model, shard, place, diags);
   check_states(model, shard->tp, place, diags);
 }
 
-void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place, OrrDiags *diags) {
+void orr_inference_check(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
+                         OrrDiags *diags) {
   const gint64 tp = shard->tp;
   if (tp > model->heads)
-    orr_diags_error(diags, place, "tp (" D ") is above the " D " attention heads of model %s", tp, model->heads,
-                    model->name);
+    orr_diags_error(diags, place, "tp (" D ") is above the " D " attention heads of model %s", tp,
+                    model->heads, model->name);
   else if (model->heads % tp)
-    orr_diags_error(diags, place, "model %s: heads (" D ") cannot be divided by tp (" D ")", model->name, model->heads,
-                    tp);
+    orr_diags_error(diags, place, "model %s: heads (" D ") cannot be divided by tp (" D ")",
+                    model->name, model->heads, tp);
   else if (model->kv_heads % tp && tp % model->kv_heads)
-    orr_diags_error(diags, place, "model %s: of kv-heads (" D ") and tp (" D ") one must divide the other", model->name,
-                    model->kv_heads, tp);
+    orr_diags_error(diags, place,
+                    "model %s: of kv-heads (" D ") and tp (" D ") one must divide the other",
+                    model->name, model->kv_heads, tp);
   check_kinds(model, shard, place, diags);
 }

@@ -1,6 +1,7 @@
 /*
- * transformer_keep.c - recomputation operator by operator: PyTorch's selective activation checkpointing with the policy
- * of torchtitan (torchtitan/models/parallelize: _save_list, "every second mm").
+ * transformer_keep.c - recomputation operator by operator: PyTorch's selective activation
+ * checkpointing with the policy of torchtitan (torchtitan/models/parallelize: _save_list, "every
+ * second mm").
  *
  * A layer keeps its input and the results of
  *
@@ -8,9 +9,10 @@
  *   fused attention                                with its log-sum-exp
  *   reduce-scatters                                under sequence parallelism
  *
- * and replays the others before its backward: half of the products, norms, activations, gathers. Batched products
- * (aten.bmm, unfused attention) and grouped ones (experts) are not in the list: they run again. Queries, keys and
- * values are three products there, gate and up two, whatever is one here.
+ * and replays the others before its backward: half of the products, norms, activations, gathers.
+ * Batched products (aten.bmm, unfused attention) and grouped ones (experts) are not in the list:
+ * they run again. Queries, keys and values are three products there, gate and up two, whatever is
+ * one here.
  *
  * Llama without tensor parallelism, elements a token: input h, q, kv, context q, f, h.
  */
@@ -31,15 +33,19 @@ static guint products_of(const OrrTransformerView *view, const OrrOperator *op, 
   return 2;
 }
 
-static gboolean is_product(const OrrOperator *op) { return op->kind == ORR_OPERATOR_GEMM && op->batch == 1; }
+static gboolean is_product(const OrrOperator *op) {
+  return op->kind == ORR_OPERATOR_GEMM && op->batch == 1;
+}
 
 static gboolean is_scatter(const OrrOperator *op) {
-  return op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER && op->group == ORR_GROUP_TP;
+  return op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER &&
+         op->group == ORR_GROUP_TP;
 }
 
 /* Over ranks that share a sequence attention is one call to the policy, its exchange included. */
 static gboolean is_of_attention(const OrrOperator *op) {
-  return op->kind == ORR_OPERATOR_ATTENTION || (op->kind == ORR_OPERATOR_COMM && op->group == ORR_GROUP_CP) ||
+  return op->kind == ORR_OPERATOR_ATTENTION ||
+         (op->kind == ORR_OPERATOR_COMM && op->group == ORR_GROUP_CP) ||
          strcmp(op->name, "attention-merge") == 0;
 }
 
@@ -52,7 +58,8 @@ static gint64 width_again(const OrrTransformerView *view, const OrrOperator *op,
   return again;
 }
 
-void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward, GArray *operators) {
+void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward,
+                               GArray *operators) {
   guint count = 0;
   for (guint i = 0; i < forward->len; i++) {
     const OrrOperator *op = &g_array_index(forward, OrrOperator, i);
@@ -72,7 +79,8 @@ static double result_bytes(const OrrTransformerView *view, const OrrOperator *op
   return is_scatter(op) ? op->bytes / view->tp : 0;
 }
 
-void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrShard *shard, GArray *kept) {
+void orr_transformer_keep_results(const OrrModel *model, guint kind, const OrrShard *shard,
+                                  GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_forward(model, kind, shard, forward);

@@ -1,8 +1,10 @@
 /*
- * transformer_layer.c - one layer as the kernels that Megatron launches: the blocks, their ends, their recomputation.
+ * transformer_layer.c - one layer as the kernels that Megatron launches: the blocks, their ends,
+ * their recomputation.
  *
- * A layer is one block or two, mixer and feed-forward. Forward, with the elements that each memory-bound kernel of
- * plain attention and MLP moves (per rank; t = tp, T = tokens, "own" = T h, under sequence parallelism T h / t):
+ * A layer is one block or two, mixer and feed-forward. Forward, with the elements that each
+ * memory-bound kernel of plain attention and MLP moves (per rank; t = tp, T = tokens, "own" = T h,
+ * under sequence parallelism T h / t):
  *
  *   layer-norm            2 own              read, write
  *   [tp-all-gather]                          sequence parallelism only
@@ -23,30 +25,36 @@
  *   gelu                  2 T f / t          bias-GELU, fused; swiglu: 3
  *   fc2, tp-all-reduce, bias-dropout-add
  *
- * The split of QKV is a view (strided batched GEMMs take it), so it costs nothing forward; backward it is a
- * concatenation of three gradients (torch.split's), 2 T (q + 2 kv). Where two branches meet backward (residual and
- * block), autograd adds their gradients: 3 own. A norm after the block (Gemma 2) comes before the residual's sum. In
- * parallel blocks (PaLM) both parts read one norm and their results are summed before the collective, 3 T h.
+ * The split of QKV is a view (strided batched GEMMs take it), so it costs nothing forward; backward
+ * it is a concatenation of three gradients (torch.split's), 2 T (q + 2 kv). Where two branches meet
+ * backward (residual and block), autograd adds their gradients: 3 own. A norm after the block
+ * (Gemma 2) comes before the residual's sum. In parallel blocks (PaLM) both parts read one norm and
+ * their results are summed before the collective, 3 T h.
  *
- * Sources: NVIDIA/Megatron-LM v2.x: megatron/model/transformer.py, megatron/fused_kernels/scaled_upper_triang_masked_
- * softmax.h, megatron/model/fused_bias_gelu.py; Korthikanti et al. 2022 (arXiv 2205.05198) for sequence parallelism.
- * Valid where that softmax kernel is: sequences to 2,048 tokens in 2021, 16,384 later.
+ * Sources: NVIDIA/Megatron-LM v2.x: megatron/model/transformer.py,
+ * megatron/fused_kernels/scaled_upper_triang_masked_ softmax.h, megatron/model/fused_bias_gelu.py;
+ * Korthikanti et al. 2022 (arXiv 2205.05198) for sequence parallelism. Valid where that softmax
+ * kernel is: sequences to 2,048 tokens in 2021, 16,384 later.
  */
 #include "models/transformer_private.h"
 
 /* --- MLP --- */
 
 static void put_mlp(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_linear(view, operators, "fc1", view->fc1_width, view->hidden, ORR_SPLIT_COLUMN);
-  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD, (double)view->tokens * view->ffn);
+  orr_transformer_put_linear(view, operators, "fc1", view->fc1_width, view->hidden,
+                             ORR_SPLIT_COLUMN);
+  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD,
+                                 (double)view->tokens * view->ffn);
   orr_transformer_put_linear(view, operators, "fc2", view->hidden, view->ffn, ORR_SPLIT_ROW);
 }
 
 static void put_mlp_backward(const OrrTransformerView *view, GArray *operators) {
-  orr_transformer_put_linear_backward(view, operators, "fc2", view->hidden, view->ffn, ORR_SPLIT_ROW);
+  orr_transformer_put_linear_backward(view, operators, "fc2", view->hidden, view->ffn,
+                                      ORR_SPLIT_ROW);
   orr_transformer_put_activation(view, operators, ORR_PASS_DGRAD, (double)view->tokens * view->ffn);
   orr_transformer_put_bias_grad(view, operators, (double)view->tokens * view->fc1_width);
-  orr_transformer_put_linear_backward(view, operators, "fc1", view->fc1_width, view->hidden, ORR_SPLIT_COLUMN);
+  orr_transformer_put_linear_backward(view, operators, "fc1", view->fc1_width, view->hidden,
+                                      ORR_SPLIT_COLUMN);
 }
 
 /* --- blocks --- */
@@ -58,14 +66,17 @@ typedef struct {
   gboolean reduces; /* ends with a row-parallel one: its result is summed */
 } Block;
 
-static const Block attention_block = {orr_transformer_put_attention, orr_transformer_put_attention_backward, TRUE,
-                                      TRUE};
-static const Block latent_block = {orr_transformer_put_latent, orr_transformer_put_latent_backward, FALSE, TRUE};
-static const Block mamba_block = {orr_transformer_put_mamba, orr_transformer_put_mamba_backward, TRUE, TRUE};
-static const Block linear_block = {orr_transformer_put_linear_attention, orr_transformer_put_linear_attention_backward,
-                                   TRUE, TRUE};
+static const Block attention_block = {orr_transformer_put_attention,
+                                      orr_transformer_put_attention_backward, TRUE, TRUE};
+static const Block latent_block = {orr_transformer_put_latent, orr_transformer_put_latent_backward,
+                                   FALSE, TRUE};
+static const Block mamba_block = {orr_transformer_put_mamba, orr_transformer_put_mamba_backward,
+                                  TRUE, TRUE};
+static const Block linear_block = {orr_transformer_put_linear_attention,
+                                   orr_transformer_put_linear_attention_backward, TRUE, TRUE};
 static const Block mlp_block = {put_mlp, put_mlp_backward, TRUE, TRUE};
-static const Block moe_block = {orr_transformer_put_moe, orr_transformer_put_moe_backward, FALSE, FALSE};
+static const Block moe_block = {orr_transformer_put_moe, orr_transformer_put_moe_backward, FALSE,
+                                FALSE};
 
 static const Block *mixer_of(const OrrTransformerView *view) {
   switch (view->kind.mixer) {
@@ -93,35 +104,40 @@ static const char *residual_name(const OrrTransformerView *view) {
 static void put_begin(const OrrTransformerView *view, GArray *operators, const Block *block) {
   orr_transformer_put_norm(view, operators);
   if (block->gathers && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_GATHER, view->hidden);
 }
 
 /* The sum over the ranks and the way back to the residual stream. */
 static void put_end(const OrrTransformerView *view, GArray *operators, const Block *block) {
   if (block->reduces && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER,
-                             view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD,
+                             ORR_COMM_REDUCE_SCATTER, view->hidden);
   else if (block->reduces)
-    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_REDUCE, view->hidden);
   if (view->model->post_norms) orr_transformer_put_norm(view, operators);
-  orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_FORWARD, orr_transformer_own_elements(view),
-                             3, view->shard->dropout ? 1 : 0);
+  orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_FORWARD,
+                             orr_transformer_own_elements(view), 3, view->shard->dropout ? 1 : 0);
 }
 
-static void put_end_backward(const OrrTransformerView *view, GArray *operators, const Block *block) {
+static void put_end_backward(const OrrTransformerView *view, GArray *operators,
+                             const Block *block) {
   double elements = orr_transformer_own_elements(view);
   if (view->shard->dropout)
-    orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_DGRAD, elements, 2, 1);
+    orr_transformer_put_memory(view, operators, residual_name(view), ORR_PASS_DGRAD, elements, 2,
+                               1);
   if (view->model->post_norms) orr_transformer_put_norm_backward(view, operators);
   if (block->reduces) orr_transformer_put_bias_grad(view, operators, elements);
   if (block->reduces && view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER, view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER,
+                             view->hidden);
 }
 
 static void put_begin_backward(const OrrTransformerView *view, GArray *operators) {
   orr_transformer_put_norm_backward(view, operators);
-  orr_transformer_put_memory(view, operators, "residual-grad-add", ORR_PASS_DGRAD, orr_transformer_own_elements(view),
-                             3, 0);
+  orr_transformer_put_memory(view, operators, "residual-grad-add", ORR_PASS_DGRAD,
+                             orr_transformer_own_elements(view), 3, 0);
 }
 
 static void put_block(const OrrTransformerView *view, GArray *operators, const Block *block) {
@@ -131,7 +147,8 @@ static void put_block(const OrrTransformerView *view, GArray *operators, const B
   put_end(view, operators, block);
 }
 
-static void put_block_backward(const OrrTransformerView *view, GArray *operators, const Block *block) {
+static void put_block_backward(const OrrTransformerView *view, GArray *operators,
+                               const Block *block) {
   if (!block) return;
   put_end_backward(view, operators, block);
   block->backward(view, operators);
@@ -139,32 +156,35 @@ static void put_block_backward(const OrrTransformerView *view, GArray *operators
 }
 
 /* Both parts after one norm; @first's collectives stand for both. */
-static void put_parallel(const OrrTransformerView *view, GArray *operators, const Block *first, const Block *second) {
+static void put_parallel(const OrrTransformerView *view, GArray *operators, const Block *first,
+                         const Block *second) {
   put_begin(view, operators, first);
   first->forward(view, operators);
   second->forward(view, operators);
-  orr_transformer_put_memory(view, operators, "parallel-add", ORR_PASS_FORWARD, (double)view->tokens * view->hidden, 3,
-                             0);
+  orr_transformer_put_memory(view, operators, "parallel-add", ORR_PASS_FORWARD,
+                             (double)view->tokens * view->hidden, 3, 0);
   put_end(view, operators, first);
 }
 
-static void put_parallel_backward(const OrrTransformerView *view, GArray *operators, const Block *first,
-                                  const Block *second) {
+static void put_parallel_backward(const OrrTransformerView *view, GArray *operators,
+                                  const Block *first, const Block *second) {
   put_end_backward(view, operators, first);
   second->backward(view, operators);
   first->backward(view, operators);
-  orr_transformer_put_memory(view, operators, "parallel-grad-add", ORR_PASS_DGRAD, (double)view->tokens * view->hidden,
-                             3, 0);
+  orr_transformer_put_memory(view, operators, "parallel-grad-add", ORR_PASS_DGRAD,
+                             (double)view->tokens * view->hidden, 3, 0);
   put_begin_backward(view, operators);
 }
 
 /* --- the layer --- */
 
 static gboolean is_parallel(const OrrTransformerView *view) {
-  return view->model->parallel && view->kind.mixer != ORR_MIXER_ENCODER && mixer_of(view) && feed_of(view);
+  return view->model->parallel && view->kind.mixer != ORR_MIXER_ENCODER && mixer_of(view) &&
+         feed_of(view);
 }
 
-void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators) {
+void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrShard *shard,
+                                   GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   if (is_parallel(&view)) {
     put_parallel(&view, operators, mixer_of(&view), feed_of(&view));
@@ -174,7 +194,8 @@ void orr_transformer_layer_forward(const OrrModel *model, guint kind, const OrrS
   put_block(&view, operators, feed_of(&view));
 }
 
-void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard, GArray *operators) {
+void orr_transformer_layer_backward(const OrrModel *model, guint kind, const OrrShard *shard,
+                                    GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   if (is_parallel(&view)) {
     put_parallel_backward(&view, operators, mixer_of(&view), feed_of(&view));
@@ -202,7 +223,8 @@ static void recompute_feed(const OrrTransformerView *view, guint modules, GArray
     return;
   }
   if (moe && (modules & ORR_MODULE_MOE_ACT)) orr_transformer_put_moe_activation(view, operators);
-  if (moe && (modules & ORR_MODULE_SHARED_EXPERTS)) orr_transformer_put_shared_experts(view, operators);
+  if (moe && (modules & ORR_MODULE_SHARED_EXPERTS))
+    orr_transformer_put_shared_experts(view, operators);
 }
 
 static void recompute_mixer(const OrrTransformerView *view, guint modules, GArray *operators) {
@@ -216,8 +238,8 @@ static void recompute_mixer(const OrrTransformerView *view, guint modules, GArra
     orr_transformer_put_core(view, operators);
 }
 
-void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard, guint modules,
-                                     GArray *operators) {
+void orr_transformer_layer_recompute(const OrrModel *model, guint kind, const OrrShard *shard,
+                                     guint modules, GArray *operators) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   if (modules & ORR_MODULE_LAYER) {
     orr_transformer_layer_forward(model, kind, shard, operators);

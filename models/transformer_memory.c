@@ -1,8 +1,8 @@
 /*
  * transformer_memory.c - activations kept from forward to backward.
  *
- * Korthikanti et al. 2022 (arXiv 2205.05198), eq. 1-6, for 2-byte activations, 1-byte dropout masks, GPT. Bytes of one
- * layer for one micro-batch, by what keeps them, in units of s b h:
+ * Korthikanti et al. 2022 (arXiv 2205.05198), eq. 1-6, for 2-byte activations, 1-byte dropout
+ * masks, GPT. Bytes of one layer for one micro-batch, by what keeps them, in units of s b h:
  *
  *                     whole on each rank (split by t under sequence parallelism)   split by t
  *   layer norms       2 + 2  inputs
@@ -14,8 +14,8 @@
  *                     --                                                           --
  *                     10                                                           24 + 5 a s / h
  *
- * selective drops the core's 5 a s / h, full keeps the layer's input alone: 2. The rest is built the same way, from
- * what each operator's backward reads:
+ * selective drops the core's 5 a s / h, full keeps the layer's input alone: 2. The rest is built
+ * the same way, from what each operator's backward reads:
  *
  *   norms             their input; normed heads and norms after blocks theirs
  *   linear layers     their input, in the recipe's narrow format where it casts (then beside the operator's own copy);
@@ -25,17 +25,20 @@
  *                     product's result, the activation's
  *   Mamba, linear     the first projection's result, the convolution's, the scan's, the gated norm's
  *
- * It is told operator by operator (OrrKeptBytes): what an operator's backward reads counts as its. Modules that are
- * recomputed keep their own input alone. Where gathered inputs of column-parallel layers are kept
- * (DTensor), they are whole on each rank: t times the bytes under sequence parallelism.
+ * It is told operator by operator (OrrKeptBytes): what an operator's backward reads counts as its.
+ * Modules that are recomputed keep their own input alone. Where gathered inputs of column-parallel
+ * layers are kept (DTensor), they are whole on each rank: t times the bytes under sequence
+ * parallelism.
  */
 #include "models/transformer_private.h"
 
 /* --- parts --- */
 
-/* Of @elements that a linear layer keeps of its input; @target is its adapter. @shared: what made them keeps them too.
+/* Of @elements that a linear layer keeps of its input; @target is its adapter. @shared: what made
+ * them keeps them too.
  */
-static double input_bytes(const OrrTransformerView *view, double elements, guint target, gboolean shared) {
+static double input_bytes(const OrrTransformerView *view, double elements, guint target,
+                          gboolean shared) {
   const OrrShard *shard = view->shard;
   gboolean casts = orr_precision_casts(shard->recipe);
   double own = casts ? shard->recipe->saved_bytes : shared ? 0 : view->element_bytes;
@@ -45,7 +48,8 @@ static double input_bytes(const OrrTransformerView *view, double elements, guint
 
 /* Elements of a column-parallel layer's input that are kept. */
 static double column_elements(const OrrTransformerView *view) {
-  return view->shard->keeps_gathered ? (double)view->tokens * view->hidden : orr_transformer_own_elements(view);
+  return view->shard->keeps_gathered ? (double)view->tokens * view->hidden
+                                     : orr_transformer_own_elements(view);
 }
 
 /* An adapter's middle. */
@@ -65,19 +69,22 @@ void orr_transformer_keep(GArray *kept, const char *operator, double bytes) {
   if (bytes > 0) g_array_append_val(kept, first);
 }
 
-/* What each block keeps around itself: the norm's input, a dropout mask, the input of a norm after it. */
+/* What each block keeps around itself: the norm's input, a dropout mask, the input of a norm
+ * after it. */
 static void keep_ends(const OrrTransformerView *view, GArray *kept) {
-  const double norms = view->model->post_norms && view->causal ? 2 : 1, own = orr_transformer_own_elements(view);
+  const double norms = view->model->post_norms && view->causal ? 2 : 1,
+               own = orr_transformer_own_elements(view);
   orr_transformer_keep(kept, "norm", own * norms * view->element_bytes);
   orr_transformer_keep(kept, "dropout", view->shard->dropout ? own : 0);
 }
 
-/* Without dropout the softmax' output is also what multiplies V: kept once. Fused attention keeps one fp32 log-sum-exp
- * a row instead. */
+/* Without dropout the softmax' output is also what multiplies V: kept once. Fused attention
+ * keeps one fp32 log-sum-exp a row instead. */
 static double core_bytes(const OrrTransformerView *view) {
   double rows = (double)view->tokens * view->heads;
   if (!orr_transformer_is_unfused(view)) return 4 * rows;
-  return rows * view->sequence * (view->shard->dropout ? 2 * view->element_bytes + 1 : view->element_bytes);
+  return rows * view->sequence *
+         (view->shard->dropout ? 2 * view->element_bytes + 1 : view->element_bytes);
 }
 
 /* --- mixers --- */
@@ -87,9 +94,11 @@ static void keep_attention(const OrrTransformerView *view, guint modules, GArray
   const double kv = orr_transformer_is_unfused(view) ? view->q : view->kv, tokens = view->tokens;
   const double e = view->element_bytes;
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(kept, "qkv", input_bytes(view, column_elements(view), ORR_LORA_QKV, FALSE));
+    orr_transformer_keep(kept, "qkv",
+                         input_bytes(view, column_elements(view), ORR_LORA_QKV, FALSE));
   orr_transformer_keep(kept, "qkv", adapter_bytes(view, ORR_LORA_QKV));
-  if (view->model->qk_norm && view->causal) orr_transformer_keep(kept, "qk-norm", tokens * (view->q + view->kv) * e);
+  if (view->model->qk_norm && view->causal)
+    orr_transformer_keep(kept, "qk-norm", tokens * (view->q + view->kv) * e);
   orr_transformer_keep(kept, "attention", tokens * (view->q + 2 * kv) * e);
   if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
   orr_transformer_keep(kept, "projection",
@@ -99,26 +108,31 @@ static void keep_attention(const OrrTransformerView *view, guint modules, GArray
 
 static void keep_latent(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrMla *mla = &view->model->mla;
-  const double tokens = view->tokens, e = view->element_bytes, ranks = view->own_tokens * (mla->q_rank + mla->kv_rank);
+  const double tokens = view->tokens, e = view->element_bytes,
+               ranks = view->own_tokens * (mla->q_rank + mla->kv_rank);
   if (!(modules & ORR_MODULE_LAYERNORM))
-    orr_transformer_keep(kept, "latent-down",
-                         input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_QKV, FALSE));
+    orr_transformer_keep(
+        kept, "latent-down",
+        input_bytes(view, orr_transformer_own_elements(view), ORR_LORA_QKV, FALSE));
   orr_transformer_keep(kept, "latent-norm", ranks * e + view->own_tokens * mla->rope_dim * e);
   if (!(modules & ORR_MODULE_MLA_UP_PROJ)) {
     orr_transformer_keep(kept, "latent-up", input_bytes(view, ranks, ORR_LORA_QKV, FALSE));
     orr_transformer_keep(kept, "attention", tokens * (view->q + view->kv + view->value) * e);
   }
   if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "attention", core_bytes(view));
-  orr_transformer_keep(kept, "projection", input_bytes(view, tokens * view->context, ORR_LORA_PROJECTION, TRUE));
+  orr_transformer_keep(kept, "projection",
+                       input_bytes(view, tokens * view->context, ORR_LORA_PROJECTION, TRUE));
 }
 
 /* @in, @conv, @out: widths of the first projection, of what is convolved, of what goes out. */
-static void keep_scan(const OrrTransformerView *view, guint modules, double in, double conv, double out, GArray *kept) {
+static void keep_scan(const OrrTransformerView *view, guint modules, double in, double conv,
+                      double out, GArray *kept) {
   const double tokens = view->tokens, e = view->element_bytes;
   if (!(modules & ORR_MODULE_LAYERNORM))
     orr_transformer_keep(kept, "scan-in", input_bytes(view, column_elements(view), 0, FALSE));
   orr_transformer_keep(kept, "scan", tokens * in * e);
-  if (!(modules & ORR_MODULE_CORE_ATTN)) orr_transformer_keep(kept, "scan", tokens * (conv + out) * e);
+  if (!(modules & ORR_MODULE_CORE_ATTN))
+    orr_transformer_keep(kept, "scan", tokens * (conv + out) * e);
   orr_transformer_keep(kept, "scan-out", input_bytes(view, tokens * out, 0, FALSE));
 }
 
@@ -132,7 +146,8 @@ static void keep_mamba(const OrrTransformerView *view, guint modules, GArray *ke
 static void keep_linear(const OrrTransformerView *view, guint modules, GArray *kept) {
   const OrrLinear *linear = &view->model->linear;
   const double k = (double)linear->key_heads * linear->key_dim / view->tp;
-  const double out = (double)linear->value_heads * linear->value_dim / view->tp, conv = linear->conv ? 2 * k + out : 0;
+  const double out = (double)linear->value_heads * linear->value_dim / view->tp,
+               conv = linear->conv ? 2 * k + out : 0;
   keep_scan(view, modules, 2 * k + 2 * out, conv, out, kept);
 }
 
@@ -153,8 +168,8 @@ static void keep_mixer(const OrrTransformerView *view, guint modules, GArray *ke
 
 /* --- feed-forwards --- */
 
-/* Of an element of an activation function's input. fp8 is kept with an fp32 scale for each 128 elements (DeepSeek-V3,
- * arXiv 2412.19437, section 3.3.3: tiles of 1 x 128). */
+/* Of an element of an activation function's input. fp8 is kept with an fp32 scale for each 128
+ * elements (DeepSeek-V3, arXiv 2412.19437, section 3.3.3: tiles of 1 x 128). */
 static double activation_input_bytes(const OrrTransformerView *view) {
   return view->shard->fp8_activation_input ? 1 + 4.0 / 128 : view->element_bytes;
 }
@@ -162,12 +177,14 @@ static double activation_input_bytes(const OrrTransformerView *view) {
 static void keep_mlp(const OrrTransformerView *view, guint modules, GArray *kept) {
   const double tokens = view->tokens;
   if (!(modules & ORR_MODULE_LAYERNORM) || (modules & ORR_MODULE_MLP))
-    orr_transformer_keep(kept, "fc1", input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE));
+    orr_transformer_keep(kept, "fc1",
+                         input_bytes(view, column_elements(view), ORR_LORA_FC1, FALSE));
   if (modules & ORR_MODULE_MLP) return;
   orr_transformer_keep(kept, "fc1", adapter_bytes(view, ORR_LORA_FC1));
   orr_transformer_keep(kept, "activation", tokens * view->fc1_width * activation_input_bytes(view));
   orr_transformer_keep(kept, "fc2",
-                       input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) + adapter_bytes(view, ORR_LORA_FC2));
+                       input_bytes(view, tokens * view->ffn, ORR_LORA_FC2, FALSE) +
+                           adapter_bytes(view, ORR_LORA_FC2));
 }
 
 static void keep_moe(const OrrTransformerView *view, guint modules, GArray *kept) {
@@ -180,24 +197,29 @@ static void keep_moe(const OrrTransformerView *view, guint modules, GArray *kept
   orr_transformer_keep(kept, "router", 4 * r.tokens * view->model->moe.experts);
   orr_transformer_keep(kept, "latent", 2 * e * r.tokens * view->model->moe.latent);
   orr_transformer_keep(kept, "experts-fc1", input_bytes(view, r.local * r.width, 0, FALSE));
-  orr_transformer_keep(kept, "experts-activation", r.local * gates * width * activation_input_bytes(view));
+  orr_transformer_keep(kept, "experts-activation",
+                       r.local * gates * width * activation_input_bytes(view));
   if (!(modules & ORR_MODULE_MOE_ACT))
     orr_transformer_keep(kept, "experts-fc2", input_bytes(view, r.local * width, 0, FALSE));
   if (r.shared && !(modules & ORR_MODULE_SHARED_EXPERTS))
     orr_transformer_keep(kept, "shared-experts",
-                         tokens * gates * r.shared * activation_input_bytes(view) + input_bytes(view, tokens * r.shared, 0, FALSE));
+                         tokens * gates * r.shared * activation_input_bytes(view) +
+                             input_bytes(view, tokens * r.shared, 0, FALSE));
 }
 
 static void keep_feed(const OrrTransformerView *view, guint modules, GArray *kept) {
-  if (view->kind.feed != ORR_FEED_NONE) (view->kind.feed == ORR_FEED_MOE ? keep_moe : keep_mlp)(view, modules, kept);
+  if (view->kind.feed != ORR_FEED_NONE)
+    (view->kind.feed == ORR_FEED_MOE ? keep_moe : keep_mlp)(view, modules, kept);
 }
 
 /* --- the layer and the ends --- */
 
-void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShard *shard, guint modules, GArray *kept) {
+void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShard *shard,
+                                guint modules, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   if (modules & (ORR_MODULE_LAYER | ORR_MODULE_OPERATORS))
-    orr_transformer_keep(kept, "layer-input", view.element_bytes * orr_transformer_own_elements(&view));
+    orr_transformer_keep(kept, "layer-input",
+                         view.element_bytes * orr_transformer_own_elements(&view));
   if (modules & ORR_MODULE_LAYER) return;
   if (modules & ORR_MODULE_OPERATORS) {
     orr_transformer_keep_results(model, kind, shard, kept);
@@ -214,26 +236,32 @@ void orr_transformer_layer_kept(const OrrModel *model, guint kind, const OrrShar
 
 void orr_transformer_embedding_kept(const OrrModel *model, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  orr_transformer_keep(kept, "embedding-dropout", shard->dropout ? orr_transformer_own_elements(&view) : 0);
+  orr_transformer_keep(kept, "embedding-dropout",
+                       shard->dropout ? orr_transformer_own_elements(&view) : 0);
 }
 
-/* Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h, the logits in fp32 4 s b v (split by
- * t): with sequence parallelism 4 s b h / t (1 + v / h). Of PyTorch's loss the log-softmax is kept, 4 bytes too; a
- * fused one reads the logits again. */
+/* Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h, the logits in
+ * fp32 4 s b v (split by t): with sequence parallelism 4 s b h / t (1 + v / h). Of PyTorch's
+ * loss the log-softmax is kept, 4 bytes too; a fused one reads the logits again. */
 void orr_transformer_head_kept(const OrrModel *model, const OrrShard *shard, GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   const double logit = shard->loss == ORR_LOSS_FUSED ? view.element_bytes : 4;
-  orr_transformer_keep(kept, "final-norm", view.element_bytes * orr_transformer_own_elements(&view));
+  orr_transformer_keep(kept, "final-norm",
+                       view.element_bytes * orr_transformer_own_elements(&view));
   orr_transformer_keep(kept, "logits", view.element_bytes * column_elements(&view));
   orr_transformer_keep(kept, "cross-entropy", logit * view.tokens * view.vocab);
 }
 
 /* Both norms' inputs, the projection's input of twice the width, the layer, the output layer. */
-void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules, GArray *kept) {
+void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guint modules,
+                              GArray *kept) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
-  orr_transformer_keep(kept, "mtp-norm", 2 * view.element_bytes * orr_transformer_own_elements(&view));
-  orr_transformer_keep(kept, "mtp-projection", 2 * view.element_bytes * orr_transformer_own_elements(&view));
-  orr_transformer_layer_kept(model, orr_model_layer_kind(model, model->layers - 1), shard, modules, kept);
+  orr_transformer_keep(kept, "mtp-norm",
+                       2 * view.element_bytes * orr_transformer_own_elements(&view));
+  orr_transformer_keep(kept, "mtp-projection",
+                       2 * view.element_bytes * orr_transformer_own_elements(&view));
+  orr_transformer_layer_kept(model, orr_model_layer_kind(model, model->layers - 1), shard, modules,
+                             kept);
   orr_transformer_head_kept(model, shard, kept);
 }
 
@@ -243,7 +271,8 @@ double orr_transformer_kept_sum(const GArray *kept) {
   return sum;
 }
 
-double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind, const OrrShard *shard, guint modules) {
+double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind,
+                                              const OrrShard *shard, guint modules) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_layer_kept(model, kind, shard, modules, kept);
   return orr_transformer_kept_sum(kept);
@@ -261,22 +290,25 @@ double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrSha
   return orr_transformer_kept_sum(kept);
 }
 
-double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard, guint modules) {
+double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard,
+                                            guint modules) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_mtp_kept(model, shard, modules, kept);
   return orr_transformer_kept_sum(kept);
 }
 
-/* A logit's gradient in the storage format; before it, PyTorch's: that of the log-softmax and of its input, in fp32
- * both. Over tensor-parallel ranks (torch.distributed.tensor.parallel.loss_parallel) the gradient is (targets + exp(x))
- * times the loss': three numbers a logit beside x at once. */
+/* A logit's gradient in the storage format; before it, PyTorch's: that of the log-softmax and of
+ * its input, in fp32 both. Over tensor-parallel ranks
+ * (torch.distributed.tensor.parallel.loss_parallel) the gradient is (targets + exp(x)) times the
+ * loss': three numbers a logit beside x at once. */
 double orr_transformer_head_gradient_bytes(const OrrModel *model, const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, 0, shard);
   double torch = view.tp > 1 ? 3 * 4 : 2 * 4;
   return (shard->loss == ORR_LOSS_TORCH ? torch : view.element_bytes) * view.tokens * view.vocab;
 }
 
-/* Elements of results that a product by data reads and writes: its gradients; 0 of any other operator. */
+/* Elements of results that a product by data reads and writes: its gradients; 0 of any other
+ * operator. */
 static double gradient_elements(const OrrTransformerView *view, const OrrOperator *op) {
   if (op->pass != ORR_PASS_DGRAD) return 0;
   if (op->kind == ORR_OPERATOR_GEMM) return (double)op->batch * op->m * (op->n + op->k);
@@ -286,7 +318,8 @@ static double gradient_elements(const OrrTransformerView *view, const OrrOperato
   return rows * (op->k + gates * op->n / MAX(1, op->expert_tp));
 }
 
-double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind, const OrrShard *shard) {
+double orr_transformer_layer_gradient_bytes(const OrrModel *model, guint kind,
+                                            const OrrShard *shard) {
   OrrTransformerView view = orr_transformer_view(model, kind, shard);
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_backward(model, kind, shard, operators);

@@ -1,8 +1,10 @@
 /*
- * transformer_moe.c - a feed-forward of experts: router, dispatch, grouped products, combine; shared experts.
+ * transformer_moe.c - a feed-forward of experts: router, dispatch, grouped products, combine;
+ * shared experts.
  *
- * Each of the ep etp ranks that share the experts of a layer routes its own t tokens (t = T under data parallelism, T /
- * tp under sequence parallelism), each to k experts. w is the width experts work in: h, or the latent width.
+ * Each of the ep etp ranks that share the experts of a layer routes its own t tokens (t = T under
+ * data parallelism, T / tp under sequence parallelism), each to k experts. w is the width experts
+ * work in: h, or the latent width.
  *
  *   router        GEMM  t x E over h
  *   router-topk   softmax or sigmoid in fp32 and the choice: 3 t E of 4 bytes
@@ -19,15 +21,19 @@
  *   [latent-up    GEMM  t x h over w]
  *   shared-add    3 t h, where there are shared experts
  *
- * Where tokens spread unevenly (shard.fullest) the rank told is the fullest: its link, its products, what it keeps.
- * With a capacity factor C experts take C t k / E tokens each: dispatch and products are of C t k pairs, padded.
- * Without sequence parallelism all tp ranks have the same tokens: each does its own experts' share and an all-reduce
- * sums (as vLLM does; ep etp = tp). The activation is part of MOE. Backward, mirrored: each all-to-all goes the other way, experts have dgrad and wgrad.
+ * Where tokens spread unevenly (shard.fullest) the rank told is the fullest: its link, its
+ * products, what it keeps. With a capacity factor C experts take C t k / E tokens each: dispatch
+ * and products are of C t k pairs, padded. Without sequence parallelism all tp ranks have the same
+ * tokens: each does its own experts' share and an all-reduce sums (as vLLM does; ep etp = tp). The
+ * activation is part of MOE. Backward, mirrored: each all-to-all goes the other way, experts have
+ * dgrad and wgrad.
  *
- * Overlapped, shared experts run beside the dispatch (Megatron-Core's moe-shared-expert-overlap; tp = 1).
+ * Overlapped, shared experts run beside the dispatch (Megatron-Core's moe-shared-expert-overlap; tp
+ * = 1).
  *
- * Sources: Megatron-Core, megatron/core/transformer/moe/{router,token_dispatcher,experts,shared_experts}.py; bytes of
- * an all-to-all are nccl-tests', what a rank sends, its own part included.
+ * Sources: Megatron-Core,
+ * megatron/core/transformer/moe/{router,token_dispatcher,experts,shared_experts}.py; bytes of an
+ * all-to-all are nccl-tests', what a rank sends, its own part included.
  */
 #include "models/transformer_private.h"
 
@@ -36,7 +42,8 @@ OrrTransformerRouting orr_transformer_routing(const OrrTransformerView *view) {
   gint64 ep = MAX(1, view->shard->ep), etp = MAX(1, view->shard->etp);
   gboolean replicated = view->tp > 1 && !view->sequence_parallel;
   double tokens = replicated ? (double)view->tokens : view->own_tokens;
-  double capacity = view->shard->capacity > 0 ? view->shard->capacity : 1, pairs = tokens * moe->topk * capacity;
+  double capacity = view->shard->capacity > 0 ? view->shard->capacity : 1,
+         pairs = tokens * moe->topk * capacity;
   double fullest = view->shard->fullest > 0 ? view->shard->fullest : 1;
   return (OrrTransformerRouting){
       .tokens = tokens,
@@ -57,10 +64,11 @@ static gint64 whole(double tokens) { return MAX(1, (gint64)(tokens + 0.5)); }
 
 /* --- collectives --- */
 
-static void put_exchange(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
-                         double element_bytes) {
+static void put_exchange(const OrrTransformerView *view, GArray *operators, const char *name,
+                         OrrPass pass, double element_bytes) {
   OrrTransformerRouting r = orr_transformer_routing(view);
-  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL, element_bytes * r.exchanged * r.width);
+  OrrOperator op = orr_operator_comm(name, pass, ORR_GROUP_EP, ORR_COMM_ALL_TO_ALL,
+                                     element_bytes * r.exchanged * r.width);
   op.m = whole(r.tokens);
   op.k = r.width;
   op.topk = view->model->moe.topk;
@@ -68,28 +76,32 @@ static void put_exchange(const OrrTransformerView *view, GArray *operators, cons
   if (r.ep > 1 && !r.replicated) g_array_append_val(operators, op);
 }
 
-static void put_expert_tp(const OrrTransformerView *view, GArray *operators, OrrPass pass, gboolean gathers) {
+static void put_expert_tp(const OrrTransformerView *view, GArray *operators, OrrPass pass,
+                          gboolean gathers) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   if (r.replicated) return;
-  orr_transformer_put_group_comm(operators, gathers ? "etp-all-gather" : "etp-reduce-scatter", pass, ORR_GROUP_ETP,
-                                 r.etp, gathers ? ORR_COMM_ALL_GATHER : ORR_COMM_REDUCE_SCATTER,
+  orr_transformer_put_group_comm(operators, gathers ? "etp-all-gather" : "etp-reduce-scatter", pass,
+                                 ORR_GROUP_ETP, r.etp,
+                                 gathers ? ORR_COMM_ALL_GATHER : ORR_COMM_REDUCE_SCATTER,
                                  view->element_bytes * r.local * r.width);
 }
 
 /* Tokens to their experts: also what the gradients of the experts' results do. */
-static void put_to_experts(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass,
-                           double element_bytes) {
+static void put_to_experts(const OrrTransformerView *view, GArray *operators, const char *name,
+                           OrrPass pass, double element_bytes) {
   put_exchange(view, operators, name, pass, element_bytes);
   put_expert_tp(view, operators, pass, TRUE);
 }
 
-static void put_from_experts(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass) {
+static void put_from_experts(const OrrTransformerView *view, GArray *operators, const char *name,
+                             OrrPass pass) {
   put_expert_tp(view, operators, pass, FALSE);
   put_exchange(view, operators, name, pass, view->element_bytes);
 }
 
 static double dispatch_bytes(const OrrTransformerView *view) {
-  return orr_precision_casts(view->shard->recipe) ? view->shard->recipe->dispatch_bytes : view->element_bytes;
+  return orr_precision_casts(view->shard->recipe) ? view->shard->recipe->dispatch_bytes
+                                                  : view->element_bytes;
 }
 
 /* --- experts --- */
@@ -100,10 +112,12 @@ static void put_experts(const OrrTransformerView *view, GArray *operators, OrrPa
   OrrTransformerRouting r = orr_transformer_routing(view);
   OrrDtype dtype = view->shard->dtype;
   if (orr_precision_casts(recipe))
-    dtype = pass == ORR_PASS_FORWARD ? recipe->forward : pass == ORR_PASS_DGRAD ? recipe->dgrad : recipe->wgrad;
-  OrrOperator op =
-      orr_operator_moe("experts", pass, dtype, whole(r.group), r.width, r.ffn, moe->topk, moe->experts, r.etp, r.ep,
-                       orr_activation_is_gated(view->activation) ? 3 : 2, view->shard->imbalance);
+    dtype = pass == ORR_PASS_FORWARD ? recipe->forward
+            : pass == ORR_PASS_DGRAD ? recipe->dgrad
+                                     : recipe->wgrad;
+  OrrOperator op = orr_operator_moe(
+      "experts", pass, dtype, whole(r.group), r.width, r.ffn, moe->topk, moe->experts, r.etp, r.ep,
+      orr_activation_is_gated(view->activation) ? 3 : 2, view->shard->imbalance);
   op.cast_apart = orr_precision_casts(recipe);
   if (pass == ORR_PASS_WGRAD) orr_transformer_settle_wgrad(view, &op);
   g_array_append_val(operators, op);
@@ -123,38 +137,46 @@ void orr_transformer_put_moe_activation(const OrrTransformerView *view, GArray *
 
 /* --- shared experts --- */
 
-static gboolean is_gated(const OrrTransformerView *view) { return orr_activation_is_gated(view->activation); }
+static gboolean is_gated(const OrrTransformerView *view) {
+  return orr_activation_is_gated(view->activation);
+}
 
 void orr_transformer_put_shared_experts(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   if (!r.shared) return;
   if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD, ORR_COMM_ALL_GATHER, view->hidden);
-  orr_transformer_put_linear(view, operators, "shared-fc1", (is_gated(view) ? 2 : 1) * r.shared, view->hidden,
-                             ORR_SPLIT_COLUMN);
-  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD, (double)view->tokens * r.shared);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_GATHER, view->hidden);
+  orr_transformer_put_linear(view, operators, "shared-fc1", (is_gated(view) ? 2 : 1) * r.shared,
+                             view->hidden, ORR_SPLIT_COLUMN);
+  orr_transformer_put_activation(view, operators, ORR_PASS_FORWARD,
+                                 (double)view->tokens * r.shared);
   orr_transformer_put_linear(view, operators, "shared-fc2", view->hidden, r.shared, ORR_SPLIT_ROW);
   if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD, ORR_COMM_REDUCE_SCATTER,
-                             view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-reduce-scatter", ORR_PASS_FORWARD,
+                             ORR_COMM_REDUCE_SCATTER, view->hidden);
 }
 
 static void put_shared_backward(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   if (!r.shared) return;
   if (view->sequence_parallel)
-    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER, view->hidden);
-  orr_transformer_put_linear_backward(view, operators, "shared-fc2", view->hidden, r.shared, ORR_SPLIT_ROW);
+    orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_DGRAD, ORR_COMM_ALL_GATHER,
+                             view->hidden);
+  orr_transformer_put_linear_backward(view, operators, "shared-fc2", view->hidden, r.shared,
+                                      ORR_SPLIT_ROW);
   orr_transformer_put_activation(view, operators, ORR_PASS_DGRAD, (double)view->tokens * r.shared);
-  orr_transformer_put_linear_backward(view, operators, "shared-fc1", (is_gated(view) ? 2 : 1) * r.shared, view->hidden,
+  orr_transformer_put_linear_backward(view, operators, "shared-fc1",
+                                      (is_gated(view) ? 2 : 1) * r.shared, view->hidden,
                                       ORR_SPLIT_COLUMN);
 }
 
-/* Runs @part's operators beside the all-to-all that is the last operator, where there is one and nothing in @part meets
- * other ranks. */
+/* Runs @part's operators beside the all-to-all that is the last operator, where there is one and
+ * nothing in @part meets other ranks. */
 static void put_beside(const OrrTransformerView *view, GArray *operators, OrrTransformerPart part) {
   guint before = operators->len;
-  gboolean follows = before > 0 && g_array_index(operators, OrrOperator, before - 1).group == ORR_GROUP_EP &&
+  gboolean follows = before > 0 &&
+                     g_array_index(operators, OrrOperator, before - 1).group == ORR_GROUP_EP &&
                      g_array_index(operators, OrrOperator, before - 1).kind == ORR_OPERATOR_COMM;
   part(view, operators);
   if (follows && view->tp == 1)
@@ -170,39 +192,48 @@ static gboolean overlaps_shared(const OrrTransformerView *view) {
 static void put_router(const OrrTransformerView *view, GArray *operators, OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   gint64 experts = view->model->moe.experts;
-  OrrOperator topk = orr_operator_memory("router-topk", pass, ORR_FP32, 3 * 4 * r.tokens * experts, 0);
+  OrrOperator topk =
+      orr_operator_memory("router-topk", pass, ORR_FP32, 3 * 4 * r.tokens * experts, 0);
   if (pass == ORR_PASS_FORWARD) {
     orr_transformer_put_plain(view, operators, "router", whole(r.tokens), experts, view->hidden);
     g_array_append_val(operators, topk);
     return;
   }
   g_array_append_val(operators, topk);
-  orr_transformer_put_plain_backward(view, operators, "router", whole(r.tokens), experts, view->hidden);
+  orr_transformer_put_plain_backward(view, operators, "router", whole(r.tokens), experts,
+                                     view->hidden);
 }
 
-static void put_permute(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass) {
+static void put_permute(const OrrTransformerView *view, GArray *operators, const char *name,
+                        OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   orr_transformer_put_memory(view, operators, name, pass, (r.tokens + r.pairs) * r.width, 1, 0);
 }
 
-/* Tokens come by rank: where a rank has several experts they are put in the order of these, and back (Megatron-Core,
- * sort_chunks_by_idxs of the all-to-all dispatcher; DeepEP's permute after the dispatch). */
-static void put_sort(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass) {
+/* Tokens come by rank: where a rank has several experts they are put in the order of these, and
+ * back (Megatron-Core, sort_chunks_by_idxs of the all-to-all dispatcher; DeepEP's permute after
+ * the dispatch). */
+static void put_sort(const OrrTransformerView *view, GArray *operators, const char *name,
+                     OrrPass pass) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   if (r.ep > 1 && view->model->moe.experts > r.ep)
     orr_transformer_put_memory(view, operators, name, pass, r.local * r.width, 2, 0);
 }
 
-static void put_sum(const OrrTransformerView *view, GArray *operators, const char *name, OrrPass pass) {
+static void put_sum(const OrrTransformerView *view, GArray *operators, const char *name,
+                    OrrPass pass) {
   if (view->model->moe.shared_ffn)
-    orr_transformer_put_memory(view, operators, name, pass, orr_transformer_own_elements(view), 3, 0);
+    orr_transformer_put_memory(view, operators, name, pass, orr_transformer_own_elements(view), 3,
+                               0);
 }
 
 void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   gint64 latent = view->model->moe.latent;
   put_router(view, operators, ORR_PASS_FORWARD);
-  if (latent) orr_transformer_put_plain(view, operators, "latent-down", whole(r.tokens), latent, view->hidden);
+  if (latent)
+    orr_transformer_put_plain(view, operators, "latent-down", whole(r.tokens), latent,
+                              view->hidden);
   if (!overlaps_shared(view)) orr_transformer_put_shared_experts(view, operators);
   put_permute(view, operators, "permute", ORR_PASS_FORWARD);
   put_to_experts(view, operators, "ep-dispatch", ORR_PASS_FORWARD, dispatch_bytes(view));
@@ -213,16 +244,20 @@ void orr_transformer_put_moe(const OrrTransformerView *view, GArray *operators) 
   put_sort(view, operators, "expert-unsort", ORR_PASS_FORWARD);
   put_from_experts(view, operators, "ep-combine", ORR_PASS_FORWARD);
   put_permute(view, operators, "unpermute", ORR_PASS_FORWARD);
-  if (latent) orr_transformer_put_plain(view, operators, "latent-up", whole(r.tokens), view->hidden, latent);
+  if (latent)
+    orr_transformer_put_plain(view, operators, "latent-up", whole(r.tokens), view->hidden, latent);
   put_sum(view, operators, "shared-add", ORR_PASS_FORWARD);
   if (r.replicated)
-    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD, ORR_COMM_ALL_REDUCE, view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_FORWARD,
+                             ORR_COMM_ALL_REDUCE, view->hidden);
 }
 
 void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *operators) {
   OrrTransformerRouting r = orr_transformer_routing(view);
   gint64 latent = view->model->moe.latent;
-  if (latent) orr_transformer_put_plain_backward(view, operators, "latent-up", whole(r.tokens), view->hidden, latent);
+  if (latent)
+    orr_transformer_put_plain_backward(view, operators, "latent-up", whole(r.tokens), view->hidden,
+                                       latent);
   put_permute(view, operators, "unpermute", ORR_PASS_DGRAD);
   put_to_experts(view, operators, "ep-combine", ORR_PASS_DGRAD, view->element_bytes);
   if (overlaps_shared(view)) put_beside(view, operators, put_shared_backward);
@@ -234,9 +269,12 @@ void orr_transformer_put_moe_backward(const OrrTransformerView *view, GArray *op
   put_from_experts(view, operators, "ep-dispatch", ORR_PASS_DGRAD);
   put_permute(view, operators, "permute", ORR_PASS_DGRAD);
   if (!overlaps_shared(view)) put_shared_backward(view, operators);
-  if (latent) orr_transformer_put_plain_backward(view, operators, "latent-down", whole(r.tokens), latent, view->hidden);
+  if (latent)
+    orr_transformer_put_plain_backward(view, operators, "latent-down", whole(r.tokens), latent,
+                                       view->hidden);
   put_router(view, operators, ORR_PASS_DGRAD);
   put_sum(view, operators, "shared-grad-add", ORR_PASS_DGRAD);
   if (r.replicated)
-    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE, view->hidden);
+    orr_transformer_put_comm(view, operators, "tp-all-reduce", ORR_PASS_DGRAD, ORR_COMM_ALL_REDUCE,
+                             view->hidden);
 }

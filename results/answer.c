@@ -1,9 +1,10 @@
 /*
- * answer.c - the answer to a query as text: tables for people (plain, Markdown), CSV and JSON for programs.
+ * answer.c - the answer to a query as text: tables for people (plain, Markdown), CSV and JSON for
+ * programs.
  *
- * CSV and JSON give numbers in full: each reads back as the double that is in the database. The table rounds what has a
- * point or an exponent to six significant digits, and leaves integers alone. NULL is "-" in a table, an empty field in
- * CSV (an empty text is ""), null in JSON.
+ * CSV and JSON give numbers in full: each reads back as the double that is in the database. The
+ * table rounds what has a point or an exponent to six significant digits, and leaves integers
+ * alone. NULL is "-" in a table, an empty field in CSV (an empty text is ""), null in JSON.
  */
 #include <string.h>
 
@@ -27,7 +28,8 @@ void orr_answer_free(OrrAnswer *answer) {
 static char *rounded(const char *text) {
   char short_text[G_ASCII_DTOSTR_BUF_SIZE];
   if (!strpbrk(text, ".e")) return g_strdup(text);
-  return g_strdup(g_ascii_formatd(short_text, sizeof short_text, "%.6g", g_ascii_strtod(text, NULL)));
+  return g_strdup(
+      g_ascii_formatd(short_text, sizeof short_text, "%.6g", g_ascii_strtod(text, NULL)));
 }
 
 static char *shown(const OrrAnswer *answer, guint column, const char *cell) {
@@ -51,7 +53,8 @@ static ShownRow show_row(const OrrAnswer *answer, char **cells, gsize *widths) {
     g_autofree char *text = shown(answer, i, cells[i]);
     row.cells[i] = g_strsplit(g_strchomp(text), "\n", -1);
     row.height = MAX(row.height, g_strv_length(row.cells[i]));
-    for (char **line = row.cells[i]; *line; line++) widths[i] = MAX(widths[i], (gsize)g_utf8_strlen(*line, -1));
+    for (char **line = row.cells[i]; *line; line++)
+      widths[i] = MAX(widths[i], (gsize)g_utf8_strlen(*line, -1));
   }
   return row;
 }
@@ -66,7 +69,8 @@ static void append_spaces(GString *out, gsize n) {
 }
 
 /* One cell of a line; @last is not padded, so that no line ends in blanks. */
-static void append_cell(GString *out, const char *text, gsize width, gboolean right, gboolean last) {
+static void append_cell(GString *out, const char *text, gsize width, gboolean right,
+                        gboolean last) {
   gsize pad = width - MIN(width, (gsize)g_utf8_strlen(text, -1));
   if (right) append_spaces(out, pad);
   g_string_append(out, text);
@@ -78,12 +82,14 @@ static void end_line(GString *out) {
   g_string_append_c(out, '\n');
 }
 
-static void append_row(GString *out, const OrrAnswer *answer, const ShownRow *row, const gsize *widths) {
+static void append_row(GString *out, const OrrAnswer *answer, const ShownRow *row,
+                       const gsize *widths) {
   for (guint l = 0; l < row->height; l++) {
     for (guint i = 0; i < answer->n_columns; i++) {
       gboolean has_line = l < g_strv_length(row->cells[i]);
       g_string_append(out, i > 0 ? "  " : "");
-      append_cell(out, has_line ? row->cells[i][l] : "", widths[i], answer->is_number[i], i + 1 == answer->n_columns);
+      append_cell(out, has_line ? row->cells[i][l] : "", widths[i], answer->is_number[i],
+                  i + 1 == answer->n_columns);
     }
     end_line(out);
   }
@@ -92,7 +98,8 @@ static void append_row(GString *out, const OrrAnswer *answer, const ShownRow *ro
 static void append_head(GString *out, const OrrAnswer *answer, const gsize *widths) {
   for (guint i = 0; i < answer->n_columns; i++) {
     g_string_append(out, i > 0 ? "  " : "");
-    append_cell(out, answer->columns[i], widths[i], answer->is_number[i], i + 1 == answer->n_columns);
+    append_cell(out, answer->columns[i], widths[i], answer->is_number[i],
+                i + 1 == answer->n_columns);
   }
   end_line(out);
   for (guint i = 0; i < answer->n_columns; i++) {
@@ -108,7 +115,8 @@ char *orr_answer_table(const OrrAnswer *answer) {
   g_autofree gsize *widths = g_new0(gsize, n);
   g_autofree ShownRow *rows = g_new0(ShownRow, answer->rows->len);
   for (guint i = 0; i < n; i++) widths[i] = (gsize)g_utf8_strlen(answer->columns[i], -1);
-  for (guint r = 0; r < answer->rows->len; r++) rows[r] = show_row(answer, answer->rows->pdata[r], widths);
+  for (guint r = 0; r < answer->rows->len; r++)
+    rows[r] = show_row(answer, answer->rows->pdata[r], widths);
   append_head(out, answer, widths);
   for (guint r = 0; r < answer->rows->len; r++) {
     append_row(out, answer, &rows[r], widths);
@@ -145,7 +153,8 @@ static void append_csv_line(GString *out, char **cells, guint n) {
 char *orr_answer_csv(const OrrAnswer *answer) {
   GString *out = g_string_new(NULL);
   append_csv_line(out, answer->columns, answer->n_columns);
-  for (guint r = 0; r < answer->rows->len; r++) append_csv_line(out, answer->rows->pdata[r], answer->n_columns);
+  for (guint r = 0; r < answer->rows->len; r++)
+    append_csv_line(out, answer->rows->pdata[r], answer->n_columns);
   return g_string_free(out, FALSE);
 }
 
@@ -166,7 +175,8 @@ char *orr_answer_markdown(const OrrAnswer *answer) {
     g_string_append(out, " |");
   }
   g_string_append(out, "\n|");
-  for (guint i = 0; i < answer->n_columns; i++) g_string_append(out, answer->is_number[i] ? "---:|" : "---|");
+  for (guint i = 0; i < answer->n_columns; i++)
+    g_string_append(out, answer->is_number[i] ? "---:|" : "---|");
   for (guint r = 0; r < answer->rows->len; r++) {
     g_string_append(out, "\n|");
     for (guint i = 0; i < answer->n_columns; i++) {

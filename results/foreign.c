@@ -18,8 +18,9 @@ void orr_foreign_limit(sqlite3 *db, const gint64 *until_us) {
 
 const char *orr_foreign_kind(sqlite3 *db, const char *name) {
   static const char *const kinds[] = {"table", "virtual table", "view"};
-  static const char sql[] = "SELECT CASE WHEN type = 'view' THEN 2 WHEN rootpage > 0 THEN 0 ELSE 1 END FROM sqlite_schema"
-                            " WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE";
+  static const char sql[] =
+      "SELECT CASE WHEN type = 'view' THEN 2 WHEN rootpage > 0 THEN 0 ELSE 1 END FROM sqlite_schema"
+      " WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE";
   const char *kind = NULL;
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK) return NULL;

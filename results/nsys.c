@@ -13,7 +13,8 @@
 
 enum { MOST_ERRORS = 100 };
 
-/* An export has some 100 bytes a kernel: 50 million are more than an hour of steps at full speed. */
+/* An export has some 100 bytes a kernel: 50 million are more than an hour of steps at full
+ * speed. */
 static const OrrNsysLimits limits = {.most_rows = 50000000, .most_s = 600};
 
 typedef struct {
@@ -46,29 +47,35 @@ static OrrNsys *nsys_new(void) {
 
 /* --- SQLite --- */
 
-static OrrPlace place_of(const Reader *reader) { return (OrrPlace){g_intern_string(reader->path), 0, 0}; }
+static OrrPlace place_of(const Reader *reader) {
+  return (OrrPlace){g_intern_string(reader->path), 0, 0};
+}
 
 /* NULL, told to the diagnostics, where the statement does not fit the file. */
 static sqlite3_stmt *prepare(const Reader *reader, const char *sql) {
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) == SQLITE_OK) return statement;
-  orr_diags_error(reader->diags, place_of(reader), "is no export of Nsight Systems: %s", sqlite3_errmsg(reader->db));
+  orr_diags_error(reader->diags, place_of(reader), "is no export of Nsight Systems: %s",
+                  sqlite3_errmsg(reader->db));
   return NULL;
 }
 
 static gboolean has(const Reader *reader, const char *table, const char *column) {
-  return sqlite3_table_column_metadata(reader->db, "main", table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+  return sqlite3_table_column_metadata(reader->db, "main", table, column, NULL, NULL, NULL, NULL,
+                                       NULL) == SQLITE_OK;
 }
 
-/* nsys export writes plain tables. A view may be endless, and a virtual table is a module's code. */
+/* nsys export writes plain tables. A view may be endless, and a virtual table is a module's
+ * code. */
 static gboolean check_kinds(const Reader *reader) {
-  static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds", "TARGET_INFO_GPU", "NVTX_EVENTS",
-                                       "CUPTI_ACTIVITY_KIND_RUNTIME"};
+  static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds", "TARGET_INFO_GPU",
+                                       "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME"};
   const guint n_before = orr_diags_n_errors(reader->diags);
   for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
     const char *kind = orr_foreign_kind(reader->db, tables[i]);
     if (kind && strcmp(kind, "table") != 0)
-      orr_diags_error(reader->diags, place_of(reader), "%s is a %s: nsys export writes a table", tables[i], kind);
+      orr_diags_error(reader->diags, place_of(reader), "%s is a %s: nsys export writes a table",
+                      tables[i], kind);
   }
   return orr_diags_n_errors(reader->diags) == n_before;
 }
@@ -79,7 +86,8 @@ static gboolean check_columns(const Reader *reader, const char *table, const cha
   if (!complete) orr_diags_error(reader->diags, place_of(reader), "there is no table %s", table);
   for (gboolean known = complete; known && *columns; columns++)
     if (!has(reader, table, *columns)) {
-      orr_diags_error(reader->diags, place_of(reader), "table %s has no column %s", table, *columns);
+      orr_diags_error(reader->diags, place_of(reader), "table %s has no column %s", table,
+                      *columns);
       complete = FALSE;
     }
   return complete;
@@ -88,9 +96,11 @@ static gboolean check_columns(const Reader *reader, const char *table, const cha
 /* FALSE, with the reason in the diagnostics, unless the statement came to its end. */
 static gboolean finish(const Reader *reader, sqlite3_stmt *statement, int status) {
   if (status == SQLITE_INTERRUPT)
-    orr_diags_error(reader->diags, place_of(reader), "cannot be read within %g s", reader->limits->most_s);
+    orr_diags_error(reader->diags, place_of(reader), "cannot be read within %g s",
+                    reader->limits->most_s);
   else if (status != SQLITE_DONE && status != SQLITE_ROW)
-    orr_diags_error(reader->diags, place_of(reader), "cannot be read to its end: %s", sqlite3_errmsg(reader->db));
+    orr_diags_error(reader->diags, place_of(reader), "cannot be read to its end: %s",
+                    sqlite3_errmsg(reader->db));
   sqlite3_finalize(statement);
   return status == SQLITE_DONE;
 }
@@ -98,7 +108,8 @@ static gboolean finish(const Reader *reader, sqlite3_stmt *statement, int status
 /* FALSE where enough of a file was read to say what is wrong with it. */
 static gboolean goes_on(const Reader *reader, gint64 n_rows) {
   if (n_rows > reader->limits->most_rows)
-    orr_diags_error(reader->diags, place_of(reader), "holds more than %" G_GINT64_FORMAT " rows: profile a shorter time",
+    orr_diags_error(reader->diags, place_of(reader),
+                    "holds more than %" G_GINT64_FORMAT " rows: profile a shorter time",
                     reader->limits->most_rows);
   return n_rows <= reader->limits->most_rows && orr_diags_n_errors(reader->diags) < MOST_ERRORS;
 }
@@ -112,21 +123,26 @@ static int compare_doubles(gconstpointer a, gconstpointer b) {
 
 static double median_of(GArray *times) {
   g_array_sort(times, compare_doubles);
-  return (g_array_index(times, double, (times->len - 1) / 2) + g_array_index(times, double, times->len / 2)) / 2;
+  return (g_array_index(times, double, (times->len - 1) / 2) +
+          g_array_index(times, double, times->len / 2)) /
+         2;
 }
 
-/* The first word that a kernel's name has says its family: cuBLAS, CUTLASS and Triton's templates, FlashAttention and
- * cuDNN's, NCCL's, and PyTorch's and Transformer Engine's kernels that memory bounds. */
+/* The first word that a kernel's name has says its family: cuBLAS, CUTLASS and Triton's
+ * templates, FlashAttention and cuDNN's, NCCL's, and PyTorch's and Transformer Engine's kernels
+ * that memory bounds. */
 static const char *family_of(const char *name) {
   static const char *const words[][2] = {
-      {"nccl", "collective"},     {"flash", "attention"}, {"fmha", "attention"},     {"sdpa", "attention"},
-      {"attention", "attention"}, {"_mha", "attention"},  {"gemm", "gemm"},          {"cutlass", "gemm"},
-      {"xmma", "gemm"},           {"nvjet", "gemm"},      {"gemv", "gemm"},          {"splitk", "gemm"},
-      {"matmul", "gemm"},         {"norm", "memory"},     {"elementwise", "memory"}, {"softmax", "memory"},
-      {"copy", "memory"},         {"cast", "memory"},     {"transpose", "memory"},   {"embedding", "memory"},
-      {"index", "memory"},        {"gather", "memory"},   {"permute", "memory"},     {"reduce", "memory"},
-      {"adam", "memory"},         {"dropout", "memory"},  {"glu", "memory"},         {"gelu", "memory"},
-      {"cross_entropy", "memory"}};
+      {"nccl", "collective"},  {"flash", "attention"},     {"fmha", "attention"},
+      {"sdpa", "attention"},   {"attention", "attention"}, {"_mha", "attention"},
+      {"gemm", "gemm"},        {"cutlass", "gemm"},        {"xmma", "gemm"},
+      {"nvjet", "gemm"},       {"gemv", "gemm"},           {"splitk", "gemm"},
+      {"matmul", "gemm"},      {"norm", "memory"},         {"elementwise", "memory"},
+      {"softmax", "memory"},   {"copy", "memory"},         {"cast", "memory"},
+      {"transpose", "memory"}, {"embedding", "memory"},    {"index", "memory"},
+      {"gather", "memory"},    {"permute", "memory"},      {"reduce", "memory"},
+      {"adam", "memory"},      {"dropout", "memory"},      {"glu", "memory"},
+      {"gelu", "memory"},      {"cross_entropy", "memory"}};
   g_autofree char *lower = g_ascii_strdown(name, -1);
   for (guint i = 0; i < G_N_ELEMENTS(words); i++)
     if (strstr(lower, words[i][0])) return words[i][1];
@@ -149,28 +165,36 @@ static void close_kernel(OrrNsys *nsys, char **name, GArray *times, GHashTable *
   g_array_set_size(times, 0);
 }
 
-/* Columns: rowid, name, start, end, whether the row before is the same, device and stream as one number. Times are
- * nanoseconds from the session's start, so that none is below 0 and a difference of two cannot overflow. */
+/* Columns: rowid, name, start, end, whether the row before is the same, device and stream as one
+ * number. Times are nanoseconds from the session's start, so that none is below 0 and a
+ * difference of two cannot overflow. */
 static gboolean check_kernel(const Reader *reader, sqlite3_stmt *row) {
-  gint64 id = sqlite3_column_int64(row, 0), start = sqlite3_column_int64(row, 2), end = sqlite3_column_int64(row, 3);
-  gboolean has_times = sqlite3_column_type(row, 2) == SQLITE_INTEGER && sqlite3_column_type(row, 3) == SQLITE_INTEGER;
-  const char *wrong = !has_times                                   ? "start or end is no whole number"
-                      : start < 0                                  ? "starts before the session does"
-                      : end <= start                               ? "ends no later than it starts"
-                      : sqlite3_column_type(row, 1) == SQLITE_NULL ? "has a name that StringIds does not hold"
+  gint64 id = sqlite3_column_int64(row, 0), start = sqlite3_column_int64(row, 2),
+         end = sqlite3_column_int64(row, 3);
+  gboolean has_times = sqlite3_column_type(row, 2) == SQLITE_INTEGER &&
+                       sqlite3_column_type(row, 3) == SQLITE_INTEGER;
+  const char *wrong = !has_times     ? "start or end is no whole number"
+                      : start < 0    ? "starts before the session does"
+                      : end <= start ? "ends no later than it starts"
+                      : sqlite3_column_type(row, 1) == SQLITE_NULL
+                          ? "has a name that StringIds does not hold"
                       : sqlite3_column_type(row, 1) != SQLITE_TEXT ? "has a name that is not text"
                       : sqlite3_column_int(row, 4)                 ? "is there twice"
                                                                    : NULL;
-  if (wrong) orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id, wrong);
+  if (wrong)
+    orr_diags_error(reader->diags, place_of(reader), "kernel of row %" G_GINT64_FORMAT " %s", id,
+                    wrong);
   return !wrong;
 }
 
 /* Old exports have neither stream nor process. */
 static sqlite3_stmt *select_kernels(const Reader *reader) {
   const char *stream = has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "streamId") ? "k.streamId" : "0";
-  const char *process = has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid") ? "k.globalPid" : "0";
+  const char *process =
+      has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid") ? "k.globalPid" : "0";
   g_autofree char *sql = g_strdup_printf(
-      "SELECT k.rowid, s.value, k.start, k.end, coalesce(lag(k.start) OVER same IS k.start AND k.start IS NOT NULL"
+      "SELECT k.rowid, s.value, k.start, k.end, coalesce(lag(k.start) OVER same IS k.start AND "
+      "k.start IS NOT NULL"
       " AND lag(k.end) OVER same IS k.end, 0), (%s >> 24 << 32) + (k.deviceId << 20) + %s"
       " FROM CUPTI_ACTIVITY_KIND_KERNEL AS k"
       " LEFT JOIN StringIds AS s ON s.id = k.demangledName"
@@ -181,9 +205,11 @@ static sqlite3_stmt *select_kernels(const Reader *reader) {
 }
 
 static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
-  static const char *const columns[] = {"start", "end", "deviceId", "demangledName", "correlationId", NULL};
+  static const char *const columns[] = {"start",         "end",           "deviceId",
+                                        "demangledName", "correlationId", NULL};
   static const char *const strings[] = {"id", "value", NULL};
-  if (!check_columns(reader, "CUPTI_ACTIVITY_KIND_KERNEL", columns) || !check_columns(reader, "StringIds", strings))
+  if (!check_columns(reader, "CUPTI_ACTIVITY_KIND_KERNEL", columns) ||
+      !check_columns(reader, "StringIds", strings))
     return FALSE;
   sqlite3_stmt *rows = select_kernels(reader);
   if (!rows) return FALSE;
@@ -212,16 +238,17 @@ static gboolean read_kernels(const Reader *reader, OrrNsys *nsys) {
 
 static void read_device(const Reader *reader, OrrNsys *nsys) {
   if (!has(reader, "TARGET_INFO_GPU", "name") || !has(reader, "TARGET_INFO_GPU", "id")) return;
-  sqlite3_stmt *rows = prepare(reader, "SELECT DISTINCT g.name FROM TARGET_INFO_GPU AS g WHERE g.id IN"
-                                       " (SELECT deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL) AND g.name IS NOT NULL"
-                                       " ORDER BY g.name LIMIT 10");
+  sqlite3_stmt *rows =
+      prepare(reader, "SELECT DISTINCT g.name FROM TARGET_INFO_GPU AS g WHERE g.id IN"
+                      " (SELECT deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL) AND g.name IS NOT NULL"
+                      " ORDER BY g.name LIMIT 10");
   if (!rows) return;
   int status;
   while ((status = sqlite3_step(rows)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(rows, 0);
     if (nsys->device)
-      orr_diags_error(reader->diags, place_of(reader), "kernels of %s and of %s: devices are mixed", nsys->device,
-                      name);
+      orr_diags_error(reader->diags, place_of(reader), "kernels of %s and of %s: devices are mixed",
+                      nsys->device, name);
     else
       nsys->device = g_strdup(name);
   }
@@ -232,10 +259,11 @@ static void read_device(const Reader *reader, OrrNsys *nsys) {
 
 /* NCCL names its ranges after its functions. */
 static const char *op_of(const char *range) {
-  static const char *const known[][2] = {{"ncclAllGather", "all_gather"}, {"ncclAllReduce", "all_reduce"},
-                                         {"ncclAlltoAll", "alltoall"},    {"ncclBroadcast", "broadcast"},
-                                         {"ncclReduce", "reduce"},        {"ncclReduceScatter", "reduce_scatter"},
-                                         {"ncclSend", "sendrecv"}};
+  static const char *const known[][2] = {
+      {"ncclAllGather", "all_gather"}, {"ncclAllReduce", "all_reduce"},
+      {"ncclAlltoAll", "alltoall"},    {"ncclBroadcast", "broadcast"},
+      {"ncclReduce", "reduce"},        {"ncclReduceScatter", "reduce_scatter"},
+      {"ncclSend", "sendrecv"}};
   for (guint i = 0; i < G_N_ELEMENTS(known); i++)
     if (strcmp(range, known[i][0]) == 0) return known[i][1];
   return NULL;
@@ -261,23 +289,29 @@ static gboolean can_read_ranges(const Reader *reader) {
   return TRUE;
 }
 
-/* A range's time is from the first start to the last end of NCCL's kernels that its thread launched within it. */
+/* A range's time is from the first start to the last end of NCCL's kernels that its thread
+ * launched within it. */
 static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
   if (!can_read_ranges(reader)) return TRUE;
-  const gboolean has_text = has(reader, "NVTX_EVENTS", "jsonText"), has_id = has(reader, "NVTX_EVENTS", "jsonTextId");
-  const char *json = has_text && has_id ? "coalesce(n.jsonText, (SELECT value FROM StringIds WHERE id = n.jsonTextId))"
-                     : has_id           ? "(SELECT value FROM StringIds WHERE id = n.jsonTextId)"
-                     : has_text         ? "n.jsonText"
-                                        : "NULL";
-  const char *same_process = has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid")
-                                 ? " AND (k.globalPid IS NULL OR k.globalPid >> 24 = r.globalTid >> 24)"
-                                 : "";
+  const gboolean has_text = has(reader, "NVTX_EVENTS", "jsonText"),
+                 has_id = has(reader, "NVTX_EVENTS", "jsonTextId");
+  const char *json =
+      has_text && has_id
+          ? "coalesce(n.jsonText, (SELECT value FROM StringIds WHERE id = n.jsonTextId))"
+      : has_id   ? "(SELECT value FROM StringIds WHERE id = n.jsonTextId)"
+      : has_text ? "n.jsonText"
+                 : "NULL";
+  const char *same_process =
+      has(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid")
+          ? " AND (k.globalPid IS NULL OR k.globalPid >> 24 = r.globalTid >> 24)"
+          : "";
   const char *text = has(reader, "NVTX_EVENTS", "textId")
                          ? "coalesce(n.text, (SELECT value FROM StringIds WHERE id = n.textId))"
                          : "n.text";
   g_autofree char *sql = g_strdup_printf(
       "SELECT n.rowid, %s AS name, %s, min(k.start), max(k.end) FROM NVTX_EVENTS AS n"
-      " JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.globalTid = n.globalTid AND r.start BETWEEN n.start AND n.end"
+      " JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.globalTid = n.globalTid AND r.start BETWEEN "
+      "n.start AND n.end"
       " JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = r.correlationId%s"
       " JOIN StringIds AS s ON s.id = k.demangledName AND s.value LIKE 'nccl%%'"
       " WHERE name LIKE 'nccl%%' AND n.end IS NOT NULL GROUP BY n.rowid ORDER BY n.start, n.rowid",
@@ -287,8 +321,9 @@ static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
   int status;
   for (gint64 n = 1; (status = sqlite3_step(rows)) == SQLITE_ROW && goes_on(reader, n); n++) {
     const char *op = op_of((const char *)sqlite3_column_text(rows, 1));
-    OrrNsysCollective collective = {.bytes = bytes_of((const char *)sqlite3_column_text(rows, 2)),
-                                    .us = (double)(sqlite3_column_int64(rows, 4) - sqlite3_column_int64(rows, 3)) * 1e-3};
+    OrrNsysCollective collective = {
+        .bytes = bytes_of((const char *)sqlite3_column_text(rows, 2)),
+        .us = (double)(sqlite3_column_int64(rows, 4) - sqlite3_column_int64(rows, 3)) * 1e-3};
     if (!op) continue;
     collective.op = g_strdup(op);
     g_array_append_val(nsys->collectives, collective);
@@ -300,10 +335,13 @@ static gboolean read_ranges(const Reader *reader, OrrNsys *nsys) {
 
 static int compare_totals(gconstpointer a, gconstpointer b) {
   const OrrNsysKernel *x = a, *y = b;
-  return x->total_us != y->total_us ? (x->total_us > y->total_us ? -1 : 1) : strcmp(x->name, y->name);
+  return x->total_us != y->total_us ? (x->total_us > y->total_us ? -1 : 1)
+                                    : strcmp(x->name, y->name);
 }
 
-OrrNsys *orr_nsys_read(const char *path, GError **error) { return orr_nsys_read_within(path, &limits, error); }
+OrrNsys *orr_nsys_read(const char *path, GError **error) {
+  return orr_nsys_read_within(path, &limits, error);
+}
 
 OrrNsys *orr_nsys_read_within(const char *path, const OrrNsysLimits *within, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -318,7 +356,8 @@ OrrNsys *orr_nsys_read_within(const char *path, const OrrNsysLimits *within, GEr
   }
   orr_foreign_distrust(reader.db);
   orr_foreign_limit(reader.db, &until_us);
-  if (check_kinds(&reader) && read_kernels(&reader, nsys)) { /* ranges are of kernels whose times are right */
+  if (check_kinds(&reader) &&
+      read_kernels(&reader, nsys)) { /* ranges are of kernels whose times are right */
     read_device(&reader, nsys);
     read_ranges(&reader, nsys);
   }
@@ -334,17 +373,19 @@ OrrNsys *orr_nsys_read_within(const char *path, const OrrNsysLimits *within, GEr
 
 static void append_number(GString *text, double value) {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, value < 1e6 ? "%.6g" : "%.0f", value));
+  g_string_append(text,
+                  g_ascii_formatd(buffer, sizeof buffer, value < 1e6 ? "%.6g" : "%.0f", value));
 }
 
 char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "# device: %s; source: Nsight Systems\n", nsys->device ? nsys->device : "not said");
+  g_string_append_printf(text, "# device: %s; source: Nsight Systems\n",
+                         nsys->device ? nsys->device : "not said");
   g_string_append(text, "kernel,calls,total_us,mean_us,median_us,min_us,max_us,family,streams\n");
   for (guint i = 0; i < nsys->kernels->len; i++) {
     const OrrNsysKernel *kernel = &g_array_index(nsys->kernels, OrrNsysKernel, i);
-    const double numbers[] = {kernel->total_us, kernel->total_us / (double)kernel->calls, kernel->median_us,
-                              kernel->least_us, kernel->most_us};
+    const double numbers[] = {kernel->total_us, kernel->total_us / (double)kernel->calls,
+                              kernel->median_us, kernel->least_us, kernel->most_us};
     g_auto(GStrv) parts = g_strsplit(kernel->name, "\"", -1);
     g_autofree char *quoted = g_strjoinv("\"\"", parts);
     g_string_append_printf(text, "\"%s\",%" G_GINT64_FORMAT, quoted, kernel->calls);
@@ -358,17 +399,21 @@ char *orr_nsys_kernels_csv(const OrrNsys *nsys) {
 }
 
 static int compare_calls(gconstpointer a, gconstpointer b) {
-  const OrrNsysCollective *x = *(const OrrNsysCollective *const *)a, *y = *(const OrrNsysCollective *const *)b;
+  const OrrNsysCollective *x = *(const OrrNsysCollective *const *)a,
+                          *y = *(const OrrNsysCollective *const *)b;
   int by_op = strcmp(x->op, y->op);
   return by_op ? by_op : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n_ranks, guint *ret_n_left_out) {
+char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n_ranks,
+                               guint *ret_n_left_out) {
   GString *text = g_string_new(NULL);
   g_autoptr(GPtrArray) calls = g_ptr_array_new();
   g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(double));
-  g_string_append_printf(text, "# device: %s; source: Nsight Systems, NCCL's ranges; latency_us is the median call's\n",
-                         nsys->device ? nsys->device : "not said");
+  g_string_append_printf(
+      text,
+      "# device: %s; source: Nsight Systems, NCCL's ranges; latency_us is the median call's\n",
+      nsys->device ? nsys->device : "not said");
   g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
   for (guint i = 0; i < nsys->collectives->len; i++) {
     OrrNsysCollective *call = &g_array_index(nsys->collectives, OrrNsysCollective, i);
@@ -380,8 +425,8 @@ char *orr_nsys_collectives_csv(const OrrNsys *nsys, const char *system, gint64 n
     const OrrNsysCollective *call = calls->pdata[i];
     g_array_append_val(times, call->us);
     if (i + 1 < calls->len && compare_calls(&calls->pdata[i], &calls->pdata[i + 1]) == 0) continue;
-    g_string_append_printf(text, "%s,nccl_perf,half,,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",", system, call->op,
-                           n_ranks, call->bytes);
+    g_string_append_printf(text, "%s,nccl_perf,half,,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",",
+                           system, call->op, n_ranks, call->bytes);
     append_number(text, median_of(times));
     g_string_append_c(text, '\n');
     g_array_set_size(times, 0);

@@ -20,8 +20,9 @@ const OrrPlot *orr_plot_find(const char *name) {
 }
 
 /* Colours that can be told apart in print and by the colour-blind (after Okabe and Ito 2008). */
-static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
-                                      "#b3a400", "#7f7f7f", "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
+static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                      "#56b4e9", "#d55e00", "#b3a400", "#7f7f7f",
+                                      "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
 
 char *orr_plot_data(const OrrAnswer *answer, guint *ret_blocks) {
   GString *data = g_string_new(NULL);
@@ -64,8 +65,8 @@ static void append_terminal(GString *script, const char *terminal, const char *o
   append_line(script, "set output ", path);
 }
 
-char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks, const char *output,
-                      const char *terminal) {
+char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_path, guint blocks,
+                      const char *output, const char *terminal) {
   GString *script = g_string_new(NULL);
   g_autofree char *path = orr_gnuplot_path(data_path);
   append_terminal(script, terminal, output);
@@ -75,8 +76,11 @@ char *orr_plot_script(const OrrPlot *plot, const char *title, const char *data_p
     g_string_append_printf(script, "set linetype %u linecolor rgb \"%s\"\n", i + 1, colours[i]);
   g_string_append_printf(script, "set linetype cycle %u\nblocks = %u\nset datafile missing \"?\"\n",
                          (guint)G_N_ELEMENTS(colours), blocks);
-  g_string_append(script, "short(value) = abs(value) < 1000 ? sprintf(\"%.4g\", value) : gprintf(\"%.1s%c\", value)\n");
-  g_string_append_printf(script, "dot(series) = %s\n", strcmp(terminal, "dumb") == 0 ? "series + 1" : "7");
+  g_string_append(
+      script,
+      "short(value) = abs(value) < 1000 ? sprintf(\"%.4g\", value) : gprintf(\"%.1s%c\", value)\n");
+  g_string_append_printf(script, "dot(series) = %s\n",
+                         strcmp(terminal, "dumb") == 0 ? "series + 1" : "7");
   g_string_append(script, plot->script);
   return g_string_free(script, FALSE);
 }

@@ -1,8 +1,9 @@
 /*
  * report.c - a run's views as one HTML page.
  *
- * Sections are a table: a view, its heading, and a picture where it has one. A view without rows is left out, so the
- * page of a training run, of a benchmark of collectives or of a validation are made by the same code.
+ * Sections are a table: a view, its heading, and a picture where it has one. A view without rows is
+ * left out, so the page of a training run, of a benchmark of collectives or of a validation are
+ * made by the same code.
  */
 #include <string.h>
 
@@ -11,7 +12,8 @@
 
 typedef struct {
   const char *view, *heading;
-  const char *kind; /* of the run that it is for: views of sweeps and validations show others' too; NULL: any */
+  const char *
+      kind; /* of the run that it is for: views of sweeps and validations show others' too; NULL: any */
   void (*append_picture)(GString *html, const OrrAnswer *answer);
   gboolean is_picture_only;
   OrrBinding bindings[2]; /* what the view takes */
@@ -52,7 +54,9 @@ static const Section sections[] = {
      .append_picture = orr_report_append_stacks,
      .is_picture_only = TRUE},
     {.view = "failures", .heading = "What was not answered, and why", .kind = "sweep"},
-    {.view = "breakdown", .heading = "Where the time goes", .append_picture = orr_report_append_bar},
+    {.view = "breakdown",
+     .heading = "Where the time goes",
+     .append_picture = orr_report_append_bar},
     {.view = "timeline",
      .heading = "When it happens",
      .append_picture = orr_report_append_timeline,
@@ -73,31 +77,40 @@ static const Section sections[] = {
     {.view = "hot-links", .heading = "The busiest links"},
     {.view = "storage", .heading = "Checkpoints and data"},
     {.view = "faults", .heading = "Faults"},
-    {.view = "provenance", .heading = "How costs are known", .append_picture = orr_report_append_provenance},
+    {.view = "provenance",
+     .heading = "How costs are known",
+     .append_picture = orr_report_append_provenance},
     {.view = "operators", .heading = "Kernels"},
     {.view = "slowest-ranks", .heading = "The slowest ranks"},
     {.view = "validation-rows", .heading = "Row by row", .kind = "validation"},
 };
 
 static const char style[] =
-    "body{font:15px/1.45 system-ui,sans-serif;color:#1c2733;max-width:1000px;margin:2em auto;padding:0 1em}\n"
-    "h1{font-size:1.6em;margin-bottom:.1em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #d5dce3}\n"
+    "body{font:15px/1.45 system-ui,sans-serif;color:#1c2733;max-width:1000px;margin:2em "
+    "auto;padding:0 1em}\n"
+    "h1{font-size:1.6em;margin-bottom:.1em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px "
+    "solid #d5dce3}\n"
     "p.note{color:#5b6b7a;margin:.2em 0 "
     ".8em}table{border-collapse:collapse;font-size:.88em;display:block;overflow-x:auto}\n"
     "th,td{padding:.2em .7em;text-align:left;border-bottom:1px solid #eceff2;white-space:nowrap}\n"
-    "th{cursor:pointer;background:#f4f6f8}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
-    "svg{width:100%;font-size:10px}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:.82em}\n"
-    ".legend span{margin-right:1.2em;font-size:.85em}.legend i{display:inline-block;width:.9em;height:.9em;"
+    "th{cursor:pointer;background:#f4f6f8}td.n,th.n{text-align:right;font-variant-numeric:tabular-"
+    "nums}\n"
+    "svg{width:100%;font-size:10px}pre{background:#f4f6f8;padding:1em;overflow-x:auto;font-size:."
+    "82em}\n"
+    ".legend span{margin-right:1.2em;font-size:.85em}.legend "
+    "i{display:inline-block;width:.9em;height:.9em;"
     "margin-right:.35em;vertical-align:-.1em}\n"
     "td.t{white-space:normal;min-width:22em}\n"
-    ".tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}.tiles div{flex:1 1 9em;background:#f4f6f8;padding:.7em "
+    ".tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}.tiles div{flex:1 1 "
+    "9em;background:#f4f6f8;padding:.7em "
     "1em;"
     "font-size:.82em;color:#5b6b7a}.tiles b{font-size:1.9em;color:#1c2733}\n"
     ".axes path{stroke:#e3e7eb}.axes text{fill:#5b6b7a}.line{fill:none;stroke-width:1.6}\n";
 
 /* Sorts a table by the column whose head is clicked; numbers by data-value. */
 static const char script[] =
-    "document.querySelectorAll('th').forEach(function(head){head.addEventListener('click',function(){\n"
+    "document.querySelectorAll('th').forEach(function(head){head.addEventListener('click',function("
+    "){\n"
     "var i=head.cellIndex,body=head.closest('table').tBodies[0],down=head.dataset.down!=='1';\n"
     "head.dataset.down=down?'1':'0';\n"
     "var key=function(row){var v=row.cells[i].dataset.value;return "
@@ -149,7 +162,8 @@ static void append_cell(GString *html, const char *cell, gboolean is_number) {
   } else {
     const gboolean is_whole = !strpbrk(cell, ".e");
     if (!is_whole) g_ascii_formatd(shown, sizeof shown, "%.6g", g_ascii_strtod(cell, NULL));
-    g_string_append_printf(html, "<td class=\"n\" data-value=\"%s\">%s", cell, is_whole ? cell : shown);
+    g_string_append_printf(html, "<td class=\"n\" data-value=\"%s\">%s", cell,
+                           is_whole ? cell : shown);
   }
   g_string_append(html, "</td>");
 }
@@ -167,8 +181,8 @@ static void append_table(GString *html, const OrrView *view, const OrrAnswer *an
   g_string_append(html, "</tbody></table>\n");
 }
 
-static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const char *kind, const Section *section,
-                               GError **error) {
+static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, const char *kind,
+                               const Section *section, GError **error) {
   if (section->kind && g_strcmp0(kind, section->kind) != 0) return TRUE;
   const OrrView *view = orr_view_find(section->view);
   g_autoptr(OrrAnswer) answer =
@@ -187,10 +201,12 @@ static gboolean append_section(GString *html, OrrStore *store, gint64 run_id, co
 
 static void append_top(GString *html, const OrrAnswer *run) {
   const char *question = orr_report_cell(run, 0, "question");
-  g_string_append(html, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>");
+  g_string_append(html,
+                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>");
   orr_report_append_text(html, orr_report_cell(run, 0, "scenario"));
-  g_string_append_printf(html, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style></head><body>\n<h1>",
-                         style);
+  g_string_append_printf(
+      html, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style></head><body>\n<h1>",
+      style);
   orr_report_append_text(html, orr_report_cell(run, 0, "scenario"));
   g_string_append(html, "</h1>\n");
   if (question) {
@@ -207,13 +223,14 @@ static void append_bottom(GString *html, const OrrAnswer *run) {
   g_string_append(html, "<h2>Provenance</h2>\n<table id=\"run\"><tbody>\n");
   for (guint i = 0; i < run->n_columns; i++) {
     const char *cell = ((char **)run->rows->pdata[0])[i];
-    if (!cell || strcmp(run->columns[i], "resolved") == 0 || strcmp(run->columns[i], "facts") == 0) continue;
+    if (!cell || strcmp(run->columns[i], "resolved") == 0 || strcmp(run->columns[i], "facts") == 0)
+      continue;
     g_string_append_printf(html, "<tr><td>%s</td><td>", run->columns[i]);
     orr_report_append_text(html, cell);
     g_string_append(html, "</td></tr>\n");
   }
-  g_string_append(html,
-                  "</tbody></table>\n<h2>The scenario, every name resolved and every default filled in</h2>\n<pre>");
+  g_string_append(html, "</tbody></table>\n<h2>The scenario, every name resolved and every default "
+                        "filled in</h2>\n<pre>");
   orr_report_append_text(html, orr_report_cell(run, 0, "resolved"));
   g_string_append_printf(html, "</pre>\n<script>\n%s</script>\n</body></html>\n", script);
 }
@@ -225,9 +242,11 @@ static gint64 ask_number(OrrStore *store, const char *sql, GError **error) {
   return cell ? g_ascii_strtoll(cell, NULL, 10) : 0;
 }
 
-/* Of a sweep the newest run is one of its points: who asks for the newest means the sweep. 0: leave it. */
+/* Of a sweep the newest run is one of its points: who asks for the newest means the sweep. 0:
+ * leave it. */
 static gint64 newest_sweep(OrrStore *store, GError **error) {
-  if (!ask_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'sweep_point'", error)) return 0;
+  if (!ask_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'sweep_point'", error))
+    return 0;
   return ask_number(store, "SELECT sweep FROM sweep_point WHERE run_id = :run", error);
 }
 
@@ -238,22 +257,27 @@ char *orr_report_html(OrrStore *store, gint64 run_id, GError **error) {
     g_propagate_error(error, g_steal_pointer(&reason));
     return NULL;
   }
-  g_autoptr(OrrAnswer) run = orr_store_query(
-      store,
-      "SELECT r.scenario, (SELECT value FROM param WHERE run_id = r.id AND path = 'question') AS question,"
-      " 'Run ' || r.id || ', ' || r.kind || ', ' || r.started_at || ', Orrery ' || r.tool_version AS facts,"
-      " r.id, r.kind, r.file, r.started_at, r.tool_version, r.engine, r.fidelity, r.wall_time_s, r.hash, r.resolved"
-      " FROM run r WHERE r.id = :run",
-      run_id, error);
+  g_autoptr(OrrAnswer) run =
+      orr_store_query(store,
+                      "SELECT r.scenario, (SELECT value FROM param WHERE run_id = r.id AND path = "
+                      "'question') AS question,"
+                      " 'Run ' || r.id || ', ' || r.kind || ', ' || r.started_at || ', Orrery ' || "
+                      "r.tool_version AS facts,"
+                      " r.id, r.kind, r.file, r.started_at, r.tool_version, r.engine, r.fidelity, "
+                      "r.wall_time_s, r.hash, r.resolved"
+                      " FROM run r WHERE r.id = :run",
+                      run_id, error);
   if (!run) return NULL;
   if (run->rows->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "there is no run to report: the database has none");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "there is no run to report: the database has none");
     return NULL;
   }
   g_autoptr(GString) html = g_string_new(NULL);
   append_top(html, run);
   for (guint i = 0; i < G_N_ELEMENTS(sections); i++)
-    if (!append_section(html, store, run_id, orr_report_cell(run, 0, "kind"), &sections[i], error)) return NULL;
+    if (!append_section(html, store, run_id, orr_report_cell(run, 0, "kind"), &sections[i], error))
+      return NULL;
   append_bottom(html, run);
   return g_string_free(g_steal_pointer(&html), FALSE);
 }

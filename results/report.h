@@ -1,6 +1,7 @@
 /*
- * report.h - a run of any kind (a sweep too) as one HTML page that needs nothing else: no network, and no script to be read (a few lines of it
- * sort tables). Every figure on it is a cell of a shipped view and carries the database's own value in data-value.
+ * report.h - a run of any kind (a sweep too) as one HTML page that needs nothing else: no network,
+ * and no script to be read (a few lines of it sort tables). Every figure on it is a cell of a
+ * shipped view and carries the database's own value in data-value.
  */
 #ifndef ORR_REPORT_H
 #define ORR_REPORT_H

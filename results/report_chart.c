@@ -1,5 +1,6 @@
 /*
- * report_chart.c - the pictures of a report that have axes: points, lines, columns and fields, as inline SVG.
+ * report_chart.c - the pictures of a report that have axes: points, lines, columns and fields, as
+ * inline SVG.
  */
 #include <math.h>
 #include <string.h>
@@ -25,8 +26,12 @@ static double axis_share(const Axis *axis, double value) {
   return ((axis->is_log ? log10(value) : value) - axis->low) / (axis->high - axis->low);
 }
 
-static double x_of(const Chart *chart, double x) { return LEFT + axis_share(&chart->x, x) * PLOT_WIDTH; }
-static double y_of(const Chart *chart, double y) { return TOP + (1 - axis_share(&chart->y, y)) * PLOT_HEIGHT; }
+static double x_of(const Chart *chart, double x) {
+  return LEFT + axis_share(&chart->x, x) * PLOT_WIDTH;
+}
+static double y_of(const Chart *chart, double y) {
+  return TOP + (1 - axis_share(&chart->y, y)) * PLOT_HEIGHT;
+}
 
 /* --- Axes --- */
 
@@ -34,7 +39,8 @@ static double y_of(const Chart *chart, double y) { return TOP + (1 - axis_share(
 static double tick_step(double span) {
   const double power = pow(10, floor(log10(span / MOST_TICKS)));
   for (guint i = 0; i < 3; i++)
-    if (span / (power * (double[]){1, 2, 5}[i]) <= MOST_TICKS) return power * (double[]){1, 2, 5}[i];
+    if (span / (power * (double[]){1, 2, 5}[i]) <= MOST_TICKS)
+      return power * (double[]){1, 2, 5}[i];
   return 10 * power;
 }
 
@@ -54,12 +60,14 @@ static void axis_fit(Axis *axis, double low, double high) {
 static void append_tick(GString *html, const Chart *chart, double value, gboolean is_x) {
   g_autofree char *text = orr_report_short(fabs(value) < 1e-12 ? 0 : value);
   if (is_x)
-    g_string_append_printf(html,
-                           "<path d=\"M%.1f %d v%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-                           x_of(chart, value), TOP, PLOT_HEIGHT, x_of(chart, value), HEIGHT - BOTTOM + 14, text);
+    g_string_append_printf(
+        html,
+        "<path d=\"M%.1f %d v%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+        x_of(chart, value), TOP, PLOT_HEIGHT, x_of(chart, value), HEIGHT - BOTTOM + 14, text);
   else
-    g_string_append_printf(html, "<path d=\"M%d %.1f h%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                           LEFT, y_of(chart, value), PLOT_WIDTH, LEFT - 6, y_of(chart, value) + 3, text);
+    g_string_append_printf(
+        html, "<path d=\"M%d %.1f h%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+        LEFT, y_of(chart, value), PLOT_WIDTH, LEFT - 6, y_of(chart, value) + 3, text);
 }
 
 static void append_ticks(GString *html, const Chart *chart, gboolean is_x) {
@@ -72,14 +80,17 @@ static void append_ticks(GString *html, const Chart *chart, gboolean is_x) {
 }
 
 static void begin(GString *html, const Chart *chart, const char *what) {
-  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n<g class=\"axes\">\n",
-                         ORR_REPORT_WIDTH, HEIGHT, what);
+  g_string_append_printf(
+      html, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n<g class=\"axes\">\n",
+      ORR_REPORT_WIDTH, HEIGHT, what);
   append_ticks(html, chart, TRUE);
   append_ticks(html, chart, FALSE);
-  g_string_append_printf(html, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + PLOT_WIDTH / 2, HEIGHT - 8);
+  g_string_append_printf(html, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+                         LEFT + PLOT_WIDTH / 2, HEIGHT - 8);
   orr_report_append_text(html, chart->x.name);
-  g_string_append_printf(html, "</text><text transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">",
-                         TOP + PLOT_HEIGHT / 2);
+  g_string_append_printf(
+      html, "</text><text transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">",
+      TOP + PLOT_HEIGHT / 2);
   orr_report_append_text(html, chart->y.name);
   g_string_append(html, "</text></g>\n");
 }
@@ -106,27 +117,32 @@ static gboolean fit(Chart *chart, const OrrAnswer *answer, const char *x, const 
 
 /* --- Points --- */
 
-static void append_point(GString *html, double x, double y, double radius, const char *fill, const char *title) {
-  g_string_append_printf(html, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"><title>", x, y, radius, fill);
+static void append_point(GString *html, double x, double y, double radius, const char *fill,
+                         const char *title) {
+  g_string_append_printf(html, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"><title>", x,
+                         y, radius, fill);
   orr_report_append_text(html, title);
   g_string_append(html, "</title></circle>\n");
 }
 
 void orr_report_append_front(GString *html, const OrrAnswer *front) {
-  Chart chart = {.x.name = orr_report_cell(front, 0, "x_name"), .y.name = orr_report_cell(front, 0, "y_name")};
+  Chart chart = {.x.name = orr_report_cell(front, 0, "x_name"),
+                 .y.name = orr_report_cell(front, 0, "y_name")};
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   if (!fit(&chart, front, "x", "y")) return;
   begin(html, &chart, "the front");
   for (guint r = front->rows->len; r-- > 0;) { /* the front comes first: drawn last, it is on top */
     const char *label = orr_report_cell(front, r, "label");
-    g_autofree char *title =
-        g_strdup_printf("run %s%s%s", orr_report_cell(front, r, "run"), label ? ": " : "", label ? label : "");
+    g_autofree char *title = g_strdup_printf("run %s%s%s", orr_report_cell(front, r, "run"),
+                                             label ? ": " : "", label ? label : "");
     const gboolean is_front = label != NULL;
-    append_point(html, x_of(&chart, orr_report_number(front, r, "x")), y_of(&chart, orr_report_number(front, r, "y")),
-                 is_front ? 4 : 1.5, orr_report_colour(is_front ? 0 : 1), title);
+    append_point(html, x_of(&chart, orr_report_number(front, r, "x")),
+                 y_of(&chart, orr_report_number(front, r, "y")), is_front ? 4 : 1.5,
+                 orr_report_colour(is_front ? 0 : 1), title);
   }
   end(html);
-  for (guint r = 0; r < front->rows->len; r++) orr_report_place(names, orr_report_cell(front, r, "series"));
+  for (guint r = 0; r < front->rows->len; r++)
+    orr_report_place(names, orr_report_cell(front, r, "series"));
   orr_report_append_legend(html, names);
 }
 
@@ -135,33 +151,39 @@ static void append_ratio(GString *html, const Chart *chart, double factor, const
   const double low = fmax(chart->x.low, chart->y.low - log10(factor)),
                high = fmin(chart->x.high, chart->y.high - log10(factor));
   g_string_append_printf(html,
-                         "<path class=\"line\" stroke=\"#222\" stroke-dasharray=\"%s\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n",
+                         "<path class=\"line\" stroke=\"#222\" stroke-dasharray=\"%s\" d=\"M%.1f "
+                         "%.1f L%.1f %.1f\"/>\n",
                          dashes, x_of(chart, pow(10, low)), y_of(chart, factor * pow(10, low)),
                          x_of(chart, pow(10, high)), y_of(chart, factor * pow(10, high)));
 }
 
 static gboolean is_positive(const OrrAnswer *answer, const char *x, const char *y) {
   for (guint r = 0; r < answer->rows->len; r++)
-    if (!(orr_report_number(answer, r, x) > 0) || !(orr_report_number(answer, r, y) > 0)) return FALSE;
+    if (!(orr_report_number(answer, r, x) > 0) || !(orr_report_number(answer, r, y) > 0))
+      return FALSE;
   return TRUE;
 }
 
 /* Over the decades; the dashed lines are 20 % off. */
 void orr_report_append_measured(GString *html, const OrrAnswer *measured) {
-  Chart chart = {.x = {.is_log = TRUE, .name = "measured"}, .y = {.is_log = TRUE, .name = "simulated"}};
+  Chart chart = {.x = {.is_log = TRUE, .name = "measured"},
+                 .y = {.is_log = TRUE, .name = "simulated"}};
   g_autoptr(GPtrArray) names = g_ptr_array_new();
-  if (!is_positive(measured, "measured", "simulated") || !fit(&chart, measured, "measured", "simulated")) return;
+  if (!is_positive(measured, "measured", "simulated") ||
+      !fit(&chart, measured, "measured", "simulated"))
+    return;
   begin(html, &chart, "measured against simulated");
   append_ratio(html, &chart, 1, "none");
   append_ratio(html, &chart, 1.2, "4 4");
   append_ratio(html, &chart, 1 / 1.2, "4 4");
   for (guint r = 0; r < measured->rows->len; r++) {
     const char *label = orr_report_cell(measured, r, "label");
-    g_autofree char *title =
-        g_strdup_printf("%s: %+.1f %%", label ? label : "", orr_report_number(measured, r, "error_percent"));
+    g_autofree char *title = g_strdup_printf("%s: %+.1f %%", label ? label : "",
+                                             orr_report_number(measured, r, "error_percent"));
     const guint series = orr_report_place(names, orr_report_cell(measured, r, "series"));
     append_point(html, x_of(&chart, orr_report_number(measured, r, "measured")),
-                 y_of(&chart, orr_report_number(measured, r, "simulated")), 3.5, orr_report_colour(series), title);
+                 y_of(&chart, orr_report_number(measured, r, "simulated")), 3.5,
+                 orr_report_colour(series), title);
   }
   end(html);
   orr_report_append_legend(html, names);
@@ -169,11 +191,13 @@ void orr_report_append_measured(GString *html, const OrrAnswer *measured) {
 
 /* --- Lines and columns --- */
 
-static void append_line(GString *html, const Chart *chart, const OrrAnswer *answer, const char *x, const char *y,
-                        guint series) {
-  g_string_append_printf(html, "<path class=\"line\" stroke=\"%s\" d=\"", orr_report_colour(series));
+static void append_line(GString *html, const Chart *chart, const OrrAnswer *answer, const char *x,
+                        const char *y, guint series) {
+  g_string_append_printf(html, "<path class=\"line\" stroke=\"%s\" d=\"",
+                         orr_report_colour(series));
   for (guint r = 0; r < answer->rows->len; r++)
-    g_string_append_printf(html, "%s%.1f %.1f ", r == 0 ? "M" : "L", x_of(chart, orr_report_number(answer, r, x)),
+    g_string_append_printf(html, "%s%.1f %.1f ", r == 0 ? "M" : "L",
+                           x_of(chart, orr_report_number(answer, r, x)),
                            y_of(chart, orr_report_number(answer, r, y)));
   g_string_append(html, "\"/>\n");
 }
@@ -181,11 +205,13 @@ static void append_line(GString *html, const Chart *chart, const OrrAnswer *answ
 static double most_of(const OrrAnswer *answer, const char *const *columns) {
   double most = 0;
   for (; *columns; columns++)
-    for (guint r = 0; r < answer->rows->len; r++) most = fmax(most, orr_report_number(answer, r, *columns));
+    for (guint r = 0; r < answer->rows->len; r++)
+      most = fmax(most, orr_report_number(answer, r, *columns));
   return most;
 }
 
-static void append_lines(GString *html, const OrrAnswer *answer, const char *const *columns, const char *name) {
+static void append_lines(GString *html, const OrrAnswer *answer, const char *const *columns,
+                         const char *name) {
   Chart chart = {.x.name = "seconds", .y.name = name};
   const char *const time[] = {"from_s", NULL};
   g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -199,7 +225,8 @@ static void append_lines(GString *html, const OrrAnswer *answer, const char *con
 }
 
 void orr_report_append_load(GString *html, const OrrAnswer *serving_timeline) {
-  static const char *const requests[] = {"running", "waiting", NULL}, *const cache[] = {"kv_percent", NULL};
+  static const char *const requests[] = {"running", "waiting", NULL}, *const cache[] = {
+                                                                          "kv_percent", NULL};
   append_lines(html, serving_timeline, requests, "requests on a replica");
   append_lines(html, serving_timeline, cache, "percent of the cache");
 }
@@ -214,11 +241,11 @@ void orr_report_append_batches(GString *html, const OrrAnswer *batch_sizes) {
     const double from = x_of(&chart, orr_report_number(batch_sizes, r, "from_running")),
                  to = x_of(&chart, orr_report_number(batch_sizes, r, "to_running") + 1),
                  top = y_of(&chart, orr_report_number(batch_sizes, r, "percent"));
-    orr_report_append_rect(html, from + 1, top, to - from - 2, HEIGHT - BOTTOM - top, orr_report_colour(0));
-    g_autofree char *title = g_strdup_printf("%s to %s requests: %s %% of the time",
-                                             orr_report_cell(batch_sizes, r, "from_running"),
-                                             orr_report_cell(batch_sizes, r, "to_running"),
-                                             orr_report_cell(batch_sizes, r, "percent"));
+    orr_report_append_rect(html, from + 1, top, to - from - 2, HEIGHT - BOTTOM - top,
+                           orr_report_colour(0));
+    g_autofree char *title = g_strdup_printf(
+        "%s to %s requests: %s %% of the time", orr_report_cell(batch_sizes, r, "from_running"),
+        orr_report_cell(batch_sizes, r, "to_running"), orr_report_cell(batch_sizes, r, "percent"));
     g_string_append(html, "><title>");
     orr_report_append_text(html, title);
     g_string_append(html, "</title></rect>\n");
@@ -244,7 +271,8 @@ static void append_name(GString *html, double x, double y, const char *anchor, c
   g_string_append(html, "</text>\n");
 }
 
-static void append_field(GString *html, const OrrAnswer *map, guint row, double width, double share) {
+static void append_field(GString *html, const OrrAnswer *map, guint row, double width,
+                         double share) {
   const double x = NAME_WIDTH + (orr_report_number(map, row, "x") - 1) * width,
                y = (orr_report_number(map, row, "y") - 1) * FIELD_HEIGHT;
   const char *value = orr_report_cell(map, row, "value");
@@ -255,13 +283,14 @@ static void append_field(GString *html, const OrrAnswer *map, guint row, double 
   append_name(html, x + width / 2, y + 18, "middle", shown ? shown : "none");
 }
 
-static void append_field_names(GString *html, const OrrAnswer *map, guint row, double width, double bottom) {
+static void append_field_names(GString *html, const OrrAnswer *map, guint row, double width,
+                               double bottom) {
   if (orr_report_number(map, row, "y") == 1)
-    append_name(html, NAME_WIDTH + (orr_report_number(map, row, "x") - 0.5) * width, bottom + 12, "middle",
-                orr_report_cell(map, row, "x_value"));
+    append_name(html, NAME_WIDTH + (orr_report_number(map, row, "x") - 0.5) * width, bottom + 12,
+                "middle", orr_report_cell(map, row, "x_value"));
   if (orr_report_number(map, row, "x") == 1)
-    append_name(html, NAME_WIDTH - 8, (orr_report_number(map, row, "y") - 1) * FIELD_HEIGHT + 18, "end",
-                orr_report_cell(map, row, "y_value"));
+    append_name(html, NAME_WIDTH - 8, (orr_report_number(map, row, "y") - 1) * FIELD_HEIGHT + 18,
+                "end", orr_report_cell(map, row, "y_value"));
 }
 
 void orr_report_append_heat_map(GString *html, const OrrAnswer *map) {
@@ -272,14 +301,17 @@ void orr_report_append_heat_map(GString *html, const OrrAnswer *map) {
     lines = fmax(lines, orr_report_number(map, r, "y"));
   }
   const double width = (ORR_REPORT_WIDTH - NAME_WIDTH) / columns, bottom = lines * FIELD_HEIGHT;
-  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"heat map\">\n", ORR_REPORT_WIDTH,
-                         bottom + 32);
+  g_string_append_printf(html,
+                         "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"heat map\">\n",
+                         ORR_REPORT_WIDTH, bottom + 32);
   for (guint r = 0; r < map->rows->len; r++) {
-    append_field(html, map, r, width, high > low ? (orr_report_number(map, r, "value") - low) / (high - low) : 1);
+    append_field(html, map, r, width,
+                 high > low ? (orr_report_number(map, r, "value") - low) / (high - low) : 1);
     append_field_names(html, map, r, width, bottom);
   }
-  g_autofree char *about = g_strdup_printf("%s; across: %s, down: %s", orr_report_cell(map, 0, "value_name"),
-                                           orr_report_cell(map, 0, "x_name"), orr_report_cell(map, 0, "y_name"));
+  g_autofree char *about =
+      g_strdup_printf("%s; across: %s, down: %s", orr_report_cell(map, 0, "value_name"),
+                      orr_report_cell(map, 0, "x_name"), orr_report_cell(map, 0, "y_name"));
   append_name(html, ORR_REPORT_WIDTH / 2.0, bottom + 28, "middle", about);
   end(html);
 }

@@ -1,5 +1,6 @@
 /*
- * report_svg.c - what the pictures of a report are made of, and those without axes: bars, tiles and a Gantt chart.
+ * report_svg.c - what the pictures of a report are made of, and those without axes: bars, tiles and
+ * a Gantt chart.
  */
 #include <math.h>
 
@@ -8,8 +9,9 @@
 enum { WIDTH = ORR_REPORT_WIDTH, LABEL_WIDTH = 150, BAR_HEIGHT = 34, ROW_HEIGHT = 18 };
 
 /* As the plots' (plot.c). */
-static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
-                                      "#b3a400", "#7f7f7f", "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
+static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                      "#56b4e9", "#d55e00", "#b3a400", "#7f7f7f",
+                                      "#5e3c99", "#8c510a", "#01665e", "#f2a7c3"};
 
 const char *orr_report_colour(guint i) { return colours[i % G_N_ELEMENTS(colours)]; }
 
@@ -27,12 +29,13 @@ char *orr_report_short(double value) {
   return g_strconcat(text, scales[scale], NULL);
 }
 
-void orr_report_append_rect(GString *html, double x, double y, double width, double height, const char *fill) {
+void orr_report_append_rect(GString *html, double x, double y, double width, double height,
+                            const char *fill) {
   char texts[4][G_ASCII_DTOSTR_BUF_SIZE];
   const double values[4] = {x, y, width, height};
   for (guint i = 0; i < 4; i++) g_ascii_formatd(texts[i], sizeof texts[i], "%.2f", values[i]);
-  g_string_append_printf(html, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" fill=\"%s\"", texts[0], texts[1],
-                         texts[2], texts[3], fill);
+  g_string_append_printf(html, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" fill=\"%s\"",
+                         texts[0], texts[1], texts[2], texts[3], fill);
 }
 
 void orr_report_append_legend(GString *html, const GPtrArray *names) {
@@ -50,8 +53,9 @@ void orr_report_append_bar(GString *html, const OrrAnswer *breakdown) {
   double at = 0, sum = 0;
   for (guint r = 0; r < breakdown->rows->len; r++) sum += orr_report_number(breakdown, r, "mean_s");
   if (sum <= 0) return;
-  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"kinds of time\">\n", WIDTH,
-                         BAR_HEIGHT);
+  g_string_append_printf(html,
+                         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"kinds of time\">\n",
+                         WIDTH, BAR_HEIGHT);
   for (guint r = 0; r < breakdown->rows->len; r++) {
     const double share = orr_report_number(breakdown, r, "mean_s") / sum;
     orr_report_append_rect(html, at * WIDTH, 0, share * WIDTH, BAR_HEIGHT, orr_report_colour(r));
@@ -85,8 +89,10 @@ static void append_lane_names(GString *html, const OrrAnswer *timeline, guint n_
   }
 }
 
-/* Work fills the upper part of a lane's row, communication a strip below it. One path a series: there are thousands. */
-static void append_pieces(GString *html, const OrrAnswer *timeline, double end_s, GPtrArray *names) {
+/* Work fills the upper part of a lane's row, communication a strip below it. One path a series:
+ * there are thousands. */
+static void append_pieces(GString *html, const OrrAnswer *timeline, double end_s,
+                          GPtrArray *names) {
   const double scale = (WIDTH - LABEL_WIDTH) / end_s;
   const char *last = NULL; /* rows of a series follow each other */
   for (guint r = 0; r < timeline->rows->len; r++) {
@@ -99,8 +105,8 @@ static void append_pieces(GString *html, const OrrAnswer *timeline, double end_s
                              orr_report_colour(orr_report_place(names, series)));
     last = series;
     g_string_append_printf(html, "M%.1f %.0fh%.1fv%dh-%.1fz", LABEL_WIDTH + begin_s * scale,
-                           orr_report_number(timeline, r, "row") * ROW_HEIGHT + (is_work ? 1 : 12), width,
-                           is_work ? 11 : 5, width);
+                           orr_report_number(timeline, r, "row") * ROW_HEIGHT + (is_work ? 1 : 12),
+                           width, is_work ? 11 : 5, width);
   }
   g_string_append(html, "\"/>\n");
 }
@@ -108,10 +114,11 @@ static void append_pieces(GString *html, const OrrAnswer *timeline, double end_s
 /* A picture that leaves lanes out says so, and how to see them. */
 static void append_lane_note(GString *html, guint n_shown, guint n_lanes) {
   if (n_lanes <= n_shown) return;
-  g_string_append_printf(html,
-                         "<p class=\"note\">The first %u of %u lanes. All of them: <code>orrery plot DB timeline "
-                         "--run RUN --param lanes=%u -o timeline.svg</code></p>\n",
-                         n_shown, n_lanes, n_lanes);
+  g_string_append_printf(
+      html,
+      "<p class=\"note\">The first %u of %u lanes. All of them: <code>orrery plot DB timeline "
+      "--run RUN --param lanes=%u -o timeline.svg</code></p>\n",
+      n_shown, n_lanes, n_lanes);
 }
 
 void orr_report_append_timeline(GString *html, const OrrAnswer *timeline) {
@@ -124,8 +131,8 @@ void orr_report_append_timeline(GString *html, const OrrAnswer *timeline) {
   }
   if (end_s <= 0) return;
   append_lane_note(html, n_lanes, (guint)orr_report_number(timeline, 0, "n_lanes"));
-  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"timeline\">\n", WIDTH,
-                         n_lanes * ROW_HEIGHT);
+  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"timeline\">\n",
+                         WIDTH, n_lanes * ROW_HEIGHT);
   append_lane_names(html, timeline, n_lanes);
   append_pieces(html, timeline, end_s, names);
   g_string_append(html, "</svg>\n");
@@ -140,9 +147,11 @@ typedef struct {
   double size;
 } Piece;
 
-static void append_piece(GString *html, const Piece *piece, double at, double y, double scale, guint series) {
+static void append_piece(GString *html, const Piece *piece, double at, double y, double scale,
+                         guint series) {
   g_autofree char *size = orr_report_short(piece->size);
-  orr_report_append_rect(html, at * scale, y, piece->size * scale, ROW_HEIGHT - 2, orr_report_colour(series));
+  orr_report_append_rect(html, at * scale, y, piece->size * scale, ROW_HEIGHT - 2,
+                         orr_report_colour(series));
   g_string_append(html, "><title>");
   orr_report_append_text(html, piece->label);
   g_string_append(html, ": ");
@@ -156,9 +165,10 @@ static void append_bar_name(GString *html, const char *name, double y) {
   g_string_append(html, "</text>\n");
 }
 
-/* Bars of pieces, one below the other; rows of one @label follow each other, and its text is above its bar. */
-static void append_stacks(GString *html, const OrrAnswer *answer, const char *label, const char *piece,
-                          const char *size) {
+/* Bars of pieces, one below the other; rows of one @label follow each other, and its text is
+ * above its bar. */
+static void append_stacks(GString *html, const OrrAnswer *answer, const char *label,
+                          const char *piece, const char *size) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   g_autoptr(GString) bars = g_string_new(NULL);
   double most = 0, at = 0;
@@ -176,13 +186,15 @@ static void append_stacks(GString *html, const OrrAnswer *answer, const char *la
         at = 0;
         n_bars++;
       }
-      if (pass) append_piece(bars, &one, at, y + 2, WIDTH / most, orr_report_place(names, one.piece));
+      if (pass)
+        append_piece(bars, &one, at, y + 2, WIDTH / most, orr_report_place(names, one.piece));
       most = fmax(most, at += one.size);
     }
     if (most <= 0) return;
   }
-  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"bars\">\n%s</svg>\n", WIDTH,
-                         34 * n_bars + 4, bars->str);
+  g_string_append_printf(html,
+                         "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"bars\">\n%s</svg>\n",
+                         WIDTH, 34 * n_bars + 4, bars->str);
   orr_report_append_legend(html, names);
 }
 
@@ -194,27 +206,30 @@ void orr_report_append_provenance(GString *html, const OrrAnswer *provenance) {
   append_stacks(html, provenance, "what", "how", "percent");
 }
 
-/* An axis' values below each other, what each does to the objective to the right or the left of the middle. */
+/* An axis' values below each other, what each does to the objective to the right or the left of
+ * the middle. */
 void orr_report_append_effects(GString *html, const OrrAnswer *sensitivity) {
   const double middle = LABEL_WIDTH * 2 + (WIDTH - LABEL_WIDTH * 2) / 2.0;
   double most = 0;
   for (guint r = 0; r < sensitivity->rows->len; r++)
     most = fmax(most, fabs(orr_report_number(sensitivity, r, "effect_percent")));
   if (most <= 0) return;
-  g_string_append_printf(html, "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"effect of each value\">\n", WIDTH,
-                         sensitivity->rows->len * ROW_HEIGHT);
+  g_string_append_printf(
+      html, "<svg viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"effect of each value\">\n", WIDTH,
+      sensitivity->rows->len * ROW_HEIGHT);
   for (guint r = 0; r < sensitivity->rows->len; r++) {
     const double effect = orr_report_number(sensitivity, r, "effect_percent");
     const double length = fabs(effect) / most * (WIDTH - middle - 60);
-    g_string_append_printf(html, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">", LABEL_WIDTH * 2 - 8,
-                           r * ROW_HEIGHT + 13);
+    g_string_append_printf(html, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">",
+                           LABEL_WIDTH * 2 - 8, r * ROW_HEIGHT + 13);
     orr_report_append_text(html, orr_report_cell(sensitivity, r, "axis"));
     g_string_append(html, " ");
     orr_report_append_text(html, orr_report_cell(sensitivity, r, "setting"));
     g_string_append(html, "</text>\n");
-    orr_report_append_rect(html, effect < 0 ? middle - length : middle, r * ROW_HEIGHT + 2, length, ROW_HEIGHT - 4,
-                           orr_report_colour(effect < 0 ? 5 : 2));
-    g_string_append_printf(html, "/>\n<text x=\"%.0f\" y=\"%u\" text-anchor=\"%s\">%+.1f %%</text>\n",
+    orr_report_append_rect(html, effect < 0 ? middle - length : middle, r * ROW_HEIGHT + 2, length,
+                           ROW_HEIGHT - 4, orr_report_colour(effect < 0 ? 5 : 2));
+    g_string_append_printf(html,
+                           "/>\n<text x=\"%.0f\" y=\"%u\" text-anchor=\"%s\">%+.1f %%</text>\n",
                            middle + (effect < 0 ? -length - 4 : length + 4), r * ROW_HEIGHT + 13,
                            effect < 0 ? "end" : "start", effect);
   }
@@ -257,6 +272,7 @@ void orr_report_append_tiles(GString *html, const OrrAnswer *summary) {
                                         NULL};
   g_string_append(html, "<div class=\"tiles\">\n");
   for (guint r = 0; r < summary->rows->len; r++)
-    if (g_strv_contains(leading, orr_report_cell(summary, r, "metric"))) append_tile(html, summary, r);
+    if (g_strv_contains(leading, orr_report_cell(summary, r, "metric")))
+      append_tile(html, summary, r);
   g_string_append(html, "</div>\n");
 }

@@ -23,12 +23,16 @@
 /* What every database has from the start; fact tables are made from field tables (store_rows.c). */
 static const char schema_sql[] =
     "CREATE TABLE IF NOT EXISTS run (\n"
-    "  id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, kind TEXT NOT NULL, file TEXT, hash TEXT NOT NULL,\n"
-    "  resolved TEXT NOT NULL, tool_version TEXT NOT NULL, engine TEXT NOT NULL, fidelity TEXT NOT NULL,\n"
-    "  started_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), wall_time_s REAL, origin TEXT) "
+    "  id INTEGER PRIMARY KEY, scenario TEXT NOT NULL, kind TEXT NOT NULL, file TEXT, hash TEXT "
+    "NOT NULL,\n"
+    "  resolved TEXT NOT NULL, tool_version TEXT NOT NULL, engine TEXT NOT NULL, fidelity TEXT NOT "
+    "NULL,\n"
+    "  started_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), wall_time_s REAL, "
+    "origin TEXT) "
     "STRICT;\n"
     "CREATE TABLE IF NOT EXISTS param (\n"
-    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL, value TEXT,\n"
+    "  run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL, value "
+    "TEXT,\n"
     "  number REAL, PRIMARY KEY (run_id, path)) STRICT, WITHOUT ROWID;\n"
     "CREATE TABLE IF NOT EXISTS metric_def (\n"
     "  table_name TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, sentence TEXT NOT NULL,\n"
@@ -39,19 +43,22 @@ static const char schema_sql[] =
     "  ('run', 'kind', '', 'The kind of workload.'),\n"
     "  ('run', 'file', '', 'The file that the scenario was read from.'),\n"
     "  ('run', 'hash', '', 'SHA-256 of the resolved scenario: equal hashes, equal rows.'),\n"
-    "  ('run', 'resolved', '', 'The scenario with every name resolved and every default filled in, as YAML.'),\n"
+    "  ('run', 'resolved', '', 'The scenario with every name resolved and every default filled in, "
+    "as YAML.'),\n"
     "  ('run', 'tool_version', '', 'The version of Orrery that ran it.'),\n"
     "  ('run', 'engine', '', 'The engine and its settings.'),\n"
-    "  ('run', 'fidelity', '', 'folded: equivalent ranks were replayed once; full: every rank was.'),\n"
+    "  ('run', 'fidelity', '', 'folded: equivalent ranks were replayed once; full: every rank "
+    "was.'),\n"
     "  ('run', 'started_at', '', 'When the run was begun (UTC, ISO 8601).'),\n"
     "  ('run', 'wall_time_s', 's', 'How long the run took on the machine that ran it.'),\n"
     "  ('run', 'origin', '', '" ORR_STORE_ORIGIN_SENTENCE "'),\n"
     "  ('param', 'path', '', 'The dotted path of a member of the resolved scenario.'),\n"
     "  ('param', 'value', '', 'Its value as YAML would hold it.'),\n"
-    "  ('param', 'number', '', 'Its value as a number in its base unit (bytes, seconds, ...); NULL for words.');\n"
-    "PRAGMA application_id = " G_STRINGIFY(ORR_STORE_APPLICATION_ID) ";\n"
-                                                                     "PRAGMA user_version = " G_STRINGIFY(
-                                                                         ORR_STORE_VERSION) ";\n";
+    "  ('param', 'number', '', 'Its value as a number in its base unit (bytes, seconds, ...); NULL "
+    "for words.');\n"
+    "PRAGMA application_id = " G_STRINGIFY(
+        ORR_STORE_APPLICATION_ID) ";\n"
+                                  "PRAGMA user_version = " G_STRINGIFY(ORR_STORE_VERSION) ";\n";
 
 /* --- Errors and statements --- */
 
@@ -80,7 +87,8 @@ gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error
 }
 
 gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error) {
-  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || orr_store_fail(store, "cannot be used", error);
+  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+         orr_store_fail(store, "cannot be used", error);
 }
 
 sqlite3_stmt *orr_store_prepare(const OrrStore *store, const char *sql, GError **error) {
@@ -90,7 +98,8 @@ sqlite3_stmt *orr_store_prepare(const OrrStore *store, const char *sql, GError *
   return stmt;
 }
 
-gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing, GError **error) {
+gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing,
+                        GError **error) {
   int code = sqlite3_step(stmt);
   gboolean fine = code == SQLITE_DONE || code == SQLITE_ROW || orr_store_fail(store, doing, error);
   sqlite3_reset(stmt);
@@ -105,7 +114,8 @@ gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **
   return FALSE;
 }
 
-gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number, GError **error) {
+gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number,
+                              GError **error) {
   g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(store, sql, error);
   if (!stmt) return FALSE;
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
@@ -115,7 +125,8 @@ gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *re
 
 /* --- Opening --- */
 
-/* A connection to @path. The path is made absolute, so that no name is special to SQLite (":memory:", "file:..."). */
+/* A connection to @path. The path is made absolute, so that no name is special to SQLite
+ * (":memory:", "file:..."). */
 static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   g_autofree char *absolute = g_canonicalize_filename(store->path, NULL);
   gboolean for_writing = (flags & SQLITE_OPEN_READWRITE) != 0;
@@ -133,7 +144,8 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
   return TRUE;
 }
 
-/* A view of such a name would answer in the table's place, with whatever it likes and for as long as it likes. */
+/* A view of such a name would answer in the table's place, with whatever it likes and for as
+ * long as it likes. */
 static gboolean check_own_tables(const OrrStore *store, GError **error) {
   gint64 n_views = 0;
   if (!orr_store_ask_number(store,
@@ -142,12 +154,15 @@ static gboolean check_own_tables(const OrrStore *store, GError **error) {
                             &n_views, error))
     return FALSE;
   if (n_views == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%s: was not made by Orrery: 'run', 'param' or 'metric_def' is a view in it, not a table", store->path);
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_RESOURCE,
+      "%s: was not made by Orrery: 'run', 'param' or 'metric_def' is a view in it, not a table",
+      store->path);
   return FALSE;
 }
 
-/* Who looked at the file before may have seen it empty while another process was about to make it: look again. */
+/* Who looked at the file before may have seen it empty while another process was about to make
+ * it: look again. */
 static gboolean check_numbers(const OrrStore *store, GError **error) {
   gint64 application = 0, version = 0;
   if (!orr_store_ask_number(store, "PRAGMA application_id", &application, error) ||
@@ -155,8 +170,8 @@ static gboolean check_numbers(const OrrStore *store, GError **error) {
     return FALSE;
   if (application == ORR_STORE_APPLICATION_ID && version >= 1 && version <= ORR_STORE_VERSION)
     return check_own_tables(store, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: is not a results database that this Orrery knows",
-              store->path);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+              "%s: is not a results database that this Orrery knows", store->path);
   return FALSE;
 }
 
@@ -180,10 +195,12 @@ static OrrStore *store_new(const char *path) {
   return store;
 }
 
-/* A file of ours with nothing in it: who made it was killed before its first commit, which SQLite has rolled back. */
+/* A file of ours with nothing in it: who made it was killed before its first commit, which
+ * SQLite has rolled back. */
 static gboolean is_unmade(const OrrStore *store) {
   gint64 n_tables = -1;
-  return orr_store_ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL) && n_tables == 0;
+  return orr_store_ask_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL) &&
+         n_tables == 0;
 }
 
 OrrStore *orr_store_open(const char *path, GError **error) {
@@ -192,22 +209,26 @@ OrrStore *orr_store_open(const char *path, GError **error) {
   g_autoptr(OrrStore) store = store_new(path);
   if (!connect_file(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error)) return NULL;
   is_fresh = is_fresh || is_unmade(store);
-  if (is_fresh ? !make_schema(store, error) : !check_numbers(store, error) || !orr_store_migrate(store, error))
+  if (is_fresh ? !make_schema(store, error)
+               : !check_numbers(store, error) || !orr_store_migrate(store, error))
     return NULL;
-  /* Where the log cannot be had (others are reading the file this moment, or the file system has no shared memory)
-   * SQLite stays with its journal: slower, no less safe. NORMAL: a power cut may lose the last runs, never the file. */
+  /* Where the log cannot be had (others are reading the file this moment, or the file system has
+   * no shared memory) SQLite stays with its journal: slower, no less safe. NORMAL: a power cut
+   * may lose the last runs, never the file. */
   orr_store_wait_briefly(store);
   sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
   orr_store_wait(store);
-  if (!orr_store_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384",
-                      error))
+  if (!orr_store_exec(
+          store,
+          "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384",
+          error))
     return NULL;
   store->is_writer = TRUE;
   return g_steal_pointer(&store);
 }
 
-/* A process that was killed in its first commit left a journal, and a reader may not roll it back: a writer does.
- * TRUE where there was one: the file may be empty now. */
+/* A process that was killed in its first commit left a journal, and a reader may not roll it
+ * back: a writer does. TRUE where there was one: the file may be empty now. */
 static gboolean recover(const char *path) {
   g_autofree char *journal = g_strconcat(path, "-journal", NULL);
   if (!g_file_test(journal, G_FILE_TEST_EXISTS)) return FALSE;
@@ -229,11 +250,13 @@ OrrStore *orr_store_open_read(const char *path, GError **error) {
   if (is_fresh) {
     gboolean exists = g_file_test(path, G_FILE_TEST_EXISTS);
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", path,
-                exists ? "is empty: no run was ever stored in it" : "there is no such results database");
+                exists ? "is empty: no run was ever stored in it"
+                       : "there is no such results database");
     return NULL;
   }
   g_autoptr(OrrStore) store = store_new(path);
-  if (!connect_file(store, SQLITE_OPEN_READONLY, error) || !check_numbers(store, error)) return NULL;
+  if (!connect_file(store, SQLITE_OPEN_READONLY, error) || !check_numbers(store, error))
+    return NULL;
   return g_steal_pointer(&store);
 }
 
@@ -243,7 +266,8 @@ void orr_store_disconnect(OrrStore *store) {
   g_clear_pointer(&store->run_insert, sqlite3_finalize);
   g_clear_pointer(&store->run_update, sqlite3_finalize);
   if (store->is_writer) {
-    sqlite3_busy_timeout(store->db, 0); /* invariant 5, unless others have it open: then the last of them does it */
+    sqlite3_busy_timeout(
+        store->db, 0); /* invariant 5, unless others have it open: then the last of them does it */
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
   }
   g_clear_pointer(&store->db, sqlite3_close);
@@ -264,41 +288,48 @@ void orr_store_free(OrrStore *store) {
 gboolean orr_store_next_run(const OrrStore *store, gint64 *ret_id, GError **error) {
   const gboolean has_sweeps = orr_store_has_column(store, "sweep", "n_points");
   return orr_store_ask_number(store,
-                              has_sweeps ? "SELECT max(ifnull((SELECT max(id) FROM run), 0),"
-                                           " ifnull((SELECT max(run_id + n_points) FROM sweep), 0)) + 1"
-                                         : "SELECT ifnull(max(id), 0) + 1 FROM run",
+                              has_sweeps
+                                  ? "SELECT max(ifnull((SELECT max(id) FROM run), 0),"
+                                    " ifnull((SELECT max(run_id + n_points) FROM sweep), 0)) + 1"
+                                  : "SELECT ifnull(max(id), 0) + 1 FROM run",
                               ret_id, error);
 }
 
 static gboolean insert_run(OrrStore *store, const OrrRunFacts *facts, gint64 id, GError **error) {
   if (!store->run_insert)
-    store->run_insert = orr_store_prepare(
-        store,
-        "INSERT INTO run (scenario, kind, file, hash, resolved, tool_version, engine, fidelity, wall_time_s, id)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        error);
+    store->run_insert = orr_store_prepare(store,
+                                          "INSERT INTO run (scenario, kind, file, hash, resolved, "
+                                          "tool_version, engine, fidelity, wall_time_s, id)"
+                                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                          error);
   sqlite3_stmt *stmt = store->run_insert;
   if (!stmt) return FALSE;
-  const char *const texts[] = {facts->scenario, facts->kind,         facts->file,   facts->hash,
-                               facts->resolved, facts->tool_version, facts->engine, facts->fidelity};
-  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) sqlite3_bind_text(stmt, (int)i + 1, texts[i], -1, SQLITE_STATIC);
+  const char *const texts[] = {facts->scenario, facts->kind,     facts->file,
+                               facts->hash,     facts->resolved, facts->tool_version,
+                               facts->engine,   facts->fidelity};
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
+    sqlite3_bind_text(stmt, (int)i + 1, texts[i], -1, SQLITE_STATIC);
   sqlite3_bind_double(stmt, G_N_ELEMENTS(texts) + 1, facts->wall_time_s);
   sqlite3_bind_int64(stmt, G_N_ELEMENTS(texts) + 2, id);
   return orr_store_step(store, stmt, "cannot add a run", error);
 }
 
 static void roll_back_run(OrrStore *store) {
-  sqlite3_exec(store->db, store->in_batch ? "ROLLBACK TO run; RELEASE run" : "ROLLBACK", NULL, NULL, NULL);
+  sqlite3_exec(store->db, store->in_batch ? "ROLLBACK TO run; RELEASE run" : "ROLLBACK", NULL, NULL,
+               NULL);
 }
 
-gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id, GError **error) {
+gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id,
+                             GError **error) {
   if (store->run_id || !store->is_writer) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: %s", store->path,
                 store->run_id ? "a run is already being written" : "was opened for reading");
     return FALSE;
   }
-  /* EXCLUSIVE: without a log, readers are met here, where nothing is lost, and not at the end (with one it is IMMEDIATE) */
-  if (store->in_batch ? !orr_store_exec(store, "SAVEPOINT run", error) : !orr_store_begin(store, "BEGIN EXCLUSIVE", error))
+  /* EXCLUSIVE: without a log, readers are met here, where nothing is lost, and not at the end
+   * (with one it is IMMEDIATE) */
+  if (store->in_batch ? !orr_store_exec(store, "SAVEPOINT run", error)
+                      : !orr_store_begin(store, "BEGIN EXCLUSIVE", error))
     return FALSE;
   gint64 id = facts->id;
   if ((id == 0 && !orr_store_next_run(store, &id, error)) || !insert_run(store, facts, id, error)) {
@@ -327,7 +358,8 @@ static gboolean number_of(const char *text, double *ret_number) {
 
 gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text, GError **error) {
   if (!orr_store_check_run(store, error)) return FALSE;
-  if (!store->param && !(store->param = orr_store_prepare(store, "INSERT INTO param VALUES (?1, ?2, ?3, ?4)", error)))
+  if (!store->param && !(store->param = orr_store_prepare(
+                             store, "INSERT INTO param VALUES (?1, ?2, ?3, ?4)", error)))
     return FALSE;
   double number;
   sqlite3_bind_int64(store->param, 1, store->run_id);
@@ -345,7 +377,8 @@ gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text
 gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error) {
   if (!orr_store_check_run(store, error)) return FALSE;
   if (!store->run_update)
-    store->run_update = orr_store_prepare(store, "UPDATE run SET wall_time_s = ?1 WHERE id = ?2", error);
+    store->run_update =
+        orr_store_prepare(store, "UPDATE run SET wall_time_s = ?1 WHERE id = ?2", error);
   if (store->run_update) {
     sqlite3_bind_double(store->run_update, 1, wall_time_s);
     sqlite3_bind_int64(store->run_update, 2, store->run_id);

@@ -20,14 +20,14 @@ static char **count_rows(OrrStore *store, const char *name, GError **error) {
   return cells;
 }
 
-/* The answer has one cell a row, the name; room for the count is made by asking for it. Virtual tables (rootpage 0) are
- * no table of ours, and reading one runs its module. */
+/* The answer has one cell a row, the name; room for the count is made by asking for it. Virtual
+ * tables (rootpage 0) are no table of ours, and reading one runs its module. */
 OrrAnswer *orr_store_tables(OrrStore *store, GError **error) {
-  g_autoptr(OrrAnswer) tables =
-      orr_store_query(store,
-                      "SELECT name AS \"table\", 0 AS rows FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
-                      " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
-                      0, error);
+  g_autoptr(OrrAnswer) tables = orr_store_query(
+      store,
+      "SELECT name AS \"table\", 0 AS rows FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+      " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+      0, error);
   if (!tables) return NULL;
   for (guint r = 0; r < tables->rows->len; r++) {
     char **row = tables->rows->pdata[r], **counted = count_rows(store, row[0], error);
@@ -41,7 +41,8 @@ OrrAnswer *orr_store_tables(OrrStore *store, GError **error) {
 }
 
 gboolean orr_store_vacuum(OrrStore *store, GError **error) {
-  return orr_store_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", error) && orr_store_exec(store, "VACUUM", error);
+  return orr_store_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", error) &&
+         orr_store_exec(store, "VACUUM", error);
 }
 
 gboolean orr_store_remove_run(OrrStore *store, gint64 run_id, GError **error) {
@@ -61,15 +62,17 @@ static gboolean check_names(const OrrStore *store, const OrrAnswer *tables, GErr
     const char *name = ((char **)tables->rows->pdata[r])[0];
     if (orr_store_is_table_name(name)) continue;
     g_autofree char *shown = g_strescape(name, NULL);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: table '%s' cannot be a file: want letters, digits, '_' and '-'; nothing was exported", store->path,
-                shown);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_RESOURCE,
+        "%s: table '%s' cannot be a file: want letters, digits, '_' and '-'; nothing was exported",
+        store->path, shown);
     return FALSE;
   }
   return TRUE;
 }
 
-static gboolean export_table(OrrStore *store, const char *name, const char *folder, GError **error) {
+static gboolean export_table(OrrStore *store, const char *name, const char *folder,
+                             GError **error) {
   char *sql = sqlite3_mprintf("SELECT * FROM \"%w\" ORDER BY 1", name);
   g_autoptr(OrrAnswer) answer = orr_store_query(store, sql, 0, error);
   sqlite3_free(sql);

@@ -1,12 +1,13 @@
 /*
  * store_file.c - is this file ours? Asked before SQLite sees it.
  *
- * SQLite may write to a file merely by opening it (roll a journal back, make a -shm beside a WAL database, checkpoint
- * at close), so a file that is not ours is told from its first bytes alone. Of the database header (100 bytes,
- * https://www.sqlite.org/fileformat2.html section 1.3) this reads the magic string (offset 0), user_version (60, big
- * endian), application_id (68), and the size in pages (28, page size at 16, valid where 24 equals 92). Both numbers are
- * written in the transaction that makes the schema, in rollback-journal mode, so they are on the first page of every
- * database of ours from its first commit on.
+ * SQLite may write to a file merely by opening it (roll a journal back, make a -shm beside a WAL
+ * database, checkpoint at close), so a file that is not ours is told from its first bytes alone. Of
+ * the database header (100 bytes, https://www.sqlite.org/fileformat2.html section 1.3) this reads
+ * the magic string (offset 0), user_version (60, big endian), application_id (68), and the size in
+ * pages (28, page size at 16, valid where 24 equals 92). Both numbers are written in the
+ * transaction that makes the schema, in rollback-journal mode, so they are on the first page of
+ * every database of ours from its first commit on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,34 +40,39 @@ static gboolean refuse(const char *path, const char *why, GError **error) {
 static gboolean header_check(const char *path, const guint8 *header, size_t n, GError **error) {
   if (n < HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
     return refuse(path, "is no SQLite database; it was left as it is", error);
-  guint32 application = big_endian(header + AT_APPLICATION_ID), version = big_endian(header + AT_USER_VERSION);
+  guint32 application = big_endian(header + AT_APPLICATION_ID),
+          version = big_endian(header + AT_USER_VERSION);
   if (application != ORR_STORE_APPLICATION_ID)
     return refuse(path, "is an SQLite database of another program; it was left as it is", error);
   if (version < 1)
-    return refuse(path, "has schema version 0, which no version of Orrery writes: it was changed or damaged, and is left as it is",
+    return refuse(path,
+                  "has schema version 0, which no version of Orrery writes: it was changed or "
+                  "damaged, and is left as it is",
                   error);
   if (version > ORR_STORE_VERSION) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "%s: has schema version %u, made by a newer Orrery; this one knows %d", path, version,
-                ORR_STORE_VERSION);
+                "%s: has schema version %u, made by a newer Orrery; this one knows %d", path,
+                version, ORR_STORE_VERSION);
     return FALSE;
   }
   return TRUE;
 }
 
-/* A database has as many pages as its header says, unless a journal or a log has still to be folded in; the number
- * holds where whoever changed the file last kept it (section 1.3.7 there). */
+/* A database has as many pages as its header says, unless a journal or a log has still to be
+ * folded in; the number holds where whoever changed the file last kept it (section 1.3.7 there). */
 static gboolean size_check(const char *path, const guint8 *header, gint64 size, GError **error) {
   static const char *const tails[] = {"-wal", "-journal"};
   const gint64 page = (gint64)header[AT_PAGE_SIZE] << 8 | header[AT_PAGE_SIZE + 1];
   const gint64 bytes = big_endian(header + AT_PAGES) * (page == 1 ? 65536 : page);
-  if (big_endian(header + AT_CHANGES) != big_endian(header + AT_VALID_FOR) || size >= bytes) return TRUE;
+  if (big_endian(header + AT_CHANGES) != big_endian(header + AT_VALID_FOR) || size >= bytes)
+    return TRUE;
   for (guint i = 0; i < G_N_ELEMENTS(tails); i++) {
     g_autofree char *beside = g_strconcat(path, tails[i], NULL);
     if (access(beside, F_OK) == 0) return TRUE;
   }
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " bytes are there; it was left as it is",
+              "%s: is truncated: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+              " bytes are there; it was left as it is",
               path, size, bytes);
   return FALSE;
 }
@@ -86,7 +92,8 @@ gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **er
   if (fd < 0) return refuse(path, g_strerror(errno), error);
   ssize_t n = read(fd, header, sizeof header);
   close(fd);
-  return header_check(path, header, n < 0 ? 0 : (size_t)n, error) && size_check(path, header, facts.st_size, error);
+  return header_check(path, header, n < 0 ? 0 : (size_t)n, error) &&
+         size_check(path, header, facts.st_size, error);
 }
 
 char *orr_store_file_reason(const char *path, gboolean for_writing) {

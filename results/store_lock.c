@@ -1,9 +1,9 @@
 /*
  * store_lock.c - what happens while another process has the database.
  *
- * SQLite calls back while it cannot have a lock. We wait, say so once, and give up after a while with ORR_FAULT_LOCKED.
- * A store that keeps aside does not give up at the beginning of a run or of a batch: it goes on in a database beside its
- * own.
+ * SQLite calls back while it cannot have a lock. We wait, say so once, and give up after a while
+ * with ORR_FAULT_LOCKED. A store that keeps aside does not give up at the beginning of a run or of
+ * a batch: it goes on in a database beside its own.
  *
  *     orrery.db  --locked for most_s-->  orrery.db.kept-1  --orrery db merge, later-->  orrery.db
  */
@@ -31,7 +31,8 @@ static int wait_a_little(void *user, int n) {
   const gint64 now_us = g_get_monotonic_time();
   if (n == 0) store->locked_us = now_us;
   const double waited_s = (double)(now_us - store->locked_us) / G_USEC_PER_SEC;
-  if (waited_s >= patience.notice_s && waited_s < patience.most_s && !store->has_said && patience.say) {
+  if (waited_s >= patience.notice_s && waited_s < patience.most_s && !store->has_said &&
+      patience.say) {
     patience.say(store->path, waited_s);
     store->has_said = TRUE;
   }
@@ -47,8 +48,8 @@ void orr_store_wait_briefly(OrrStore *store) {
 }
 
 gboolean orr_store_fail_locked(const OrrStore *store, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_LOCKED, "%s: is locked by another process (waited %g s)", store->path,
-              patience.most_s);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_LOCKED, "%s: is locked by another process (waited %g s)",
+              store->path, patience.most_s);
   return FALSE;
 }
 
@@ -73,7 +74,8 @@ static char *make_aside(const char *path, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", aside, g_strerror(errno));
     return NULL;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: there are %d databases beside it: merge them", path, MOST_ASIDE);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+              "%s: there are %d databases beside it: merge them", path, MOST_ASIDE);
   return NULL;
 }
 
@@ -94,7 +96,8 @@ static gboolean move_to(OrrStore *store, const char *path, GError **error) {
 gboolean orr_store_begin(OrrStore *store, const char *sql, GError **error) {
   g_autoptr(GError) reason = NULL;
   if (orr_store_exec(store, sql, &reason)) return TRUE;
-  if (store->keeps_aside && !store->is_aside && g_error_matches(reason, ORR_FAULT, ORR_FAULT_LOCKED)) {
+  if (store->keeps_aside && !store->is_aside &&
+      g_error_matches(reason, ORR_FAULT, ORR_FAULT_LOCKED)) {
     g_autoptr(GError) second = NULL;
     g_autofree char *aside = make_aside(store->path, &second);
     if (aside && move_to(store, aside, &second)) return orr_store_exec(store, sql, error);

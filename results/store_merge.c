@@ -1,8 +1,9 @@
 /*
- * store_merge.c - the runs of another database into this one: shards of a sweep, or what a colleague ran.
+ * store_merge.c - the runs of another database into this one: shards of a sweep, or what a
+ * colleague ran.
  *
- * Runs are taken in the order of their numbers and get the next that are free; columns that hold a run's number
- * (metric_def.unit is 'run') are mapped, and numbers that mean no run (0) stay.
+ * Runs are taken in the order of their numbers and get the next that are free; columns that hold a
+ * run's number (metric_def.unit is 'run') are mapped, and numbers that mean no run (0) stay.
  *
  *   a sweep      of the same document: its points join those that are here, at the same place (run = sweep + 1 +
  *                point), so that shards of one sweep make the whole; where it is here twice, the one of the same
@@ -24,8 +25,9 @@
 typedef struct {
   OrrStore *store, *source;
   OrrTransfer transfer;
-  GHashTable *known; /* what runs here before this merge are, points aside -> GArray of their numbers */
-  gint64 next;       /* the next run's number */
+  GHashTable
+      *known;  /* what runs here before this merge are, points aside -> GArray of their numbers */
+  gint64 next; /* the next run's number */
   sqlite3_stmt *sweep_of, *n_points, *known_sweep; /* NULL where there are no sweeps */
   sqlite3_stmt *run_here, *insert;
   OrrMergeFacts facts;
@@ -43,7 +45,9 @@ static void merge_clear(Merge *merge) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Merge, merge_clear)
 
-static const char *text_at(sqlite3_stmt *stmt, int column) { return (const char *)sqlite3_column_text(stmt, column); }
+static const char *text_at(sqlite3_stmt *stmt, int column) {
+  return (const char *)sqlite3_column_text(stmt, column);
+}
 
 /* The number that a statement of ours answers for the run @id; 0: none. */
 static gint64 number_for(sqlite3_stmt *stmt, gint64 id) {
@@ -57,7 +61,18 @@ static gint64 number_for(sqlite3_stmt *stmt, gint64 id) {
 /* --- Runs here --- */
 
 /* What is asked of each run, in the order of its columns: its number, what it is, and the rest. */
-enum { AT_ID, AT_SCENARIO, AT_KIND, AT_HASH, AT_VERSION, AT_ENGINE, AT_FIDELITY, N_IDENTITY, AT_ORIGIN = 11, N_AT };
+enum {
+  AT_ID,
+  AT_SCENARIO,
+  AT_KIND,
+  AT_HASH,
+  AT_VERSION,
+  AT_ENGINE,
+  AT_FIDELITY,
+  N_IDENTITY,
+  AT_ORIGIN = 11,
+  N_AT
+};
 #define IDENTITY "id, scenario, kind, hash, tool_version, engine, fidelity"
 #define THE_REST "started_at, wall_time_s, origin"
 
@@ -78,7 +93,8 @@ static gboolean learn_runs(Merge *merge, GError **error) {
   const gboolean has_points = orr_store_has_column(merge->store, "sweep_point", "sweep");
   g_autoptr(sqlite3_stmt) runs = orr_store_prepare(
       merge->store,
-      has_points ? "SELECT " IDENTITY " FROM run WHERE id NOT IN (SELECT run_id FROM sweep_point) ORDER BY id"
+      has_points ? "SELECT " IDENTITY
+                   " FROM run WHERE id NOT IN (SELECT run_id FROM sweep_point) ORDER BY id"
                  : "SELECT " IDENTITY " FROM run ORDER BY id",
       error);
   merge->known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_numbers);
@@ -100,11 +116,14 @@ static gboolean learn_runs(Merge *merge, GError **error) {
 
 /* --- A run there --- */
 
-/* The row of table `run`, under the number @here. Where it is from is said of those that no sweep places. */
-static gboolean add_run(Merge *merge, sqlite3_stmt *run, gint64 here, gboolean has_origin, GError **error) {
+/* The row of table `run`, under the number @here. Where it is from is said of those that no
+ * sweep places. */
+static gboolean add_run(Merge *merge, sqlite3_stmt *run, gint64 here, gboolean has_origin,
+                        GError **error) {
   const gint64 there = sqlite3_column_int64(run, AT_ID);
   sqlite3_bind_int64(merge->insert, 1, here);
-  for (int i = AT_SCENARIO; i < N_AT; i++) sqlite3_bind_value(merge->insert, i + 1, sqlite3_column_value(run, i));
+  for (int i = AT_SCENARIO; i < N_AT; i++)
+    sqlite3_bind_value(merge->insert, i + 1, sqlite3_column_value(run, i));
   if (has_origin && sqlite3_column_type(run, AT_ORIGIN) == SQLITE_NULL) {
     g_autofree char *name = g_path_get_basename(merge->source->path);
     g_autofree char *origin = g_strdup_printf("%s, run %" G_GINT64_FORMAT, name, there);
@@ -119,7 +138,8 @@ static gboolean take_point(Merge *merge, sqlite3_stmt *run, gint64 sweep, GError
   const gint64 here = orr_transfer_number(&merge->transfer, sweep) + there - sweep;
   sqlite3_bind_int64(merge->run_here, 1, here);
   const gboolean is_here = sqlite3_step(merge->run_here) == SQLITE_ROW;
-  const gboolean is_same = is_here && g_strcmp0(text_at(merge->run_here, 0), text_at(run, AT_HASH)) == 0 &&
+  const gboolean is_same = is_here &&
+                           g_strcmp0(text_at(merge->run_here, 0), text_at(run, AT_HASH)) == 0 &&
                            orr_transfer_is_same(&merge->transfer, there, here);
   sqlite3_reset(merge->run_here);
   if (is_here) {
@@ -138,7 +158,8 @@ static gint64 find_sweep(const Merge *merge, sqlite3_stmt *run) {
 }
 
 static gboolean take_sweep(Merge *merge, sqlite3_stmt *run, GError **error) {
-  const gint64 there = sqlite3_column_int64(run, AT_ID), known = find_sweep(merge, run), here = merge->next;
+  const gint64 there = sqlite3_column_int64(run, AT_ID), known = find_sweep(merge, run),
+               here = merge->next;
   if (known) {
     orr_transfer_note(&merge->transfer, there, known, FALSE);
     return TRUE;
@@ -148,7 +169,8 @@ static gboolean take_sweep(Merge *merge, sqlite3_stmt *run, GError **error) {
   return add_run(merge, run, here, FALSE, error);
 }
 
-/* The run here that the one there is equal to; 0: none. *@ret_is_known: one has the same hash at least. */
+/* The run here that the one there is equal to; 0: none. *@ret_is_known: one has the same hash at
+ * least. */
 static gint64 find_equal(const Merge *merge, sqlite3_stmt *run, gboolean *ret_is_known) {
   g_autofree char *what = identity(run);
   const GArray *numbers = g_hash_table_lookup(merge->known, what);
@@ -164,7 +186,8 @@ static gboolean take_run(Merge *merge, sqlite3_stmt *run, GError **error) {
   const gint64 there = sqlite3_column_int64(run, AT_ID);
   const gint64 sweep = number_for(merge->sweep_of, there);
   if (sweep) return take_point(merge, run, sweep, error);
-  if (merge->known_sweep && g_strcmp0(text_at(run, AT_KIND), "sweep") == 0) return take_sweep(merge, run, error);
+  if (merge->known_sweep && g_strcmp0(text_at(run, AT_KIND), "sweep") == 0)
+    return take_sweep(merge, run, error);
   gboolean is_known = FALSE;
   const gint64 here = find_equal(merge, run, &is_known);
   if (here) {
@@ -183,30 +206,33 @@ static gboolean take_run(Merge *merge, sqlite3_stmt *run, GError **error) {
 static gboolean prepare(Merge *merge, GError **error) {
   static const char insert[] = "INSERT INTO run (" IDENTITY ", file, resolved, " THE_REST ")"
                                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-  static const char known[] = "SELECT run.id FROM run JOIN sweep ON sweep.run_id = run.id WHERE run.hash = ?2"
-                              " ORDER BY run.id = ?1 DESC, run.tool_version = ?3 DESC, run.id DESC LIMIT 1";
+  static const char known[] =
+      "SELECT run.id FROM run JOIN sweep ON sweep.run_id = run.id WHERE run.hash = ?2"
+      " ORDER BY run.id = ?1 DESC, run.tool_version = ?3 DESC, run.id DESC LIMIT 1";
   const OrrStore *source = merge->source;
   const gboolean has_sweeps = orr_store_has_column(source, "sweep", "n_points");
   const gboolean has_points = orr_store_has_column(source, "sweep_point", "sweep");
   return (merge->insert = orr_store_prepare(merge->store, insert, error)) &&
-         (merge->run_here = orr_store_prepare(merge->store, "SELECT hash FROM run WHERE id = ?1", error)) &&
-         (!has_sweeps ||
-          ((merge->known_sweep = orr_store_prepare(merge->store, known, error)) &&
-           (merge->n_points = orr_store_prepare(source, "SELECT n_points FROM sweep WHERE run_id = ?1", error)))) &&
-         (!has_points ||
-          (merge->sweep_of = orr_store_prepare(source, "SELECT sweep FROM sweep_point WHERE run_id = ?1", error))) &&
+         (merge->run_here =
+              orr_store_prepare(merge->store, "SELECT hash FROM run WHERE id = ?1", error)) &&
+         (!has_sweeps || ((merge->known_sweep = orr_store_prepare(merge->store, known, error)) &&
+                          (merge->n_points = orr_store_prepare(
+                               source, "SELECT n_points FROM sweep WHERE run_id = ?1", error)))) &&
+         (!has_points || (merge->sweep_of = orr_store_prepare(
+                              source, "SELECT sweep FROM sweep_point WHERE run_id = ?1", error))) &&
          orr_store_next_run(merge->store, &merge->next, error);
 }
 
 static gboolean take_runs(Merge *merge, GError **error) {
   g_autoptr(GError) reason = NULL;
   const gboolean has_origin = orr_store_has_column(merge->source, "run", "origin");
-  g_autofree char *sql =
-      g_strdup_printf("SELECT " IDENTITY ", file, %s, " THE_REST " FROM %s ORDER BY id", orr_store_resolved,
-                      has_origin ? "run" : "(SELECT *, NULL AS origin FROM run)");
+  g_autofree char *sql = g_strdup_printf(
+      "SELECT " IDENTITY ", file, %s, " THE_REST " FROM %s ORDER BY id", orr_store_resolved,
+      has_origin ? "run" : "(SELECT *, NULL AS origin FROM run)");
   g_autoptr(sqlite3_stmt) runs = orr_store_prepare(merge->source, sql, error);
   if (!runs) return FALSE;
-  while (orr_store_next_row(merge->source, runs, &reason) && take_run(merge, runs, &reason)) continue;
+  while (orr_store_next_row(merge->source, runs, &reason) && take_run(merge, runs, &reason))
+    continue;
   if (!reason) return TRUE;
   g_propagate_error(error, g_steal_pointer(&reason));
   return FALSE;
@@ -220,7 +246,8 @@ static gboolean check_other(const OrrStore *store, const char *path, GError **er
   return FALSE;
 }
 
-gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_facts, GError **error) {
+gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_facts,
+                         GError **error) {
   if (!store->in_batch) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "%s: merging wants a batch", store->path);
     return FALSE;
@@ -228,10 +255,12 @@ gboolean orr_store_merge(OrrStore *store, const char *path, OrrMergeFacts *ret_f
   if (!check_other(store, path, error)) return FALSE;
   g_auto(Merge) merge = {.store = store, .source = orr_store_open_read(path, error)};
   if (!merge.source) return FALSE;
-  if (orr_store_has_column(merge.source, "run", "id")) /* else who made it was killed before the first commit */
+  if (orr_store_has_column(merge.source, "run",
+                           "id")) /* else who made it was killed before the first commit */
     if (!orr_store_exec(merge.source, "BEGIN", error) || !learn_runs(&merge, error) ||
-        !orr_transfer_init(&merge.transfer, store, merge.source, error) || !prepare(&merge, error) ||
-        !take_runs(&merge, error) || !orr_transfer_rows(&merge.transfer, error))
+        !orr_transfer_init(&merge.transfer, store, merge.source, error) ||
+        !prepare(&merge, error) || !take_runs(&merge, error) ||
+        !orr_transfer_rows(&merge.transfer, error))
       return FALSE;
   orr_store_forget_inserts(store); /* their tables may have gained columns */
   if (ret_facts) *ret_facts = merge.facts;

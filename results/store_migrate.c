@@ -6,11 +6,12 @@
  *               (store_merge.c) can map it without knowing what the table means; the text of a sweep's point does not
  *               name the sweep's run any more, whose number may change
  *
- * A step takes nothing away: an older Orrery that has the file open meanwhile goes on. All steps are one transaction.
- * Who opens a database for reading leaves it as it is: views lay what is missing under themselves (views.c).
+ * A step takes nothing away: an older Orrery that has the file open meanwhile goes on. All steps
+ * are one transaction. Who opens a database for reading leaves it as it is: views lay what is
+ * missing under themselves (views.c).
  *
- * To add a version: a step below, its line above, ORR_STORE_VERSION, the schema in store.c, and a file of the version
- * before in tests/results/.
+ * To add a version: a step below, its line above, ORR_STORE_VERSION, the schema in store.c, and a
+ * file of the version before in tests/results/.
  */
 #include <string.h>
 
@@ -20,9 +21,10 @@
 #define REFERENCES "('job', 'first_run'), ('sweep_point', 'sweep')"
 
 /* "# The scenario of run 7 with", above a point's settings. */
-#define RESOLVED                                                                                                       \
-  "CASE WHEN resolved LIKE '# The scenario of run % with%'"                                                            \
-  " THEN '# The scenario of the sweep with' || substr(resolved, instr(resolved, char(10))) ELSE resolved END"
+#define RESOLVED                                                                                   \
+  "CASE WHEN resolved LIKE '# The scenario of run % with%'"                                        \
+  " THEN '# The scenario of the sweep with' || substr(resolved, instr(resolved, char(10))) ELSE "  \
+  "resolved END"
 
 const char orr_store_resolved[] = RESOLVED;
 
@@ -30,7 +32,8 @@ const char orr_store_resolved[] = RESOLVED;
 static const char *const steps[ORR_STORE_VERSION] = {
     NULL,
     "ALTER TABLE run ADD COLUMN origin TEXT;"
-    "INSERT OR REPLACE INTO metric_def VALUES ('run', 'origin', '', '" ORR_STORE_ORIGIN_SENTENCE "');"
+    "INSERT OR REPLACE INTO metric_def VALUES ('run', 'origin', '', '" ORR_STORE_ORIGIN_SENTENCE
+    "');"
     "UPDATE metric_def SET unit = 'run' WHERE (table_name, name) IN (VALUES " REFERENCES ");"
     "UPDATE run SET resolved = " RESOLVED " WHERE resolved LIKE '# The scenario of run %'",
 };

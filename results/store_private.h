@@ -1,5 +1,6 @@
 /*
- * store_private.h - what the store_*.c files share. Nobody else includes it: SQLite stays within results/.
+ * store_private.h - what the store_*.c files share. Nobody else includes it: SQLite stays within
+ * results/.
  */
 #ifndef ORR_STORE_PRIVATE_H
 #define ORR_STORE_PRIVATE_H
@@ -12,28 +13,31 @@ G_BEGIN_DECLS
 
 #define ORR_STORE_APPLICATION_ID 0x4f525259 /* "ORRY" */
 #define ORR_STORE_VERSION 2
-#define ORR_STORE_ORIGIN_SENTENCE "The file and the number that the run was merged from; NULL: it was stored here."
+#define ORR_STORE_ORIGIN_SENTENCE                                                                  \
+  "The file and the number that the run was merged from; NULL: it was stored here."
 
 struct OrrStore {
   sqlite3 *db;
   char *path; /* as the caller wrote it: for messages */
   gboolean is_writer;
   gboolean keeps_aside, is_aside;
-  gint64 locked_us;                /* when the lock that is waited for was met */
+  gint64 locked_us; /* when the lock that is waited for was met */
   gboolean has_said;
-  gint64 run_id;                   /* of the run that is being written; 0: none */
+  gint64 run_id; /* of the run that is being written; 0: none */
   gboolean in_batch;
-  sqlite3_stmt *param;             /* INSERT INTO param; NULL before its first use */
+  sqlite3_stmt *param; /* INSERT INTO param; NULL before its first use */
   sqlite3_stmt *run_insert, *run_update;
-  GHashTable *inserts;             /* OrrFieldTable * -> sqlite3_stmt *, owned */
-  gboolean is_authorized;          /* the statement that is being prepared asked the authorizer something */
-  const OrrFieldTable *last_table; /* the table of the last row, and its statement: rows come in runs of one table */
+  GHashTable *inserts;    /* OrrFieldTable * -> sqlite3_stmt *, owned */
+  gboolean is_authorized; /* the statement that is being prepared asked the authorizer something */
+  const OrrFieldTable *
+      last_table; /* the table of the last row, and its statement: rows come in runs of one table */
   sqlite3_stmt *last_insert;
 };
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, sqlite3_finalize)
 
-/* Waits for locks on @store as this process' patience has it; and at most 2 s, without a word. (store_lock.c) */
+/* Waits for locks on @store as this process' patience has it; and at most 2 s, without a word.
+ * (store_lock.c) */
 void orr_store_wait(OrrStore *store);
 void orr_store_wait_briefly(OrrStore *store);
 
@@ -43,17 +47,20 @@ gboolean orr_store_fail_locked(const OrrStore *store, GError **error);
 /* Closes the connection, with all that was prepared on it. */
 void orr_store_disconnect(OrrStore *store);
 
-/* Begins a transaction by @sql; where a lock outlasts the patience and the store keeps aside, in a database beside. */
+/* Begins a transaction by @sql; where a lock outlasts the patience and the store keeps aside, in
+ * a database beside. */
 gboolean orr_store_begin(OrrStore *store, const char *sql, GError **error);
 
-/* Sets @error from the connection's last error, prefixed by the file and by what was being done; FALSE. */
+/* Sets @error from the connection's last error, prefixed by the file and by what was being done;
+ * FALSE. */
 gboolean orr_store_fail(const OrrStore *store, const char *doing, GError **error);
 
 /* Runs @sql, which may be several statements and gives no rows. */
 gboolean orr_store_exec(const OrrStore *store, const char *sql, GError **error);
 
 /* The one number that @sql asks for. */
-gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number, GError **error);
+gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *ret_number,
+                              GError **error);
 
 /* The next run's number that is neither taken nor reserved by a sweep. */
 gboolean orr_store_next_run(const OrrStore *store, gint64 *ret_id, GError **error);
@@ -71,15 +78,18 @@ extern const char orr_store_resolved[];
 sqlite3_stmt *orr_store_prepare(const OrrStore *store, const char *sql, GError **error);
 
 /* Steps @stmt to its end and resets it. */
-gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing, GError **error);
+gboolean orr_store_step(const OrrStore *store, sqlite3_stmt *stmt, const char *doing,
+                        GError **error);
 
-/* Steps @stmt to its next row; FALSE at the end, with @error set where it could not be read, and it is reset. */
+/* Steps @stmt to its next row; FALSE at the end, with @error set where it could not be read, and
+ * it is reset. */
 gboolean orr_store_next_row(const OrrStore *store, sqlite3_stmt *stmt, GError **error);
 
 /* TRUE for letters, digits, '_' and '-': what the tables of ours are called, and a file can be. */
 gboolean orr_store_is_table_name(const char *name);
 
-/* TRUE when the table is there and has a column of that name (@column NULL: when the table is there). A view is none. */
+/* TRUE when the table is there and has a column of that name (@column NULL: when the table is
+ * there). A view is none. */
 gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column);
 
 /* TRUE between begin and end of a run. */
@@ -88,15 +98,18 @@ gboolean orr_store_check_run(const OrrStore *store, GError **error);
 /* Forgets the cached statements. */
 void orr_store_forget_inserts(OrrStore *store);
 
-/* The file at @path, looked at without SQLite so that one that is not ours is never touched: FALSE with @error for what
- * must be refused; *@ret_fresh is TRUE where there is no file, or an empty one. */
+/* The file at @path, looked at without SQLite so that one that is not ours is never touched:
+ * FALSE with @error for what must be refused; *@ret_fresh is TRUE where there is no file, or an
+ * empty one. */
 gboolean orr_store_file_check(const char *path, gboolean *ret_fresh, GError **error);
 
-/* Why a database at @path could not be opened or made, in words; newly allocated, NULL where nothing is to be seen. */
+/* Why a database at @path could not be opened or made, in words; newly allocated, NULL where
+ * nothing is to be seen. */
 char *orr_store_file_reason(const char *path, gboolean for_writing);
 
-/* What a view says it reads ("-- reads: span(lane, end_s)"), as its text with stand-ins laid under it for those tables
- * and columns that this database does not have: no such facts were recorded, so no rows. Newly allocated. */
+/* What a view says it reads ("-- reads: span(lane, end_s)"), as its text with stand-ins laid
+ * under it for those tables and columns that this database does not have: no such facts were
+ * recorded, so no rows. Newly allocated. */
 char *orr_view_statement(const OrrStore *store, const OrrView *view);
 
 /* Made from results/views/ by embed.sh. */

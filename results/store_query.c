@@ -1,9 +1,10 @@
 /*
- * store_query.c - questions to the results database: a view of ours, or one SQL statement of the user's.
+ * store_query.c - questions to the results database: a view of ours, or one SQL statement of the
+ * user's.
  *
- * A question cannot write: the authorizer lets through what reads and nothing else (so no ATTACH, no PRAGMA that sets),
- * and the statement must be read-only by SQLite's own account. One statement at a time, so that nothing hides behind a
- * semicolon.
+ * A question cannot write: the authorizer lets through what reads and nothing else (so no ATTACH,
+ * no PRAGMA that sets), and the statement must be read-only by SQLite's own account. One statement
+ * at a time, so that nothing hides behind a semicolon.
  */
 #include <math.h>
 #include <string.h>
@@ -16,12 +17,12 @@
 static const char *const telling_pragmas[] = {"table_info",      "table_xinfo", "table_list",
                                               "index_list",      "index_info",  "foreign_key_list",
                                               "integrity_check", "quick_check", NULL};
-static const char *const reading_pragmas[] = {"application_id", "user_version",  "schema_version",
-                                              "page_count",     "page_size",     "compile_options",
-                                              "encoding",       "database_list", "synchronous",     NULL};
+static const char *const reading_pragmas[] = {
+    "application_id",  "user_version", "schema_version", "page_count",  "page_size",
+    "compile_options", "encoding",     "database_list",  "synchronous", NULL};
 
-static int authorize(void *user, int action, const char *first, const char *second, const char *schema,
-                     const char *trigger) {
+static int authorize(void *user, int action, const char *first, const char *second,
+                     const char *schema, const char *trigger) {
   (void)schema, (void)trigger;
   *(gboolean *)user = TRUE;
   switch (action) {
@@ -35,8 +36,10 @@ static int authorize(void *user, int action, const char *first, const char *seco
     return g_ascii_strcasecmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
   case SQLITE_PRAGMA: {
     g_autofree char *name = g_ascii_strdown(first, -1);
-    return g_strv_contains(telling_pragmas, name) || (!second && g_strv_contains(reading_pragmas, name)) ? SQLITE_OK
-                                                                                                         : SQLITE_DENY;
+    return g_strv_contains(telling_pragmas, name) ||
+                   (!second && g_strv_contains(reading_pragmas, name))
+               ? SQLITE_OK
+               : SQLITE_DENY;
   }
   default:
     return SQLITE_DENY;
@@ -95,11 +98,12 @@ static sqlite3_stmt *prepare_query(OrrStore *store, const char *sql, GError **er
 
 /* --- :run --- */
 
-/* The kinds of run that a statement's head declares it is about ("-- about: validation, cost-validation"), as
- * ",validation,cost-validation,"; NULL where it declares none. */
+/* The kinds of run that a statement's head declares it is about ("-- about: validation,
+ * cost-validation"), as ",validation,cost-validation,"; NULL where it declares none. */
 static char *declared_kinds(const char *statement) {
   static const char about[] = "-- about: ";
-  const char *line = g_str_has_prefix(statement, about) ? statement : strstr(statement, "\n-- about: ");
+  const char *line =
+      g_str_has_prefix(statement, about) ? statement : strstr(statement, "\n-- about: ");
   if (!line) return NULL;
   line = strstr(line, about) + strlen(about);
   g_autoptr(GString) kinds = g_string_new(",");
@@ -109,26 +113,28 @@ static char *declared_kinds(const char *statement) {
   return g_strdup(kinds->str);
 }
 
-/* The run that :run stands for: @run_id, which must exist; for 0 the newest run of the kinds that the statement is
- * about. Most statements declare none: they are about a simulation, so that comparing with measurements or calibrating
- * after a run does not hide the run. Where no run is of these kinds the newest of any; 0 where there is no run. */
-static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *statement, gint64 *ret_run_id,
-                            GError **error) {
+/* The run that :run stands for: @run_id, which must exist; for 0 the newest run of the kinds
+ * that the statement is about. Most statements declare none: they are about a simulation, so
+ * that comparing with measurements or calibrating after a run does not hide the run. Where no
+ * run is of these kinds the newest of any; 0 where there is no run. */
+static gboolean resolve_run(const OrrStore *store, gint64 run_id, const char *statement,
+                            gint64 *ret_run_id, GError **error) {
   g_autofree char *kinds = declared_kinds(statement);
-  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
-      store,
-      "SELECT coalesce(max(id) FILTER (WHERE CASE WHEN ?2 IS NULL"
-      " THEN kind NOT IN ('calibration', 'cost-validation', 'validation') ELSE instr(?2, ',' || kind || ',') END),"
-      " max(id)), max(id = ?1), max(id) FROM run",
-      error);
+  g_autoptr(sqlite3_stmt) stmt =
+      orr_store_prepare(store,
+                        "SELECT coalesce(max(id) FILTER (WHERE CASE WHEN ?2 IS NULL"
+                        " THEN kind NOT IN ('calibration', 'cost-validation', 'validation') ELSE "
+                        "instr(?2, ',' || kind || ',') END),"
+                        " max(id)), max(id = ?1), max(id) FROM run",
+                        error);
   if (!stmt) return FALSE;
   sqlite3_bind_int64(stmt, 1, run_id);
   if (kinds) sqlite3_bind_text(stmt, 2, kinds, -1, SQLITE_STATIC);
   if (sqlite3_step(stmt) != SQLITE_ROW) return orr_store_fail(store, "cannot be read", error);
   if (run_id != 0 && !sqlite3_column_int(stmt, 1)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "%s: there is no run %" G_GINT64_FORMAT "; the newest is %" G_GINT64_FORMAT, store->path, run_id,
-                (gint64)sqlite3_column_int64(stmt, 2));
+                "%s: there is no run %" G_GINT64_FORMAT "; the newest is %" G_GINT64_FORMAT,
+                store->path, run_id, (gint64)sqlite3_column_int64(stmt, 2));
     return FALSE;
   }
   *ret_run_id = run_id ? run_id : sqlite3_column_int64(stmt, 0);
@@ -159,8 +165,10 @@ static void bind_value(sqlite3_stmt *stmt, int at, const char *text) {
     sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
 }
 
-static gboolean bind_one(const OrrStore *store, sqlite3_stmt *stmt, int at, const Question *question, GError **error) {
-  const char *name = sqlite3_bind_parameter_name(stmt, at); /* with its ':', '@' or '$'; NULL for '?' */
+static gboolean bind_one(const OrrStore *store, sqlite3_stmt *stmt, int at,
+                         const Question *question, GError **error) {
+  const char *name =
+      sqlite3_bind_parameter_name(stmt, at); /* with its ':', '@' or '$'; NULL for '?' */
   for (guint i = 0; name && i < question->n_bindings; i++) {
     if (strcmp(name + 1, question->bindings[i].name) != 0) continue;
     bind_value(stmt, at, question->bindings[i].value);
@@ -169,11 +177,13 @@ static gboolean bind_one(const OrrStore *store, sqlite3_stmt *stmt, int at, cons
   if (name && strcmp(name + 1, "run") == 0) {
     gint64 resolved = 0;
     if (!resolve_run(store, question->run_id, question->text, &resolved, error)) return FALSE;
-    if (resolved) sqlite3_bind_int64(stmt, at, resolved); /* else it stays NULL, which equals no run_id */
+    if (resolved)
+      sqlite3_bind_int64(stmt, at, resolved); /* else it stays NULL, which equals no run_id */
     return TRUE;
   }
   if (name && question->is_view) return TRUE; /* NULL */
-  g_autofree char *why = g_strdup_printf("parameter %s has no value (:run has one; others by --param)", name ? name : "?");
+  g_autofree char *why = g_strdup_printf(
+      "parameter %s has no value (:run has one; others by --param)", name ? name : "?");
   return refuse(question->asked, why, error);
 }
 
@@ -185,10 +195,12 @@ static gboolean takes(sqlite3_stmt *stmt, const char *name) {
   return FALSE;
 }
 
-static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Question *question, GError **error) {
+static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Question *question,
+                         GError **error) {
   for (guint i = 0; i < question->n_bindings; i++) {
     if (takes(stmt, question->bindings[i].name)) continue;
-    g_autofree char *why = g_strdup_printf("it takes no parameter '%s'", question->bindings[i].name);
+    g_autofree char *why =
+        g_strdup_printf("it takes no parameter '%s'", question->bindings[i].name);
     return refuse(question->asked, why, error);
   }
   for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++)
@@ -198,8 +210,8 @@ static gboolean bind_all(const OrrStore *store, sqlite3_stmt *stmt, const Questi
 
 /* --- The answer --- */
 
-/* The shortest text that reads back as the same double, with a point or an exponent so that it is seen to be no
- * integer. */
+/* The shortest text that reads back as the same double, with a point or an exponent so that it
+ * is seen to be no integer. */
 static char *real_text(double value) {
   if (!isfinite(value)) return NULL;
   char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -242,7 +254,8 @@ static OrrAnswer *answer_new(sqlite3_stmt *stmt) {
   answer->columns = g_new0(char *, answer->n_columns + 1);
   answer->is_number = g_new0(gboolean, answer->n_columns);
   answer->rows = g_ptr_array_new();
-  for (guint i = 0; i < answer->n_columns; i++) answer->columns[i] = g_strdup(sqlite3_column_name(stmt, (int)i));
+  for (guint i = 0; i < answer->n_columns; i++)
+    answer->columns[i] = g_strdup(sqlite3_column_name(stmt, (int)i));
   return answer;
 }
 
@@ -259,7 +272,8 @@ static void add_row(OrrAnswer *answer, sqlite3_stmt *stmt, gboolean *is_text) {
   g_ptr_array_add(answer->rows, cells);
 }
 
-static OrrAnswer *fetch(const OrrStore *store, sqlite3_stmt *stmt, const char *sql, GError **error) {
+static OrrAnswer *fetch(const OrrStore *store, sqlite3_stmt *stmt, const char *sql,
+                        GError **error) {
   g_autoptr(OrrAnswer) answer = answer_new(stmt);
   g_autofree gboolean *is_text = g_new0(gboolean, answer->n_columns);
   int code;
@@ -268,11 +282,13 @@ static OrrAnswer *fetch(const OrrStore *store, sqlite3_stmt *stmt, const char *s
     fail_query(store, sql, error);
     return NULL;
   }
-  for (guint i = 0; i < answer->n_columns; i++) answer->is_number[i] = answer->is_number[i] && !is_text[i];
+  for (guint i = 0; i < answer->n_columns; i++)
+    answer->is_number[i] = answer->is_number[i] && !is_text[i];
   return g_steal_pointer(&answer);
 }
 
-static OrrAnswer *ask(OrrStore *store, const char *statement, const Question *question, GError **error) {
+static OrrAnswer *ask(OrrStore *store, const char *statement, const Question *question,
+                      GError **error) {
   g_autoptr(sqlite3_stmt) stmt = prepare_query(store, statement, error);
   if (!stmt || !bind_all(store, stmt, question, error)) return NULL;
   return fetch(store, stmt, question->asked, error);
@@ -288,26 +304,33 @@ static gboolean check_view_name(const char *word, GError **error) {
   for (guint i = 0; i < n; i++) names[i] = views[i].name;
   const char *nearest = orr_nearest_word(word, names);
   g_autofree char *all = g_strjoinv(", ", (char **)names);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no view '%s'%s%s%s (views: %s; or give an SQL statement)",
-              word, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "there is no view '%s'%s%s%s (views: %s; or give an SQL statement)", word,
+              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
   return FALSE;
 }
 
-OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id, const OrrBinding *bindings,
-                         guint n_bindings, GError **error) {
+OrrAnswer *orr_store_ask(OrrStore *store, const char *sql_or_view, gint64 run_id,
+                         const OrrBinding *bindings, guint n_bindings, GError **error) {
   const OrrView *view = orr_view_find(sql_or_view);
   if (!view && !check_view_name(sql_or_view, error)) return NULL;
-  /* Reads the schema afresh: another process may have made a table since, and the look for stand-ins must not fail. */
+  /* Reads the schema afresh: another process may have made a table since, and the look for
+   * stand-ins must not fail. */
   if (!orr_store_exec(store, "SELECT 1 FROM sqlite_schema", error)) return NULL;
   g_autofree char *statement = view ? orr_view_statement(store, view) : g_strdup(sql_or_view);
-  const Question question = {view ? view->name : sql_or_view, view ? view->sql : sql_or_view, view != NULL, run_id,
-                             bindings, n_bindings};
+  const Question question = {view ? view->name : sql_or_view,
+                             view ? view->sql : sql_or_view,
+                             view != NULL,
+                             run_id,
+                             bindings,
+                             n_bindings};
   sqlite3_set_authorizer(store->db, authorize, &store->is_authorized);
   OrrAnswer *answer = ask(store, statement, &question, error);
   sqlite3_set_authorizer(store->db, NULL, NULL);
   return answer;
 }
 
-OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id, GError **error) {
+OrrAnswer *orr_store_query(OrrStore *store, const char *sql_or_view, gint64 run_id,
+                           GError **error) {
   return orr_store_ask(store, sql_or_view, run_id, NULL, 0, error);
 }

@@ -1,6 +1,6 @@
 /*
- * store_rows.c - rows in, described by field tables: the SQL table, its metric_def rows and its INSERT all come from
- * the one table.
+ * store_rows.c - rows in, described by field tables: the SQL table, its metric_def rows and its
+ * INSERT all come from the one table.
  *
  *   BOOL, INT    INTEGER      REAL   REAL, NULL for what is no finite number
  *   TEXT, WORD   TEXT         OPTIONAL fields may be NULL: a number outside its own limits (a micro-batch of -1 in a
@@ -37,7 +37,8 @@ static const char *sql_null(const OrrField *field) {
 }
 
 gboolean orr_store_has_column(const OrrStore *store, const char *table, const char *column) {
-  return sqlite3_table_column_metadata(store->db, "main", table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+  return sqlite3_table_column_metadata(store->db, "main", table, column, NULL, NULL, NULL, NULL,
+                                       NULL) == SQLITE_OK;
 }
 
 void orr_store_forget_inserts(OrrStore *store) {
@@ -51,13 +52,14 @@ void orr_store_forget_inserts(OrrStore *store) {
 static gboolean check_table(const OrrFieldTable *table, GError **error) {
   static const char *const own[] = {"run", "param", "metric_def", NULL};
   if (g_strv_contains(own, table->name)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "rows cannot be called '%s': the store's own table", table->name);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                "rows cannot be called '%s': the store's own table", table->name);
     return FALSE;
   }
   for (size_t i = 0; i < table->n_fields; i++)
     if (!sql_type(&table->fields[i])) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "row table '%s': field '%s' is no scalar", table->name,
-                  table->fields[i].name);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "row table '%s': field '%s' is no scalar",
+                  table->name, table->fields[i].name);
       return FALSE;
     }
   return TRUE;
@@ -73,23 +75,25 @@ static char *create_sql(const OrrFieldTable *table, const char *name) {
     g_string_append_printf(sql, ",\n  \"%s\" %s%s", column, sql_type(field), sql_null(field));
   }
   /* Rows of a run come together, so the index grows at its end and costs little. */
-  g_string_append_printf(sql, ") STRICT;\nCREATE INDEX IF NOT EXISTS \"%s_run\" ON \"%s\" (run_id);", name, name);
+  g_string_append_printf(
+      sql, ") STRICT;\nCREATE INDEX IF NOT EXISTS \"%s_run\" ON \"%s\" (run_id);", name, name);
   return g_string_free(sql, FALSE);
 }
 
-static gboolean add_missing_columns(const OrrStore *store, const OrrFieldTable *table, const char *name,
-                                    GError **error) {
+static gboolean add_missing_columns(const OrrStore *store, const OrrFieldTable *table,
+                                    const char *name, GError **error) {
   for (size_t i = 0; i < table->n_fields; i++) {
     g_autofree char *column = sql_name(table->fields[i].name);
     if (orr_store_has_column(store, name, column)) continue;
-    g_autofree char *sql =
-        g_strdup_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name, column, sql_type(&table->fields[i]));
+    g_autofree char *sql = g_strdup_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name, column,
+                                           sql_type(&table->fields[i]));
     if (!orr_store_exec(store, sql, error)) return FALSE;
   }
   return TRUE;
 }
 
-static gboolean add_metric_defs(const OrrStore *store, const OrrFieldTable *table, const char *name, GError **error) {
+static gboolean add_metric_defs(const OrrStore *store, const OrrFieldTable *table, const char *name,
+                                GError **error) {
   g_autoptr(sqlite3_stmt) stmt =
       orr_store_prepare(store, "INSERT OR REPLACE INTO metric_def VALUES (?1, ?2, ?3, ?4)", error);
   for (size_t i = 0; stmt && i < table->n_fields; i++) {
@@ -107,19 +111,21 @@ static gboolean add_metric_defs(const OrrStore *store, const OrrFieldTable *tabl
   return stmt != NULL;
 }
 
-static sqlite3_stmt *prepare_insert(const OrrStore *store, const OrrFieldTable *table, const char *name,
-                                    GError **error) {
+static sqlite3_stmt *prepare_insert(const OrrStore *store, const OrrFieldTable *table,
+                                    const char *name, GError **error) {
   g_autoptr(GString) columns = g_string_new("run_id"), values = g_string_new("?1");
   for (size_t i = 0; i < table->n_fields; i++) {
     g_autofree char *column = sql_name(table->fields[i].name);
     g_string_append_printf(columns, ", \"%s\"", column);
     g_string_append_printf(values, ", ?%zu", i + 2);
   }
-  g_autofree char *sql = g_strdup_printf("INSERT INTO \"%s\" (%s) VALUES (%s)", name, columns->str, values->str);
+  g_autofree char *sql =
+      g_strdup_printf("INSERT INTO \"%s\" (%s) VALUES (%s)", name, columns->str, values->str);
   return orr_store_prepare(store, sql, error);
 }
 
-static sqlite3_stmt *make_insert(const OrrStore *store, const OrrFieldTable *table, GError **error) {
+static sqlite3_stmt *make_insert(const OrrStore *store, const OrrFieldTable *table,
+                                 GError **error) {
   if (!check_table(table, error)) return NULL;
   g_autofree char *name = sql_name(table->name);
   g_autofree char *create = create_sql(table, name);
@@ -147,7 +153,8 @@ static sqlite3_stmt *find_insert(OrrStore *store, const OrrFieldTable *table, GE
 /* An optional number says that it is absent by lying outside its own limits. */
 static gboolean is_absent(const OrrField *field, double value) {
   if (!(field->flags & ORR_FIELD_OPTIONAL)) return FALSE;
-  return (field->flags & ORR_FIELD_POSITIVE && value <= 0) || (field->flags & ORR_FIELD_UNSIGNED && value < 0) ||
+  return (field->flags & ORR_FIELD_POSITIVE && value <= 0) ||
+         (field->flags & ORR_FIELD_UNSIGNED && value < 0) ||
          (field->min < field->max && (value < field->min || value > field->max));
 }
 
@@ -194,7 +201,8 @@ static void bind_field(sqlite3_stmt *stmt, int at, const OrrField *field, const 
   }
 }
 
-gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row, GError **error) {
+gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row,
+                           GError **error) {
   if (!orr_store_check_run(store, error)) return FALSE;
   sqlite3_stmt *stmt = find_insert(store, table, error);
   if (!stmt) {

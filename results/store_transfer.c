@@ -17,16 +17,21 @@ typedef struct {
   sqlite3_stmt *there, *here; /* the columns of one run */
 } Table;
 
-static const char *text_at(sqlite3_stmt *stmt, int column) { return (const char *)sqlite3_column_text(stmt, column); }
+static const char *text_at(sqlite3_stmt *stmt, int column) {
+  return (const char *)sqlite3_column_text(stmt, column);
+}
 
-static const Column *column_at(const Table *table, guint i) { return &g_array_index(table->columns, Column, i); }
+static const Column *column_at(const Table *table, guint i) {
+  return &g_array_index(table->columns, Column, i);
+}
 
 /* --- A table there, made here --- */
 
 /* metric_def says which columns hold runs' numbers, but in a file of version 1. */
 static gboolean holds_run(const OrrStore *source, const char *table, const char *column) {
-  g_autoptr(sqlite3_stmt) stmt =
-      orr_store_prepare(source, "SELECT 1 FROM metric_def WHERE table_name = ?1 AND name = ?2 AND unit = 'run'", NULL);
+  g_autoptr(sqlite3_stmt) stmt = orr_store_prepare(
+      source, "SELECT 1 FROM metric_def WHERE table_name = ?1 AND name = ?2 AND unit = 'run'",
+      NULL);
   if (!stmt) return FALSE;
   sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
   sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC);
@@ -46,26 +51,31 @@ static void append_definition(GString *sql, const char *name, const char *type, 
   sqlite3_free(text);
 }
 
-static gboolean create_table(const OrrStore *store, const char *name, const char *definitions, GError **error) {
-  return exec_and_free(store,
-                       sqlite3_mprintf("CREATE TABLE \"%w\" (\n  run_id INTEGER NOT NULL REFERENCES run(id)"
-                                       " ON DELETE CASCADE%s) STRICT",
-                                       name, definitions),
-                       error);
+static gboolean create_table(const OrrStore *store, const char *name, const char *definitions,
+                             GError **error) {
+  return exec_and_free(
+      store,
+      sqlite3_mprintf("CREATE TABLE \"%w\" (\n  run_id INTEGER NOT NULL REFERENCES run(id)"
+                      " ON DELETE CASCADE%s) STRICT",
+                      name, definitions),
+      error);
 }
 
 static gboolean index_table(const OrrStore *store, const char *name, GError **error) {
-  return exec_and_free(store, sqlite3_mprintf("CREATE INDEX \"%w_run\" ON \"%w\" (run_id)", name, name), error);
+  return exec_and_free(
+      store, sqlite3_mprintf("CREATE INDEX \"%w_run\" ON \"%w\" (run_id)", name, name), error);
 }
 
 static sqlite3_stmt *ask_columns(const OrrStore *store, const char *table, GError **error) {
   sqlite3_stmt *stmt = orr_store_prepare(
-      store, "SELECT name, type, \"notnull\" FROM pragma_table_info(?1) WHERE name <> 'run_id'", error);
+      store, "SELECT name, type, \"notnull\" FROM pragma_table_info(?1) WHERE name <> 'run_id'",
+      error);
   if (stmt) sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
   return stmt;
 }
 
-/* The same table with columns that may be NULL: there is an older Orrery's, which lacks a column that never is. */
+/* The same table with columns that may be NULL: there is an older Orrery's, which lacks a column
+ * that never is. */
 static gboolean loosen_table(const OrrStore *store, const char *name, GError **error) {
   static const char passing[] = "the table that is made anew";
   g_autoptr(sqlite3_stmt) columns = ask_columns(store, name, error);
@@ -99,25 +109,29 @@ static gboolean fit_table(const OrrStore *store, const Table *table, GError **er
   return !is_tight || loosen_table(store, table->name, error);
 }
 
-/* Reads one column there into @table; it is added to the table here, or to @definitions where there is none. */
-static gboolean add_column(const OrrTransfer *transfer, Table *table, sqlite3_stmt *info, GString *definitions,
-                           GError **error) {
+/* Reads one column there into @table; it is added to the table here, or to @definitions where
+ * there is none. */
+static gboolean add_column(const OrrTransfer *transfer, Table *table, sqlite3_stmt *info,
+                           GString *definitions, GError **error) {
   static const char *const types[] = {"INTEGER", "REAL", "TEXT", NULL};
   const char *name = text_at(info, 0), *type = text_at(info, 1);
   if (!type || !g_strv_contains(types, type)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: table %s has a column of type '%s': no Orrery made it",
-                transfer->source->path, table->name, type ? type : "");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "%s: table %s has a column of type '%s': no Orrery made it", transfer->source->path,
+                table->name, type ? type : "");
     return FALSE;
   }
-  Column column = {.name = g_strdup(name), .is_run = holds_run(transfer->source, table->name, name)};
+  Column column = {.name = g_strdup(name),
+                   .is_run = holds_run(transfer->source, table->name, name)};
   column.is_compared = !column.is_run && strcmp(name, "wall_time_s") != 0;
   g_array_append_val(table->columns, column);
   append_definition(definitions, name, type, sqlite3_column_int(info, 2));
   if (!orr_store_has_column(transfer->store, table->name, NULL) ||
       orr_store_has_column(transfer->store, table->name, name))
     return TRUE;
-  return exec_and_free(transfer->store,
-                       sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s", table->name, name, type), error);
+  return exec_and_free(
+      transfer->store,
+      sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w\" %s", table->name, name, type), error);
 }
 
 static gboolean make_table(const OrrTransfer *transfer, Table *table, GError **error) {
@@ -126,14 +140,16 @@ static gboolean make_table(const OrrTransfer *transfer, Table *table, GError **e
   g_autoptr(GString) definitions = g_string_new(NULL);
   g_autoptr(GError) reason = NULL;
   if (!info) return FALSE;
-  while (orr_store_next_row(transfer->source, info, &reason) && add_column(transfer, table, info, definitions, &reason))
+  while (orr_store_next_row(transfer->source, info, &reason) &&
+         add_column(transfer, table, info, definitions, &reason))
     continue;
   if (reason) {
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;
   }
   if (orr_store_has_column(store, table->name, NULL)) return fit_table(store, table, error);
-  return create_table(store, table->name, definitions->str, error) && index_table(store, table->name, error);
+  return create_table(store, table->name, definitions->str, error) &&
+         index_table(store, table->name, error);
 }
 
 static char *column_list(const Table *table) {
@@ -147,11 +163,13 @@ static char *column_list(const Table *table) {
 }
 
 static gboolean prepare(const OrrTransfer *transfer, Table *table, GError **error) {
-  g_autofree char *columns = column_list(table), *slots = g_strnfill(3 * (gsize)table->columns->len, '?');
+  g_autofree char *columns = column_list(table),
+                  *slots = g_strnfill(3 * (gsize)table->columns->len, '?');
   for (guint i = 0; i < table->columns->len; i++) memcpy(slots + 3 * (gsize)i, ", ?", 3);
   char *all = sqlite3_mprintf("SELECT %s FROM \"%w\"", columns, table->name);
   char *of_run = sqlite3_mprintf("%s WHERE run_id = ?", all);
-  char *insert = sqlite3_mprintf("INSERT INTO \"%w\" (%s) VALUES (?%s)", table->name, columns, slots);
+  char *insert =
+      sqlite3_mprintf("INSERT INTO \"%w\" (%s) VALUES (?%s)", table->name, columns, slots);
   const gboolean fine = (table->all = orr_store_prepare(transfer->source, all, error)) &&
                         (table->there = orr_store_prepare(transfer->source, of_run, error)) &&
                         (table->here = orr_store_prepare(transfer->store, of_run, error)) &&
@@ -180,8 +198,8 @@ static void table_free(gpointer data) {
 static gboolean add_table(const OrrTransfer *transfer, const char *name, GError **error) {
   if (!orr_store_is_table_name(name)) {
     g_autofree char *shown = g_strescape(name, NULL);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no Orrery made the table '%s'", transfer->source->path,
-                shown);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no Orrery made the table '%s'",
+                transfer->source->path, shown);
     return FALSE;
   }
   Table *table = g_new0(Table, 1);
@@ -194,13 +212,14 @@ static gboolean add_table(const OrrTransfer *transfer, const char *name, GError 
 
 static gboolean add_tables(const OrrTransfer *transfer, GError **error) {
   g_autoptr(GError) reason = NULL;
-  g_autoptr(sqlite3_stmt) names =
-      orr_store_prepare(transfer->source,
-                        "SELECT name FROM sqlite_schema AS s WHERE type = 'table' AND rootpage > 0 AND EXISTS"
-                        " (SELECT 1 FROM pragma_table_info(s.name) WHERE name = 'run_id') ORDER BY name",
-                        error);
+  g_autoptr(sqlite3_stmt) names = orr_store_prepare(
+      transfer->source,
+      "SELECT name FROM sqlite_schema AS s WHERE type = 'table' AND rootpage > 0 AND EXISTS"
+      " (SELECT 1 FROM pragma_table_info(s.name) WHERE name = 'run_id') ORDER BY name",
+      error);
   if (!names) return FALSE;
-  while (orr_store_next_row(transfer->source, names, &reason) && add_table(transfer, text_at(names, 0), &reason))
+  while (orr_store_next_row(transfer->source, names, &reason) &&
+         add_table(transfer, text_at(names, 0), &reason))
     continue;
   if (!reason) return TRUE;
   g_propagate_error(error, g_steal_pointer(&reason));
@@ -210,13 +229,15 @@ static gboolean add_tables(const OrrTransfer *transfer, GError **error) {
 static gboolean add_meanings(const OrrTransfer *transfer, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_autoptr(sqlite3_stmt) from = orr_store_prepare(
-      transfer->source, "SELECT table_name, name, unit, sentence FROM metric_def ORDER BY rowid", error);
-  g_autoptr(sqlite3_stmt) to =
-      orr_store_prepare(transfer->store, "INSERT OR IGNORE INTO metric_def VALUES (?1, ?2, ?3, ?4)", error);
+      transfer->source, "SELECT table_name, name, unit, sentence FROM metric_def ORDER BY rowid",
+      error);
+  g_autoptr(sqlite3_stmt) to = orr_store_prepare(
+      transfer->store, "INSERT OR IGNORE INTO metric_def VALUES (?1, ?2, ?3, ?4)", error);
   if (!from || !to) return FALSE;
   while (orr_store_next_row(transfer->source, from, &reason)) {
     for (int i = 0; i < 4; i++) sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
-    if (orr_store_was_reference(text_at(from, 0), text_at(from, 1))) sqlite3_bind_text(to, 3, "run", -1, SQLITE_STATIC);
+    if (orr_store_was_reference(text_at(from, 0), text_at(from, 1)))
+      sqlite3_bind_text(to, 3, "run", -1, SQLITE_STATIC);
     if (!orr_store_step(transfer->store, to, "metric_def", error)) return FALSE;
   }
   if (!reason) return TRUE;
@@ -224,7 +245,8 @@ static gboolean add_meanings(const OrrTransfer *transfer, GError **error) {
   return FALSE;
 }
 
-gboolean orr_transfer_init(OrrTransfer *ret_transfer, const OrrStore *store, const OrrStore *source, GError **error) {
+gboolean orr_transfer_init(OrrTransfer *ret_transfer, const OrrStore *store, const OrrStore *source,
+                           GError **error) {
   *ret_transfer = (OrrTransfer){store, source, g_ptr_array_new_with_free_func(table_free),
                                 g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free)};
   return add_tables(ret_transfer, error) && add_meanings(ret_transfer, error);
@@ -248,12 +270,14 @@ gint64 orr_transfer_number(const OrrTransfer *transfer, gint64 there) {
   return run ? run->here : there;
 }
 
-static gboolean insert_row(const OrrTransfer *transfer, const Table *table, gint64 here, GError **error) {
+static gboolean insert_row(const OrrTransfer *transfer, const Table *table, gint64 here,
+                           GError **error) {
   sqlite3_bind_int64(table->insert, 1, here);
   for (guint i = 0; i < table->columns->len; i++) {
     const int at = (int)i + 1;
     if (column_at(table, i)->is_run && sqlite3_column_type(table->all, at) == SQLITE_INTEGER)
-      sqlite3_bind_int64(table->insert, at + 1, orr_transfer_number(transfer, sqlite3_column_int64(table->all, at)));
+      sqlite3_bind_int64(table->insert, at + 1,
+                         orr_transfer_number(transfer, sqlite3_column_int64(table->all, at)));
     else
       sqlite3_bind_value(table->insert, at + 1, sqlite3_column_value(table->all, at));
   }
@@ -295,7 +319,8 @@ static gboolean is_same_table(const Table *table, gint64 there, gint64 here) {
     is_more = sqlite3_step(table->there) == SQLITE_ROW;
     is_same = is_more == (sqlite3_step(table->here) == SQLITE_ROW);
     for (guint i = 0; is_same && is_more && i < table->columns->len; i++)
-      is_same = !column_at(table, i)->is_compared || is_same_cell(table->there, table->here, (int)i + 1);
+      is_same =
+          !column_at(table, i)->is_compared || is_same_cell(table->there, table->here, (int)i + 1);
   }
   sqlite3_reset(table->there);
   sqlite3_reset(table->here);

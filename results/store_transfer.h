@@ -1,9 +1,9 @@
 /*
- * store_transfer.h - rows of runs from one results database to another, whatever tables they are in. Of store_merge.c,
- * which says what run becomes which.
+ * store_transfer.h - rows of runs from one results database to another, whatever tables they are
+ * in. Of store_merge.c, which says what run becomes which.
  *
- * Rows go from connection to connection one at a time, so memory does not grow with them, and any number of databases
- * can be taken in one transaction (SQLite attaches ten at most).
+ * Rows go from connection to connection one at a time, so memory does not grow with them, and any
+ * number of databases can be taken in one transaction (SQLite attaches ten at most).
  */
 #ifndef ORR_STORE_TRANSFER_H
 #define ORR_STORE_TRANSFER_H
@@ -24,9 +24,10 @@ typedef struct {
   GHashTable *runs;  /* &there -> OrrTransferRun *, owned */
 } OrrTransfer;
 
-/* Makes here what tables and columns are there, with their meanings (metric_def). A batch has begun; both connections
- * outlive @ret_transfer, which is to be cleared where this fails too. */
-gboolean orr_transfer_init(OrrTransfer *ret_transfer, const OrrStore *store, const OrrStore *source, GError **error);
+/* Makes here what tables and columns are there, with their meanings (metric_def). A batch has
+ * begun; both connections outlive @ret_transfer, which is to be cleared where this fails too. */
+gboolean orr_transfer_init(OrrTransfer *ret_transfer, const OrrStore *store, const OrrStore *source,
+                           GError **error);
 void orr_transfer_clear(OrrTransfer *transfer);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrTransfer, orr_transfer_clear)
 
@@ -35,8 +36,8 @@ void orr_transfer_note(OrrTransfer *transfer, gint64 there, gint64 here, gboolea
 /* The number here of a run there; @there where none was noted. */
 gint64 orr_transfer_number(const OrrTransfer *transfer, gint64 there);
 
-/* TRUE where the run @here has the rows of the run @there in every table, in their order: runs' numbers and times on
- * the wall aside. */
+/* TRUE where the run @here has the rows of the run @there in every table, in their order: runs'
+ * numbers and times on the wall aside. */
 gboolean orr_transfer_is_same(const OrrTransfer *transfer, gint64 there, gint64 here);
 
 /* Copies the rows of every run that is taken; columns that hold runs' numbers are mapped. */

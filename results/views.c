@@ -11,9 +11,10 @@
  *   -- column: sentence                                     one line for each column of the answer, in their order
  *   SELECT ... WHERE run_id = :run ...;
  *
- * What was never recorded has no table, and a table that an older Orrery made may lack a column. A view answers all the
- * same, with no rows or with NULLs: what it reads and this database lacks is laid under it as a common table expression
- * of the same name. (Not as tables: a question writes nothing.)
+ * What was never recorded has no table, and a table that an older Orrery made may lack a column. A
+ * view answers all the same, with no rows or with NULLs: what it reads and this database lacks is
+ * laid under it as a common table expression of the same name. (Not as tables: a question writes
+ * nothing.)
  */
 #include <string.h>
 
@@ -30,8 +31,8 @@ const OrrView *orr_view_find(const char *name) {
   return NULL;
 }
 
-/* "span AS (SELECT *, NULL AS x FROM main.span)" for a column x that is missing from span; for a table that is missing
- * all of its columns, and no row. NULL where nothing is missing. */
+/* "span AS (SELECT *, NULL AS x FROM main.span)" for a column x that is missing from span; for a
+ * table that is missing all of its columns, and no row. NULL where nothing is missing. */
 static char *stand_in(const OrrStore *store, const char *table, char **columns) {
   gboolean exists = orr_store_has_column(store, table, NULL);
   g_autoptr(GString) missing = g_string_new(NULL);
@@ -39,7 +40,8 @@ static char *stand_in(const OrrStore *store, const char *table, char **columns) 
     if (!exists || !orr_store_has_column(store, table, g_strstrip(*column)))
       g_string_append_printf(missing, ", NULL AS \"%s\"", g_strstrip(*column));
   if (exists && missing->len == 0) return NULL;
-  if (!exists) return g_strdup_printf("\"%s\" AS (SELECT NULL AS run_id%s WHERE 0)", table, missing->str);
+  if (!exists)
+    return g_strdup_printf("\"%s\" AS (SELECT NULL AS run_id%s WHERE 0)", table, missing->str);
   return g_strdup_printf("\"%s\" AS (SELECT *%s FROM main.\"%s\")", table, missing->str, table);
 }
 

@@ -117,7 +117,7 @@ rule_unique_names() {
 }
 
 rule_file_size() {
-  awk 'FNR > 500 && FNR == 501 { print FILENAME ": more than 500 lines" }' $(sources) /dev/null
+  awk 'FNR == 601 { print FILENAME ": more than 600 lines" }' $(sources) /dev/null
 }
 
 rule_function_size() {

@@ -24,21 +24,24 @@ static const OrrField node_fields[] = {
      MEMBER(OrrNodeShape, scale_up_domain),
      .min = 1,
      .max = 1e6,
-     .sentence = "GPUs that reach each other over NVLink; may span whole nodes (72 on NVL72); 1: none."},
+     .sentence =
+         "GPUs that reach each other over NVLink; may span whole nodes (72 on NVL72); 1: none."},
     {.name = "scale-up-latency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, scale_up_latency_s),
      .unit = ORR_UNIT_SECONDS,
      .fallback = "0 s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "GPU to GPU through NVSwitch, on top of the profile's scale-up-step; 0 where the step holds it."},
+     .sentence = "GPU to GPU through NVSwitch, on top of the profile's scale-up-step; 0 where the "
+                 "step holds it."},
     {.name = "nics-per-gpu",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nics_per_gpu),
      .fallback = "1",
      .min = 0,
      .max = 64,
-     .sentence = "Compute NICs for each GPU: a whole number, or 1/n where n GPUs share one; 0: no scale-out network."},
+     .sentence = "Compute NICs for each GPU: a whole number, or 1/n where n GPUs share one; 0: no "
+                 "scale-out network."},
     {.name = "ports-per-nic",
      .kind = ORR_FIELD_INT,
      MEMBER(OrrNodeShape, ports_per_nic),
@@ -51,8 +54,10 @@ static const OrrField node_fields[] = {
      MEMBER(OrrNodeShape, ports),
      .words = ports_words,
      .fallback = "bonded",
-     .sentence = "bonded: all ports of a GPU's NICs are one of their summed bandwidth. separate: each is its own, on the "
-                 "fabric too; a flow is spread over them as routing spreads it, and takes one for each queue pair else."},
+     .sentence = "bonded: all ports of a GPU's NICs are one of their summed bandwidth. separate: "
+                 "each is its own, on the "
+                 "fabric too; a flow is spread over them as routing spreads it, and takes one for "
+                 "each queue pair else."},
     {.name = "nic-bandwidth",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nic_bytes_per_s),
@@ -66,7 +71,8 @@ static const OrrField node_fields[] = {
      .fallback = "0.96",
      .min = 1e-6,
      .max = 1,
-     .sentence = "Share of nic-bandwidth that large RDMA messages reach; 0.96 is NCCL's 24 of 25 and 48 of 50 GB/s."},
+     .sentence = "Share of nic-bandwidth that large RDMA messages reach; 0.96 is NCCL's 24 of 25 "
+                 "and 48 of 50 GB/s."},
     {.name = "nic-latency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, nic_latency_s),
@@ -88,20 +94,22 @@ static const OrrField node_fields[] = {
      .fallback = "0.76",
      .min = 1e-6,
      .max = 1,
-     .sentence =
-         "Share of it that NCCL reaches between GPUs of a node; 0.76 is 24 of 31.5 (Gen4), 48 of 63 GB/s (Gen5)."},
+     .sentence = "Share of it that NCCL reaches between GPUs of a node; 0.76 is 24 of 31.5 (Gen4), "
+                 "48 of 63 GB/s (Gen5)."},
     {.name = "host-link-latency",
      .kind = ORR_FIELD_REAL,
      MEMBER(OrrNodeShape, host_link_latency_s),
      .unit = ORR_UNIT_SECONDS,
      .fallback = "1 us",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "GPU to GPU over PCIe, one way; 1 us is what NCCL's tuning table gives an LL step on PCIe."},
+     .sentence = "GPU to GPU over PCIe, one way; 1 us is what NCCL's tuning table gives an LL step "
+                 "on PCIe."},
     {.name = "gpudirect-rdma",
      .kind = ORR_FIELD_BOOL,
      MEMBER(OrrNodeShape, gpudirect_rdma),
      .fallback = "true",
-     .sentence = "NICs reach GPU memory. Without it NCCL has no LL128 over the network; state nic-bandwidth as what the "
+     .sentence = "NICs reach GPU memory. Without it NCCL has no LL128 over the network; state "
+                 "nic-bandwidth as what the "
                  "way through the host leaves."},
     {.name = "host",
      .kind = ORR_FIELD_SECTION,
@@ -111,10 +119,12 @@ static const OrrField node_fields[] = {
      .sentence = "PCIe switches and host bridges, where they bind; by default none does."},
 };
 
-const OrrFieldTable orr_node_shape_table = ORR_FIELD_TABLE(
-    "node", "A node: its GPUs, what joins them, and what joins it to others.", OrrNodeShape, node_fields);
+const OrrFieldTable orr_node_shape_table =
+    ORR_FIELD_TABLE("node", "A node: its GPUs, what joins them, and what joins it to others.",
+                    OrrNodeShape, node_fields);
 
-const char *const orr_routing_words[] = {"ideal", "ecmp", "adaptive", "static", "valiant", "ugal", NULL};
+const char *const orr_routing_words[] = {"ideal",   "ecmp", "adaptive", "static",
+                                         "valiant", "ugal", NULL};
 
 static const OrrField cluster_fields[] = {
     {.name = "name",
@@ -170,21 +180,25 @@ static const OrrField cluster_fields[] = {
      MEMBER(OrrCluster, routing),
      .words = orr_routing_words,
      .fallback = "ideal",
-     .sentence = "How flows share equal routes: ideal and adaptive spread packets over all, ecmp hashes each queue pair "
-                 "to one (seeded), static goes by the destination; valiant and ugal take detours on a dragonfly."},
+     .sentence = "How flows share equal routes: ideal and adaptive spread packets over all, ecmp "
+                 "hashes each queue pair "
+                 "to one (seeded), static goes by the destination; valiant and ugal take detours "
+                 "on a dragonfly."},
     {.name = "transport",
      .kind = ORR_FIELD_CHOICE,
      MEMBER(OrrCluster, transport),
      .registry = &orr_transport_registry,
      .fallback = "measured",
-     .sentence = "What carries messages over the network, and what it adds to the measured shares and latencies."},
+     .sentence = "What carries messages over the network, and what it adds to the measured shares "
+                 "and latencies."},
     {.name = "queue-pairs",
      .kind = ORR_FIELD_INT,
      MEMBER(OrrCluster, queue_pairs),
      .fallback = "1",
      .min = 1,
      .max = 64,
-     .sentence = "Queue pairs a connection is spread over, which ecmp hashes apart (NCCL_IB_QPS_PER_CONNECTION)."},
+     .sentence = "Queue pairs a connection is spread over, which ecmp hashes apart "
+                 "(NCCL_IB_QPS_PER_CONNECTION)."},
     {.name = "storage",
      .kind = ORR_FIELD_SECTION,
      MEMBER(OrrCluster, storage),
@@ -193,8 +207,8 @@ static const OrrField cluster_fields[] = {
      .sentence = "A parallel file system beside the machine; none where it has no servers."},
 };
 
-const OrrFieldTable orr_cluster_table =
-    ORR_FIELD_TABLE("cluster", "A machine: device, node shape, fabric, routing.", OrrCluster, cluster_fields);
+const OrrFieldTable orr_cluster_table = ORR_FIELD_TABLE(
+    "cluster", "A machine: device, node shape, fabric, routing.", OrrCluster, cluster_fields);
 
 gint64 orr_cluster_n_nodes(const OrrCluster *cluster) {
   if (cluster->nodes) return cluster->nodes;
@@ -218,7 +232,8 @@ gint64 orr_node_shape_ports_each(const OrrNodeShape *node) {
 }
 
 gint64 orr_node_shape_n_ports(const OrrNodeShape *node) {
-  const gint64 owners = node->nics_per_gpu >= 1 ? node->gpus : llround((double)node->gpus * node->nics_per_gpu);
+  const gint64 owners =
+      node->nics_per_gpu >= 1 ? node->gpus : llround((double)node->gpus * node->nics_per_gpu);
   return owners * orr_node_shape_ports_each(node);
 }
 
@@ -227,11 +242,14 @@ double orr_node_shape_port_bandwidth(const OrrNodeShape *node) {
   return owner / (double)orr_node_shape_ports_each(node);
 }
 
-gint64 orr_node_shape_port_links(const OrrNodeShape *node) { return all_ports(node) / orr_node_shape_ports_each(node); }
+gint64 orr_node_shape_port_links(const OrrNodeShape *node) {
+  return all_ports(node) / orr_node_shape_ports_each(node);
+}
 
 static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const gint64 nodes = orr_cluster_n_nodes(cluster), n_gpus = nodes * cluster->node.gpus;
-  if (nodes == 0) orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one of them");
+  if (nodes == 0)
+    orr_diags_error(diags, place, "the cluster has neither nodes nor gpus: give one of them");
   if (cluster->max_nodes && nodes > cluster->max_nodes)
     orr_diags_error(diags, place,
                     "nodes is %" G_GINT64_FORMAT ", but the fabric was built for %" G_GINT64_FORMAT
@@ -239,8 +257,8 @@ static void check_counts(const OrrCluster *cluster, OrrPlace place, OrrDiags *di
                     nodes, cluster->max_nodes);
   if (cluster->gpus > n_gpus)
     orr_diags_error(diags, place,
-                    "gpus is %" G_GINT64_FORMAT ", but %" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT
-                    " hold only %" G_GINT64_FORMAT,
+                    "gpus is %" G_GINT64_FORMAT ", but %" G_GINT64_FORMAT
+                    " nodes of %" G_GINT64_FORMAT " hold only %" G_GINT64_FORMAT,
                     cluster->gpus, nodes, cluster->node.gpus, n_gpus);
 }
 
@@ -253,7 +271,8 @@ static void check_domain(const OrrCluster *cluster, OrrPlace place, OrrDiags *di
                     domain, gpus);
   if (domain > 1 && !(cluster->device.scale_up_bytes_per_s > 0))
     orr_diags_error(diags, place,
-                    "scale-up-domain is %" G_GINT64_FORMAT ", but device %s has no scale-up links: it must be 1",
+                    "scale-up-domain is %" G_GINT64_FORMAT
+                    ", but device %s has no scale-up links: it must be 1",
                     domain, cluster->device.name ? cluster->device.name : "?");
 }
 
@@ -263,8 +282,8 @@ static void check_nics(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   gboolean shared = nics > 0 && nics < 1 && fabs(sharers - round(sharers)) < 1e-6;
   if (!whole && !(shared && cluster->node.gpus % llround(sharers) == 0))
     orr_diags_error(diags, place,
-                    "nics-per-gpu is %g: it must be a whole number, or 1/n with n a divisor of the %" G_GINT64_FORMAT
-                    " GPUs of a node",
+                    "nics-per-gpu is %g: it must be a whole number, or 1/n with n a divisor of the "
+                    "%" G_GINT64_FORMAT " GPUs of a node",
                     nics, cluster->node.gpus);
 }
 

@@ -3,10 +3,11 @@
  */
 #include "topologies/device.h"
 
-#define RATE(member_, name_, sentence_)                                                                                \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrDevice, member_), .unit = ORR_UNIT_FLOP_PER_S,      \
-    .fallback = "0 FLOP/s", .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                                       \
+#define RATE(member_, name_, sentence_)                                                            \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(OrrDevice, member_),               \
+    .unit = ORR_UNIT_FLOP_PER_S, .fallback = "0 FLOP/s", .flags = ORR_FIELD_UNSIGNED,              \
+    .sentence = (sentence_)                                                                        \
   }
 
 static const OrrField fields[] = {
@@ -22,7 +23,8 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrDevice, profile),
      .flags = ORR_FIELD_OPTIONAL,
-     .sentence = "The profile that holds its measured kernels; by default the one of the device's own name."},
+     .sentence = "The profile that holds its measured kernels; by default the one of the device's "
+                 "own name."},
     {.name = "source",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrDevice, source),
@@ -52,7 +54,8 @@ static const OrrField fields[] = {
      .fallback = "0 B",
      .flags = ORR_FIELD_UNSIGNED,
      .sentence = "Second-level cache; 0 where it is not known."},
-    RATE(fp32_flops, "fp32", "Peak dense FP32 rate; 0 where the device has no such format, here and below."),
+    RATE(fp32_flops, "fp32",
+         "Peak dense FP32 rate; 0 where the device has no such format, here and below."),
     RATE(tf32_flops, "tf32", "Peak dense TF32 rate on tensor cores."),
     RATE(fp16_flops, "fp16", "Peak dense FP16 rate on tensor cores."),
     RATE(bf16_flops, "bf16", "Peak dense BF16 rate on tensor cores."),
@@ -74,7 +77,8 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_POSITIVE,
      .min = 1e-6,
      .max = 1,
-     .sentence = "Share of scale-up-bandwidth that large NCCL messages reach without in-network reduction: measured."},
+     .sentence = "Share of scale-up-bandwidth that large NCCL messages reach without in-network "
+                 "reduction: measured."},
     {.name = "host-link-bandwidth",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrDevice, host_link_bytes_per_s),
@@ -90,8 +94,8 @@ static const OrrField fields[] = {
      .sentence = "Thermal design power; 0 where it is not known."},
 };
 
-const OrrFieldTable orr_device_table =
-    ORR_FIELD_TABLE("device", "One accelerator, as its vendor's datasheet gives it.", OrrDevice, fields);
+const OrrFieldTable orr_device_table = ORR_FIELD_TABLE(
+    "device", "One accelerator, as its vendor's datasheet gives it.", OrrDevice, fields);
 
 double orr_device_peak_flops(const OrrDevice *device, OrrDtype dtype) {
   switch (dtype) {

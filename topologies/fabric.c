@@ -19,24 +19,17 @@
 #include "sim/base/random.h"
 #include "topologies/fabric_private.h"
 
-/* To add a kind: one file in fabrics/ with one const OrrFabricKind, a line in each list here (alphabetical), its file
- * in the build, its test in tests/topologies/fabrics/. */
-extern const OrrFabricKind orr_clos_tree, orr_custom, orr_dragonfly, orr_dragonfly_plus, orr_fat_tree, orr_hyperx,
-    orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus, orr_two_tier_dpu;
+/* To add a kind: one file in fabrics/ with one const OrrFabricKind, a line in each list here
+ * (alphabetical), its file in the build, its test in tests/topologies/fabrics/. */
+extern const OrrFabricKind orr_clos_tree, orr_custom, orr_dragonfly, orr_dragonfly_plus,
+    orr_fat_tree, orr_hyperx, orr_nvlink_domain, orr_rail_only, orr_rail_optimized, orr_torus,
+    orr_two_tier_dpu;
 
 static const OrrEntry *const entries[] = {
-    &orr_clos_tree.entry,
-    &orr_custom.entry,
-    &orr_dragonfly.entry,
-    &orr_dragonfly_plus.entry,
-    &orr_fat_tree.entry,
-    &orr_hyperx.entry,
-    &orr_nvlink_domain.entry,
-    &orr_rail_only.entry,
-    &orr_rail_optimized.entry,
-    &orr_torus.entry,
-    &orr_two_tier_dpu.entry,
-    NULL,
+    &orr_clos_tree.entry,      &orr_custom.entry,       &orr_dragonfly.entry,
+    &orr_dragonfly_plus.entry, &orr_fat_tree.entry,     &orr_hyperx.entry,
+    &orr_nvlink_domain.entry,  &orr_rail_only.entry,    &orr_rail_optimized.entry,
+    &orr_torus.entry,          &orr_two_tier_dpu.entry, NULL,
 };
 
 const OrrRegistry orr_fabric_registry = {.family = "fabric", .entries = entries};
@@ -49,14 +42,16 @@ const OrrTransport *orr_fabric_transport(const OrrFabric *fabric) {
   return transport ? transport : &plain;
 }
 
-/* What packets leave of the network's links; of those between switches, what adaptive routing reaches of that. */
+/* What packets leave of the network's links; of those between switches, what adaptive routing
+ * reaches of that. */
 double orr_fabric_nic_share(const OrrFabric *fabric) {
   return orr_transport_wire_share(orr_fabric_transport(fabric));
 }
 
 double orr_fabric_switch_share(const OrrFabric *fabric) {
   const gboolean adaptive = fabric->cluster->routing == ORR_ROUTING_ADAPTIVE;
-  return orr_fabric_nic_share(fabric) * (adaptive ? orr_fabric_transport(fabric)->adaptive_efficiency : 1);
+  return orr_fabric_nic_share(fabric) *
+         (adaptive ? orr_fabric_transport(fabric)->adaptive_efficiency : 1);
 }
 
 /* --- Life --- */
@@ -72,7 +67,8 @@ static gboolean check_domains(const OrrFabric *fabric, GError **error) {
   }
   if (!fabric->n_ports && fabric->n_gpus > MAX(node->scale_up_domain, node->gpus)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "nics-per-gpu is %g, but %" G_GINT64_FORMAT " nodes need a network: it must be greater than 0",
+                "nics-per-gpu is %g, but %" G_GINT64_FORMAT
+                " nodes need a network: it must be greater than 0",
                 node->nics_per_gpu, orr_cluster_n_nodes(fabric->cluster));
     return FALSE;
   }
@@ -82,10 +78,12 @@ static gboolean check_domains(const OrrFabric *fabric, GError **error) {
 /* What a fabric without links between rails, and routing with detours, ask of the machine. */
 static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
-  const gboolean detours = cluster->routing == ORR_ROUTING_VALIANT || cluster->routing == ORR_ROUTING_UGAL;
+  const gboolean detours =
+      cluster->routing == ORR_ROUTING_VALIANT || cluster->routing == ORR_ROUTING_UGAL;
   if (detours && (!fabric->plan || !fabric->kind->detour)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "routing %s takes detours through other groups, which fabric %s has not: use it on a dragonfly or "
+                "routing %s takes detours through other groups, which fabric %s has not: use it on "
+                "a dragonfly or "
                 "dragonfly-plus, or routing ideal, ecmp, adaptive or static",
                 orr_routing_words[cluster->routing], fabric->kind->entry.name);
     return FALSE;
@@ -95,18 +93,21 @@ static gboolean check_routing(const OrrFabric *fabric, GError **error) {
   if (apart && cluster->node.scale_up_domain % cluster->node.gpus != 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "fabric %s has no links between rails: scale-up-domain (%" G_GINT64_FORMAT
-                ") must hold whole nodes of %" G_GINT64_FORMAT " GPUs, which hand over to each other (PXN)",
+                ") must hold whole nodes of %" G_GINT64_FORMAT
+                " GPUs, which hand over to each other (PXN)",
                 fabric->kind->entry.name, cluster->node.scale_up_domain, cluster->node.gpus);
     return FALSE;
   }
   return TRUE;
 }
 
-/* Ports that the fabric is built with: of nodes, and of storage servers, which have the last ones of those built. */
+/* Ports that the fabric is built with: of nodes, and of storage servers, which have the last
+ * ones of those built. */
 static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error) {
   const OrrCluster *cluster = fabric->cluster;
   const gint64 per_node = orr_node_shape_n_ports(&cluster->node);
-  const gint64 servers = cluster->storage.attach == ORR_STORAGE_FABRIC ? cluster->storage.servers : 0;
+  const gint64 servers =
+      cluster->storage.attach == ORR_STORAGE_FABRIC ? cluster->storage.servers : 0;
   gint64 nodes = orr_cluster_n_built_nodes(cluster);
   if (!cluster->max_nodes) nodes += (servers + per_node - 1) / per_node;
   *ret_ports = nodes * per_node;
@@ -114,7 +115,8 @@ static gboolean count_ports(OrrFabric *fabric, gint64 *ret_ports, GError **error
   if (fabric->server_port >= fabric->n_ports) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "%" G_GINT64_FORMAT " storage servers and the ports of %" G_GINT64_FORMAT
-              " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT " nodes: raise max-nodes, or attach "
+              " nodes do not fit the fabric, which was built for %" G_GINT64_FORMAT
+              " nodes: raise max-nodes, or attach "
               "storage by a network of its own",
               servers, orr_cluster_n_nodes(cluster), nodes);
   return FALSE;
@@ -125,9 +127,11 @@ static gboolean make_plan(OrrFabric *fabric, GError **error) {
   if (!fabric->n_ports) return TRUE;
   gint64 built_ports = 0;
   if (!count_ports(fabric, &built_ports, error)) return FALSE;
-  fabric->plan =
-      fabric->kind->plan(cluster, cluster->fabric.params, built_ports, orr_node_shape_port_bandwidth(&cluster->node), error);
-  if (!fabric->plan && cluster->max_nodes > orr_cluster_n_nodes(cluster)) /* else the numbers that follow would surprise */
+  fabric->plan = fabric->kind->plan(cluster, cluster->fabric.params, built_ports,
+                                    orr_node_shape_port_bandwidth(&cluster->node), error);
+  if (!fabric->plan &&
+      cluster->max_nodes >
+          orr_cluster_n_nodes(cluster)) /* else the numbers that follow would surprise */
     g_prefix_error(error, "for max-nodes, %" G_GINT64_FORMAT ": ", cluster->max_nodes);
   if (!fabric->plan) g_prefix_error(error, "fabric %s: ", fabric->kind->entry.name);
   return fabric->plan != NULL;
@@ -137,7 +141,8 @@ static gboolean number_links(OrrFabric *fabric, GError **error) {
   fabric->host_base = fabric->cluster->node.scale_up_domain > 1 ? 2 * fabric->n_gpus : 0;
   fabric->nic_base = orr_fabric_number_host_links(fabric, fabric->host_base + 2 * fabric->n_gpus);
   fabric->net_base = fabric->nic_base + 2 * fabric->n_ports;
-  fabric->storage_base = fabric->net_base + (fabric->plan ? fabric->kind->n_links(fabric->plan) : 0);
+  fabric->storage_base =
+      fabric->net_base + (fabric->plan ? fabric->kind->n_links(fabric->plan) : 0);
   fabric->memory_base = fabric->storage_base + orr_fabric_n_storage_links(fabric);
   fabric->n_links = fabric->memory_base + orr_fabric_n_memory_links(fabric);
   if (fabric->n_links < G_MAXUINT32) return TRUE;
@@ -157,16 +162,20 @@ OrrFabric *orr_fabric_new(const OrrCluster *cluster, guint64 seed, GError **erro
   fabric->n_gpus = orr_cluster_n_nodes(cluster) * node->gpus;
   fabric->n_ports = orr_cluster_n_nodes(cluster) * orr_node_shape_n_ports(node);
   fabric->lanes = orr_node_shape_ports_each(node);
-  fabric->gpus_per_nic = node->nics_per_gpu > 0 && node->nics_per_gpu < 1 ? llround(1 / node->nics_per_gpu) : 1;
+  fabric->gpus_per_nic =
+      node->nics_per_gpu > 0 && node->nics_per_gpu < 1 ? llround(1 / node->nics_per_gpu) : 1;
   if (!check_domains(fabric, error) || !make_plan(fabric, error) || !check_routing(fabric, error) ||
-      !number_links(fabric, error)) return NULL;
+      !number_links(fabric, error))
+    return NULL;
   return g_steal_pointer(&fabric);
 }
 
 static OrrFabric *view_of(const OrrFabric *whole) {
   OrrFabric *view = g_memdup2(whole, sizeof *whole);
   view->is_view = TRUE;
-  view->gpu_of = whole->gpu_of ? g_memdup2(whole->gpu_of, (gsize)whole->n_slice * sizeof *whole->gpu_of) : NULL;
+  view->gpu_of = whole->gpu_of
+                     ? g_memdup2(whole->gpu_of, (gsize)whole->n_slice * sizeof *whole->gpu_of)
+                     : NULL;
   if (view->avoid) g_hash_table_ref(view->avoid);
   return view;
 }
@@ -183,7 +192,8 @@ OrrFabric *orr_fabric_slice(const OrrFabric *whole, const gint64 *gpus, gint64 n
   g_free(slice->gpu_of);
   slice->gpu_of = g_new(gint64, n_gpus + 1);
   slice->n_slice = n_gpus;
-  for (gint64 i = 0; i < n_gpus; i++) slice->gpu_of[i] = whole->gpu_of ? whole->gpu_of[gpus[i]] : gpus[i];
+  for (gint64 i = 0; i < n_gpus; i++)
+    slice->gpu_of[i] = whole->gpu_of ? whole->gpu_of[gpus[i]] : gpus[i];
   return slice;
 }
 
@@ -205,13 +215,17 @@ gint64 orr_fabric_n_links(const OrrFabric *fabric) { return fabric->n_links; }
 
 double orr_fabric_link_bandwidth(const OrrFabric *fabric, guint32 link) {
   if (link >= fabric->memory_base) return orr_fabric_memory_bandwidth(fabric);
-  if (link >= fabric->storage_base) return orr_fabric_storage_link_bandwidth(fabric, link - fabric->storage_base);
+  if (link >= fabric->storage_base)
+    return orr_fabric_storage_link_bandwidth(fabric, link - fabric->storage_base);
   const OrrCluster *cluster = fabric->cluster;
-  if (link < fabric->host_base) return cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
+  if (link < fabric->host_base)
+    return cluster->device.scale_up_bytes_per_s * cluster->device.scale_up_efficiency;
   if (link < fabric->inside_base[0]) return orr_fabric_pcie_bandwidth(fabric);
   if (link < fabric->nic_base) return orr_fabric_host_link_bandwidth(fabric, link);
-  if (link < fabric->net_base) return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_share(fabric);
-  return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) * orr_fabric_switch_share(fabric);
+  if (link < fabric->net_base)
+    return orr_node_shape_port_bandwidth(&cluster->node) * orr_fabric_nic_share(fabric);
+  return fabric->kind->link_bandwidth(fabric->plan, link - fabric->net_base) *
+         orr_fabric_switch_share(fabric);
 }
 
 const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
@@ -224,7 +238,8 @@ const char *orr_fabric_link_kind(const OrrFabric *fabric, guint32 link) {
 }
 
 static char *end_name(const char *owner, gint64 index, const char *what) {
-  return g_strdup_printf("%s%" G_GINT64_FORMAT ".%s.%s", owner, index / 2, what, index % 2 ? "rx" : "tx");
+  return g_strdup_printf("%s%" G_GINT64_FORMAT ".%s.%s", owner, index / 2, what,
+                         index % 2 ? "rx" : "tx");
 }
 
 /* A NIC that GPUs share has a number of its own, one of several ports of a GPU the port's. */
@@ -239,7 +254,8 @@ static char *port_name(const OrrFabric *fabric, gint64 index) {
 char *orr_fabric_link_name(const OrrFabric *fabric, guint32 link) {
   if (link >= fabric->memory_base)
     return g_strdup_printf("node%" G_GINT64_FORMAT ".memory", link - fabric->memory_base);
-  if (link >= fabric->storage_base) return orr_fabric_storage_link_name(fabric, link - fabric->storage_base);
+  if (link >= fabric->storage_base)
+    return orr_fabric_storage_link_name(fabric, link - fabric->storage_base);
   if (link < fabric->host_base) return end_name("gpu", link, "nvlink");
   if (link < fabric->inside_base[0]) return end_name("gpu", link - fabric->host_base, "pcie");
   if (link < fabric->nic_base) return orr_fabric_host_link_name(fabric, link);
@@ -255,15 +271,20 @@ gboolean orr_fabric_torus(const OrrFabric *fabric, gint64 ret_shape[3]) {
   return ret_shape[0] * ret_shape[1] * ret_shape[2] == orr_fabric_n_gpus(fabric);
 }
 
-enum { OWN_ORBITS = 4 }; /* tx and rx of GPUs' scale-up links and of NICs, where every GPU has one */
+enum {
+  OWN_ORBITS = 4
+}; /* tx and rx of GPUs' scale-up links and of NICs, where every GPU has one */
 
 guint orr_fabric_n_orbits(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;
-  const gboolean spread = cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE;
+  const gboolean spread =
+      cluster->routing == ORR_ROUTING_IDEAL || cluster->routing == ORR_ROUTING_ADAPTIVE;
   const gboolean whole = !fabric->gpu_of && !fabric->avoid &&
                          orr_cluster_n_gpus(cluster) == fabric->n_gpus &&
                          orr_cluster_n_built_nodes(cluster) == orr_cluster_n_nodes(cluster);
-  if (!spread || !whole || !fabric->plan || !fabric->kind->n_orbits || fabric->n_ports != fabric->n_gpus) return 0;
+  if (!spread || !whole || !fabric->plan || !fabric->kind->n_orbits ||
+      fabric->n_ports != fabric->n_gpus)
+    return 0;
   const guint n = fabric->kind->n_orbits(fabric->plan);
   return n > 0 ? OWN_ORBITS + n : 0;
 }

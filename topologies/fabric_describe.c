@@ -8,7 +8,9 @@
 #define I64 "%" G_GINT64_FORMAT
 #define LABEL "%-11s"
 
-static void clear_level(gpointer level) { g_clear_pointer(&((OrrFabricLevel *)level)->name, g_free); }
+static void clear_level(gpointer level) {
+  g_clear_pointer(&((OrrFabricLevel *)level)->name, g_free);
+}
 
 /* From the NICs of a node to its leaves. */
 static gint64 n_cables(const OrrNodeShape *node) {
@@ -37,9 +39,11 @@ GArray *orr_fabric_levels(const OrrFabric *fabric) {
   g_array_append_val(levels, level);
   fabric->kind->levels(fabric->plan, levels);
   for (guint i = nic; i < levels->len; i++)
-    g_array_index(levels, OrrFabricLevel, i).link_bytes_per_s *= i == nic ? orr_fabric_nic_share(fabric) : orr_fabric_switch_share(fabric);
+    g_array_index(levels, OrrFabricLevel, i).link_bytes_per_s *=
+        i == nic ? orr_fabric_nic_share(fabric) : orr_fabric_switch_share(fabric);
   if (levels->len > nic + 1)
-    g_array_index(levels, OrrFabricLevel, nic).switches_above = g_array_index(levels, OrrFabricLevel, nic + 1).switches;
+    g_array_index(levels, OrrFabricLevel, nic).switches_above =
+        g_array_index(levels, OrrFabricLevel, nic + 1).switches;
   return levels;
 }
 
@@ -47,7 +51,8 @@ double orr_fabric_bisection(const OrrFabric *fabric) {
   const OrrCluster *cluster = fabric->cluster;
   if (fabric->plan) return fabric->kind->bisection(fabric->plan) * orr_fabric_switch_share(fabric);
   return (double)fabric->n_gpus / 2 *
-         (cluster->node.scale_up_domain > 1 ? orr_fabric_link_bandwidth(fabric, 0) : orr_fabric_pcie_bandwidth(fabric));
+         (cluster->node.scale_up_domain > 1 ? orr_fabric_link_bandwidth(fabric, 0)
+                                            : orr_fabric_pcie_bandwidth(fabric));
 }
 
 guint orr_fabric_diameter(const OrrFabric *fabric) {
@@ -58,11 +63,14 @@ guint orr_fabric_diameter(const OrrFabric *fabric) {
 
 static void add_machine(GString *text, const OrrCluster *cluster) {
   gint64 used = orr_cluster_n_gpus(cluster), built = orr_cluster_n_built_nodes(cluster);
-  g_string_append_printf(text, LABEL "%s: " I64 " nodes of " I64 " x %s, " I64 " GPUs", "machine", cluster->name,
-                         orr_cluster_n_nodes(cluster), cluster->node.gpus, cluster->device.name, orr_cluster_n_nodes(cluster) * cluster->node.gpus);
-  if (used != orr_cluster_n_nodes(cluster) * cluster->node.gpus) g_string_append_printf(text, ", " I64 " of them used", used);
+  g_string_append_printf(text, LABEL "%s: " I64 " nodes of " I64 " x %s, " I64 " GPUs", "machine",
+                         cluster->name, orr_cluster_n_nodes(cluster), cluster->node.gpus,
+                         cluster->device.name, orr_cluster_n_nodes(cluster) * cluster->node.gpus);
+  if (used != orr_cluster_n_nodes(cluster) * cluster->node.gpus)
+    g_string_append_printf(text, ", " I64 " of them used", used);
   if (built != orr_cluster_n_nodes(cluster))
-    g_string_append_printf(text, "; fabric built for " I64 " nodes, " I64 " GPUs", built, built * cluster->node.gpus);
+    g_string_append_printf(text, "; fabric built for " I64 " nodes, " I64 " GPUs", built,
+                           built * cluster->node.gpus);
   g_string_append_c(text, '\n');
 }
 
@@ -85,7 +93,8 @@ static void add_scale_up(GString *text, const OrrCluster *cluster) {
     return;
   }
   g_string_append_printf(text, LABEL "domains of " I64 " GPUs, ", "scale-up", domain);
-  add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency, device->scale_up_bytes_per_s);
+  add_rate(text, device->scale_up_bytes_per_s * device->scale_up_efficiency,
+           device->scale_up_bytes_per_s);
   g_string_append(text, " a GPU each way");
   add_latency(text, cluster->node.scale_up_latency_s);
 }
@@ -97,23 +106,29 @@ static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cl
   add_rate(text, node->nic_bytes_per_s * node->nic_efficiency * share, node->nic_bytes_per_s);
   g_string_append(text, " each way");
   if (node->ports_per_nic > 1) g_string_append_printf(text, ", " I64 " ports", node->ports_per_nic);
-  if (fabric->lanes > 1) g_string_append_printf(text, ", " I64 " separate ports a GPU", fabric->lanes);
+  if (fabric->lanes > 1)
+    g_string_append_printf(text, ", " I64 " separate ports a GPU", fabric->lanes);
   add_latency(text, node->nic_latency_s);
 }
 
 /* A GPU's PCIe, and what of the node may bind beside it. */
 static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
-  static const char *const paths[] = {"", ", network traffic over it", ", network traffic over it and the host bridge"};
+  static const char *const paths[] = {"", ", network traffic over it",
+                                      ", network traffic over it and the host bridge"};
   const OrrHostShape *host = &cluster->node.host;
   if (fabric->inside_base[0] == fabric->nic_base && host->network_path == ORR_NETWORK_APART) return;
-  g_autofree char *pcie = orr_quantity_format(orr_fabric_pcie_bandwidth(fabric), ORR_UNIT_BYTES_PER_S);
-  g_string_append_printf(text, LABEL "%s a GPU each way%s", "pcie", pcie, paths[host->network_path]);
+  g_autofree char *pcie =
+      orr_quantity_format(orr_fabric_pcie_bandwidth(fabric), ORR_UNIT_BYTES_PER_S);
+  g_string_append_printf(text, LABEL "%s a GPU each way%s", "pcie", pcie,
+                         paths[host->network_path]);
   for (int kind = 0; kind < ORR_N_HOST_LINKS; kind++) {
     static const char *const names[] = {NULL, "a host bridge", "between sockets", "a NIC's slot"};
     const gint64 first = fabric->inside_base[kind];
-    const gint64 end = kind + 1 < ORR_N_HOST_LINKS ? fabric->inside_base[kind + 1] : fabric->nic_base;
+    const gint64 end =
+        kind + 1 < ORR_N_HOST_LINKS ? fabric->inside_base[kind + 1] : fabric->nic_base;
     if (first == end) continue;
-    g_autofree char *rate = orr_quantity_format(orr_fabric_host_link_bandwidth(fabric, first), ORR_UNIT_BYTES_PER_S);
+    g_autofree char *rate =
+        orr_quantity_format(orr_fabric_host_link_bandwidth(fabric, first), ORR_UNIT_BYTES_PER_S);
     g_string_append_printf(text, "; %s ", rate);
     if (kind == ORR_HOST_SWITCH)
       g_string_append_printf(text, "a PCIe switch of " I64 " GPUs", host->gpus_per_switch);
@@ -126,16 +141,18 @@ static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *c
 static void add_level(GString *text, const OrrFabricLevel *level) {
   g_autofree char *rate = orr_quantity_format(level->link_bytes_per_s, ORR_UNIT_BYTES_PER_S);
   g_autofree char *below = level->switches ? g_strdup_printf(I64, level->switches) : g_strdup("-");
-  g_autofree char *above = level->switches_above ? g_strdup_printf(I64, level->switches_above) : g_strdup("-");
-  g_string_append_printf(text, LABEL "%10s %10s %10" G_GINT64_FORMAT " %13s %8.4g : 1\n", level->name, below, above,
-                         level->links, rate, level->oversubscription);
+  g_autofree char *above =
+      level->switches_above ? g_strdup_printf(I64, level->switches_above) : g_strdup("-");
+  g_string_append_printf(text, LABEL "%10s %10s %10" G_GINT64_FORMAT " %13s %8.4g : 1\n",
+                         level->name, below, above, level->links, rate, level->oversubscription);
 }
 
 static void add_levels(GString *text, const OrrFabric *fabric) {
   g_autoptr(GArray) levels = orr_fabric_levels(fabric);
-  g_string_append_printf(text, LABEL "%10s %10s %10s %13s %12s\n", "level", "switches", "above", "cables", "each way",
-                         "oversubscr.");
-  for (guint i = 0; i < levels->len; i++) add_level(text, &g_array_index(levels, OrrFabricLevel, i));
+  g_string_append_printf(text, LABEL "%10s %10s %10s %13s %12s\n", "level", "switches", "above",
+                         "cables", "each way", "oversubscr.");
+  for (guint i = 0; i < levels->len; i++)
+    add_level(text, &g_array_index(levels, OrrFabricLevel, i));
 }
 
 enum { MAX_HOPS = 16 };
@@ -157,7 +174,8 @@ static void add_hops(GString *text, const OrrFabric *fabric) {
 
 char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   GString *text = g_string_new(NULL);
-  g_autofree char *bisection = orr_quantity_format(orr_fabric_bisection(fabric), ORR_UNIT_BYTES_PER_S);
+  g_autofree char *bisection =
+      orr_quantity_format(orr_fabric_bisection(fabric), ORR_UNIT_BYTES_PER_S);
   add_machine(text, cluster);
   add_scale_up(text, cluster);
   add_nic(text, fabric, cluster);
@@ -167,7 +185,8 @@ char *orr_fabric_describe(const OrrFabric *fabric, const OrrCluster *cluster) {
   if (cluster->transport.entry && strcmp(cluster->transport.entry->name, "measured") != 0)
     g_string_append_printf(text, LABEL "%s\n", "transport", cluster->transport.entry->name);
   add_levels(text, fabric);
-  g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection", bisection);
+  g_string_append_printf(text, LABEL "%s, one direction, of the whole fabric\n", "bisection",
+                         bisection);
   add_hops(text, fabric);
   g_string_append_printf(text, LABEL I64 " to simulate\n", "links", orr_fabric_n_links(fabric));
   return g_string_free(text, FALSE);

@@ -1,5 +1,6 @@
 /*
- * fabric_host.c - links inside a node (host.h), between those of GPUs' PCIe and of NICs, and ways over them.
+ * fabric_host.c - links inside a node (host.h), between those of GPUs' PCIe and of NICs, and ways
+ * over them.
  *
  *   switch   2 a PCIe switch   up, down
  *   bridge   2 a host bridge   in (from its devices), out
@@ -25,7 +26,8 @@ static gint64 ports_per_slot(const OrrNodeShape *node) {
 
 double orr_fabric_pcie_bandwidth(const OrrFabric *fabric) {
   const double own = node_of(fabric)->host_link_bytes_per_s;
-  return (own > 0 ? own : fabric->cluster->device.host_link_bytes_per_s) * node_of(fabric)->host_link_efficiency;
+  return (own > 0 ? own : fabric->cluster->device.host_link_bytes_per_s) *
+         node_of(fabric)->host_link_efficiency;
 }
 
 gint64 orr_fabric_number_host_links(OrrFabric *fabric, gint64 base) {
@@ -86,9 +88,11 @@ static void append(GArray *links, gint64 link) {
 }
 
 /* The @index-th of its kind, where there are any. @back: the second direction. */
-static void append_inside(const OrrFabric *fabric, OrrHostLink kind, gint64 index, gboolean back, GArray *links) {
+static void append_inside(const OrrFabric *fabric, OrrHostLink kind, gint64 index, gboolean back,
+                          GArray *links) {
   const gint64 end = kind + 1 < ORR_N_HOST_LINKS ? fabric->inside_base[kind + 1] : fabric->nic_base;
-  if (fabric->inside_base[kind] < end) append(links, fabric->inside_base[kind] + 2 * index + (back ? 1 : 0));
+  if (fabric->inside_base[kind] < end)
+    append(links, fabric->inside_base[kind] + 2 * index + (back ? 1 : 0));
 }
 
 static void append_pcie(const OrrFabric *fabric, gint64 gpu, gboolean back, GArray *links) {
@@ -130,7 +134,8 @@ void orr_fabric_append_entry(const OrrFabric *fabric, gint64 gpu, gint64 port, G
   if (path != ORR_NETWORK_APART) append_pcie(fabric, gpu, TRUE, links);
 }
 
-void orr_fabric_append_memory(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back, GArray *links) {
+void orr_fabric_append_memory(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back,
+                              GArray *links) {
   const int path = node_of(fabric)->host.network_path;
   if (path != ORR_NETWORK_APART) append_bridge(fabric, gpu, !back, links);
   if (path == ORR_NETWORK_SWITCH) append_switch(fabric, gpu, !back, links);

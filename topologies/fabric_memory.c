@@ -1,6 +1,6 @@
 /*
- * fabric_memory.c - the memory of each node's host as a link: reads and writes of all its GPUs' copies and of its
- * cores.
+ * fabric_memory.c - the memory of each node's host as a link: reads and writes of all its GPUs'
+ * copies and of its cores.
  */
 #include "topologies/fabric_private.h"
 
@@ -9,7 +9,8 @@ gint64 orr_fabric_node(const OrrFabric *fabric, gint64 gpu) {
 }
 
 gint64 orr_fabric_n_memory_links(const OrrFabric *fabric) {
-  return fabric->cluster->node.host.memory_bytes_per_s > 0 ? orr_cluster_n_nodes(fabric->cluster) : 0;
+  return fabric->cluster->node.host.memory_bytes_per_s > 0 ? orr_cluster_n_nodes(fabric->cluster)
+                                                           : 0;
 }
 
 double orr_fabric_memory_bandwidth(const OrrFabric *fabric) {

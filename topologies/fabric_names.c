@@ -5,7 +5,8 @@
  *   leaf0-spine1        both directions                    a<>b      both
  *   gpu3.nic            a network card, both directions    leaf0     as a switch: all cables that end on it
  *
- * Names are made from numbers, so that a look-up goes through all links: a tenth of a second for a million.
+ * Names are made from numbers, so that a look-up goes through all links: a tenth of a second for a
+ * million.
  */
 #include <string.h>
 
@@ -18,10 +19,12 @@ static void add_part(GArray *parts, guint32 link, double share) {
   g_array_append_val(parts, part);
 }
 
-/* A name without its direction is both, one without the number of a cable is all that run side by side. */
+/* A name without its direction is both, one without the number of a cable is all that run side
+ * by side. */
 static gboolean is_one(const char *link, const char *name) {
   const gsize n = strlen(name);
-  if (strncmp(link, name, n) != 0 || !strchr("#.", link[n])) return FALSE; /* its end is among them */
+  if (strncmp(link, name, n) != 0 || !strchr("#.", link[n]))
+    return FALSE; /* its end is among them */
   const char *dot = strchr(link + n, '.');
   return !dot || !strchr(dot + 1, '.');
 }
@@ -30,7 +33,8 @@ static gboolean is_one(const char *link, const char *name) {
 static gboolean is_called(const char *link, const char *name) {
   const char *both = strstr(name, "<>");
   if (both) {
-    g_autofree char *a = g_strndup(name, (gsize)(both - name)), *there = g_strdup_printf("%s>%s", a, both + 2);
+    g_autofree char *a = g_strndup(name, (gsize)(both - name)),
+                    *there = g_strdup_printf("%s>%s", a, both + 2);
     const char *copy = strchr(both, '#');
     g_autofree char *b = copy ? g_strndup(both + 2, (gsize)(copy - both - 2)) : g_strdup(both + 2);
     g_autofree char *back = g_strdup_printf("%s>%s%s", b, a, copy ? copy : "");
@@ -41,12 +45,14 @@ static gboolean is_called(const char *link, const char *name) {
 
 /* The two switches that a link between switches joins, "rail3:" and the like before each. */
 static void ends_of(const char *link, char *ret_ends[2]) {
-  const char *middle = strchr(link, '>') ? strchr(link, '>') : strchr(link, '-'), *colon = strchr(link, ':');
+  const char *middle = strchr(link, '>') ? strchr(link, '>') : strchr(link, '-'),
+             *colon = strchr(link, ':');
   const gsize n_prefix = colon && middle && colon < middle ? (gsize)(colon + 1 - link) : 0;
   ret_ends[0] = ret_ends[1] = NULL;
   if (!middle) return;
   ret_ends[0] = g_strndup(link, (gsize)(middle - link));
-  ret_ends[1] = g_strdup_printf("%.*s%.*s", (int)n_prefix, link, (int)strcspn(middle + 1, ".#"), middle + 1);
+  ret_ends[1] =
+      g_strdup_printf("%.*s%.*s", (int)n_prefix, link, (int)strcspn(middle + 1, ".#"), middle + 1);
 }
 
 static gboolean ends_on(const char *link, const char *name) {
@@ -58,11 +64,13 @@ static gboolean ends_on(const char *link, const char *name) {
   return found;
 }
 
-static void add_trunks(const OrrFabric *fabric, const char *name, gboolean is_switch, GArray *parts) {
+static void add_trunks(const OrrFabric *fabric, const char *name, gboolean is_switch,
+                       GArray *parts) {
   const guint first = parts->len;
   if (!fabric->plan || !fabric->kind->trunks) return;
   fabric->kind->trunks(fabric->plan, name, is_switch, parts);
-  for (guint i = first; i < parts->len; i++) g_array_index(parts, OrrFabricPart, i).link += (guint32)fabric->net_base;
+  for (guint i = first; i < parts->len; i++)
+    g_array_index(parts, OrrFabricPart, i).link += (guint32)fabric->net_base;
 }
 
 gboolean orr_fabric_name_matches(const char *link, const char *name, gboolean is_switch) {
@@ -76,9 +84,9 @@ static GArray *refuse(const char *what, const char *name, GPtrArray *known, GErr
   for (guint i = 0; i + 1 < known->len && i < 6; i++)
     g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", (const char *)known->pdata[i]);
   if (known->len > 7) g_string_append(text, ", ...");
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the fabric has no %s '%s'%s%s%s (it has %s)", what, name,
-              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-              text->len ? text->str : "none between switches");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the fabric has no %s '%s'%s%s%s (it has %s)",
+              what, name, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+              nearest ? "'?" : "", text->len ? text->str : "none between switches");
   return NULL;
 }
 
@@ -129,7 +137,8 @@ static char *leaf_towards(const OrrFabric *fabric, gint64 port, gint64 other) {
   return ends[0];
 }
 
-/* The network cards below the switch: those whose way to the same card of the last node, or the first, begins there. */
+/* The network cards below the switch: those whose way to the same card of the last node, or the
+ * first, begins there. */
 static void add_cards(const OrrFabric *fabric, const char *name, GArray *parts) {
   const gint64 n = fabric->n_ports, each = orr_node_shape_n_ports(&fabric->cluster->node);
   for (gint64 port = 0; port < n; port++) {

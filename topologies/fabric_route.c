@@ -1,5 +1,6 @@
 /*
- * fabric_route.c - ways from GPU to GPU: which ports, which of several routes, past which dead links.
+ * fabric_route.c - ways from GPU to GPU: which ports, which of several routes, past which dead
+ * links.
  *
  * Invariants
  *  1. A route holds each link once; its first and last link belong to its two ends, or to their node.
@@ -11,7 +12,9 @@
 #include "topologies/fabric_private.h"
 
 /* The machine's number of a GPU. */
-static gint64 machine_gpu(const OrrFabric *fabric, gint64 gpu) { return fabric->gpu_of ? fabric->gpu_of[gpu] : gpu; }
+static gint64 machine_gpu(const OrrFabric *fabric, gint64 gpu) {
+  return fabric->gpu_of ? fabric->gpu_of[gpu] : gpu;
+}
 
 gint64 orr_fabric_domain(const OrrFabric *fabric, gint64 gpu) {
   return machine_gpu(fabric, gpu) / fabric->cluster->node.scale_up_domain;
@@ -36,7 +39,9 @@ gboolean orr_fabric_spans_nodes(const OrrFabric *fabric) {
   return fabric->cluster->node.scale_up_domain > fabric->cluster->node.gpus;
 }
 
-gboolean orr_fabric_gpudirect(const OrrFabric *fabric) { return fabric->cluster->node.gpudirect_rdma; }
+gboolean orr_fabric_gpudirect(const OrrFabric *fabric) {
+  return fabric->cluster->node.gpudirect_rdma;
+}
 
 static void append_scale_up(gint64 src, gint64 dst, GArray *links) {
   guint32 ends[] = {(guint32)(2 * src), (guint32)(2 * dst + 1)};
@@ -50,8 +55,8 @@ static gboolean is_hashed(const OrrFabric *fabric) {
 }
 
 /* The number whose digits make a route's choices. */
-static guint64 route_hash(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, gint64 dst_port, guint64 flow,
-                          guint path, guint attempt) {
+static guint64 route_hash(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, gint64 dst_port,
+                          guint64 flow, guint path, guint attempt) {
   const OrrCluster *cluster = fabric->cluster;
   switch ((OrrRouting)cluster->routing) {
   case ORR_ROUTING_ECMP:
@@ -77,7 +82,8 @@ enum { MOST_ATTEMPTS = 512 };
 
 static gboolean is_avoided(const OrrFabric *fabric, const GArray *links, guint first) {
   for (guint i = first; fabric->avoid && i < links->len; i++)
-    if (g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(g_array_index(links, guint32, i)))) return TRUE;
+    if (g_hash_table_contains(fabric->avoid, GUINT_TO_POINTER(g_array_index(links, guint32, i))))
+      return TRUE;
   return FALSE;
 }
 
@@ -95,10 +101,13 @@ typedef struct {
 static gboolean route_once(Asked *asked, const Ends *ends, guint attempt, GArray *links) {
   const OrrFabric *fabric = asked->fabric;
   const OrrFabricKind *kind = fabric->kind;
-  guint64 hash = route_hash(fabric, ends->src_gpu, ends->dst_gpu, ends->dst, asked->flow, asked->path, attempt);
+  guint64 hash = route_hash(fabric, ends->src_gpu, ends->dst_gpu, ends->dst, asked->flow,
+                            asked->path, attempt);
   guint first = links->len;
-  asked->switches = (asked->detour ? kind->detour : kind->route)(fabric->plan, ends->src, ends->dst, hash, links);
-  for (guint i = first; i < links->len; i++) g_array_index(links, guint32, i) += (guint32)fabric->net_base;
+  asked->switches =
+      (asked->detour ? kind->detour : kind->route)(fabric->plan, ends->src, ends->dst, hash, links);
+  for (guint i = first; i < links->len; i++)
+    g_array_index(links, guint32, i) += (guint32)fabric->net_base;
   return !is_avoided(fabric, links, first);
 }
 
@@ -112,14 +121,15 @@ static void route_switches(Asked *asked, const Ends *ends, GArray *links) {
   }
 }
 
-/* Of several ports of a GPU the one that this path takes, the same at both ends; the next one where it is dead. What is
- * left of the path picks among the routes from there. */
+/* Of several ports of a GPU the one that this path takes, the same at both ends; the next one
+ * where it is dead. What is left of the path picks among the routes from there. */
 static gint64 take_lane(Asked *asked, gint64 src_gpu, gint64 dst_gpu) {
   const OrrFabric *fabric = asked->fabric;
   const guint lanes = (guint)fabric->lanes;
   if (lanes == 1) return 0;
   const gboolean hashed = is_hashed(fabric);
-  const guint64 first = hashed ? asked->flow * orr_fabric_n_paths(fabric) + asked->path : asked->path;
+  const guint64 first =
+      hashed ? asked->flow * orr_fabric_n_paths(fabric) + asked->path : asked->path;
   if (!hashed) asked->path /= lanes;
   for (guint i = 0; fabric->avoid && i < lanes; i++) {
     const gint64 lane = (gint64)((first + i) % lanes);
@@ -136,7 +146,8 @@ static gint64 take_lane(Asked *asked, gint64 src_gpu, gint64 dst_gpu) {
 static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *links) {
   const OrrFabric *fabric = asked->fabric;
   const gint64 lane = take_lane(asked, src_gpu, dst_gpu);
-  const Ends ends = {src_gpu, dst_gpu, orr_fabric_port(fabric, src_gpu, lane), orr_fabric_port(fabric, dst_gpu, lane)};
+  const Ends ends = {src_gpu, dst_gpu, orr_fabric_port(fabric, src_gpu, lane),
+                     orr_fabric_port(fabric, dst_gpu, lane)};
   const guint32 tx = nic_link(fabric, ends.src, FALSE), rx = nic_link(fabric, ends.dst, TRUE);
   orr_fabric_append_exit(fabric, src_gpu, ends.src, links);
   g_array_append_val(links, tx);
@@ -148,18 +159,23 @@ static double route_out(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
          asked->switches * fabric->kind->switch_latency(fabric->plan);
 }
 
-double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back, GArray *links) {
+double orr_fabric_route_to_port(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back,
+                                GArray *links) {
   Asked asked = {.fabric = fabric};
   const gint64 own = orr_fabric_port(fabric, gpu, port % fabric->lanes);
   const gint64 other = port / fabric->lanes * fabric->gpus_per_nic;
   const guint32 nic = nic_link(fabric, own, back);
   orr_fabric_append_memory(fabric, gpu, own, back, links);
   g_array_append_val(links, nic);
-  route_switches(&asked, &(Ends){back ? other : gpu, back ? gpu : other, back ? port : own, back ? own : port}, links);
-  return fabric->cluster->node.nic_latency_s + asked.switches * fabric->kind->switch_latency(fabric->plan);
+  route_switches(
+      &asked, &(Ends){back ? other : gpu, back ? gpu : other, back ? port : own, back ? own : port},
+      links);
+  return fabric->cluster->node.nic_latency_s +
+         asked.switches * fabric->kind->switch_latency(fabric->plan);
 }
 
-/* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's; @src_gpu itself where it does. */
+/* PXN: the GPU of @src_gpu's domain whose port reaches @dst_gpu's; @src_gpu itself where it
+ * does. */
 static gint64 way_out(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu) {
   if (!fabric->kind->reaches) return src_gpu;
   const gint64 domain = fabric->cluster->node.scale_up_domain, first = src_gpu / domain * domain;
@@ -196,20 +212,23 @@ static double route_any(Asked *asked, gint64 src_gpu, gint64 dst_gpu, GArray *li
 }
 
 /* Detours are what valiant's routes are; ugal's are asked for by themselves. */
-static gboolean takes_detours(const OrrFabric *fabric) { return fabric->cluster->routing == ORR_ROUTING_VALIANT; }
+static gboolean takes_detours(const OrrFabric *fabric) {
+  return fabric->cluster->routing == ORR_ROUTING_VALIANT;
+}
 
-double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path,
-                       GArray *links) {
+double orr_fabric_path(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow,
+                       guint path, GArray *links) {
   Asked asked = {.fabric = fabric, .flow = flow, .path = path, .detour = takes_detours(fabric)};
   return route_any(&asked, src_gpu, dst_gpu, links);
 }
 
-double orr_fabric_route(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, GArray *links) {
+double orr_fabric_route(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow,
+                        GArray *links) {
   return orr_fabric_path(fabric, src_gpu, dst_gpu, flow, 0, links);
 }
 
-double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow, guint path,
-                         GArray *links) {
+double orr_fabric_detour(const OrrFabric *fabric, gint64 src_gpu, gint64 dst_gpu, guint64 flow,
+                         guint path, GArray *links) {
   Asked asked = {.fabric = fabric, .flow = flow, .path = path, .detour = TRUE};
   return route_any(&asked, src_gpu, dst_gpu, links);
 }

@@ -11,7 +11,9 @@ static const OrrStorage *storage_of(const OrrFabric *fabric) { return &fabric->c
 
 static gint64 n_node_links(const OrrFabric *fabric) {
   const OrrStorage *storage = storage_of(fabric);
-  return storage->servers > 0 && storage->attach == ORR_STORAGE_OWN ? 2 * orr_cluster_n_nodes(fabric->cluster) : 0;
+  return storage->servers > 0 && storage->attach == ORR_STORAGE_OWN
+             ? 2 * orr_cluster_n_nodes(fabric->cluster)
+             : 0;
 }
 
 gint64 orr_fabric_n_storage_links(const OrrFabric *fabric) {
@@ -23,15 +25,18 @@ gint64 orr_fabric_n_storage_links(const OrrFabric *fabric) {
 double orr_fabric_storage_link_bandwidth(const OrrFabric *fabric, gint64 link) {
   const gint64 n_nodes = n_node_links(fabric);
   if (link < n_nodes) return storage_of(fabric)->node_bytes_per_s;
-  if (link < n_nodes + 2 * storage_of(fabric)->servers) return storage_of(fabric)->server_bytes_per_s;
+  if (link < n_nodes + 2 * storage_of(fabric)->servers)
+    return storage_of(fabric)->server_bytes_per_s;
   return storage_of(fabric)->aggregate_bytes_per_s;
 }
 
 char *orr_fabric_storage_link_name(const OrrFabric *fabric, gint64 link) {
   const gint64 n_nodes = n_node_links(fabric), server = link - n_nodes;
-  if (link < n_nodes) return g_strdup_printf("node%" G_GINT64_FORMAT ".storage.%s", link / 2, link % 2 ? "rx" : "tx");
+  if (link < n_nodes)
+    return g_strdup_printf("node%" G_GINT64_FORMAT ".storage.%s", link / 2, link % 2 ? "rx" : "tx");
   if (server < 2 * storage_of(fabric)->servers)
-    return g_strdup_printf("server%" G_GINT64_FORMAT ".storage.%s", server / 2, server % 2 ? "out" : "in");
+    return g_strdup_printf("server%" G_GINT64_FORMAT ".storage.%s", server / 2,
+                           server % 2 ? "out" : "in");
   return g_strdup_printf("all.storage.%s", server % 2 ? "out" : "in");
 }
 
@@ -41,14 +46,16 @@ static void append(GArray *links, gint64 link) {
 }
 
 /* Of the machine's GPU, whatever slice it is asked in; is_read is the odd one of each pair. */
-double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server, gboolean is_read, GArray *links) {
+double orr_fabric_storage_route(const OrrFabric *fabric, gint64 gpu, gint64 server,
+                                gboolean is_read, GArray *links) {
   const gint64 machine = fabric->gpu_of ? fabric->gpu_of[gpu] : gpu;
   const gint64 base = fabric->storage_base, n_nodes = n_node_links(fabric);
   double latency_s = storage_of(fabric)->latency_s;
   if (n_nodes > 0)
     append(links, base + 2 * (machine / fabric->cluster->node.gpus) + (is_read ? 1 : 0));
   else
-    latency_s += orr_fabric_route_to_port(fabric, machine, fabric->server_port + server, is_read, links);
+    latency_s +=
+        orr_fabric_route_to_port(fabric, machine, fabric->server_port + server, is_read, links);
   append(links, base + n_nodes + 2 * server + (is_read ? 1 : 0));
   if (storage_of(fabric)->aggregate_bytes_per_s > 0)
     append(links, base + n_nodes + 2 * storage_of(fabric)->servers + (is_read ? 1 : 0));

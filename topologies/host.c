@@ -3,10 +3,10 @@
 static const char *const path_words[] = {"apart", "switch", "bridge", NULL};
 
 #define AT(member_) .offset = offsetof(OrrHostShape, member_)
-#define RATE(name_, member_, sentence_)                                                                                \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .unit = ORR_UNIT_BYTES_PER_S, .fallback = "0 B/s",           \
-    .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                                                               \
+#define RATE(name_, member_, sentence_)                                                            \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .unit = ORR_UNIT_BYTES_PER_S,            \
+    .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                      \
   }
 
 static const OrrField fields[] = {
@@ -16,7 +16,8 @@ static const OrrField fields[] = {
      .words = path_words,
      .fallback = "apart",
      .sentence =
-         "What network traffic crosses inside the node: apart: nothing but its NIC; switch: its GPU's PCIe too; "
+         "What network traffic crosses inside the node: apart: nothing but its NIC; switch: its "
+         "GPU's PCIe too; "
          "bridge: its GPU's PCIe, the link of the PCIe switch above it and the host bridge."},
     {.name = "gpus-per-switch",
      .kind = ORR_FIELD_INT,
@@ -25,7 +26,8 @@ static const OrrField fields[] = {
      .min = 0,
      .max = 1024,
      .sentence = "GPUs that share a PCIe switch and its link to the host; 0: no switches."},
-    RATE("switch-bandwidth", switch_bytes_per_s, "Nominal rate of that link; 0: that of a GPU's PCIe."),
+    RATE("switch-bandwidth", switch_bytes_per_s,
+         "Nominal rate of that link; 0: that of a GPU's PCIe."),
     {.name = "gpus-per-bridge",
      .kind = ORR_FIELD_INT,
      AT(gpus_per_bridge),
@@ -45,7 +47,8 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_BYTES,
      .fallback = "0 B",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "DRAM of a node, all sockets together; 0: not said, and nothing can be offloaded to it."},
+     .sentence =
+         "DRAM of a node, all sockets together; 0: not said, and nothing can be offloaded to it."},
     RATE("memory-bandwidth", memory_bytes_per_s,
          "Nominal rate of all its memory channels, reads and writes together; 0: not said."),
     {.name = "memory-efficiency",
@@ -55,16 +58,19 @@ static const OrrField fields[] = {
      .fallback = "0.8",
      .min = 1e-6,
      .max = 1,
-     .sentence = "Share of it that streaming kernels of all cores reach together (STREAM's triad: 0.81 to 0.85 on "
+     .sentence = "Share of it that streaming kernels of all cores reach together (STREAM's triad: "
+                 "0.81 to 0.85 on "
                  "Azure's HBv3, 330 to 350 of 409.6 GB/s, 0.71 to 0.85 on HBv4; Microsoft, 2026)."},
 };
 
-const OrrFieldTable orr_host_shape_table =
-    ORR_FIELD_TABLE("host", "PCIe switches, host bridges and memory of a node.", OrrHostShape, fields);
+const OrrFieldTable orr_host_shape_table = ORR_FIELD_TABLE(
+    "host", "PCIe switches, host bridges and memory of a node.", OrrHostShape, fields);
 
 static void check_divides(const char *key, gint64 n, gint64 gpus, OrrPlace place, OrrDiags *diags) {
   if (n > 0 && gpus % n != 0)
-    orr_diags_error(diags, place, "%s is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT " GPUs of a node",
+    orr_diags_error(diags, place,
+                    "%s is %" G_GINT64_FORMAT ": it must divide the %" G_GINT64_FORMAT
+                    " GPUs of a node",
                     key, n, gpus);
 }
 
@@ -74,18 +80,22 @@ void orr_host_shape_check(const OrrHostShape *host, gint64 gpus, OrrPlace place,
   check_divides("gpus-per-bridge", bridged, gpus, place, diags);
   if (switched > 0 && bridged > 0 && bridged % switched != 0)
     orr_diags_error(diags, place,
-                    "gpus-per-bridge is %" G_GINT64_FORMAT ": it must be a multiple of the %" G_GINT64_FORMAT
-                    " GPUs of a switch",
+                    "gpus-per-bridge is %" G_GINT64_FORMAT
+                    ": it must be a multiple of the %" G_GINT64_FORMAT " GPUs of a switch",
                     bridged, switched);
   if (host->network_path == ORR_NETWORK_SWITCH && switched == 0)
     orr_diags_error(diags, place,
-                    "network-path is switch, but the node has no PCIe switches: set gpus-per-switch (or take bridge)");
+                    "network-path is switch, but the node has no PCIe switches: set "
+                    "gpus-per-switch (or take bridge)");
   if (host->switch_bytes_per_s > 0 && switched == 0)
-    orr_diags_error(diags, place, "switch-bandwidth has no meaning without PCIe switches: set gpus-per-switch");
+    orr_diags_error(diags, place,
+                    "switch-bandwidth has no meaning without PCIe switches: set gpus-per-switch");
   if (host->socket_bytes_per_s > 0 && (bridged == 0 || bridged == gpus))
-    orr_diags_error(diags, place, "socket-bandwidth has no meaning with one host bridge: set gpus-per-bridge");
+    orr_diags_error(diags, place,
+                    "socket-bandwidth has no meaning with one host bridge: set gpus-per-bridge");
   if ((host->memory_bytes > 0) != (host->memory_bytes_per_s > 0))
     orr_diags_error(diags, place,
-                    "host.memory is %g B and host.memory-bandwidth %g B/s: memory has both, or neither is given",
+                    "host.memory is %g B and host.memory-bandwidth %g B/s: memory has both, or "
+                    "neither is given",
                     host->memory_bytes, host->memory_bytes_per_s);
 }

@@ -1,5 +1,6 @@
 /*
- * host.h - what joins the GPUs, NICs and memory of a node: PCIe switches and host bridges, where they bind.
+ * host.h - what joins the GPUs, NICs and memory of a node: PCIe switches and host bridges, where
+ * they bind.
  *
  *             memory ------ memory               a bridge a CPU socket: what its devices move to and from it,
  *               |              |                 in and out
@@ -9,20 +10,21 @@
  *        /  |  \                                 each GPU's own PCIe: node.host-link-bandwidth
  *     gpu0 gpu1 nic0                             a NIC's own slot, for all of its ports
  *
- * Rates are nominal, one direction, and count with node.host-link-efficiency; 0: never binds. Where network-path says
- * so, a GPU's network traffic crosses these links, and shares them with copies between GPU and host (checkpoints,
- * offload) and with GPUs of the node that meet over PCIe:
+ * Rates are nominal, one direction, and count with node.host-link-efficiency; 0: never binds. Where
+ * network-path says so, a GPU's network traffic crosses these links, and shares them with copies
+ * between GPU and host (checkpoints, offload) and with GPUs of the node that meet over PCIe:
  *
  *   apart    NIC                                             the default: what NICs reach was measured with all of it
  *   switch   GPU's PCIe, NIC's slot, NIC                     NICs beside GPUs on PCIe switches (DGX A100, H100)
  *   bridge   GPU's PCIe, switch up, bridge, slot, NIC        NICs on the CPU (Grace's), or no GPUDirect RDMA
  *
- * A DGX A100: two GPUs and two NICs on each of 4 PCIe switches, Gen4 x16, two switches to a socket (NVIDIA DGX A100
- * user guide, 2020, system topology):
+ * A DGX A100: two GPUs and two NICs on each of 4 PCIe switches, Gen4 x16, two switches to a socket
+ * (NVIDIA DGX A100 user guide, 2020, system topology):
  *
  *   node: {host: {network-path: switch, gpus-per-switch: 2, gpus-per-bridge: 4}}
  *
- * The memory of all sockets is one: what is offloaded to it, and what cores stream through it, shares its rate.
+ * The memory of all sockets is one: what is offloaded to it, and what cores stream through it,
+ * shares its rate.
  *
  *   node: {host: {memory: 2 TB, memory-bandwidth: 409.6 GB/s}}
  */

@@ -2,13 +2,13 @@
 
 #include "sim/base/fault.h"
 
-extern const OrrJobPlacementKind orr_placement_explicit, orr_placement_packed, orr_placement_rail_aligned,
-    orr_placement_random, orr_placement_spread;
+extern const OrrJobPlacementKind orr_placement_explicit, orr_placement_packed,
+    orr_placement_rail_aligned, orr_placement_random, orr_placement_spread;
 
 /* Alphabetical. To add one, see job_placement.h. */
-static const OrrEntry *const entries[] = {&orr_placement_explicit.entry,     &orr_placement_packed.entry,
-                                          &orr_placement_rail_aligned.entry, &orr_placement_random.entry,
-                                          &orr_placement_spread.entry,       NULL};
+static const OrrEntry *const entries[] = {
+    &orr_placement_explicit.entry, &orr_placement_packed.entry, &orr_placement_rail_aligned.entry,
+    &orr_placement_random.entry,   &orr_placement_spread.entry, NULL};
 const OrrRegistry orr_job_placement_registry = {.family = "job placement", .entries = entries};
 
 #define D "%" G_GINT64_FORMAT
@@ -21,8 +21,9 @@ static gboolean check(const OrrJobPlacementAsk *ask, const gint64 *gpus, gint64 
                       : mine[gpus[i]]                       ? "is named twice"
                                                             : NULL;
     if (why) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")",
-                  ask->job, gpus[i], why, ask->n_gpus - 1);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                  "job %s: GPU " D " %s (the cluster has GPUs 0 to " D ")", ask->job, gpus[i], why,
+                  ask->n_gpus - 1);
       return FALSE;
     }
     mine[gpus[i]] = TRUE;
@@ -30,20 +31,21 @@ static gboolean check(const OrrJobPlacementAsk *ask, const gint64 *gpus, gint64 
   return TRUE;
 }
 
-gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
-                                  GError **error) {
+gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n,
+                                  gint64 *ret_gpus, GError **error) {
   const OrrJobPlacementKind *kind = (const OrrJobPlacementKind *)choice->entry;
   return kind->choose(choice->params, ask, n, ret_gpus, error) && check(ask, ret_gpus, n, error);
 }
 
-gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order, gint64 n,
-                                gint64 *ret_gpus, GError **error) {
+gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order,
+                                gint64 n, gint64 *ret_gpus, GError **error) {
   gint64 found = 0;
   for (gint64 i = 0; i < n_order && found < n; i++)
     if (!ask->taken[order[i]]) ret_gpus[found++] = order[i];
   if (found == n) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "job %s needs " D " GPUs and only " D " are left for it: fewer jobs, smaller ones, or more cluster.nodes",
+              "job %s needs " D " GPUs and only " D
+              " are left for it: fewer jobs, smaller ones, or more cluster.nodes",
               ask->job, n, found);
   return FALSE;
 }

@@ -1,10 +1,12 @@
 /*
  * job_placement.h - which GPUs of a machine a job gets, when several share it.
  *
- * A kind of placement is an entry: it fills a list with GPUs that nobody has, in the order of the job's ranks.
+ * A kind of placement is an entry: it fills a list with GPUs that nobody has, in the order of the
+ * job's ranks.
  *
- * To add one: write topologies/job_placements/NAME.c with one const OrrJobPlacementKind, add it to the array in
- * job_placement.c and to meson.build. tests/topologies/test_job_placement.c holds all to the same rules.
+ * To add one: write topologies/job_placements/NAME.c with one const OrrJobPlacementKind, add it to
+ * the array in job_placement.c and to meson.build. tests/topologies/test_job_placement.c holds all
+ * to the same rules.
  */
 #ifndef ORR_JOB_PLACEMENT_H
 #define ORR_JOB_PLACEMENT_H
@@ -23,19 +25,21 @@ typedef struct {
 
 typedef struct {
   OrrEntry entry;
-  /* @n free GPUs, each once, into @ret_gpus. ORR_FAULT_DOCUMENT with what is missing where it cannot. */
-  gboolean (*choose)(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error);
+  /* @n free GPUs, each once, into @ret_gpus. ORR_FAULT_DOCUMENT with what is missing where it
+   * cannot. */
+  gboolean (*choose)(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
+                     GError **error);
 } OrrJobPlacementKind;
 
 extern const OrrRegistry orr_job_placement_registry;
 
 /* Chooses, and checks that each GPU exists, is free and is named once. */
-gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
-                                  GError **error);
+gboolean orr_job_placement_choose(const OrrChoice *choice, const OrrJobPlacementAsk *ask, gint64 n,
+                                  gint64 *ret_gpus, GError **error);
 
 /* For entries: the first @n free GPUs of @order (a permutation of some of the cluster's GPUs). */
-gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order, gint64 n,
-                                gint64 *ret_gpus, GError **error);
+gboolean orr_job_placement_take(const OrrJobPlacementAsk *ask, const gint64 *order, gint64 n_order,
+                                gint64 n, gint64 *ret_gpus, GError **error);
 
 /* "0-7, 16-23": runs of neighbours; newly allocated. */
 char *orr_job_placement_text(const gint64 *gpus, gint64 n);

@@ -1,8 +1,9 @@
 /*
  * placement.c - ranks of the parallel grid, as mixed-radix numbers.
  *
- * Rank r = sum over the axes, fastest first, of at[axis] * (product of the sizes of the faster axes). Rank r runs on
- * GPU r. Megatron-LM's order (megatron/core/parallel_state.py, "tp-cp-ep-dp-pp") is this with ep inside dp.
+ * Rank r = sum over the axes, fastest first, of at[axis] * (product of the sizes of the faster
+ * axes). Rank r runs on GPU r. Megatron-LM's order (megatron/core/parallel_state.py,
+ * "tp-cp-ep-dp-pp") is this with ep inside dp.
  */
 #include "topologies/placement.h"
 
@@ -20,7 +21,8 @@ static int find_axis(const char *name) {
 
 static gboolean refuse_order(const char *order, GError **error) {
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "'%s' is no order of ranks: it must name each of tp, cp, dp, pp once, the fastest first, joined by '-' "
+              "'%s' is no order of ranks: it must name each of tp, cp, dp, pp once, the fastest "
+              "first, joined by '-' "
               "(e.g. tp-cp-dp-pp), and may name ep once, after tp (tp-cp-ep-dp-pp)",
               order);
   return FALSE;
@@ -31,7 +33,8 @@ static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {
   for (int axis = 0; axis < ORR_N_AXES; axis++) {
     if (size[axis] < 1 || size[axis] > G_MAXINT32 / n) {
       g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "%s is %" G_GINT64_FORMAT ": it must be 1 or more, and all axes together at most %d ranks",
+                  "%s is %" G_GINT64_FORMAT
+                  ": it must be 1 or more, and all axes together at most %d ranks",
                   axis_names[axis], size[axis], G_MAXINT32);
       return FALSE;
     }
@@ -40,7 +43,8 @@ static gboolean check_sizes(const gint64 size[ORR_N_AXES], GError **error) {
   return TRUE;
 }
 
-gboolean orr_placement_init(OrrPlacement *placement, const char *order, const gint64 size[ORR_N_AXES], GError **error) {
+gboolean orr_placement_init(OrrPlacement *placement, const char *order,
+                            const gint64 size[ORR_N_AXES], GError **error) {
   g_auto(GStrv) names = g_strsplit(order, "-", -1);
   OrrPlacement made = {{0}, {0}, FALSE};
   const unsigned experts = 1u << ORR_N_AXES;
@@ -50,7 +54,8 @@ gboolean orr_placement_init(OrrPlacement *placement, const char *order, const gi
     int axis = find_axis(names[i]);
     gboolean is_ep = strcmp(names[i], "ep") == 0;
     unsigned bit = is_ep ? experts : axis < 0 ? 0 : 1u << axis;
-    if (bit == 0 || (seen & bit) || (is_ep && !(seen & (1u << ORR_AXIS_TP)))) return refuse_order(order, error);
+    if (bit == 0 || (seen & bit) || (is_ep && !(seen & (1u << ORR_AXIS_TP))))
+      return refuse_order(order, error);
     if (is_ep) made.ep_after_dp = (seen & (1u << ORR_AXIS_DP)) != 0;
     seen |= bit;
     if (!is_ep) made.order[n++] = axis;
@@ -70,11 +75,13 @@ gint64 orr_placement_n_ranks(const OrrPlacement *placement) {
 
 gint64 orr_placement_gpu(const OrrPlacement *placement, const gint64 at[ORR_N_AXES]) {
   gint64 gpu = 0;
-  for (int i = ORR_N_AXES - 1; i >= 0; i--) gpu = gpu * placement->size[placement->order[i]] + at[placement->order[i]];
+  for (int i = ORR_N_AXES - 1; i >= 0; i--)
+    gpu = gpu * placement->size[placement->order[i]] + at[placement->order[i]];
   return gpu;
 }
 
-void orr_placement_coordinates(const OrrPlacement *placement, gint64 gpu, gint64 ret_at[ORR_N_AXES]) {
+void orr_placement_coordinates(const OrrPlacement *placement, gint64 gpu,
+                               gint64 ret_at[ORR_N_AXES]) {
   for (int i = 0; i < ORR_N_AXES; i++) {
     int axis = placement->order[i];
     ret_at[axis] = gpu % placement->size[axis];
@@ -82,7 +89,8 @@ void orr_placement_coordinates(const OrrPlacement *placement, gint64 gpu, gint64
   }
 }
 
-void orr_placement_group(const OrrPlacement *placement, OrrAxis axis, const gint64 at[ORR_N_AXES], gint64 *ret_gpus) {
+void orr_placement_group(const OrrPlacement *placement, OrrAxis axis, const gint64 at[ORR_N_AXES],
+                         gint64 *ret_gpus) {
   gint64 member[ORR_N_AXES];
   memcpy(member, at, sizeof member);
   for (gint64 i = 0; i < placement->size[axis]; i++) {

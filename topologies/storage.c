@@ -31,14 +31,16 @@ static const OrrField fields[] = {
      AT(attach),
      .words = attach_words,
      .fallback = "own",
-     .sentence = "Over NICs and a network of its own, or over the compute fabric, at its last ports."},
+     .sentence =
+         "Over NICs and a network of its own, or over the compute fabric, at its last ports."},
     {.name = "node-bandwidth",
      .kind = ORR_FIELD_REAL,
      AT(node_bytes_per_s),
      .unit = ORR_UNIT_BYTES_PER_S,
      .fallback = "0 B/s",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence = "Attached by a network of its own: what a node's storage NICs carry, one direction."},
+     .sentence =
+         "Attached by a network of its own: what a node's storage NICs carry, one direction."},
     {.name = "stripes",
      .kind = ORR_FIELD_INT,
      AT(stripes),
@@ -68,14 +70,19 @@ gint64 orr_storage_server(const OrrStorage *storage, gint64 gpu, gint64 i) {
 void orr_storage_check(const OrrStorage *storage, OrrPlace place, OrrDiags *diags) {
   if (storage->servers == 0) return;
   if (!(storage->server_bytes_per_s > 0))
-    orr_diags_error(diags, place, "storage has servers, but no server-bandwidth: it must be greater than 0");
+    orr_diags_error(diags, place,
+                    "storage has servers, but no server-bandwidth: it must be greater than 0");
   if (storage->attach == ORR_STORAGE_OWN && !(storage->node_bytes_per_s > 0))
     orr_diags_error(diags, place,
-                    "storage is attached by a network of its own: node-bandwidth must be greater than 0 (or attach: "
+                    "storage is attached by a network of its own: node-bandwidth must be greater "
+                    "than 0 (or attach: "
                     "fabric)");
   if (storage->attach == ORR_STORAGE_FABRIC && storage->node_bytes_per_s > 0)
-    orr_diags_error(diags, place, "storage is attached to the compute fabric: node-bandwidth has no meaning there");
+    orr_diags_error(
+        diags, place,
+        "storage is attached to the compute fabric: node-bandwidth has no meaning there");
   if (storage->stripes > storage->servers)
-    orr_diags_error(diags, place, "stripes is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " servers",
+    orr_diags_error(diags, place,
+                    "stripes is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " servers",
                     storage->stripes, storage->servers);
 }

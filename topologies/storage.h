@@ -1,6 +1,6 @@
 /*
- * storage.h - a parallel file system beside a machine: servers with links of their own (Lustre's object storage
- * servers).
+ * storage.h - a parallel file system beside a machine: servers with links of their own (Lustre's
+ * object storage servers).
  *
  *   own:     node NICs for storage -- non-blocking network -- servers -- the file system's own limit
  *   fabric:  GPUs' NICs -- the compute fabric -- servers at its last ports -- the same
@@ -8,7 +8,8 @@
  *   cluster:
  *     storage: {servers: 8, server-bandwidth: 40 GB/s, attach: own, node-bandwidth: 50 GB/s}
  *
- * Rates are what large sequential files reach, one direction; a server reads and writes at the same time.
+ * Rates are what large sequential files reach, one direction; a server reads and writes at the same
+ * time.
  */
 #ifndef ORR_STORAGE_H
 #define ORR_STORAGE_H
@@ -33,7 +34,8 @@ extern const OrrFieldTable orr_storage_table;
 
 gint64 orr_storage_stripes(const OrrStorage *storage); /* settled: at most the servers */
 
-/* Server of stripe @i of client @gpu's file: round robin, as Lustre's allocator takes object servers in turn. */
+/* Server of stripe @i of client @gpu's file: round robin, as Lustre's allocator takes object
+ * servers in turn. */
 gint64 orr_storage_server(const OrrStorage *storage, gint64 gpu, gint64 i);
 
 /* What single fields cannot say. Findings at @place. */

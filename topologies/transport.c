@@ -8,10 +8,11 @@
 
 extern const OrrEntry orr_dpu, orr_efa, orr_infiniband, orr_roce_v2;
 
-static const OrrField measured_fields[] = {ORR_TRANSPORT_FIELDS("26 B", "0", "0 s", "2", "1", "1", "true", "0", "0 s")};
+static const OrrField measured_fields[] = {
+    ORR_TRANSPORT_FIELDS("26 B", "0", "0 s", "2", "1", "1", "true", "0", "0 s")};
 
-static const OrrFieldTable measured_table =
-    ORR_FIELD_TABLE("measured", "Parameters of the transport measured.", OrrTransport, measured_fields);
+static const OrrFieldTable measured_table = ORR_FIELD_TABLE(
+    "measured", "Parameters of the transport measured.", OrrTransport, measured_fields);
 
 static const OrrEntry orr_measured = {
     .name = "measured",
@@ -19,7 +20,8 @@ static const OrrEntry orr_measured = {
     .params = &measured_table,
 };
 
-static const OrrEntry *const entries[] = {&orr_dpu, &orr_efa, &orr_infiniband, &orr_measured, &orr_roce_v2, NULL};
+static const OrrEntry *const entries[] = {&orr_dpu,      &orr_efa,     &orr_infiniband,
+                                          &orr_measured, &orr_roce_v2, NULL};
 
 const OrrRegistry orr_transport_registry = {.family = "transport", .entries = entries};
 

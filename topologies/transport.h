@@ -1,8 +1,9 @@
 /*
- * transport.h - what carries messages over the scale-out network: InfiniBand, RoCE v2, EFA, or nothing said.
+ * transport.h - what carries messages over the scale-out network: InfiniBand, RoCE v2, EFA, or
+ * nothing said.
  *
- * node.nic-efficiency is a measured share of the NIC's rate, headers of 4 KiB packets and all. A transport says how
- * that changes with the packets, and what else it does to links:
+ * node.nic-efficiency is a measured share of the NIC's rate, headers of 4 KiB packets and all. A
+ * transport says how that changes with the packets, and what else it does to links:
  *
  *   rate        nominal * nic-efficiency * h(mtu, headers) / h(4096 B, 26 B),   h = mtu / (mtu + headers)
  *   message     1 / message-rate on top of a hop's latency: efficiency by size s / (s + B / message-rate)
@@ -13,8 +14,8 @@
  *   host work   posting and polling of a step, the profile's network-step (NCCL's proxy thread): what of it is offloaded
  *               to a DPU takes dpu-work there,  step = (1 - offloaded) network-step + offloaded dpu-work
  *
- * To add one: a file in transports/ with one const OrrEntry whose params are OrrTransport, a line in transport.c's
- * array, its file in meson.build.
+ * To add one: a file in transports/ with one const OrrEntry whose params are OrrTransport, a line
+ * in transport.c's array, its file in meson.build.
  */
 #ifndef ORR_TRANSPORT_H
 #define ORR_TRANSPORT_H
@@ -36,75 +37,78 @@ typedef struct {
 } OrrTransport;
 
 /* An entry's table: the same fields, other defaults, which are texts. */
-#define ORR_TRANSPORT_FIELDS(header_, rate_, hop_, senders_, incast_, adaptive_, reduction_, offloaded_, dpu_work_)    \
-  {.name = "mtu",                                                                                                      \
-   .kind = ORR_FIELD_REAL,                                                                                             \
-   .offset = offsetof(OrrTransport, mtu_bytes),                                                                        \
-   .unit = ORR_UNIT_BYTES,                                                                                             \
-   .fallback = "4096 B",                                                                                               \
-   .min = 256,                                                                                                         \
-   .max = 65536,                                                                                                       \
-   .sentence = "Payload of a packet; 4 KiB is the most that InfiniBand and RoCE define."},                             \
-      {.name = "headers",                                                                                              \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(OrrTransport, header_bytes),                                                                 \
-       .unit = ORR_UNIT_BYTES,                                                                                         \
-       .fallback = (header_),                                                                                          \
-       .flags = ORR_FIELD_UNSIGNED,                                                                                    \
-       .sentence = "What a packet adds to it on the wire, gaps included."},                                            \
-      {.name = "message-rate",                                                                                         \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(OrrTransport, message_rate_per_s),                                                           \
-       .fallback = (rate_),                                                                                            \
-       .flags = ORR_FIELD_UNSIGNED,                                                                                    \
-       .sentence = "Messages a NIC handles in a second; 0: no limit."},                                                \
-      {.name = "hop-latency",                                                                                          \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(OrrTransport, hop_latency_s),                                                                \
-       .unit = ORR_UNIT_SECONDS,                                                                                       \
-       .fallback = (hop_),                                                                                             \
-       .flags = ORR_FIELD_UNSIGNED,                                                                                    \
-       .sentence = "The least that a collective's hop over the network takes, step and route together."},              \
-      {.name = "incast-senders",                                                                                       \
-       .kind = ORR_FIELD_INT,                                                                                          \
-       .offset = offsetof(OrrTransport, incast_senders),                                                               \
-       .fallback = (senders_),                                                                                         \
-       .min = 2,                                                                                                       \
-       .max = 1e7,                                                                                                     \
-       .sentence = "Senders to one NIC in a phase from which on it counts as congested."},                             \
-      {.name = "incast-efficiency",                                                                                    \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(OrrTransport, incast_efficiency),                                                            \
-       .unit = ORR_UNIT_FRACTION,                                                                                      \
-       .fallback = (incast_),                                                                                          \
-       .min = 0.01,                                                                                                    \
-       .max = 1,                                                                                                       \
-       .sentence = "Share of a congested receiver's rate that congestion control leaves."},                            \
-      {.name = "adaptive-efficiency",                                                                                  \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(OrrTransport, adaptive_efficiency),                                                          \
-       .unit = ORR_UNIT_FRACTION,                                                                                      \
-       .fallback = (adaptive_),                                                                                        \
-       .min = 0.01,                                                                                                    \
-       .max = 1,                                                                                                       \
-       .sentence = "Share of links between switches that adaptive routing reaches."},                                  \
-      {.name = "in-network-reduction",                                                                                 \
-       .kind = ORR_FIELD_BOOL,                                                                                         \
-       .offset = offsetof(OrrTransport, in_network_reduction),                                                         \
-       .fallback = (reduction_),                                                                                       \
-       .sentence = "Whether switches reduce (SHARP), as the algorithm collnet needs."},                                \
-      {.name = "offloaded",                                                                                            \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(OrrTransport, offloaded),                                                                    \
-       .unit = ORR_UNIT_FRACTION,                                                                                      \
-       .fallback = (offloaded_),                                                                                       \
-       .min = 0,                                                                                                       \
-       .max = 1,                                                                                                       \
-       .sentence = "Share of what the host does for a step (the profile's network-step) that a DPU does instead."},    \
-  {                                                                                                                    \
-    .name = "dpu-work", .kind = ORR_FIELD_REAL, .offset = offsetof(OrrTransport, dpu_work_s),                          \
-    .unit = ORR_UNIT_SECONDS, .fallback = (dpu_work_), .flags = ORR_FIELD_UNSIGNED,                                    \
-    .sentence = "What all of that takes a DPU."                                                                        \
+#define ORR_TRANSPORT_FIELDS(header_, rate_, hop_, senders_, incast_, adaptive_, reduction_,       \
+                             offloaded_, dpu_work_)                                                \
+  {.name = "mtu",                                                                                  \
+   .kind = ORR_FIELD_REAL,                                                                         \
+   .offset = offsetof(OrrTransport, mtu_bytes),                                                    \
+   .unit = ORR_UNIT_BYTES,                                                                         \
+   .fallback = "4096 B",                                                                           \
+   .min = 256,                                                                                     \
+   .max = 65536,                                                                                   \
+   .sentence = "Payload of a packet; 4 KiB is the most that InfiniBand and RoCE define."},         \
+      {.name = "headers",                                                                          \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(OrrTransport, header_bytes),                                             \
+       .unit = ORR_UNIT_BYTES,                                                                     \
+       .fallback = (header_),                                                                      \
+       .flags = ORR_FIELD_UNSIGNED,                                                                \
+       .sentence = "What a packet adds to it on the wire, gaps included."},                        \
+      {.name = "message-rate",                                                                     \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(OrrTransport, message_rate_per_s),                                       \
+       .fallback = (rate_),                                                                        \
+       .flags = ORR_FIELD_UNSIGNED,                                                                \
+       .sentence = "Messages a NIC handles in a second; 0: no limit."},                            \
+      {.name = "hop-latency",                                                                      \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(OrrTransport, hop_latency_s),                                            \
+       .unit = ORR_UNIT_SECONDS,                                                                   \
+       .fallback = (hop_),                                                                         \
+       .flags = ORR_FIELD_UNSIGNED,                                                                \
+       .sentence =                                                                                 \
+           "The least that a collective's hop over the network takes, step and route together."},  \
+      {.name = "incast-senders",                                                                   \
+       .kind = ORR_FIELD_INT,                                                                      \
+       .offset = offsetof(OrrTransport, incast_senders),                                           \
+       .fallback = (senders_),                                                                     \
+       .min = 2,                                                                                   \
+       .max = 1e7,                                                                                 \
+       .sentence = "Senders to one NIC in a phase from which on it counts as congested."},         \
+      {.name = "incast-efficiency",                                                                \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(OrrTransport, incast_efficiency),                                        \
+       .unit = ORR_UNIT_FRACTION,                                                                  \
+       .fallback = (incast_),                                                                      \
+       .min = 0.01,                                                                                \
+       .max = 1,                                                                                   \
+       .sentence = "Share of a congested receiver's rate that congestion control leaves."},        \
+      {.name = "adaptive-efficiency",                                                              \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(OrrTransport, adaptive_efficiency),                                      \
+       .unit = ORR_UNIT_FRACTION,                                                                  \
+       .fallback = (adaptive_),                                                                    \
+       .min = 0.01,                                                                                \
+       .max = 1,                                                                                   \
+       .sentence = "Share of links between switches that adaptive routing reaches."},              \
+      {.name = "in-network-reduction",                                                             \
+       .kind = ORR_FIELD_BOOL,                                                                     \
+       .offset = offsetof(OrrTransport, in_network_reduction),                                     \
+       .fallback = (reduction_),                                                                   \
+       .sentence = "Whether switches reduce (SHARP), as the algorithm collnet needs."},            \
+      {.name = "offloaded",                                                                        \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(OrrTransport, offloaded),                                                \
+       .unit = ORR_UNIT_FRACTION,                                                                  \
+       .fallback = (offloaded_),                                                                   \
+       .min = 0,                                                                                   \
+       .max = 1,                                                                                   \
+       .sentence = "Share of what the host does for a step (the profile's network-step) that a "   \
+                   "DPU does instead."},                                                           \
+  {                                                                                                \
+    .name = "dpu-work", .kind = ORR_FIELD_REAL, .offset = offsetof(OrrTransport, dpu_work_s),      \
+    .unit = ORR_UNIT_SECONDS, .fallback = (dpu_work_), .flags = ORR_FIELD_UNSIGNED,                \
+    .sentence = "What all of that takes a DPU."                                                    \
   }
 
 extern const OrrRegistry orr_transport_registry;

@@ -19,15 +19,17 @@ static void add(Grouped *grouped, OrrOperator op) {
 
 static void add_product(Grouped *grouped, double batch, double m, double n, double k) {
   const OrrOperator *op = grouped->op;
-  OrrOperator product = orr_operator_gemm("experts", op->pass, op->dtype, (gint64)(batch + 0.5),
-                                          MAX(1, (gint64)(m + 0.5)), (gint64)n, MAX(1, (gint64)(k + 0.5)));
+  OrrOperator product =
+      orr_operator_gemm("experts", op->pass, op->dtype, (gint64)(batch + 0.5),
+                        MAX(1, (gint64)(m + 0.5)), (gint64)n, MAX(1, (gint64)(k + 0.5)));
   product.sum_bytes = op->sum_bytes;
   product.cast_apart = op->cast_apart;
   product.fleet = op->fleet;
   add(grouped, product);
 }
 
-OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage, OrrGroupedAsk ask) {
+OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
+                            OrrGroupedAsk ask) {
   Grouped grouped = {model, op, ask, {0, ORR_HOW_MEASURED}};
   double pairs = 0, active = 0;
   orr_cost_moe_load(op, &pairs, &active);

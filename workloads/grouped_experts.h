@@ -1,12 +1,13 @@
 /*
  * grouped_experts.h - routed experts as one grouped product for all experts of a rank.
  *
- * A profile's expert rows are serving kernels, written for few tokens an expert (fused Triton kernels; in fp8 on Hopper
- * at 220 TFLOP/s whatever the size). Megatron-Core's GroupedMLP (CUTLASS), Transformer Engine's GroupedLinear (cuBLAS)
- * and DeepGEMM, which vLLM and SGLang use for fp8 too, multiply at a matrix product's rate: DeepGEMM's grouped products
- * of 4 experts of 8,192 tokens reach 1,297 TFLOP/s (n 4096, k 7168) and 1,099 (n 7168, k 2048) on H800 (README of
- * deepseek-ai/DeepGEMM, 2025). With the fullest rank's load, P pairs over A active experts, inner width f / etp and g
- * matrices before the activation,
+ * A profile's expert rows are serving kernels, written for few tokens an expert (fused Triton
+ * kernels; in fp8 on Hopper at 220 TFLOP/s whatever the size). Megatron-Core's GroupedMLP
+ * (CUTLASS), Transformer Engine's GroupedLinear (cuBLAS) and DeepGEMM, which vLLM and SGLang use
+ * for fp8 too, multiply at a matrix product's rate: DeepGEMM's grouped products of 4 experts of
+ * 8,192 tokens reach 1,297 TFLOP/s (n 4096, k 7168) and 1,099 (n 7168, k 2048) on H800 (README of
+ * deepseek-ai/DeepGEMM, 2025). With the fullest rank's load, P pairs over A active experts, inner
+ * width f / etp and g matrices before the activation,
  *
  *     forward   A products  P/A x g f over h     and  P/A x h over f       and the activation, (g + 1) P f
  *     dgrad     A products  P/A x h over g f     and  P/A x f over h       and its backward, (2 g + 1) P f
@@ -25,7 +26,8 @@ G_BEGIN_DECLS
 typedef OrrCost (*OrrGroupedAsk)(const OrrCostModel *model, const OrrOperator *op);
 
 /* Of @op, a MOE; its activation is kept in @storage. */
-OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage, OrrGroupedAsk ask);
+OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
+                            OrrGroupedAsk ask);
 
 G_END_DECLS
 

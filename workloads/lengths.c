@@ -31,19 +31,23 @@ static const char *const kind_words[] = {"constant",
 static const char *const kind_aliases[] = {"fixed", "constant", NULL};
 
 static const int named[][N_QUANTILES] = {
-    {3, 75, 147, 232, 386, 578, 770, 938, 1075, 1261, 1469, 1690, 1909, 2164, 2433, 2745, 3192, 3919, 5186, 7302, 7437},
+    {3,    75,   147,  232,  386,  578,  770,  938,  1075, 1261, 1469,
+     1690, 1909, 2164, 2433, 2745, 3192, 3919, 5186, 7302, 7437},
     {6, 6, 7, 7, 8, 9, 9, 10, 11, 12, 13, 14, 16, 18, 20, 24, 29, 39, 55, 90, 1899},
-    {2, 181, 207, 372, 387, 396, 403, 414, 703, 984, 1020, 1045, 1071, 1097, 1130, 1189, 1315, 1876, 2734, 4083, 14050},
-    {7, 41, 54, 67, 77, 85, 91, 96, 103, 113, 129, 151, 177, 217, 384, 395, 400, 411, 424, 451, 1000},
+    {2,    181,  207,  372,  387,  396,  403,  414,  703,  984,  1020,
+     1045, 1071, 1097, 1130, 1189, 1315, 1876, 2734, 4083, 14050},
+    {7,   41,  54,  67,  77,  85,  91,  96,  103, 113, 129,
+     151, 177, 217, 384, 395, 400, 411, 424, 451, 1000},
     {891,  901,  964,   1261,  1662,  2307,  3263,  4250,  4993,  5871,  6909,
      8187, 9570, 11239, 13196, 15366, 17869, 21467, 27367, 39549, 126195},
-    {1, 10, 24, 46, 100, 157, 213, 256, 291, 323, 350, 375, 399, 423, 447, 472, 504, 543, 597, 698, 2000},
+    {1,   10,  24,  46,  100, 157, 213, 256, 291, 323, 350,
+     375, 399, 423, 447, 472, 504, 543, 597, 698, 2000},
 };
 
-#define INTEGER(name_, member_, fallback_, sentence_)                                                                  \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(OrrLengths, member_), .sentence = (sentence_),          \
-    .fallback = (fallback_), .min = 0, .max = 1e8                                                                      \
+#define INTEGER(name_, member_, fallback_, sentence_)                                              \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(OrrLengths, member_),               \
+    .sentence = (sentence_), .fallback = (fallback_), .min = 0, .max = 1e8                         \
   }
 static const OrrField fields[] = {
     {.name = "kind",
@@ -53,11 +57,13 @@ static const OrrField fields[] = {
      .fallback = "constant",
      .words = kind_words,
      .aliases = kind_aliases},
-    INTEGER("tokens", tokens, "0", "Mean; uniform-up-to: the largest; constant: all. 0, of a trace: the trace's own."),
+    INTEGER("tokens", tokens, "0",
+            "Mean; uniform-up-to: the largest; constant: all. 0, of a trace: the trace's own."),
     {.name = "ratio",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrLengths, ratio),
-     .sentence = "Uniform: half of the range, as a share of the mean (vLLM's --random-range-ratio), below 1; "
+     .sentence = "Uniform: half of the range, as a share of the mean (vLLM's "
+                 "--random-range-ratio), below 1; "
                  "uniform-up-to: the least length, as a share of the largest (SGLang's).",
      .fallback = "0",
      .unit = ORR_UNIT_FRACTION,
@@ -99,7 +105,8 @@ static double draw_named(const OrrLengths *lengths, OrrRandom *random) {
 static void find_range(const OrrLengths *lengths, gint64 *ret_low, gint64 *ret_high) {
   const double tokens = (double)lengths->tokens;
   const gboolean is_around = lengths->kind == UNIFORM;
-  const double low = is_around ? floor(tokens * (1 - lengths->ratio)) : ceil(tokens * lengths->ratio);
+  const double low =
+      is_around ? floor(tokens * (1 - lengths->ratio)) : ceil(tokens * lengths->ratio);
   *ret_low = (gint64)MAX(low, 1);
   *ret_high = is_around ? (gint64)ceil(tokens * (1 + lengths->ratio)) : lengths->tokens;
 }
@@ -123,7 +130,8 @@ static double draw(const OrrLengths *lengths, OrrRandom *random) {
   case NORMAL:
     return tokens * (1 + lengths->sigma * orr_random_normal(random));
   case LOGNORMAL:
-    return tokens * exp(lengths->sigma * orr_random_normal(random) - lengths->sigma * lengths->sigma / 2);
+    return tokens *
+           exp(lengths->sigma * orr_random_normal(random) - lengths->sigma * lengths->sigma / 2);
   default:
     return draw_named(lengths, random);
   }
@@ -151,21 +159,28 @@ gint64 orr_lengths_largest(const OrrLengths *lengths) {
     find_range(lengths, &low, &high);
     return MIN(high, most);
   }
-  if (lengths->kind == CONSTANT || lengths->kind == UNIFORM_UP_TO) return MIN(lengths->tokens, most);
+  if (lengths->kind == CONSTANT || lengths->kind == UNIFORM_UP_TO)
+    return MIN(lengths->tokens, most);
   if (lengths->kind >= FIRST_NAMED)
-    return MIN((gint64)ceil(named[lengths->kind - FIRST_NAMED][N_QUANTILES - 1] * scale_of(lengths)), most);
+    return MIN(
+        (gint64)ceil(named[lengths->kind - FIRST_NAMED][N_QUANTILES - 1] * scale_of(lengths)),
+        most);
   return most;
 }
 
-void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place, OrrDiags *diags) {
+void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place,
+                       OrrDiags *diags) {
   if (lengths->tokens <= 0 && lengths->kind < FIRST_NAMED)
-    orr_diags_error(diags, place, "%s: %s lengths need tokens above 0", what, kind_words[lengths->kind]);
+    orr_diags_error(diags, place, "%s: %s lengths need tokens above 0", what,
+                    kind_words[lengths->kind]);
   if (lengths->kind == UNIFORM && lengths->ratio >= 1)
     orr_diags_error(diags, place,
-                    "%s: ratio is 1, and uniform lengths lie in [(1 - ratio) tokens, (1 + ratio) tokens] with a ratio "
+                    "%s: ratio is 1, and uniform lengths lie in [(1 - ratio) tokens, (1 + ratio) "
+                    "tokens] with a ratio "
                     "below 1, as vLLM's range ratio; [ratio tokens, tokens] is kind: uniform-up-to",
                     what);
   if (lengths->most > 0 && lengths->most < lengths->least)
-    orr_diags_error(diags, place, "%s: most (%" G_GINT64_FORMAT ") is below least (%" G_GINT64_FORMAT ")", what,
+    orr_diags_error(diags, place,
+                    "%s: most (%" G_GINT64_FORMAT ") is below least (%" G_GINT64_FORMAT ")", what,
                     lengths->most, lengths->least);
 }

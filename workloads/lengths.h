@@ -34,7 +34,8 @@ extern const OrrFieldTable orr_lengths_table;
 gint64 orr_lengths_draw(const OrrLengths *lengths, OrrRandom *random);
 double orr_lengths_mean(const OrrLengths *lengths);    /* before rounding and limits */
 gint64 orr_lengths_largest(const OrrLengths *lengths); /* that can be drawn; G_MAXINT32: no limit */
-void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place, OrrDiags *diags);
+void orr_lengths_check(const OrrLengths *lengths, const char *what, OrrPlace place,
+                       OrrDiags *diags);
 
 G_END_DECLS
 

@@ -7,9 +7,9 @@
 const char *const orr_on_missing_words[] = {"fallback", "error", NULL};
 
 const char *const orr_fidelity_words[] = {"auto", "folded", "full", NULL};
-const char *const orr_time_words[] = {"gemm",    "attention", "memory-bound", "tp-comm", "cp-comm", "ep-comm",
-                                      "pp-comm", "dp-comm",   "optimizer",    "host",    "storage",
-                                      "offload", "bubble",    NULL};
+const char *const orr_time_words[] = {
+    "gemm",    "attention", "memory-bound", "tp-comm", "cp-comm", "ep-comm", "pp-comm",
+    "dp-comm", "optimizer", "host",         "storage", "offload", "bubble",  NULL};
 
 /* Alphabetical. To add one, see workload.h. */
 static const OrrEntry *const entries[] = {&orr_collectives_kind.entry, &orr_serving_kind.entry,
@@ -23,12 +23,15 @@ OrrTimeKind orr_time_kind(const char *word) {
 }
 
 char *orr_footprint_refuse(const OrrFootprint *footprint, const OrrCluster *cluster) {
-  const double gpu_bytes = cluster->device.memory_bytes, host_bytes = cluster->node.host.memory_bytes;
+  const double gpu_bytes = cluster->device.memory_bytes,
+               host_bytes = cluster->node.host.memory_bytes;
   g_autofree char *gpu = orr_quantity_format(gpu_bytes, ORR_UNIT_BYTES);
   g_autofree char *host = orr_quantity_format(host_bytes, ORR_UNIT_BYTES);
-  if (footprint->gpu_bytes > gpu_bytes) return g_strdup_printf("does not fit the %s of %s", gpu, cluster->device.name);
+  if (footprint->gpu_bytes > gpu_bytes)
+    return g_strdup_printf("does not fit the %s of %s", gpu, cluster->device.name);
   if (footprint->host_bytes > host_bytes)
-    return g_strdup_printf("what is offloaded does not fit the %s of a node's host (cluster.node.host.memory)", host);
+    return g_strdup_printf(
+        "what is offloaded does not fit the %s of a node's host (cluster.node.host.memory)", host);
   return NULL;
 }
 

@@ -1,9 +1,9 @@
 /*
  * cost.c - the cost model's life, and which file answers for which operator.
  *
- * Invariants:
- * 1. A model is read-only after orr_cost_model_new: it may be asked from several threads.
- * 2. What tables hold is log(measured / roofline), with the same roofline that is asked for elsewhere: at a row the
+ * Invariants: 1. A model is read-only after orr_cost_model_new: it may be asked from several
+ * threads. 2. What tables hold is log(measured / roofline), with the same roofline that is asked
+ * for elsewhere: at a row the
  *    answer is the row, and away from all rows the roofline carries the trend.
  *    A device that differs from the measured one so scales every answer by its own roofline.
  * 3. An answer is above 0 and finite for any shape above 0; a shape with a 0 in it costs 0.
@@ -15,13 +15,18 @@
 #include "calibration/cost/cost_private.h"
 #include "sim/base/fault.h"
 
-const char *const orr_how_words[] = {"measured", "interpolated", "carried-over", "modelled", "outside", NULL};
+const char *const orr_how_words[] = {"measured", "interpolated", "carried-over",
+                                     "modelled", "outside",      NULL};
 
-/* Formats that stand in, best first, for one that the device lacks: the next wider one that it computes in. */
+/* Formats that stand in, best first, for one that the device lacks: the next wider one that it
+ * computes in. */
 static const OrrDtype stand_ins[ORR_N_DTYPES][4] = {
-    [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32}, [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
-    [ORR_FP16] = {ORR_FP16, ORR_BF16, ORR_TF32, ORR_FP32}, [ORR_BF16] = {ORR_BF16, ORR_FP16, ORR_TF32, ORR_FP32},
-    [ORR_FP8] = {ORR_FP8, ORR_BF16, ORR_FP16, ORR_FP32},   [ORR_FP4] = {ORR_FP4, ORR_FP8, ORR_BF16, ORR_FP16},
+    [ORR_FP32] = {ORR_FP32, ORR_FP32, ORR_FP32, ORR_FP32},
+    [ORR_TF32] = {ORR_TF32, ORR_FP32, ORR_FP32, ORR_FP32},
+    [ORR_FP16] = {ORR_FP16, ORR_BF16, ORR_TF32, ORR_FP32},
+    [ORR_BF16] = {ORR_BF16, ORR_FP16, ORR_TF32, ORR_FP32},
+    [ORR_FP8] = {ORR_FP8, ORR_BF16, ORR_FP16, ORR_FP32},
+    [ORR_FP4] = {ORR_FP4, ORR_FP8, ORR_BF16, ORR_FP16},
     [ORR_INT8] = {ORR_INT8, ORR_BF16, ORR_FP16, ORR_FP32},
 };
 
@@ -34,10 +39,12 @@ static gboolean take_device(OrrCostModel *model, const OrrDevice *device, GError
       model->peak_flops[d] = orr_device_peak_flops(model->device, stand_ins[d][i]);
     model->has_peak[d] = orr_device_peak_flops(model->device, (OrrDtype)d) > 0;
   }
-  if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 || model->device->sms <= 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
-                model->device->name ? model->device->name : "?");
+  if (model->peak_flops[ORR_BF16] <= 0 || model->device->memory_bytes_per_s <= 0 ||
+      model->device->sms <= 0) {
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "device %s: needs a peak rate (bf16, fp16 or fp32), a memory bandwidth and a number of SMs",
+        model->device->name ? model->device->name : "?");
     return FALSE;
   }
   for (int d = 0; d < ORR_N_DTYPES; d++)
@@ -54,7 +61,8 @@ static gboolean build_tables(OrrCostModel *model, const OrrProfile *profile, GEr
     if (!orr_cost_collective_build(model, profile->collectives->pdata[i], error)) return FALSE;
   for (guint i = 0; i < orr_profile_length(profile->moe); i++)
     if (!orr_cost_moe_build(model, profile->moe->pdata[i], error)) return FALSE;
-  return orr_cost_serving_build(model, profile, error) && orr_cost_library_build(model, profile->libraries, error);
+  return orr_cost_serving_build(model, profile, error) &&
+         orr_cost_library_build(model, profile->libraries, error);
 }
 
 static void collective_free(OrrCostCollective *collective) {
@@ -71,7 +79,8 @@ static gboolean differs_in_rates(const OrrCostModel *model) {
   return differs;
 }
 
-OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device, GError **error) {
+OrrCostModel *orr_cost_model_new(const OrrProfile *profile, const OrrDevice *device,
+                                 GError **error) {
   return orr_cost_model_new_scaled(profile, device, device, error);
 }
 
@@ -104,7 +113,8 @@ const char *orr_cost_carried_from(const OrrCostModel *model) {
 
 const char *orr_cost_how_text(const char *carried_from, OrrHow how) {
   if (how != ORR_HOW_CARRIED) return g_intern_static_string(orr_how_words[how]);
-  g_autofree char *text = g_strdup_printf("carried over from %s", carried_from ? carried_from : "another device");
+  g_autofree char *text =
+      g_strdup_printf("carried over from %s", carried_from ? carried_from : "another device");
   return g_intern_string(text);
 }
 
@@ -121,7 +131,8 @@ void orr_cost_model_free(OrrCostModel *model) {
 }
 
 double orr_cost_roofline_s(const OrrCostModel *model, double compute_s, double bytes) {
-  double memory_s = bytes / (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
+  double memory_s =
+      bytes / (model->device->memory_bytes_per_s * model->constants->memory_efficiency);
   return model->constants->kernel_overhead_s + sqrt(compute_s * compute_s + memory_s * memory_s);
 }
 
@@ -165,7 +176,9 @@ double orr_cost_operator_dispatch_s(const OrrCostModel *model, OrrKernels kernel
   return own_s > 0 ? own_s : orr_cost_host_launch_s(model, kernels);
 }
 
-double orr_cost_overlap_slowdown(const OrrCostModel *model) { return model->constants->overlap_slowdown; }
+double orr_cost_overlap_slowdown(const OrrCostModel *model) {
+  return model->constants->overlap_slowdown;
+}
 
 double orr_cost_overlap_collective_slowdown(const OrrCostModel *model) {
   return model->constants->overlap_collective_slowdown;

@@ -1,5 +1,6 @@
 /*
- * cost_aside.c - says which rows of products were set aside, and why (grid_odd.c says by which rule).
+ * cost_aside.c - says which rows of products were set aside, and why (grid_odd.c says by which
+ * rule).
  */
 #include <math.h>
 
@@ -9,11 +10,12 @@ static char *time_text(double time_s) { return orr_quantity_format(time_s, ORR_U
 
 static char *why_text(const OrrGridAside *aside, double row_s) {
   if (isnan(aside->times_slower))
-    return g_strdup("far from what its neighbours say, in a table whose rows often take less time for more work");
+    return g_strdup("far from what its neighbours say, in a table whose rows often take less time "
+                    "for more work");
   g_autofree char *witness = time_text(row_s / aside->times_slower);
   return g_strdup_printf("a product at least as %s, m=%.0f n=%.0f k=%.0f, takes %s",
-                         aside->times_slower > 1 ? "large" : "small", aside->witness[0], aside->witness[1],
-                         aside->witness[2], witness);
+                         aside->times_slower > 1 ? "large" : "small", aside->witness[0],
+                         aside->witness[1], aside->witness[2], witness);
 }
 
 char *orr_cost_gemm_aside(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k) {

@@ -1,5 +1,6 @@
 /*
- * cost_attention.c - fused attention: measured over heads, batch and length, for each kind of heads.
+ * cost_attention.c - fused attention: measured over heads, batch and length, for each kind of
+ * heads.
  *
  * Roofline. Of q queries over L keys, causal, query i sees the first L - q + i + 1 keys:
  *
@@ -8,28 +9,33 @@
  *   flops = 4 batch heads pairs head_dim;   bytes = q, k, v and the result once
  *   t     = overhead + sqrt((flops / (peak e))^2 + (bytes / bandwidth)^2)
  *
- * Two measured phases: prefill (q = L, causal) and decode (q = 1). A grid holds, for one head size and one group (query
- * heads for each key head, which is what kernels are chosen by), key heads x batch x length; between two groups, and
- * between two head sizes, the answers are blended in the logarithm. Anything else (a chunk of a prefill, not causal)
- * borrows the distance from the roofline of the prefill with as many pairs: how = modelled.
+ * Two measured phases: prefill (q = L, causal) and decode (q = 1). A grid holds, for one head size
+ * and one group (query heads for each key head, which is what kernels are chosen by), key heads x
+ * batch x length; between two groups, and between two head sizes, the answers are blended in the
+ * logarithm. Anything else (a chunk of a prefill, not causal) borrows the distance from the
+ * roofline of the prefill with as many pairs: how = modelled.
  *
- * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over one: rows of equal
- * group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to 3.5 % (H100, H200) on average. Holes
- * take the mean of such rows as one more neighbour, and as another one the rows of the nearest groups at the same key
- * heads, batch and length. At the ends of the batches these are all there is: a decode of one sequence over more than
- * 8,192 keys splits them over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast; they
- * are 1 to 3 %). H100's decodes of head size 512 change their kernel between 512 sequences and 1,024, of which the larger
- * takes a tenth of the smaller one's time: no line along the batch finds that, other groups do where they have rows
- * there. How much each neighbour counts the table decides (grid.c). And a number of key heads beyond the table is looked up at the
- * nearest one with the batch that gives equal work. What fills a GPU is blocks of queries, of all heads and sequences
- * (FlashAttention-2, Dao 2023, section 3.2): one head of 16,384 tokens leaves half of an H100 idle, one of 131,072 does
- * not. So a prefill beyond the longest row is looked up there, as it is and with the batch that gives as many blocks:
- * more of them make no kernel slower, the faster of the two rates counts.
+ * A sequence's key heads are independent, so batch b over h key heads is the work of batch b h over
+ * one: rows of equal group, b h and length differ by 0.8 % (A100), 2.2 % (B200, GB200 decode), 3 to
+ * 3.5 % (H100, H200) on average. Holes take the mean of such rows as one more neighbour, and as
+ * another one the rows of the nearest groups at the same key heads, batch and length. At the ends
+ * of the batches these are all there is: a decode of one sequence over more than 8,192 keys splits
+ * them over the GPU, which no larger batch shows (left out, such rows were 22 % off, 21 % too fast;
+ * they are 1 to 3 %). H100's decodes of head size 512 change their kernel between 512 sequences and
+ * 1,024, of which the larger takes a tenth of the smaller one's time: no line along the batch finds
+ * that, other groups do where they have rows there. How much each neighbour counts the table
+ * decides (grid.c). And a number of key heads beyond the table is looked up at the nearest one with
+ * the batch that gives equal work. What fills a GPU is blocks of queries, of all heads and
+ * sequences (FlashAttention-2, Dao 2023, section 3.2): one head of 16,384 tokens leaves half of an
+ * H100 idle, one of 131,072 does not. So a prefill beyond the longest row is looked up there, as it
+ * is and with the batch that gives as many blocks: more of them make no kernel slower, the faster
+ * of the two rates counts.
  *
- * The backward pass was not measured: attention-backward-flops (2.5: five products for two, FlashAttention-2, Dao 2023,
- * section 4.1) at attention-backward-efficiency of the forward rate. FlashAttention-2 itself (attention: flash-2)
- * runs at flash-2-forward and flash-2-backward of these rates; FlashAttention in Triton, which came before it
- * (flash-triton), at flash-triton-forward and flash-triton-backward of FlashAttention-2's.
+ * The backward pass was not measured: attention-backward-flops (2.5: five products for two,
+ * FlashAttention-2, Dao 2023, section 4.1) at attention-backward-efficiency of the forward rate.
+ * FlashAttention-2 itself (attention: flash-2) runs at flash-2-forward and flash-2-backward of
+ * these rates; FlashAttention in Triton, which came before it (flash-triton), at
+ * flash-triton-forward and flash-triton-backward of FlashAttention-2's.
  */
 #include <math.h>
 
@@ -41,7 +47,8 @@ typedef struct {
   OrrDtype dtype, kv_dtype;
   double batch, queries, length, heads, kv_heads;
   double head_dim; /* the mean of a key's and a value's */
-  double stored;   /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
+  double
+      stored; /* of a key's and a value's bytes, what is stored and read (MLA's cache: the key alone); 0: all */
   gboolean causal;
 } Shape;
 
@@ -56,14 +63,17 @@ static double attention_roofline_s(const OrrCostModel *model, const Shape *shape
   double of_keys = 2 * shape->kv_heads * shape->length * orr_dtype_bytes(shape->kv_dtype);
   if (shape->stored > 0) of_keys *= shape->stored;
   double rate = model->peak_flops[shape->dtype] * model->constants->attention_efficiency;
-  return orr_cost_roofline_s(model, flops / rate, shape->batch * shape->head_dim * (of_queries + of_keys));
+  return orr_cost_roofline_s(model, flops / rate,
+                             shape->batch * shape->head_dim * (of_queries + of_keys));
 }
 
 /* --- building --- */
 
 enum { KEY_HEADS, BATCH, LENGTH }; /* axes of a grid */
 
-static double group_of(const OrrProfileAttentionRow *row) { return (double)(row->heads / row->kv_heads); }
+static double group_of(const OrrProfileAttentionRow *row) {
+  return (double)(row->heads / row->kv_heads);
+}
 
 static gboolean belongs(const OrrProfileAttentionRow *row, gint64 head_dim, double group) {
   return row->head_dim == head_dim && group_of(row) == group;
@@ -92,7 +102,8 @@ static GArray *axis_of_rows(const OrrProfileAttention *table, gint64 head_dim, d
 
 /* Key heads times batch and the index of a length, as a key. */
 static gint64 work_key(const Axes *axes, guint i_key_heads, guint i_batch, guint i_length) {
-  double work = g_array_index(axes->key_heads, double, i_key_heads) * g_array_index(axes->batch, double, i_batch);
+  double work = g_array_index(axes->key_heads, double, i_key_heads) *
+                g_array_index(axes->batch, double, i_batch);
   return (gint64)work * (gint64)axes->length->len + i_length;
 }
 
@@ -103,8 +114,9 @@ static void add_to_mean(GHashTable *means, gint64 key, double ratio) {
   mean->n++;
 }
 
-static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table, const OrrProfileAttentionRow *row,
-                        const Axes *axes, OrrGrid *grid, GHashTable *means, GError **error) {
+static gboolean set_row(const OrrCostModel *model, const OrrProfileAttention *table,
+                        const OrrProfileAttentionRow *row, const Axes *axes, OrrGrid *grid,
+                        GHashTable *means, GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   guint i_heads = 0;
@@ -147,9 +159,10 @@ static void building_free(gpointer data) {
   g_free(building);
 }
 
-/* The row of @building with as many key heads as cell @cell of @own has, at the same batch and length. */
-static gboolean get_same(const Building *building, const Building *own, const guint cell[ORR_GRID_AXES],
-                         double *ret_ratio) {
+/* The row of @building with as many key heads as cell @cell of @own has, at the same batch and
+ * length. */
+static gboolean get_same(const Building *building, const Building *own,
+                         const guint cell[ORR_GRID_AXES], double *ret_ratio) {
   const GArray *key_heads = building->axes.key_heads;
   const double wanted = g_array_index(own->axes.key_heads, double, cell[KEY_HEADS]);
   for (guint i = 0; i < key_heads->len; i++)
@@ -158,10 +171,12 @@ static gboolean get_same(const Building *building, const Building *own, const gu
   return FALSE;
 }
 
-/* The same of the nearest group on one side that has such a row. @groups: of Building, of one head size, rising. */
-static gboolean get_nearest(const GPtrArray *groups, guint own, int direction, const guint cell[ORR_GRID_AXES],
-                            double *ret_group, double *ret_ratio) {
-  for (guint i = own + (guint)direction; i < groups->len; i += (guint)direction) { /* below 0 it wraps */
+/* The same of the nearest group on one side that has such a row. @groups: of Building, of one
+ * head size, rising. */
+static gboolean get_nearest(const GPtrArray *groups, guint own, int direction,
+                            const guint cell[ORR_GRID_AXES], double *ret_group, double *ret_ratio) {
+  for (guint i = own + (guint)direction; i < groups->len;
+       i += (guint)direction) { /* below 0 it wraps */
     const Building *building = groups->pdata[i];
     *ret_group = building->group;
     if (get_same(building, groups->pdata[own], cell, ret_ratio)) return TRUE;
@@ -169,8 +184,10 @@ static gboolean get_nearest(const GPtrArray *groups, guint own, int direction, c
   return FALSE;
 }
 
-/* What other groups say of a cell: between the nearest two in the logarithm of the group, or the nearest one. */
-static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES], double *ret_ratio) {
+/* What other groups say of a cell: between the nearest two in the logarithm of the group, or the
+ * nearest one. */
+static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[ORR_GRID_AXES],
+                           double *ret_ratio) {
   double low, high, below = 0, above = 0;
   const gboolean has_below = get_nearest(groups, own, -1, cell, &low, &below);
   const gboolean has_above = get_nearest(groups, own, 1, cell, &high, &above);
@@ -181,7 +198,8 @@ static gboolean ask_groups(const GPtrArray *groups, guint own, const guint cell[
 }
 
 /* What the other rows of equal work say of a cell. */
-static gboolean ask_equal_work(const Building *building, const guint cell[ORR_GRID_AXES], double *ret_ratio) {
+static gboolean ask_equal_work(const Building *building, const guint cell[ORR_GRID_AXES],
+                               double *ret_ratio) {
   gint64 key = work_key(&building->axes, cell[KEY_HEADS], cell[BATCH], cell[LENGTH]);
   const Mean *mean = g_hash_table_lookup(building->means, &key);
   double row = 0;
@@ -201,21 +219,25 @@ static void hint_cells(const GPtrArray *groups, guint own) {
     for (guint b = 0; b < axes->batch->len; b++)
       for (guint l = 0; l < axes->length->len; l++) {
         const guint cell[] = {h, b, l};
-        if (ask_equal_work(building, cell, &ratio)) orr_grid_hint(building->grid, EQUAL_WORK, cell, ratio);
-        if (ask_groups(groups, own, cell, &ratio)) orr_grid_hint(building->grid, OTHER_GROUPS, cell, ratio);
+        if (ask_equal_work(building, cell, &ratio))
+          orr_grid_hint(building->grid, EQUAL_WORK, cell, ratio);
+        if (ask_groups(groups, own, cell, &ratio))
+          orr_grid_hint(building->grid, OTHER_GROUPS, cell, ratio);
       }
 }
 
-static Building *building_new(const OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim,
-                              double group, const Axes *shared, GError **error) {
+static Building *building_new(const OrrCostModel *model, const OrrProfileAttention *table,
+                              gint64 head_dim, double group, const Axes *shared, GError **error) {
   Building *building = g_new0(Building, 1);
   const Axes *axes = &building->axes;
   *building = (Building){head_dim, group, *shared, NULL, NULL};
   building->means = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
   building->axes.key_heads = axis_of_rows(table, head_dim, group);
-  const double *const values[] = {(double *)(void *)axes->key_heads->data, (double *)(void *)axes->batch->data,
+  const double *const values[] = {(double *)(void *)axes->key_heads->data,
+                                  (double *)(void *)axes->batch->data,
                                   (double *)(void *)axes->length->data};
-  building->grid = orr_grid_new(values, (guint[]){axes->key_heads->len, axes->batch->len, axes->length->len});
+  building->grid =
+      orr_grid_new(values, (guint[]){axes->key_heads->len, axes->batch->len, axes->length->len});
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
     if (!belongs(row, head_dim, group)) continue;
@@ -229,7 +251,8 @@ static Building *building_new(const OrrCostModel *model, const OrrProfileAttenti
 static void group_clear(gpointer group) { orr_grid_free(((OrrCostAttentionGroup *)group)->grid); }
 
 static int compare_groups(gconstpointer a, gconstpointer b) {
-  double x = ((const OrrCostAttentionGroup *)a)->group, y = ((const OrrCostAttentionGroup *)b)->group;
+  double x = ((const OrrCostAttentionGroup *)a)->group,
+         y = ((const OrrCostAttentionGroup *)b)->group;
   return (x > y) - (x < y);
 }
 
@@ -239,16 +262,18 @@ void orr_cost_attention_free(OrrCostAttention *attention) {
 }
 
 /* The place for grids of that head size; made where it is not there. */
-static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAttention *table, gint64 head_dim) {
+static OrrCostAttention *find_head_dim(OrrCostModel *model, const OrrProfileAttention *table,
+                                       gint64 head_dim) {
   for (guint i = 0; i < model->attention->len; i++) {
     OrrCostAttention *built = model->attention->pdata[i];
-    if (built->phase == (OrrProfilePhase)table->phase && built->kv_dtype == (OrrDtype)table->kv_dtype &&
-        built->head_dim == head_dim)
+    if (built->phase == (OrrProfilePhase)table->phase &&
+        built->kv_dtype == (OrrDtype)table->kv_dtype && built->head_dim == head_dim)
       return built;
   }
   OrrCostAttention *attention = g_new0(OrrCostAttention, 1);
-  *attention = (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype, head_dim,
-                                  g_array_new(FALSE, FALSE, sizeof(OrrCostAttentionGroup))};
+  *attention =
+      (OrrCostAttention){(OrrProfilePhase)table->phase, (OrrDtype)table->kv_dtype, head_dim,
+                         g_array_new(FALSE, FALSE, sizeof(OrrCostAttentionGroup))};
   g_array_set_clear_func(attention->groups, group_clear);
   g_ptr_array_add(model->attention, attention);
   return attention;
@@ -270,8 +295,8 @@ static gboolean is_begun(const GPtrArray *buildings, gint64 head_dim, double gro
 }
 
 /* Every group of every head size with its rows set, sorted; NULL with @error. */
-static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention *table, const Axes *axes,
-                            GError **error) {
+static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention *table,
+                            const Axes *axes, GError **error) {
   g_autoptr(GPtrArray) buildings = g_ptr_array_new_with_free_func(building_free);
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileAttentionRow *row = table->rows->pdata[i];
@@ -285,15 +310,16 @@ static GPtrArray *begin_all(const OrrCostModel *model, const OrrProfileAttention
 }
 
 /* Fills the grids of one head size, which the model takes over. */
-static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *table, const GPtrArray *groups,
-                                GError **error) {
+static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *table,
+                                const GPtrArray *groups, GError **error) {
   const gint64 head_dim = ((const Building *)groups->pdata[0])->head_dim;
   OrrCostAttention *attention = find_head_dim(model, table, head_dim);
   for (guint i = 0; i < groups->len; i++) hint_cells(groups, i);
   for (guint i = 0; i < groups->len; i++) {
     Building *building = groups->pdata[i];
     if (!orr_grid_fill(building->grid)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                  "attention: head-dim %" G_GINT64_FORMAT " has no row", head_dim);
       return FALSE;
     }
     const OrrCostAttentionGroup group = {building->group, g_steal_pointer(&building->grid)};
@@ -303,7 +329,8 @@ static gboolean finish_head_dim(OrrCostModel *model, const OrrProfileAttention *
   return TRUE;
 }
 
-gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table, GError **error) {
+gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention *table,
+                                  GError **error) {
   g_autoptr(GArray) batch = orr_profile_numbers(table->batch, FALSE, error);
   g_autoptr(GArray) length = batch ? orr_profile_numbers(table->length, FALSE, error) : NULL;
   if (!length) return FALSE;
@@ -312,7 +339,9 @@ gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention
   for (guint begin = 0, end; buildings && begin < buildings->len; begin = end) {
     g_autoptr(GPtrArray) groups = g_ptr_array_new();
     const gint64 head_dim = ((const Building *)buildings->pdata[begin])->head_dim;
-    for (end = begin; end < buildings->len && ((const Building *)buildings->pdata[end])->head_dim == head_dim; end++)
+    for (end = begin;
+         end < buildings->len && ((const Building *)buildings->pdata[end])->head_dim == head_dim;
+         end++)
       g_ptr_array_add(groups, buildings->pdata[end]);
     if (!finish_head_dim(model, table, groups, error)) return FALSE;
   }
@@ -321,7 +350,8 @@ gboolean orr_cost_attention_build(OrrCostModel *model, const OrrProfileAttention
 
 /* --- asking --- */
 
-/* Weight of the upper of two places on an axis; where they are one, @wanted is there or beyond the table. */
+/* Weight of the upper of two places on an axis; where they are one, @wanted is there or beyond
+ * the table. */
 static double blend(double below, double above, double wanted, OrrGridTrust *trust) {
   if (below >= above) {
     if (below != wanted) *trust = ORR_GRID_BEYOND;
@@ -331,12 +361,14 @@ static double blend(double below, double above, double wanted, OrrGridTrust *tru
   return log(wanted / below) / log(above / below);
 }
 
-/* Goes along equal work towards the box: @moved is brought into its range, as far as @other stays in its own. */
+/* Goes along equal work towards the box: @moved is brought into its range, as far as @other
+ * stays in its own. */
 static void slide(const OrrGrid *grid, double *point, int moved, int other) {
   double low, high, other_low, other_high;
   orr_grid_range(grid, moved, &low, &high);
   orr_grid_range(grid, other, &other_low, &other_high);
-  double factor = CLAMP(point[moved], low, high) / point[moved]; /* of moved; other goes the other way */
+  double factor =
+      CLAMP(point[moved], low, high) / point[moved]; /* of moved; other goes the other way */
   if (factor == 1) return;
   factor = CLAMP(factor, fmin(1, point[other] / other_high), fmax(1, point[other] / other_low));
   point[moved] *= factor;
@@ -353,19 +385,23 @@ static double at_equal_work(const OrrGrid *grid, double *point, OrrGridTrust *tr
   return value;
 }
 
-static double in_group(const OrrCostAttentionGroup *group, const Shape *shape, OrrGridTrust *trust) {
+static double in_group(const OrrCostAttentionGroup *group, const Shape *shape,
+                       OrrGridTrust *trust) {
   double point[ORR_GRID_AXES] = {shape->kv_heads, shape->batch, shape->length}, low, longest;
   const double value = at_equal_work(group->grid, point, trust);
   orr_grid_range(group->grid, LENGTH, &low, &longest);
   if (shape->phase != ORR_PHASE_PREFILL || shape->length <= longest) return value;
   const double as_many_blocks = shape->batch * shape->length / longest;
   double other[ORR_GRID_AXES] = {shape->kv_heads, as_many_blocks, longest};
-  return fmin(value, at_equal_work(group->grid, other, trust)); /* *trust says already that it is beyond */
+  return fmin(value,
+              at_equal_work(group->grid, other, trust)); /* *trust says already that it is beyond */
 }
 
 /* Distance from the roofline at the head size of @attention. */
-static double at_head_dim(const OrrCostAttention *attention, const Shape *shape, OrrGridTrust *trust) {
-  const OrrCostAttentionGroup *groups = (const OrrCostAttentionGroup *)(void *)attention->groups->data;
+static double at_head_dim(const OrrCostAttention *attention, const Shape *shape,
+                          OrrGridTrust *trust) {
+  const OrrCostAttentionGroup *groups =
+      (const OrrCostAttentionGroup *)(void *)attention->groups->data;
   double wanted = shape->heads / shape->kv_heads;
   guint above = 0, last = attention->groups->len - 1;
   while (above < last && groups[above].group < wanted) above++;
@@ -382,8 +418,10 @@ static gboolean measured_ratio(const OrrCostModel *model, const Shape *shape, do
   for (guint i = 0; i < model->attention->len; i++) {
     const OrrCostAttention *at = model->attention->pdata[i];
     if (at->phase != shape->phase || at->kv_dtype != shape->kv_dtype) continue;
-    if ((double)at->head_dim <= shape->head_dim && (!below || at->head_dim > below->head_dim)) below = at;
-    if ((double)at->head_dim >= shape->head_dim && (!above || at->head_dim < above->head_dim)) above = at;
+    if ((double)at->head_dim <= shape->head_dim && (!below || at->head_dim > below->head_dim))
+      below = at;
+    if ((double)at->head_dim >= shape->head_dim && (!above || at->head_dim < above->head_dim))
+      above = at;
   }
   if (!below && !above) return FALSE;
   below = below ? below : above;
@@ -409,13 +447,15 @@ static OrrCost forward(const OrrCostModel *model, const Shape *asked) {
   if (!measured_ratio(model, &shape, &ratio, &trust)) {
     shape.kv_dtype = ORR_BF16;
     as_measured = FALSE;
-    if (!measured_ratio(model, &shape, &ratio, &trust)) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
+    if (!measured_ratio(model, &shape, &ratio, &trust))
+      return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   }
   return (OrrCost){roofline_s * ratio, as_measured ? orr_cost_how(trust) : ORR_HOW_MODELLED};
 }
 
 /* A kernel that is told by its rate in that of the rows. */
-static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOperator *op, OrrCost cost) {
+static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOperator *op,
+                            OrrCost cost) {
   const gboolean forward_pass = op->pass == ORR_PASS_FORWARD;
   double share = forward_pass ? constants->flash_2_forward : constants->flash_2_backward;
   if (op->flash == ORR_FLASH_TRITON)
@@ -426,11 +466,13 @@ static OrrCost named_kernel(const OrrProfileConstants *constants, const OrrOpera
 }
 
 OrrCost orr_cost_attention(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype) {
-  if (op->batch <= 0 || op->q_length <= 0 || op->kv_length <= 0 || op->heads <= 0 || op->kv_heads <= 0 ||
-      op->head_dim <= 0)
+  if (op->batch <= 0 || op->q_length <= 0 || op->kv_length <= 0 || op->heads <= 0 ||
+      op->kv_heads <= 0 || op->head_dim <= 0)
     return (OrrCost){0, ORR_HOW_MODELLED};
-  double mean_dim = op->value_dim ? (double)(op->head_dim + op->value_dim) / 2 : (double)op->head_dim;
-  Shape shape = {.phase = op->q_length == 1 && op->kv_length > 1 ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL,
+  double mean_dim =
+      op->value_dim ? (double)(op->head_dim + op->value_dim) / 2 : (double)op->head_dim;
+  Shape shape = {.phase =
+                     op->q_length == 1 && op->kv_length > 1 ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL,
                  .dtype = measured_format((OrrDtype)op->dtype),
                  .kv_dtype = measured_format(kv_dtype),
                  .batch = (double)op->batch,

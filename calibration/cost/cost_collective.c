@@ -1,29 +1,33 @@
 /*
  * cost_collective.c - collectives of one scale-up domain, as nccl-tests measured them.
  *
- * Between two sizes time over t0 + S/B is a power law of the bytes (t0: the smallest row's time, B: the largest row's
- * bandwidth): a call has a floor and an asymptote, which a power law of the time alone overshoots between rows. Below
- * the smallest row it falls as a ring's time by the profile's constants does (not at all where that row is bound by
- * latency); above the largest it grows by what a byte more cost between the two largest rows.
+ * Between two sizes time over t0 + S/B is a power law of the bytes (t0: the smallest row's time, B:
+ * the largest row's bandwidth): a call has a floor and an asymptote, which a power law of the time
+ * alone overshoots between rows. Below the smallest row it falls as a ring's time by the profile's
+ * constants does (not at all where that row is bound by latency); above the largest it grows by
+ * what a byte more cost between the two largest rows.
  *
- * Own rows (of a profile with a base that has collectives, profile_collectives.c) replace what they measure: a
- * collective, a number of ranks, and the sizes between the least and the largest of them, where they alone are
- * interpolated. Outside that range the base answers: its rows, or, where it has none of that collective over so many
- * ranks, its model. Next to the range the ratio of own row to base fades out, so that no size costs a jump:
+ * Own rows (of a profile with a base that has collectives, profile_collectives.c) replace what they
+ * measure: a collective, a number of ranks, and the sizes between the least and the largest of
+ * them, where they alone are interpolated. Outside that range the base answers: its rows, or, where
+ * it has none of that collective over so many ranks, its model. Next to the range the ratio of own
+ * row to base fades out, so that no size costs a jump:
  *
  *   own        o----o----o                      t(S) = base(S) (own(E) / base(E))^x,
  *   fade   ...'           '....                 x = 1 - log(S / E) / log 4, from 1 at the edge E to 0 at 4 E (E / 4),
  *   base  /                    \____            and no less than own(E) above it, no more below it
  *         E/4  E         E    4 E
  *
- * 4: two of the doublings in which nccl-tests steps through sizes. A choice: nobody measured how far a machine's ratio
- * to another one carries.
+ * 4: two of the doublings in which nccl-tests steps through sizes. A choice: nobody measured how
+ * far a machine's ratio to another one carries.
  *
- * Without rows, a question about one alone is answered by a ring in the domain: launch + steps * scale-up-step + share
+ * Without rows, a question about one alone is answered by a ring in the domain: launch + steps *
+ * scale-up-step + share
  * * bytes / (scale-up bandwidth * its efficiency); Thakur, Rabenseifner, Gropp 2005. Simulations replay collectives on
- * the fabric instead (workloads/collectives). A device without a scale-up link meets its neighbours over PCIe, of which
- * NCCL reaches `pcie_efficiency`; that holds for two GPUs behind one switch. Where traffic crosses between sockets, or
- * without peer-to-peer, it is many times slower, which a datasheet does not tell.
+ * the fabric instead (workloads/collectives). A device without a scale-up link meets its neighbours
+ * over PCIe, of which NCCL reaches `pcie_efficiency`; that holds for two GPUs behind one switch.
+ * Where traffic crosses between sockets, or without peer-to-peer, it is many times slower, which a
+ * datasheet does not tell.
  */
 #include <math.h>
 #include <string.h>
@@ -32,12 +36,15 @@
 #include "calibration/profile/profile_nccl.h"
 #include "sim/base/fault.h"
 
-/* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5): NCCL's topology model, as the cluster's host-link-efficiency. */
+/* 24 of 31.5 GB/s (Gen4), 48 of 63 (Gen5): NCCL's topology model, as the cluster's
+ * host-link-efficiency. */
 static const double pcie_efficiency = 0.76;
 
-static const double fade_doublings = 2; /* of the size, over which own rows hand over to the base; see above */
+static const double fade_doublings =
+    2; /* of the size, over which own rows hand over to the base; see above */
 
-gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row, GError **error) {
+gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollective *row,
+                                   GError **error) {
   OrrCostCollective *collective = g_new0(OrrCostCollective, 1);
   g_ptr_array_add(model->collectives, collective);
   collective->row = row;
@@ -45,11 +52,13 @@ gboolean orr_cost_collective_build(OrrCostModel *model, const OrrProfileCollecti
   collective->us = collective->bytes ? orr_profile_numbers(row->us, FALSE, error) : NULL;
   if (!collective->us) return FALSE;
   if (collective->us->len == collective->bytes->len && collective->us->len > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "collective %s: as many sizes as latencies are needed", row->op);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "collective %s: as many sizes as latencies are needed", row->op);
   return FALSE;
 }
 
-/* The first rows from @from on that are of it; own ones stand before the base's. G_MAXUINT: none. */
+/* The first rows from @from on that are of it; own ones stand before the base's. G_MAXUINT:
+ * none. */
 static guint find_rows(const OrrCostModel *model, const char *op, gint64 n_ranks, guint from) {
   for (guint i = from; i < model->collectives->len; i++) {
     const OrrCostCollective *collective = model->collectives->pdata[i];
@@ -68,36 +77,40 @@ OrrCost orr_cost_collective_between(const GArray *bytes_axis, const GArray *us, 
   guint last = us->len - 1, i = 0;
   if (bytes < x[0]) return (OrrCost){t[0] * 1e-6, ORR_HOW_OUTSIDE};
   if (bytes > x[last])
-    return (OrrCost){(t[last] + (bytes - x[last]) * slope_above(x, t, last)) * 1e-6, ORR_HOW_OUTSIDE};
+    return (OrrCost){(t[last] + (bytes - x[last]) * slope_above(x, t, last)) * 1e-6,
+                     ORR_HOW_OUTSIDE};
   while (x[i] < bytes) i++;
   if (x[i] == bytes) return (OrrCost){t[i] * 1e-6, ORR_HOW_MEASURED};
   double per_byte = t[last] / x[last], share = log(bytes / x[i - 1]) / log(x[i] / x[i - 1]);
   double low = t[i - 1] / (t[0] + x[i - 1] * per_byte), high = t[i] / (t[0] + x[i] * per_byte);
-  return (OrrCost){low * pow(high / low, share) * (t[0] + bytes * per_byte) * 1e-6, ORR_HOW_INTERPOLATED};
+  return (OrrCost){low * pow(high / low, share) * (t[0] + bytes * per_byte) * 1e-6,
+                   ORR_HOW_INTERPOLATED};
 }
 
 /* Steps of a ring, and the share of the bytes that crosses each link in all; ranks count from 2. */
 static double ring_steps(const char *op, double n, double *ret_share) {
   double through = (n - 1) / n;
-  *ret_share = strcmp(op, "all_reduce") == 0                                               ? 2 * through
+  *ret_share = strcmp(op, "all_reduce") == 0 ? 2 * through
                : strcmp(op, "broadcast") && strcmp(op, "reduce") && strcmp(op, "sendrecv") ? through
                                                                                            : 1;
   return strcmp(op, "all_reduce") == 0 ? 2 * (n - 1) : strcmp(op, "sendrecv") == 0 ? 1 : n - 1;
 }
 
-static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, const char *op, gint64 n_ranks,
-                           double bytes) {
+static double ring_seconds(const OrrCostModel *model, const OrrDevice *device, const char *op,
+                           gint64 n_ranks, double bytes) {
   const OrrProfileConstants *constants = model->constants;
   double share, steps = ring_steps(op, (double)n_ranks, &share);
   double efficiency = device->scale_up_efficiency > 0 ? device->scale_up_efficiency : 1;
-  double bandwidth = device->scale_up_bytes_per_s > 0 ? device->scale_up_bytes_per_s * efficiency
-                                                      : device->host_link_bytes_per_s * pcie_efficiency;
+  double bandwidth = device->scale_up_bytes_per_s > 0
+                         ? device->scale_up_bytes_per_s * efficiency
+                         : device->host_link_bytes_per_s * pcie_efficiency;
   double time_s = constants->collective_launch_s + steps * constants->scale_up_step_s;
   return bandwidth > 0 ? time_s + share * bytes / bandwidth : INFINITY;
 }
 
 /* A device that differs from the measured one takes the time in the ratio of their rings. */
-static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, OrrCost *cost) {
+static void scale_to_device(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                            OrrCost *cost) {
   const double here_s = ring_seconds(model, model->device, op, n_ranks, bytes);
   const double there_s = ring_seconds(model, model->measured_on, op, n_ranks, bytes);
   if (here_s == there_s) return;
@@ -139,8 +152,8 @@ OrrCost orr_cost_hand_over(const OrrHandOver *hand, double base_edge_s, OrrCost 
   return (OrrCost){time_s, MAX(base.how, ORR_HOW_INTERPOLATED)};
 }
 
-static gboolean ask_from(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes, guint from,
-                         OrrCost *ret_cost) {
+static gboolean ask_from(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
+                         guint from, OrrCost *ret_cost) {
   const guint at = find_rows(model, op, n_ranks, from);
   OrrHandOver hand;
   OrrCost base, base_edge;
@@ -157,37 +170,43 @@ static gboolean ask_from(const OrrCostModel *model, const char *op, gint64 n_ran
   return TRUE;
 }
 
-gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
-                             OrrCost *ret_cost) {
+gboolean orr_cost_collective(const OrrCostModel *model, const char *op, gint64 n_ranks,
+                             double bytes, OrrCost *ret_cost) {
   if (find_rows(model, op, n_ranks, 0) == G_MAXUINT) return FALSE;
   if (bytes > 0) return ask_from(model, op, n_ranks, bytes, 0, ret_cost);
   *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};
   return TRUE;
 }
 
-gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes,
-                                       OrrHandOver *ret_hand) {
+gboolean orr_cost_collective_hand_over(const OrrCostModel *model, const char *op, gint64 n_ranks,
+                                       double bytes, OrrHandOver *ret_hand) {
   const guint at = find_rows(model, op, n_ranks, 0);
-  return at != G_MAXUINT && bytes > 0 && leaves_own(model, model->collectives->pdata[at], bytes, ret_hand);
+  return at != G_MAXUINT && bytes > 0 &&
+         leaves_own(model, model->collectives->pdata[at], bytes, ret_hand);
 }
 
-OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks, double bytes) {
+OrrCost orr_cost_collective_ring(const OrrCostModel *model, const char *op, gint64 n_ranks,
+                                 double bytes) {
   OrrHandOver hand;
   if (n_ranks < 2) return (OrrCost){0, ORR_HOW_MODELLED};
   const OrrCost ring = {ring_seconds(model, model->device, op, n_ranks, bytes), ORR_HOW_MODELLED};
   if (!orr_cost_collective_hand_over(model, op, n_ranks, bytes, &hand)) return ring;
-  return orr_cost_hand_over(&hand, ring_seconds(model, model->device, op, n_ranks, hand.edge_bytes), ring);
+  return orr_cost_hand_over(&hand, ring_seconds(model, model->device, op, n_ranks, hand.edge_bytes),
+                            ring);
 }
 
 const char *const orr_protocol_words[] = {"auto", "ll", "ll128", "simple", NULL};
 
-gboolean orr_cost_has_nccl(const OrrCostModel *model) { return model->nccl && model->nccl->len > 0; }
+gboolean orr_cost_has_nccl(const OrrCostModel *model) {
+  return model->nccl && model->nccl->len > 0;
+}
 
 gboolean orr_cost_nccl(const OrrCostModel *model, const char *algorithm, OrrProtocol protocol,
                        OrrNcclCosts *ret_costs) {
   for (guint i = 0; model->nccl && i < model->nccl->len; i++) {
     const OrrProfileNccl *row = model->nccl->pdata[i];
-    if (row->protocol + 1 != (int)protocol || strcmp(orr_nccl_algorithm_words[row->algorithm], algorithm) != 0)
+    if (row->protocol + 1 != (int)protocol ||
+        strcmp(orr_nccl_algorithm_words[row->algorithm], algorithm) != 0)
       continue;
     *ret_costs = row->costs;
     return TRUE;

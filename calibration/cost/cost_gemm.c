@@ -1,40 +1,48 @@
 /*
- * cost_gemm.c - matrix products: measured over (m, n, k), carried by a roofline with tile and wave quantisation.
+ * cost_gemm.c - matrix products: measured over (m, n, k), carried by a roofline with tile and wave
+ * quantisation.
  *
- * Roofline. An output of m x n is cut into tiles of tm x tn; `batch` products of them share the SMs in whole waves:
+ * Roofline. An output of m x n is cut into tiles of tm x tn; `batch` products of them share the SMs
+ * in whole waves:
  *
  *   waves   = ceil(batch ceil(m/tm) ceil(n/tn) / SMs)
  *   t_wave  = min over tiles of waves * 2 tm tn k / (peak / SMs * e(tm, tn))
  *   t_plain = 2 batch m n k / (peak * e)
  *   t       = overhead + sqrt((t_wave^w t_plain^(1-w))^2 + (bytes / bandwidth)^2)
  *
- * e is the profile's gemm-efficiency; a tile smaller than 128 x 256 reads more operand per multiply-add, and its rate
- * falls with the fourth root of its area. w (gemm-wave-share) says how much of the quantisation shows: cuBLAS hides
- * some of it behind split-k, stream-k and its choice of tiles. w was found by leaving every seventh measured (n, k) out in
- * turn; w differs between generations (A100 0.75; H100, with persistent kernels, 0).
+ * e is the profile's gemm-efficiency; a tile smaller than 128 x 256 reads more operand per
+ * multiply-add, and its rate falls with the fourth root of its area. w (gemm-wave-share) says how
+ * much of the quantisation shows: cuBLAS hides some of it behind split-k, stream-k and its choice
+ * of tiles. w was found by leaving every seventh measured (n, k) out in turn; w differs between
+ * generations (A100 0.75; H100, with persistent kernels, 0).
  *
- * Beyond the rows in m but not in n, the transposed product answers: its tiles, waves, bytes and FLOPs are the same.
+ * Beyond the rows in m but not in n, the transposed product answers: its tiles, waves, bytes and
+ * FLOPs are the same.
  *
- * Batched products (unfused attention, experts) were not measured: their distance from the roofline is taken from the
- * unbatched product of the same FLOPs and output, (batch m, n, k), or, where a matrix meets fewer rows than a tile has,
- * (m, batch n, k), which has as many tiles and reads as many weights. The roofline counts the true bytes: how = modelled.
+ * Batched products (unfused attention, experts) were not measured: their distance from the roofline
+ * is taken from the unbatched product of the same FLOPs and output, (batch m, n, k), or, where a
+ * matrix meets fewer rows than a tile has, (m, batch n, k), which has as many tiles and reads as
+ * many weights. The roofline counts the true bytes: how = modelled.
  *
- * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own: a launch and m k
- * elements at a rate (the profile's fp8-row-cast ...). Where training casts apart (cast_apart), that is taken out again.
+ * The narrow rows are a serving engine's linear layer, which casts its input in kernels of its own:
+ * a launch and m k elements at a rate (the profile's fp8-row-cast ...). Where training casts apart
+ * (cast_apart), that is taken out again.
  *
- * A row whose time contradicts larger or smaller products and which its neighbours do not support is set aside
- * (grid_odd.c): it is answered from its neighbours, how = interpolated, and `orrery cost` says so.
+ * A row whose time contradicts larger or smaller products and which its neighbours do not support
+ * is set aside (grid_odd.c): it is answered from its neighbours, how = interpolated, and `orrery
+ * cost` says so.
  *
- * A result that is added to what is there (sum_bytes) is read and written in the sum's format: those bytes count in the
- * roofline, the distance from it is the plain product's.
+ * A result that is added to what is there (sum_bytes) is read and written in the sum's format:
+ * those bytes count in the roofline, the distance from it is the plain product's.
  *
- * Weights that are stored narrower than they are multiplied (W4A16) were not measured either: the roofline reads them
- * narrow, the distance from it is the plain product's.
+ * Weights that are stored narrower than they are multiplied (W4A16) were not measured either: the
+ * roofline reads them narrow, the distance from it is the plain product's.
  *
- * Tensor cores load 16 bytes at a time: batched products with a row (n or k elements) that is no multiple of them run on
- * the CUDA cores, at the fp32 rate, in the libraries of 2021-22 (NVIDIA, Matrix Multiplication Background User's Guide,
- * "Tensor Core Requirements"; Anthony et al. 2024, arXiv 2401.14489, section VI-B: heads of 108 or 150 elements). Later
- * libraries pad in shared memory; fused attention is not concerned.
+ * Tensor cores load 16 bytes at a time: batched products with a row (n or k elements) that is no
+ * multiple of them run on the CUDA cores, at the fp32 rate, in the libraries of 2021-22 (NVIDIA,
+ * Matrix Multiplication Background User's Guide, "Tensor Core Requirements"; Anthony et al. 2024,
+ * arXiv 2401.14489, section VI-B: heads of 108 or 150 elements). Later libraries pad in shared
+ * memory; fused attention is not concerned.
  */
 #include <math.h>
 
@@ -46,17 +54,21 @@ typedef struct {
 } Tile;
 
 /* Shapes that cuBLAS and CUTLASS offer on tensor cores. */
-static const Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128}, {128, 64}, {64, 64}, {64, 32}, {32, 64}};
+static const Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128},
+                             {128, 64},  {64, 64},   {64, 32},   {32, 64}};
 
 enum { LARGEST_TILE = 256 }; /* a side of one */
 
-static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double batch, double m, double n, double k) {
+static double wave_seconds(const OrrCostModel *model, OrrDtype dtype, double batch, double m,
+                           double n, double k) {
   static const double full_area = 128 * 256;
-  double sm_flops = model->peak_flops[dtype] / (double)model->device->sms * model->constants->gemm_efficiency;
+  double sm_flops =
+      model->peak_flops[dtype] / (double)model->device->sms * model->constants->gemm_efficiency;
   double best = INFINITY;
   for (guint i = 0; i < G_N_ELEMENTS(tiles); i++) {
     double area = tiles[i].m * tiles[i].n;
-    double waves = ceil(batch * ceil(m / tiles[i].m) * ceil(n / tiles[i].n) / (double)model->device->sms);
+    double waves =
+        ceil(batch * ceil(m / tiles[i].m) * ceil(n / tiles[i].n) / (double)model->device->sms);
     best = fmin(best, waves * 2 * area * k / (sm_flops * sqrt(sqrt(area / full_area))));
   }
   return best;
@@ -67,21 +79,26 @@ typedef struct {
   double weight, sum;
 } Stored;
 
-static double gemm_bytes(OrrDtype dtype, Stored stored, double batch, double m, double n, double k) {
-  double operand = orr_dtype_bytes(dtype), result = fmax(operand, 2); /* 8-bit and 4-bit products are written as 16 */
+static double gemm_bytes(OrrDtype dtype, Stored stored, double batch, double m, double n,
+                         double k) {
+  double operand = orr_dtype_bytes(dtype),
+         result = fmax(operand, 2); /* 8-bit and 4-bit products are written as 16 */
   if (stored.sum > 0) result = stored.sum;
-  return batch * (operand * m * k + (stored.weight > 0 ? stored.weight : operand) * n * k + result * m * n);
+  return batch *
+         (operand * m * k + (stored.weight > 0 ? stored.weight : operand) * n * k + result * m * n);
 }
 
-static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, Stored stored, double batch, double m,
-                              double n, double k) {
+static double gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, Stored stored,
+                              double batch, double m, double n, double k) {
   double share = model->constants->gemm_wave_share;
-  double compute_s = 2 * batch * m * n * k / (model->peak_flops[dtype] * model->constants->gemm_efficiency);
+  double compute_s =
+      2 * batch * m * n * k / (model->peak_flops[dtype] * model->constants->gemm_efficiency);
   if (share > 0) compute_s *= pow(wave_seconds(model, dtype, batch, m, n, k) / compute_s, share);
   return orr_cost_roofline_s(model, compute_s, gemm_bytes(dtype, stored, batch, m, n, k));
 }
 
-double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n, double k) {
+double orr_cost_gemm_roofline_s(const OrrCostModel *model, OrrDtype dtype, double m, double n,
+                                double k) {
   return gemm_roofline_s(model, dtype, (Stored){0}, 1, m, n, k);
 }
 
@@ -105,15 +122,17 @@ static guint index_of(const GArray *axis, double value) {
   return i;
 }
 
-static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype, const OrrProfileGemmRow *row,
-                        const GArray *m_axis, guint i_n, guint i_k, GError **error) {
+static gboolean set_row(OrrCostModel *model, OrrGrid *grid, OrrDtype dtype,
+                        const OrrProfileGemmRow *row, const GArray *m_axis, guint i_n, guint i_k,
+                        GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   for (guint i = 0; i < MIN(us->len, m_axis->len); i++) {
     double m = g_array_index(m_axis, double, i), time_s = g_array_index(us, double, i) * 1e-6;
     const guint cell[] = {i, i_n, i_k};
     if (isnan(time_s)) continue;
-    const double roofline_s = orr_cost_gemm_roofline_s(model, dtype, m, (double)row->n, (double)row->k);
+    const double roofline_s =
+        orr_cost_gemm_roofline_s(model, dtype, m, (double)row->n, (double)row->k);
     orr_grid_set(grid, cell, log(time_s / roofline_s));
     orr_grid_time(grid, cell, time_s);
   }
@@ -126,12 +145,13 @@ gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, G
   g_autoptr(GArray) k = axis_of_rows(table, TRUE);
   if (!m) return FALSE;
   if (table->rows->len == 0) return TRUE;
-  const double *const axes[] = {(double *)(void *)m->data, (double *)(void *)n->data, (double *)(void *)k->data};
+  const double *const axes[] = {(double *)(void *)m->data, (double *)(void *)n->data,
+                                (double *)(void *)k->data};
   g_autoptr(OrrGrid) grid = orr_grid_new(axes, (guint[]){m->len, n->len, k->len});
   for (guint i = 0; i < table->rows->len; i++) {
     const OrrProfileGemmRow *row = table->rows->pdata[i];
-    if (!set_row(model, grid, (OrrDtype)table->dtype, row, m, index_of(n, (double)row->n), index_of(k, (double)row->k),
-                 error))
+    if (!set_row(model, grid, (OrrDtype)table->dtype, row, m, index_of(n, (double)row->n),
+                 index_of(k, (double)row->k), error))
       return FALSE;
   }
   if (!orr_grid_fill(grid) || model->gemm[table->dtype]) {
@@ -145,17 +165,19 @@ gboolean orr_cost_gemm_build(OrrCostModel *model, const OrrProfileGemm *table, G
 
 /* --- asking --- */
 
-/* The table of @dtype; 16-bit formats run at one rate on every device that has both. Others borrow the 16-bit table:
- * how far a shape is from its roofline depends on the shape first; how is then modelled. */
-static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype, gboolean *ret_borrowed) {
+/* The table of @dtype; 16-bit formats run at one rate on every device that has both. Others
+ * borrow the 16-bit table: how far a shape is from its roofline depends on the shape first; how
+ * is then modelled. */
+static const OrrGrid *find_table(const OrrCostModel *model, OrrDtype dtype,
+                                 gboolean *ret_borrowed) {
   OrrDtype twin = dtype == ORR_FP16 ? ORR_BF16 : dtype == ORR_BF16 ? ORR_FP16 : dtype;
   const OrrGrid *own = model->gemm[dtype] ? model->gemm[dtype] : model->gemm[twin];
   *ret_borrowed = !own;
   return own ? own : model->gemm[ORR_BF16] ? model->gemm[ORR_BF16] : model->gemm[ORR_FP16];
 }
 
-/* How far the product is from its roofline. Its transpose, n x m, is the same work with the operands' parts exchanged:
- * where the rows hold the one but not the other, that one answers. */
+/* How far the product is from its roofline. Its transpose, n x m, is the same work with the
+ * operands' parts exchanged: where the rows hold the one but not the other, that one answers. */
 static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGridTrust *ret_trust,
                        gboolean *ret_turned) {
   double ratio = orr_grid_at(grid, (double[]){m, n, k}, ret_trust);
@@ -172,21 +194,29 @@ static double ratio_at(const OrrGrid *grid, double m, double n, double k, OrrGri
 /* What the rows' own cast of @elements takes. */
 static double row_cast_s(const OrrCostModel *model, OrrDtype dtype, double elements) {
   const OrrProfileConstants *c = model->constants;
-  const double launch_s = dtype == ORR_FP8 ? c->fp8_row_launch_s : dtype == ORR_FP4 ? c->fp4_row_launch_s : 0;
-  const double bytes_per_s = dtype == ORR_FP8 ? c->fp8_row_cast : dtype == ORR_FP4 ? c->fp4_row_cast : 0;
+  const double launch_s = dtype == ORR_FP8   ? c->fp8_row_launch_s
+                          : dtype == ORR_FP4 ? c->fp4_row_launch_s
+                                             : 0;
+  const double bytes_per_s = dtype == ORR_FP8   ? c->fp8_row_cast
+                             : dtype == ORR_FP4 ? c->fp4_row_cast
+                                                : 0;
   return launch_s + (bytes_per_s > 0 ? 2 * elements / bytes_per_s : 0);
 }
 
 static gboolean misses_tensor_cores(const OrrOperator *op) {
   const gint64 elements = (gint64)(16 / orr_dtype_bytes((OrrDtype)op->dtype));
-  return op->kernels == ORR_KERNELS_EAGER && op->batch > 1 && (op->n % elements != 0 || op->k % elements != 0);
+  return op->kernels == ORR_KERNELS_EAGER && op->batch > 1 &&
+         (op->n % elements != 0 || op->k % elements != 0);
 }
 
 static OrrCost cuda_core_gemm(const OrrCostModel *model, const OrrOperator *op) {
   const double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
-  const double compute_s = 2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
-  return (OrrCost){orr_cost_roofline_s(model, compute_s, gemm_bytes((OrrDtype)op->dtype, (Stored){0}, batch, m, n, k)),
-                   ORR_HOW_MODELLED};
+  const double compute_s =
+      2 * batch * m * n * k / (model->device->fp32_flops * model->constants->gemm_efficiency);
+  return (OrrCost){
+      orr_cost_roofline_s(model, compute_s,
+                          gemm_bytes((OrrDtype)op->dtype, (Stored){0}, batch, m, n, k)),
+      ORR_HOW_MODELLED};
 }
 
 OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
@@ -203,7 +233,8 @@ OrrCost orr_cost_gemm(const OrrCostModel *model, const OrrOperator *op) {
   const gboolean is_thin = batch > 1 && m < LARGEST_TILE && m < n;
   const double rows = is_thin ? m : batch * m, columns = is_thin ? batch * n : n;
   double ratio = ratio_at(grid, rows, columns, k, &trust, &turned);
-  if (op->kernels == ORR_KERNELS_EAGER && batch <= 1) roofline_s /= model->constants->gemm_eager_rate;
+  if (op->kernels == ORR_KERNELS_EAGER && batch <= 1)
+    roofline_s /= model->constants->gemm_eager_rate;
   borrowed |= batch > 1 || op->weight_bytes > 0;
   double time_s = roofline_s * exp(ratio);
   if (op->cast_apart && model->gemm[op->dtype])

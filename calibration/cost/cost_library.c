@@ -1,21 +1,24 @@
 /*
- * cost_library.c - kernels of libraries beside NCCL: custom all-reduces of vLLM and TensorRT-LLM, and what exchanges
- * the tokens of experts: DeepEP, TensorRT-LLM's all-to-all.
+ * cost_library.c - kernels of libraries beside NCCL: custom all-reduces of vLLM and TensorRT-LLM,
+ * and what exchanges the tokens of experts: DeepEP, TensorRT-LLM's all-to-all.
  *
- * A row is one (library, operation, ranks, format, shape of experts) over an axis of sizes: bytes of an all-reduce,
- * tokens T of a rank of an exchange. A shape that has rows is answered by them (cost_collective.c's curve between
- * sizes). Another one by the three most like it, each read at the tokens whose bytes are as many:
+ * A row is one (library, operation, ranks, format, shape of experts) over an axis of sizes: bytes
+ * of an all-reduce, tokens T of a rank of an exchange. A shape that has rows is answered by them
+ * (cost_collective.c's curve between sizes). Another one by the three most like it, each read at
+ * the tokens whose bytes are as many:
  *
  *   bytes of a token   u = hidden * d
  *   copies             d = R (1 - C(E - E/R, k) / C(E, k))     once to each rank that holds one of its k experts
  *                      d = k                                   low-latency: once to each expert
  *   log t = sum w log t_i(T u / u_i) / sum w,   w = 1 / (distance + 0.05)^2        (Shepard 1968)
  *
- * with R ranks and E experts, k of them drawn without preference. Low-latency dispatch runs on an SM an expert: d
- * counts SMs / E times as much where there are fewer experts than SMs. Rows `measured-on` another device stand in where
- * what binds is the same, several nodes' network cards; they count as carried over. The distance is over the logarithms of hidden,
- * d, ranks (1) and experts (1/10; low-latency 1/2: it sends an expert's messages). Rows of as many ranks answer where
- * there are any: others cross another network, and what they say is flagged as outside. Errors: docs/modelling.md.
+ * with R ranks and E experts, k of them drawn without preference. Low-latency dispatch runs on an
+ * SM an expert: d counts SMs / E times as much where there are fewer experts than SMs. Rows
+ * `measured-on` another device stand in where what binds is the same, several nodes' network cards;
+ * they count as carried over. The distance is over the logarithms of hidden, d, ranks (1) and
+ * experts (1/10; low-latency 1/2: it sends an expert's messages). Rows of as many ranks answer
+ * where there are any: others cross another network, and what they say is flagged as outside.
+ * Errors: docs/modelling.md.
  */
 #include <math.h>
 #include <string.h>
@@ -55,9 +58,10 @@ static gboolean rises(const GArray *axis) {
 
 double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk, gint64 experts) {
   gint64 here = experts / MAX(n_ranks, 1); /* experts of a rank */
-  double none = 1;                         /* that a rank holds none of the k: C(E - here, k) / C(E, k) */
+  double none = 1; /* that a rank holds none of the k: C(E - here, k) / C(E, k) */
   if (g_str_has_suffix(library, "-low-latency") || here < 1) return (double)MAX(topk, 1);
-  for (gint64 i = 0; i < topk && none > 0; i++) none *= MAX((double)(experts - here - i) / (double)(experts - i), 0);
+  for (gint64 i = 0; i < topk && none > 0; i++)
+    none *= MAX((double)(experts - here - i) / (double)(experts - i), 0);
   return (double)n_ranks * (1 - none);
 }
 
@@ -65,16 +69,19 @@ double orr_cost_library_copies(const char *library, gint64 n_ranks, gint64 topk,
 static Shape shape_of(const OrrCostModel *model, const OrrLibraryCall *call) {
   double copies = orr_cost_library_copies(call->library, call->n_ranks, call->topk, call->experts);
   double experts = (double)MAX(call->experts, 1), sms = (double)model->measured_on->sms;
-  gboolean by_expert = g_str_has_suffix(call->library, "-low-latency") && strcmp(call->op, "dispatch") == 0;
+  gboolean by_expert =
+      g_str_has_suffix(call->library, "-low-latency") && strcmp(call->op, "dispatch") == 0;
   return (Shape){.hidden = (double)call->hidden,
                  .copies = by_expert ? copies * fmax(sms / experts, 1) : copies,
                  .ranks = (double)call->n_ranks,
                  .experts = experts,
-                 .expert_weight = g_str_has_suffix(call->library, "-low-latency") ? message_weight : expert_weight};
+                 .expert_weight = g_str_has_suffix(call->library, "-low-latency") ? message_weight
+                                                                                  : expert_weight};
 }
 
 static Shape shape_of_row(const OrrCostModel *model, const OrrProfileLibrary *row) {
-  const OrrLibraryCall call = {row->library, row->op, row->ranks, 0, row->hidden, row->topk, row->experts, NULL};
+  const OrrLibraryCall call = {row->library, row->op,   row->ranks,   0,
+                               row->hidden,  row->topk, row->experts, NULL};
   return shape_of(model, &call);
 }
 
@@ -89,22 +96,25 @@ gboolean orr_cost_library_build(OrrCostModel *model, const GPtrArray *rows, GErr
     if (!library->us) return FALSE;
     library->shape = shape_of_row(model, row);
     if (library->us->len == library->size->len && rises(library->size)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "library %s, %s: as many sizes, rising, as latencies are needed",
-                row->library, row->op);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "library %s, %s: as many sizes, rising, as latencies are needed", row->library,
+                row->op);
     return FALSE;
   }
   return TRUE;
 }
 
 static double distance(const Shape *a, const Shape *b) {
-  double hidden = log(a->hidden / b->hidden), copies = log(a->copies / b->copies), ranks = log(a->ranks / b->ranks);
+  double hidden = log(a->hidden / b->hidden), copies = log(a->copies / b->copies),
+         ranks = log(a->ranks / b->ranks);
   double experts = a->expert_weight * log(a->experts / b->experts);
   return sqrt(hidden * hidden + copies * copies + ranks * ranks + experts * experts);
 }
 
 static gboolean is_kernel(const OrrProfileLibrary *row, const OrrLibraryCall *call) {
   return strcmp(row->library, call->library) == 0 && strcmp(row->op, call->op) == 0 &&
-         (!call->dtype || strcmp(row->dtype, call->dtype) == 0) && (row->hidden > 0) == (call->hidden > 0);
+         (!call->dtype || strcmp(row->dtype, call->dtype) == 0) &&
+         (row->hidden > 0) == (call->hidden > 0);
 }
 
 static gboolean is_shape(const OrrProfileLibrary *row, const OrrLibraryCall *call) {
@@ -148,12 +158,13 @@ static void keep_nearest(Neighbour *nearest, Neighbour other) {
   }
 }
 
-static gboolean find_nearest(const OrrCostModel *model, const OrrLibraryCall *call, gboolean same_ranks,
-                             Neighbour *nearest) {
+static gboolean find_nearest(const OrrCostModel *model, const OrrLibraryCall *call,
+                             gboolean same_ranks, Neighbour *nearest) {
   const Shape asked = shape_of(model, call);
   for (guint i = 0; model->libraries && i < model->libraries->len; i++) {
     const OrrCostLibrary *library = model->libraries->pdata[i];
-    if (!is_kernel(library->row, call) || (same_ranks && library->row->ranks != call->n_ranks)) continue;
+    if (!is_kernel(library->row, call) || (same_ranks && library->row->ranks != call->n_ranks))
+      continue;
     keep_nearest(nearest, (Neighbour){library, distance(&asked, &library->shape)});
   }
   return nearest[0].library != NULL;
@@ -161,19 +172,22 @@ static gboolean find_nearest(const OrrCostModel *model, const OrrLibraryCall *ca
 
 static double last_of(const GArray *axis) { return g_array_index(axis, double, axis->len - 1); }
 
-static OrrCost blend(const OrrCostModel *model, const OrrLibraryCall *call, const Neighbour *nearest) {
+static OrrCost blend(const OrrCostModel *model, const OrrLibraryCall *call,
+                     const Neighbour *nearest) {
   const Shape asked = shape_of(model, call);
   double weights = 0, sum = 0;
   const char *from = NULL;
   gboolean is_inside = FALSE;
   for (guint i = 0; i < NEIGHBOURS && nearest[i].library; i++) {
     const OrrCostLibrary *library = nearest[i].library;
-    double tokens = call->size * asked.hidden * asked.copies / (library->shape.hidden * library->shape.copies);
+    double tokens =
+        call->size * asked.hidden * asked.copies / (library->shape.hidden * library->shape.copies);
     double weight = 1 / pow(nearest[i].distance + softening, 2);
     sum += weight * log(orr_cost_collective_between(library->size, library->us, tokens).time_s);
     weights += weight;
     if (!from) from = library->row->measured_on;
-    is_inside |= call->size >= g_array_index(library->size, double, 0) && call->size <= last_of(library->size);
+    is_inside |= call->size >= g_array_index(library->size, double, 0) &&
+                 call->size <= last_of(library->size);
   }
   gboolean same_ranks = nearest[0].library->row->ranks == call->n_ranks;
   const OrrHow inside = from ? ORR_HOW_CARRIED : ORR_HOW_INTERPOLATED;
@@ -188,22 +202,25 @@ static OrrCost read_row(const OrrCostLibrary *library, double size) {
   return cost;
 }
 
-gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call, OrrCost *ret_cost) {
+gboolean orr_cost_library(const OrrCostModel *model, const OrrLibraryCall *call,
+                          OrrCost *ret_cost) {
   const OrrCostLibrary *own = find_rows(model, call);
   Neighbour nearest[NEIGHBOURS] = {{NULL, 0}};
-  if (!own &&
-      (call->hidden <= 0 || !(find_nearest(model, call, TRUE, nearest) || find_nearest(model, call, FALSE, nearest))))
+  if (!own && (call->hidden <= 0 || !(find_nearest(model, call, TRUE, nearest) ||
+                                      find_nearest(model, call, FALSE, nearest))))
     return FALSE;
   if (call->size <= 0)
     *ret_cost = (OrrCost){0, ORR_HOW_MODELLED};
   else
-    *ret_cost = orr_cost_over_links(model, own ? read_row(own, call->size) : blend(model, call, nearest));
+    *ret_cost =
+        orr_cost_over_links(model, own ? read_row(own, call->size) : blend(model, call, nearest));
   return TRUE;
 }
 
 OrrCost orr_cost_library_modelled(const OrrCostModel *model, const OrrLibraryCall *call) {
   double copies = orr_cost_library_copies(call->library, call->n_ranks, call->topk, call->experts);
-  gboolean is_fp8 = strcmp(call->op, "dispatch") == 0 && g_str_has_suffix(call->library, "-low-latency");
+  gboolean is_fp8 =
+      strcmp(call->op, "dispatch") == 0 && g_str_has_suffix(call->library, "-low-latency");
   double bytes = call->size * (double)call->hidden * copies * (is_fp8 ? 1 : 2);
   return orr_cost_collective_ring(model, "alltoall", call->n_ranks, bytes);
 }

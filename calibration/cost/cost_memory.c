@@ -1,12 +1,15 @@
 /*
- * cost_memory.c - kernels that HBM bounds: norms, softmax, activations, residuals, embedding, optimizer.
+ * cost_memory.c - kernels that HBM bounds: norms, softmax, activations, residuals, embedding,
+ * optimizer.
  *
  *   t = overhead + max(bytes / (bandwidth * efficiency), flops / fp32 peak)
  *
- * The efficiency is the profile's for the operator and its generation of kernels (`kernels`), else memory-efficiency.
+ * The efficiency is the profile's for the operator and its generation of kernels (`kernels`), else
+ * memory-efficiency.
  *
- * The overhead is the ramp: a kernel of a few microseconds reaches little of the bandwidth, a long one the stated share
- * of it. Valid where the tensors are larger than the L2 cache; smaller ones may be faster than this says.
+ * The overhead is the ramp: a kernel of a few microseconds reaches little of the bandwidth, a long
+ * one the stated share of it. Valid where the tensors are larger than the L2 cache; smaller ones
+ * may be faster than this says.
  */
 #include <math.h>
 
@@ -34,5 +37,6 @@ OrrCost orr_cost_memory(const OrrCostModel *model, const OrrOperator *op) {
   if (op->bytes <= 0 && op->flops <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
   double memory_s = op->bytes / (model->device->memory_bytes_per_s * efficiency(model, op));
   double compute_s = op->flops / model->peak_flops[ORR_FP32];
-  return (OrrCost){model->constants->kernel_overhead_s + fmax(memory_s, compute_s), ORR_HOW_MODELLED};
+  return (OrrCost){model->constants->kernel_overhead_s + fmax(memory_s, compute_s),
+                   ORR_HOW_MODELLED};
 }

@@ -1,5 +1,6 @@
 /*
- * cost_missing.c - what a profile does not hold: operators and number formats that something else must stand in for.
+ * cost_missing.c - what a profile does not hold: operators and number formats that something else
+ * must stand in for.
  */
 #include "calibration/cost/cost_private.h"
 
@@ -7,13 +8,15 @@
 static gboolean is_16_bit(OrrDtype dtype) { return dtype == ORR_FP16 || dtype == ORR_BF16; }
 
 static gboolean holds_gemm(const OrrCostModel *model, OrrDtype dtype) {
-  return model->gemm[dtype] || (is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
+  return model->gemm[dtype] ||
+         (is_16_bit(dtype) && (model->gemm[ORR_BF16] || model->gemm[ORR_FP16]));
 }
 
 static gboolean holds_attention(const OrrCostModel *model, OrrProfilePhase phase, OrrDtype dtype) {
   for (guint i = 0; i < model->attention->len; i++) {
     const OrrCostAttention *attention = model->attention->pdata[i];
-    gboolean same = attention->kv_dtype == dtype || (is_16_bit(dtype) && is_16_bit(attention->kv_dtype));
+    gboolean same =
+        attention->kv_dtype == dtype || (is_16_bit(dtype) && is_16_bit(attention->kv_dtype));
     if (attention->phase == phase && same) return TRUE;
   }
   return FALSE;
@@ -29,16 +32,20 @@ char *orr_cost_missing(const OrrCostModel *model, const OrrOperator *op) {
   switch ((OrrOperatorKind)op->kind) {
   case ORR_OPERATOR_GEMM:
     if (op->weight_bytes > 0)
-      return g_strdup_printf("gemm %s with weights of %.2g bytes", orr_dtype_names[dtype], op->weight_bytes);
+      return g_strdup_printf("gemm %s with weights of %.2g bytes", orr_dtype_names[dtype],
+                             op->weight_bytes);
     return holds_gemm(model, dtype) ? NULL : g_strdup_printf("gemm %s", orr_dtype_names[dtype]);
   case ORR_OPERATOR_ATTENTION:
     return holds_attention(model, is_decode ? ORR_PHASE_DECODE : ORR_PHASE_PREFILL, dtype)
                ? NULL
-               : g_strdup_printf("attention %s %s", is_decode ? "decode" : "prefill", orr_dtype_names[dtype]);
+               : g_strdup_printf("attention %s %s", is_decode ? "decode" : "prefill",
+                                 orr_dtype_names[dtype]);
   case ORR_OPERATOR_MOE:
     if (op->weight_bytes > 0)
-      return g_strdup_printf("moe %s with weights of %.2g bytes", orr_dtype_names[dtype], op->weight_bytes);
-    return orr_cost_moe_holds(model, dtype) ? NULL : g_strdup_printf("moe %s", orr_dtype_names[dtype]);
+      return g_strdup_printf("moe %s with weights of %.2g bytes", orr_dtype_names[dtype],
+                             op->weight_bytes);
+    return orr_cost_moe_holds(model, dtype) ? NULL
+                                            : g_strdup_printf("moe %s", orr_dtype_names[dtype]);
   case ORR_OPERATOR_MEMORY:
     return orr_profile_length(model->kernels) > 0 ? NULL : g_strdup("memory-bound kernels");
   case ORR_OPERATOR_COMM: /* see orr_collective_plan */

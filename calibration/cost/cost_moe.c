@@ -1,8 +1,10 @@
 /*
- * cost_moe.c - the routed experts of one rank: grouped products, measured over tokens for many layers and splits.
+ * cost_moe.c - the routed experts of one rank: grouped products, measured over tokens for many
+ * layers and splits.
  *
- * Load. T tokens of the expert-parallel group go to k of E experts each; a rank holds E/ep of them, each inter/tp wide.
- * The step waits for the rank with the most, so that is the one that was measured and is answered:
+ * Load. T tokens of the expert-parallel group go to k of E experts each; a rank holds E/ep of them,
+ * each inter/tp wide. The step waits for the rank with the most, so that is the one that was
+ * measured and is answered:
  *
  *   balanced     pairs = T k / ep;   active experts = min(E/ep, pairs): what benchmarks deal out
  *   drawn        the same pairs;     active experts = E/ep (1 - (1 - k/E)^T): tokens that choose (op->drawn)
@@ -12,17 +14,18 @@
  *                the last 1/E of u, at most T; the fullest rank is taken to hold that expert and its share of the
  *                rest, and experts with x tokens expected are active with 1 - exp(-x).
  *
- * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2), p products an expert
- * (3, or 2 without a gate), the bytes being the weights of the active experts and the pairs' activations; e is
- * moe-efficiency.
+ * Roofline. t = overhead + sqrt((2 p pairs hidden width / (peak e))^2 + (bytes / bandwidth)^2), p
+ * products an expert (3, or 2 without a gate), the bytes being the weights of the active experts
+ * and the pairs' activations; e is moe-efficiency.
  *
- * A measured layer (hidden, inter, topk, experts, tp, ep) is a curve of log(measured / roofline) over tokens. A layer
- * that was measured is answered by its curve. Another one is answered by the NEAREST of them, read at as many tokens an
- * expert, weighted by 1/(distance + NEAR)^2 (Shepard 1968). The distance counts differences of logarithms; what it
- * weighs most is what tells one layer from another (hidden, topk: other tiles and kernels were tuned for it), least the
- * split; and the largest power of two, up to 256, in a rank's width of an expert, for which kernels are written. The
- * weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 % mean error, against 9 to 13
- * % with a rank's sizes alone, all alike, and no power of two.
+ * A measured layer (hidden, inter, topk, experts, tp, ep) is a curve of log(measured / roofline)
+ * over tokens. A layer that was measured is answered by its curve. Another one is answered by the
+ * NEAREST of them, read at as many tokens an expert, weighted by 1/(distance + NEAR)^2 (Shepard
+ * 1968). The distance counts differences of logarithms; what it weighs most is what tells one layer
+ * from another (hidden, topk: other tiles and kernels were tuned for it), least the split; and the
+ * largest power of two, up to 256, in a rank's width of an expert, for which kernels are written.
+ * The weights are one choice for all devices, found by leaving out each curve in turn: 5 to 8 %
+ * mean error, against 9 to 13 % with a rank's sizes alone, all alike, and no power of two.
  */
 #include <math.h>
 
@@ -81,7 +84,8 @@ static Load balanced_load(const Layer *layer, double tokens) {
 
 static Load drawn_load(const Layer *layer, double tokens) {
   const double experts = (double)layer->experts, ep = (double)layer->ep, topk = (double)layer->topk;
-  return (Load){fmax(1, tokens * topk / ep), fmax(1, orr_operator_moe_awake(experts / ep, tokens, topk, experts))};
+  return (Load){fmax(1, tokens * topk / ep),
+                fmax(1, orr_operator_moe_awake(experts / ep, tokens, topk, experts))};
 }
 
 /* The density x^-a between two ends, by its quantiles. */
@@ -100,15 +104,18 @@ static double law_integral(const Law *law, double u) {
 }
 
 static Load power_law_load(const Layer *layer, double tokens, double exponent) {
-  double experts = (double)layer->experts, local = experts / (double)layer->ep, total = tokens * (double)layer->topk;
-  Law law = total > experts ? law_of(exponent, 1, fmax(0.8 * tokens, 1.001)) : law_of(exponent, 0.01, 2);
+  double experts = (double)layer->experts, local = experts / (double)layer->ep,
+         total = tokens * (double)layer->topk;
+  Law law =
+      total > experts ? law_of(exponent, 1, fmax(0.8 * tokens, 1.001)) : law_of(exponent, 0.01, 2);
   double whole = law_integral(&law, 1), share = 1 / experts;
   double scale = total / (experts * (whole - law_integral(&law, 0)));
   double fullest = fmin(tokens, (whole - law_integral(&law, 1 - share)) * experts * scale);
   double others = experts > 1 ? (total - fullest) / (experts - 1) : 0, active = fmin(1, fullest);
   for (int i = 0; i < QUANTILES && local > 1; i++) {
     double u = (i + 0.5) / QUANTILES * (1 - share);
-    active += (local - 1) / QUANTILES * (1 - exp(-scale * pow(law.slope * u + law.start, law.power)));
+    active +=
+        (local - 1) / QUANTILES * (1 - exp(-scale * pow(law.slope * u + law.start, law.power)));
   }
   return (Load){fmax(1, fullest + (local - 1) * others), fmax(1, active)};
 }
@@ -124,15 +131,18 @@ static Load asked_load(const OrrOperator *op, const Layer *layer) {
 }
 
 /* @stored: bytes of a weight; 0: as @dtype. */
-static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, Load load, const Layer *layer) {
+static double moe_roofline_s(const OrrCostModel *model, OrrDtype dtype, double stored, Load load,
+                             const Layer *layer) {
   double hidden = (double)layer->hidden, width = (double)layer->inter / (double)layer->tp;
   double products = (double)layer->projections;
-  double weight = stored > 0 ? stored : orr_dtype_bytes(dtype), activation = fmax(orr_dtype_bytes(dtype), 2);
-  double bytes =
-      weight * load.active * products * hidden * width + activation * load.pairs * (2 * hidden + products * width);
-  double compute_s =
-      2 * products * load.pairs * hidden * width / (model->peak_flops[dtype] * model->constants->moe_efficiency);
-  double work_s = orr_cost_roofline_s(model, compute_s, bytes) - model->constants->kernel_overhead_s;
+  double weight = stored > 0 ? stored : orr_dtype_bytes(dtype),
+         activation = fmax(orr_dtype_bytes(dtype), 2);
+  double bytes = weight * load.active * products * hidden * width +
+                 activation * load.pairs * (2 * hidden + products * width);
+  double compute_s = 2 * products * load.pairs * hidden * width /
+                     (model->peak_flops[dtype] * model->constants->moe_efficiency);
+  double work_s =
+      orr_cost_roofline_s(model, compute_s, bytes) - model->constants->kernel_overhead_s;
   return model->constants->moe_overhead_s + work_s;
 }
 
@@ -146,43 +156,55 @@ static double power_of_two_in(double width) {
 
 static void find_features(const Layer *layer, double *ret_features) {
   static const double weights[FEATURES] = {4, 4, 2, 1, 0.25, 1, 1, 0.2};
-  double tp = (double)layer->tp, ep = (double)layer->ep, inter = (double)layer->inter, experts = (double)layer->experts;
-  const double plain[FEATURES] = {
-      log((double)layer->hidden), log((double)layer->topk),   log(inter), log(experts), log(ep), log(inter / tp),
-      log(experts / ep),          power_of_two_in(inter / tp)};
+  double tp = (double)layer->tp, ep = (double)layer->ep, inter = (double)layer->inter,
+         experts = (double)layer->experts;
+  const double plain[FEATURES] = {log((double)layer->hidden),
+                                  log((double)layer->topk),
+                                  log(inter),
+                                  log(experts),
+                                  log(ep),
+                                  log(inter / tp),
+                                  log(experts / ep),
+                                  power_of_two_in(inter / tp)};
   for (int i = 0; i < FEATURES; i++) ret_features[i] = sqrt(weights[i]) * plain[i];
 }
 
-static double line_between(const OrrCostMoe *moe, const Curve *curve, guint low, guint high, guint at) {
+static double line_between(const OrrCostMoe *moe, const Curve *curve, guint low, guint high,
+                           guint at) {
   const double *x = (double *)(void *)moe->log_tokens->data;
   double share = (x[at] - x[low]) / (x[high] - x[low]);
   return curve->ratios[low] * (1 - share) + curve->ratios[high] * share;
 }
 
-/* Holes between two rows lie on the line between them; those outside take the nearest row. FALSE without a row. */
+/* Holes between two rows lie on the line between them; those outside take the nearest row. FALSE
+ * without a row. */
 static gboolean fill_curve(const OrrCostMoe *moe, Curve *curve) {
   guint n = moe->tokens->len, before = n;
   for (guint i = 0; i < n; i++) {
     if (!curve->is_row[i]) continue;
     if (before == n) curve->first = i;
     for (guint hole = before == n ? 0 : before + 1; hole < i; hole++)
-      curve->ratios[hole] = before == n ? curve->ratios[i] : line_between(moe, curve, before, i, hole);
+      curve->ratios[hole] =
+          before == n ? curve->ratios[i] : line_between(moe, curve, before, i, hole);
     curve->last = before = i;
   }
   for (guint hole = before + 1; hole < n; hole++) curve->ratios[hole] = curve->ratios[before];
   return before < n;
 }
 
-static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrProfileMoeRow *row, GError **error) {
+static gboolean add_curve(const OrrCostModel *model, OrrCostMoe *moe, const OrrProfileMoeRow *row,
+                          GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   if (!us) return FALSE;
   guint n = moe->tokens->len;
-  Curve curve = {.layer = {row->hidden, row->inter, row->topk, row->experts, row->tp, row->ep, row->projections},
+  Curve curve = {.layer = {row->hidden, row->inter, row->topk, row->experts, row->tp, row->ep,
+                           row->projections},
                  .ratios = g_new0(double, n),
                  .is_row = g_new0(gboolean, n)};
   find_features(&curve.layer, curve.features);
   for (guint i = 0; i < MIN(n, us->len); i++) {
-    double time_s = g_array_index(us, double, i) * 1e-6, tokens = g_array_index(moe->tokens, double, i);
+    double time_s = g_array_index(us, double, i) * 1e-6,
+           tokens = g_array_index(moe->tokens, double, i);
     if (isnan(time_s)) continue;
     const Load load = row_load(&curve.layer, tokens, moe->imbalance);
     curve.is_row[i] = TRUE;
@@ -221,7 +243,8 @@ gboolean orr_cost_moe_build(OrrCostModel *model, const OrrProfileMoe *table, GEr
 
 /* --- asking --- */
 
-static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens, OrrGridTrust *trust) {
+static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens,
+                       OrrGridTrust *trust) {
   const double *axis = (double *)(void *)moe->tokens->data;
   if (tokens < axis[curve->first] || tokens > axis[curve->last]) *trust = ORR_GRID_BEYOND;
   if (tokens <= axis[curve->first]) return curve->ratios[curve->first];
@@ -242,8 +265,9 @@ static double curve_at(const OrrCostMoe *moe, const Curve *curve, double tokens,
 }
 
 static gboolean is_same(const Layer *a, const Layer *b) {
-  return a->hidden == b->hidden && a->inter == b->inter && a->topk == b->topk && a->experts == b->experts &&
-         a->tp == b->tp && a->ep == b->ep && a->projections == b->projections;
+  return a->hidden == b->hidden && a->inter == b->inter && a->topk == b->topk &&
+         a->experts == b->experts && a->tp == b->tp && a->ep == b->ep &&
+         a->projections == b->projections;
 }
 
 static const Curve *find_curve(const OrrCostMoe *moe, const Layer *layer) {
@@ -282,8 +306,10 @@ static void find_near(const OrrCostMoe *moe, const double *features, Neighbour n
   }
 }
 
-/* From the measured layers that are most like this one. Outside: a property that no measured layer reaches. */
-static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double tokens, OrrGridTrust *trust) {
+/* From the measured layers that are most like this one. Outside: a property that no measured
+ * layer reaches. */
+static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double tokens,
+                         OrrGridTrust *trust) {
   double features[FEATURES], sum = 0, weights = 0;
   Neighbour nearest[NEAREST] = {{NULL, 0}};
   find_features(layer, features);
@@ -296,7 +322,8 @@ static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double token
     const Layer *other = &nearest[i].curve->layer;
     OrrGridTrust ignored = ORR_GRID_ROW; /* another layer's axis ends elsewhere */
     double distance = sqrt(nearest[i].distance2) + NEAR, weight = 1 / (distance * distance);
-    sum += weight * curve_at(moe, nearest[i].curve, an_expert * (double)other->experts / (double)other->topk, &ignored);
+    sum += weight * curve_at(moe, nearest[i].curve,
+                             an_expert * (double)other->experts / (double)other->topk, &ignored);
     weights += weight;
   }
   const double *axis = (double *)(void *)moe->tokens->data;
@@ -304,13 +331,17 @@ static double ratio_near(const OrrCostMoe *moe, const Layer *layer, double token
   return sum / weights;
 }
 
-/* The table that is nearest in kind: the format's own before the 16-bit one, the distribution's own before another. */
+/* The table that is nearest in kind: the format's own before the 16-bit one, the distribution's
+ * own before another. */
 static const OrrCostMoe *find_table(const OrrCostModel *model, OrrDtype dtype, double imbalance) {
   const OrrCostMoe *best = NULL;
   double least = INFINITY;
   for (guint i = 0; i < model->moe->len; i++) {
     const OrrCostMoe *moe = model->moe->pdata[i];
-    double off = (moe->dtype == dtype ? 0 : moe->dtype == ORR_BF16 ? 10 : 20) + fabs(moe->imbalance - imbalance);
+    double off = (moe->dtype == dtype      ? 0
+                  : moe->dtype == ORR_BF16 ? 10
+                                           : 20) +
+                 fabs(moe->imbalance - imbalance);
     if (moe->curves->len == 0 || off >= least) continue;
     least = off;
     best = moe;
@@ -327,35 +358,39 @@ gboolean orr_cost_moe_holds(const OrrCostModel *model, OrrDtype dtype) {
 static gint64 known_projections(const OrrCostMoe *moe, const Layer *layer) {
   for (guint i = 0; moe && i < moe->curves->len; i++) {
     const Layer *other = &g_array_index(moe->curves, Curve, i).layer;
-    if (other->hidden == layer->hidden && other->inter == layer->inter && other->topk == layer->topk &&
-        other->experts == layer->experts)
+    if (other->hidden == layer->hidden && other->inter == layer->inter &&
+        other->topk == layer->topk && other->experts == layer->experts)
       return other->projections;
   }
   return 3;
 }
 
 void orr_cost_moe_load(const OrrOperator *op, double *ret_pairs, double *ret_active) {
-  const Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
+  const Layer layer = {op->k,         op->n,         op->topk,       op->experts,
+                       op->expert_tp, op->expert_ep, op->projections};
   const Load load = asked_load(op, &layer);
   *ret_pairs = load.pairs;
   *ret_active = load.active;
 }
 
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
-  Layer layer = {op->k, op->n, op->topk, op->experts, op->expert_tp, op->expert_ep, op->projections};
-  if (op->m <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 || layer.experts <= 0 || layer.tp <= 0 ||
-      layer.ep <= 0)
+  Layer layer = {op->k,         op->n,         op->topk,       op->experts,
+                 op->expert_tp, op->expert_ep, op->projections};
+  if (op->m <= 0 || layer.hidden <= 0 || layer.inter <= 0 || layer.topk <= 0 ||
+      layer.experts <= 0 || layer.tp <= 0 || layer.ep <= 0)
     return (OrrCost){0, ORR_HOW_MODELLED};
-  OrrDtype dtype = op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
+  OrrDtype dtype =
+      op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
   const OrrCostMoe *moe = find_table(model, dtype, op->imbalance);
   if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
   double tokens = (double)op->m;
-  double roofline_s = moe_roofline_s(model, dtype, op->weight_bytes, asked_load(op, &layer), &layer);
+  double roofline_s =
+      moe_roofline_s(model, dtype, op->weight_bytes, asked_load(op, &layer), &layer);
   if (!moe) return (OrrCost){roofline_s, ORR_HOW_MODELLED};
   OrrGridTrust trust = ORR_GRID_ROW;
   const Curve *own = find_curve(moe, &layer);
   double ratio = own ? curve_at(moe, own, tokens, &trust) : ratio_near(moe, &layer, tokens, &trust);
-  gboolean borrowed = moe->dtype != dtype || moe->imbalance != op->imbalance || op->pass != ORR_PASS_FORWARD ||
-                      op->weight_bytes > 0;
+  gboolean borrowed = moe->dtype != dtype || moe->imbalance != op->imbalance ||
+                      op->pass != ORR_PASS_FORWARD || op->weight_bytes > 0;
   return (OrrCost){roofline_s * exp(ratio), borrowed ? ORR_HOW_MODELLED : orr_cost_how(trust)};
 }

@@ -1,37 +1,42 @@
 /*
- * cost_power.c - what the board's power limit leaves of a kernel's rate when such kernels go on for long.
+ * cost_power.c - what the board's power limit leaves of a kernel's rate when such kernels go on for
+ * long.
  *
- * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short ones. In a training
- * step, and in the prefill of a prompt, products of random-like data follow one another. With u the share of the
- * format's peak that the row reaches, and p the clock in that of the row,
+ * What the rows of a profile multiply draws little power: calls of 0.1 s run at the rate of short
+ * ones. In a training step, and in the prefill of a prompt, products of random-like data follow one
+ * another. With u the share of the format's peak that the row reaches, and p the clock in that of
+ * the row,
  *
  *   P(p) = static + tensor u p^3 <= limit       p = min(1, ((limit - static) / (tensor u))^(1/3))       t = row / p
  *
- * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with the clock: the
- * cube. `static-power` and `tensor-power` are the profile's, `tdp` the device's, so that `--set
- * cluster.device.tdp=500W` caps the board. What waits for memory has a small u and keeps its time: the memory's clock
- * does not fall.
+ * Dynamic power is rate times voltage squared, and near the top of its range the voltage rises with
+ * the clock: the cube. `static-power` and `tensor-power` are the profile's, `tdp` the device's, so
+ * that `--set cluster.device.tdp=500W` caps the board. What waits for memory has a small u and
+ * keeps its time: the memory's clock does not fall.
  *
- * Boards of one kind differ: under power management some need more for the same work. A job's ranks meet in every step
- * and all but the slowest wait, so with n GPUs (an operator's `fleet`) and s the standard deviation of their speeds
- * (speed-spread; of the power they want 3 s, by the cube)
+ * Boards of one kind differ: under power management some need more for the same work. A job's ranks
+ * meet in every step and all but the slowest wait, so with n GPUs (an operator's `fleet`) and s the
+ * standard deviation of their speeds (speed-spread; of the power they want 3 s, by the cube)
  *
  *   tensor of the worst = tensor (1 + 3 s E[max of n standard normal draws])
  *
- * Sinha et al. 2022 (arXiv 2208.11035; five centres, V100 and MI60, over 18,800 hours) find 8 % between equal boards on
- * average (22 % at most); taken as what a box plot's whiskers span, 5.4 standard deviations, that is 1.5 %. Of newer
- * boards nothing as broad is published: weak there.
+ * Sinha et al. 2022 (arXiv 2208.11035; five centres, V100 and MI60, over 18,800 hours) find 8 %
+ * between equal boards on average (22 % at most); taken as what a box plot's whiskers span, 5.4
+ * standard deviations, that is 1.5 %. Of newer boards nothing as broad is published: weak there.
  *
- * Valid for one kind of data (random, normally distributed): zeros and small integers draw less. A step's idle stretches
- * (bubbles, communication) do not lend power to what follows: the regulator averages over milliseconds.
+ * Valid for one kind of data (random, normally distributed): zeros and small integers draw less. A
+ * step's idle stretches (bubbles, communication) do not lend power to what follows: the regulator
+ * averages over milliseconds.
  */
 #include <math.h>
 
 #include "calibration/cost/cost_private.h"
 
-static const double least_clock = 0.1; /* where a limit leaves less than what the board draws idle */
+static const double least_clock =
+    0.1; /* where a limit leaves less than what the board draws idle */
 
-/* E[max of n] of standard normal draws: the normal quantile at (n - 3/8) / (n + 1/4) (Blom 1958), by bisection. */
+/* E[max of n] of standard normal draws: the normal quantile at (n - 3/8) / (n + 1/4) (Blom
+ * 1958), by bisection. */
 static double worst_of(gint64 n) {
   if (n <= 1) return 0;
   const double share = ((double)n - 0.375) / ((double)n + 0.25);
@@ -47,7 +52,8 @@ double orr_cost_clock(const OrrCostModel *model, OrrDtype dtype, double flops_pe
   const OrrProfileConstants *constants = model->constants;
   double used = flops_per_s / model->peak_flops[dtype], limit = model->device->tdp_watts;
   double worst = 1 + 3 * constants->speed_spread * worst_of(fleet);
-  double wanted_w = constants->tensor_power_w * used * worst, left_w = limit - constants->static_power_w;
+  double wanted_w = constants->tensor_power_w * used * worst,
+         left_w = limit - constants->static_power_w;
   if (limit <= 0 || wanted_w <= left_w) return 1;
   return fmax(cbrt(left_w / wanted_w), least_clock);
 }

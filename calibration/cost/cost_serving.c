@@ -1,16 +1,17 @@
 /*
- * cost_serving.c - the steps of a serving engine as they were measured: small kernels over tokens, and one attention
- * kernel for prompt chunks and decodes together.
+ * cost_serving.c - the steps of a serving engine as they were measured: small kernels over tokens,
+ * and one attention kernel for prompt chunks and decodes together.
  *
- * Both are interpolated linearly in what they were measured over: within a step's range a kernel's time is a floor plus
- * a slope, which a line between rows holds and a power law bends. Holes of a chunk's table take the nearest smaller
- * number of decodes, what they add to the chunk alone scaled by the number.
+ * Both are interpolated linearly in what they were measured over: within a step's range a kernel's
+ * time is a floor plus a slope, which a line between rows holds and a power law bends. Holes of a
+ * chunk's table take the nearest smaller number of decodes, what they add to the chunk alone scaled
+ * by the number.
  *
  *   t(chunk, K, n, k)   K: mean keys of a prompt token; n decodes of k keys each
  *   t = t(mean k) + share(n, rate, most k) (t(most k) - t(mean k)),  rate = (mean - least) / (most - least)
  *
- * The share was fitted by who measured it, on batches of two lengths; FlashAttention pads tiles and loads SMs unevenly
- * where contexts differ.
+ * The share was fitted by who measured it, on batches of two lengths; FlashAttention pads tiles and
+ * loads SMs unevenly where contexts differ.
  */
 #include "calibration/cost/cost_serving.h"
 
@@ -24,7 +25,7 @@
 typedef struct {
   double chunk;
   GArray *prefill_keys, *decodes, *keys; /* of double; prefill_keys NULL where chunk is 0 */
-  double *us;                            /* prefill_keys x (1 + decodes) x keys: decodes 0 is the chunk alone */
+  double *us; /* prefill_keys x (1 + decodes) x keys: decodes 0 is the chunk alone */
 } Chunk;
 
 typedef struct {
@@ -76,7 +77,9 @@ static void kernel_free(gpointer data) {
   g_free(kernel);
 }
 
-static guint n_prefill(const Chunk *chunk) { return chunk->prefill_keys ? chunk->prefill_keys->len : 1; }
+static guint n_prefill(const Chunk *chunk) {
+  return chunk->prefill_keys ? chunk->prefill_keys->len : 1;
+}
 
 static double *cell(const Chunk *chunk, guint prefill, guint decodes, guint key) {
   return &chunk->us[(prefill * (chunk->decodes->len + 1) + decodes) * chunk->keys->len + key];
@@ -88,8 +91,11 @@ static void fill_holes(Chunk *chunk) {
     for (guint n = 1; n <= chunk->decodes->len; n++)
       for (guint k = 0; k < chunk->keys->len; k++) {
         if (!isnan(*cell(chunk, p, n, k))) continue;
-        double alone = *cell(chunk, p, 0, k), ratio = n > 1 ? at(chunk->decodes, n - 1) / at(chunk->decodes, n - 2) : 1;
-        double fewer = n > 1 ? *cell(chunk, p, n - 1, k) : k > 0 ? *cell(chunk, p, n, k - 1) : alone;
+        double alone = *cell(chunk, p, 0, k),
+               ratio = n > 1 ? at(chunk->decodes, n - 1) / at(chunk->decodes, n - 2) : 1;
+        double fewer = n > 1   ? *cell(chunk, p, n - 1, k)
+                       : k > 0 ? *cell(chunk, p, n, k - 1)
+                               : alone;
         *cell(chunk, p, n, k) = alone + (fewer - alone) * ratio;
       }
 }
@@ -101,14 +107,17 @@ static gboolean build_chunk(const OrrProfileBatchChunk *row, Chunk *chunk, GErro
   chunk->decodes = us ? orr_profile_numbers(row->decodes, FALSE, error) : NULL;
   chunk->keys = chunk->decodes ? orr_profile_numbers(row->keys, FALSE, error) : NULL;
   if (!chunk->keys || (row->chunk > 0 && !alone)) return FALSE;
-  if (row->chunk > 0 && !(chunk->prefill_keys = orr_profile_numbers(row->prefill_keys, FALSE, error))) return FALSE;
+  if (row->chunk > 0 &&
+      !(chunk->prefill_keys = orr_profile_numbers(row->prefill_keys, FALSE, error)))
+    return FALSE;
   guint n_decodes = chunk->decodes->len, n_keys = chunk->keys->len;
   chunk->us = g_new0(double, n_prefill(chunk) * (n_decodes + 1) * n_keys);
   for (guint p = 0; p < n_prefill(chunk); p++)
     for (guint k = 0; k < n_keys; k++) {
       double before = p > 0 ? *cell(chunk, p - 1, 0, k) : 0;
       *cell(chunk, p, 0, k) = alone ? (isnan(at(alone, p)) ? before : at(alone, p)) : 0;
-      for (guint n = 0; n < n_decodes; n++) *cell(chunk, p, n + 1, k) = at(us, (p * n_decodes + n) * n_keys + k);
+      for (guint n = 0; n < n_decodes; n++)
+        *cell(chunk, p, n + 1, k) = at(us, (p * n_decodes + n) * n_keys + k);
     }
   fill_holes(chunk);
   return TRUE;
@@ -121,7 +130,8 @@ static gboolean build_skew(const OrrProfileBatchSkew *row, Skew *skew, GError **
          (skew->shares = orr_profile_numbers(row->shares, TRUE, error)) != NULL;
 }
 
-static gboolean build_batch(OrrCostModel *model, const OrrProfileBatchAttention *table, GError **error) {
+static gboolean build_batch(OrrCostModel *model, const OrrProfileBatchAttention *table,
+                            GError **error) {
   OrrCostBatch *batch = g_new0(OrrCostBatch, 1);
   g_ptr_array_add(model->batch_attention, batch);
   batch->table = table;
@@ -162,7 +172,8 @@ void orr_cost_serving_clear(OrrCostModel *model) {
 
 /* --- asking --- */
 
-/* Where @wanted lies on a rising axis: below + share of the way to above. Beyond the last two the share exceeds 1. */
+/* Where @wanted lies on a rising axis: below + share of the way to above. Beyond the last two
+ * the share exceeds 1. */
 typedef struct {
   guint below, above;
   double share;
@@ -188,7 +199,9 @@ static Spot spot_on(const GArray *axis, double wanted, OrrHow *how) {
   return (Spot){low, high, share};
 }
 
-static double mix(double below, double above, double share) { return below + (above - below) * share; }
+static double mix(double below, double above, double share) {
+  return below + (above - below) * share;
+}
 
 /* Decodes on the axis that begins with none. */
 static Spot spot_of_decodes(const Chunk *chunk, double decodes, OrrHow *how) {
@@ -198,23 +211,27 @@ static Spot spot_of_decodes(const Chunk *chunk, double decodes, OrrHow *how) {
   return (Spot){spot.below + 1, spot.above + 1, spot.share};
 }
 
-static double chunk_us(const Chunk *chunk, double prefill_keys, double decodes, double keys, OrrHow *how) {
+static double chunk_us(const Chunk *chunk, double prefill_keys, double decodes, double keys,
+                       OrrHow *how) {
   Spot p = chunk->prefill_keys ? spot_on(chunk->prefill_keys, prefill_keys, how) : (Spot){0, 0, 0};
   Spot n = spot_of_decodes(chunk, decodes, how);
   Spot k = decodes > 0 ? spot_on(chunk->keys, keys, how) : (Spot){0, 0, 0};
   double sums[2];
   for (int i = 0; i < 2; i++) {
     guint row = i ? p.above : p.below;
-    double below = mix(*cell(chunk, row, n.below, k.below), *cell(chunk, row, n.below, k.above), k.share);
-    double above =
-        n.share != 0 ? mix(*cell(chunk, row, n.above, k.below), *cell(chunk, row, n.above, k.above), k.share) : below;
+    double below =
+        mix(*cell(chunk, row, n.below, k.below), *cell(chunk, row, n.below, k.above), k.share);
+    double above = n.share != 0 ? mix(*cell(chunk, row, n.above, k.below),
+                                      *cell(chunk, row, n.above, k.above), k.share)
+                                : below;
     sums[i] = mix(below, above, n.share);
     if (p.share == 0) return sums[0];
   }
   return mix(sums[0], sums[1], p.share);
 }
 
-static double uniform_us(const OrrCostBatch *batch, const OrrBatchAttention *asked, double keys, OrrHow *how) {
+static double uniform_us(const OrrCostBatch *batch, const OrrBatchAttention *asked, double keys,
+                         OrrHow *how) {
   guint above = 0, last = batch->n_chunks - 1;
   while (above < last && batch->chunks[above].chunk < asked->chunk) above++;
   if (asked->chunk > batch->chunks[last].chunk) *how = ORR_HOW_OUTSIDE;
@@ -237,8 +254,10 @@ static guint first_not_below(const GArray *axis, double wanted) {
 
 static double skew_share(const Skew *skew, double decodes, double rate, double longest) {
   if (!skew->shares) return 0;
-  guint row = first_not_below(skew->decodes, decodes) * skew->rates->len + first_not_below(skew->rates, rate);
-  double share = at(skew->shares, row * skew->longest->len + first_not_below(skew->longest, longest));
+  guint row = first_not_below(skew->decodes, decodes) * skew->rates->len +
+              first_not_below(skew->rates, rate);
+  double share =
+      at(skew->shares, row * skew->longest->len + first_not_below(skew->longest, longest));
   return isnan(share) ? 0 : share;
 }
 
@@ -246,36 +265,41 @@ const OrrCostBatch *orr_cost_batch_find(const OrrCostModel *model, const OrrBatc
   for (guint i = 0; i < model->batch_attention->len; i++) {
     const OrrCostBatch *batch = model->batch_attention->pdata[i];
     const OrrProfileBatchAttention *table = batch->table;
-    if (table->dtype == (int)of->dtype && table->kv_dtype == (int)of->kv_dtype && table->heads == of->heads &&
-        table->kv_heads == of->kv_heads && table->head_dim == of->head_dim)
+    if (table->dtype == (int)of->dtype && table->kv_dtype == (int)of->kv_dtype &&
+        table->heads == of->heads && table->kv_heads == of->kv_heads &&
+        table->head_dim == of->head_dim)
       return batch;
   }
   return NULL;
 }
 
-OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *batch, const OrrBatchAttention *asked) {
+OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *batch,
+                                 const OrrBatchAttention *asked) {
   OrrHow how = ORR_HOW_MEASURED;
   if (asked->chunk <= 0 && asked->decodes <= 0) return (OrrCost){0, ORR_HOW_MODELLED};
   double us = uniform_us(batch, asked, asked->keys_mean, &how);
   if (asked->decodes > 1 && asked->keys_most > asked->keys_least) {
     double rate = (asked->keys_mean - asked->keys_least) / (asked->keys_most - asked->keys_least);
-    double share = skew_share(&batch->skew[asked->chunk > 0], asked->decodes, rate, asked->keys_most);
+    double share =
+        skew_share(&batch->skew[asked->chunk > 0], asked->decodes, rate, asked->keys_most);
     if (share > 0) us += share * (uniform_us(batch, asked, asked->keys_most, &how) - us);
   }
   return orr_cost_scaled(model, (OrrCost){us * 1e-6, how});
 }
 
-OrrCost orr_cost_attention_over(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype) {
+OrrCost orr_cost_attention_over(const OrrCostModel *model, const OrrOperator *op,
+                                OrrDtype kv_dtype) {
   return orr_cost_scaled(model, orr_cost_attention(model, op, kv_dtype));
 }
 
-gboolean orr_cost_token_kernel(const OrrCostModel *model, const char *operator_name, double tokens, double width,
-                               OrrCost *ret_cost) {
+gboolean orr_cost_token_kernel(const OrrCostModel *model, const char *operator_name, double tokens,
+                               double width, OrrCost *ret_cost) {
   const TokenKernel *best = NULL;
   for (guint i = 0; i < model->token_kernels->len; i++) {
     const TokenKernel *kernel = model->token_kernels->pdata[i];
     if (strcmp(kernel->row->operator_name, operator_name) != 0) continue;
-    if (!best || fabs(log((double)kernel->row->width / width)) < fabs(log((double)best->row->width / width)))
+    if (!best ||
+        fabs(log((double)kernel->row->width / width)) < fabs(log((double)best->row->width / width)))
       best = kernel;
   }
   if (!best || tokens <= 0) return FALSE;

@@ -1,5 +1,6 @@
 /*
- * cost_serving.h - what the attention of one step of a serving engine takes: prompt chunks and decodes together.
+ * cost_serving.h - what the attention of one step of a serving engine takes: prompt chunks and
+ * decodes together.
  */
 #ifndef ORR_COST_SERVING_H
 #define ORR_COST_SERVING_H
@@ -13,8 +14,8 @@ typedef struct {
   OrrDtype dtype, kv_dtype;
   gint64 heads, kv_heads, head_dim; /* of the rank */
   double chunk;                     /* prompt tokens; 0: none */
-  double chunk_keys;                /* mean keys that one of them sees: sum of c (h + c / 2) over sum of c */
-  double decodes;                   /* sequences that decode; 0: none */
+  double chunk_keys; /* mean keys that one of them sees: sum of c (h + c / 2) over sum of c */
+  double decodes;    /* sequences that decode; 0: none */
   double keys_mean, keys_least, keys_most;
 } OrrBatchAttention;
 
@@ -22,17 +23,20 @@ typedef struct {
 typedef struct OrrCostBatch OrrCostBatch;
 const OrrCostBatch *orr_cost_batch_find(const OrrCostModel *model, const OrrBatchAttention *of);
 
-/* Interpolated linearly over chunk, its keys, decodes and their keys; decodes of unequal contexts by the table's skew.
- * Beyond the table's last chunk, decodes or keys the line goes on, and how is outside. */
-OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *batch, const OrrBatchAttention *asked);
+/* Interpolated linearly over chunk, its keys, decodes and their keys; decodes of unequal
+ * contexts by the table's skew. Beyond the table's last chunk, decodes or keys the line goes on,
+ * and how is outside. */
+OrrCost orr_cost_batch_attention(const OrrCostModel *model, const OrrCostBatch *batch,
+                                 const OrrBatchAttention *asked);
 
 /* Fused attention whose keys and values are kept in another format than it computes in. */
-OrrCost orr_cost_attention_over(const OrrCostModel *model, const OrrOperator *op, OrrDtype kv_dtype);
+OrrCost orr_cost_attention_over(const OrrCostModel *model, const OrrOperator *op,
+                                OrrDtype kv_dtype);
 
-/* A kernel of @operator_name on @tokens of @width elements, as the profile's `token-kernels` say; FALSE where they do
- * not. Another width is answered at as many elements (modelled). */
-gboolean orr_cost_token_kernel(const OrrCostModel *model, const char *operator_name, double tokens, double width,
-                               OrrCost *ret_cost);
+/* A kernel of @operator_name on @tokens of @width elements, as the profile's `token-kernels`
+ * say; FALSE where they do not. Another width is answered at as many elements (modelled). */
+gboolean orr_cost_token_kernel(const OrrCostModel *model, const char *operator_name, double tokens,
+                               double width, OrrCost *ret_cost);
 
 G_END_DECLS
 

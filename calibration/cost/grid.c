@@ -1,13 +1,15 @@
 /*
  * grid.c - see grid.h.
  *
- * Filling: pass 1 gives a hole that lies between two rows on a line along some axis, or that has hints, the mean over
- * these estimates, weighted by 1/variance. The table itself says how good they are: every row is told from its
- * neighbours on each axis (and from its hints), and the mean distance from what it is, over the mean span, is the axis'
- * deviation for a span of 1; a line's variance grows with the square of its span. Later passes give holes at the rim
- * the value of the nearest cells that have one, weighted by 1/distance, ring by ring. Values found in a pass are not
- * used within it, so that the order of the cells does not matter. (Leaving out each (n, k) of a GEMM table in turn, a
- * local plane fitted to the neighbours was worse: A100 6 against 5 % mean error.)
+ * Filling: pass 1 gives a hole that lies between two rows on a line along some axis, or that has
+ * hints, the mean over these estimates, weighted by 1/variance. The table itself says how good they
+ * are: every row is told from its neighbours on each axis (and from its hints), and the mean
+ * distance from what it is, over the mean span, is the axis' deviation for a span of 1; a line's
+ * variance grows with the square of its span. Later passes give holes at the rim the value of the
+ * nearest cells that have one, weighted by 1/distance, ring by ring. Values found in a pass are not
+ * used within it, so that the order of the cells does not matter. (Leaving out each (n, k) of a
+ * GEMM table in turn, a local plane fitted to the neighbours was worse: A100 6 against 5 % mean
+ * error.)
  */
 #include "calibration/cost/grid_private.h"
 
@@ -104,17 +106,22 @@ static gboolean is_neighbour(const OrrGrid *grid, guint at) {
   return grid->trust[at] != ORR_GRID_HOLE && !(grid->odd && grid->odd[at]);
 }
 
-/* Steps from @at along @axis in @direction to the next cell with a value to believe; 0 when there is none. */
+/* Steps from @at along @axis in @direction to the next cell with a value to believe; 0 when
+ * there is none. */
 static guint steps_to_value(const OrrGrid *grid, guint at, int axis, int direction) {
   guint index = at / grid->strides[axis] % grid->lengths[axis];
   guint room = direction < 0 ? index : grid->lengths[axis] - 1 - index;
   for (guint s = 1; s <= room; s++)
-    if (is_neighbour(grid, direction < 0 ? at - s * grid->strides[axis] : at + s * grid->strides[axis])) return s;
+    if (is_neighbour(grid,
+                     direction < 0 ? at - s * grid->strides[axis] : at + s * grid->strides[axis]))
+      return s;
   return 0;
 }
 
-gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value, double *ret_span) {
-  guint below = steps_to_value(grid, at, axis, -1), above = below ? steps_to_value(grid, at, axis, 1) : 0;
+gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value,
+                          double *ret_span) {
+  guint below = steps_to_value(grid, at, axis, -1),
+        above = below ? steps_to_value(grid, at, axis, 1) : 0;
   if (!above) return FALSE;
   guint index = at / grid->strides[axis] % grid->lengths[axis];
   const double *logs = grid->logs[axis];
@@ -146,7 +153,8 @@ static Deviation measure_deviation(const OrrGrid *grid) {
     double sum = 0, spans = 0, value, span;
     guint n = 0;
     for (guint at = 0; at < grid->n_cells; at++)
-      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] && orr_grid_line_at(grid, at, axis, &value, &span)) {
+      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] &&
+          orr_grid_line_at(grid, at, axis, &value, &span)) {
         sum += fabs(value - grid->values[at]);
         spans += span;
         n++;
@@ -157,7 +165,8 @@ static Deviation measure_deviation(const OrrGrid *grid) {
     double sum = 0, told;
     guint n = 0;
     for (guint at = 0; grid->hints[kind] && at < grid->n_cells; at++)
-      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] && orr_grid_hint_at(grid, at, kind, &told)) {
+      if (grid->trust[at] == ORR_GRID_ROW && !grid->odd[at] &&
+          orr_grid_hint_at(grid, at, kind, &told)) {
         sum += fabs(told - grid->values[at]);
         n++;
       }
@@ -193,7 +202,8 @@ static double nearest(const OrrGrid *grid, guint at, const Deviation *deviation)
       guint steps = steps_to_value(grid, at, axis, direction);
       if (!steps) continue;
       guint other = direction < 0 ? index - steps : index + steps;
-      guint cell = direction < 0 ? at - steps * grid->strides[axis] : at + steps * grid->strides[axis];
+      guint cell =
+          direction < 0 ? at - steps * grid->strides[axis] : at + steps * grid->strides[axis];
       double distance = fabs(logs[other] - logs[index]);
       sum += grid->values[cell] / distance;
       weights += 1 / distance;
@@ -206,7 +216,8 @@ static double nearest(const OrrGrid *grid, guint at, const Deviation *deviation)
 typedef double (*Estimate)(const OrrGrid *grid, guint at, const Deviation *deviation);
 
 /* One pass over all holes; how many are left. */
-static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviation, OrrGridTrust trust) {
+static guint fill_pass(OrrGrid *grid, Estimate estimate, const Deviation *deviation,
+                       OrrGridTrust trust) {
   g_autofree double *found = g_new(double, grid->n_cells);
   guint left = 0;
   for (guint at = 0; at < grid->n_cells; at++) {
@@ -265,7 +276,8 @@ static Bracket bracket(const OrrGrid *grid, int axis, double x, OrrGridTrust *tr
   return (Bracket){low, (log(x) - logs[low]) / (logs[low + 1] - logs[low])};
 }
 
-double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES], OrrGridTrust *ret_trust) {
+double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES],
+                   OrrGridTrust *ret_trust) {
   OrrGridTrust trust = ORR_GRID_ROW;
   Bracket brackets[ORR_GRID_AXES];
   for (int a = 0; a < ORR_GRID_AXES; a++) brackets[a] = bracket(grid, a, point[a], &trust);
@@ -280,7 +292,8 @@ double orr_grid_at(const OrrGrid *grid, const double point[ORR_GRID_AXES], OrrGr
       at += (brackets[a].low + (upper && weight > 0)) * grid->strides[a];
     }
     if (weight <= 0) continue;
-    value += weight * (!is_at_cell && grid->odd && grid->odd[at] ? grid->told[at] : grid->values[at]);
+    value +=
+        weight * (!is_at_cell && grid->odd && grid->odd[at] ? grid->told[at] : grid->values[at]);
     trust = MAX(trust, (OrrGridTrust)grid->trust[at]);
   }
   *ret_trust = trust;

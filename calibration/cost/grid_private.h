@@ -1,5 +1,6 @@
 /*
- * grid_private.h - a grid's cells, for grid.c (life, filling, asking) and grid_odd.c (rows that cannot be believed).
+ * grid_private.h - a grid's cells, for grid.c (life, filling, asking) and grid_odd.c (rows that
+ * cannot be believed).
  */
 #ifndef ORR_GRID_PRIVATE_H
 #define ORR_GRID_PRIVATE_H
@@ -19,19 +20,24 @@ struct OrrGrid {
   double *logs[ORR_GRID_AXES]; /* their logarithms */
   guint n_cells;
   double *values;
-  double *hints[ORR_GRID_HINTS]; /* NAN: none; NULL where no cell has one of that kind, and after filling */
-  guint8 *trust; /* OrrGridTrust, or ORR_GRID_HOLE */
-  guint8 *odd;   /* TRUE: a row that no neighbour should believe; NULL before filling */
-  double *told;  /* what the neighbours of an odd row say in its place; NULL where no row is odd */
-  double *times; /* log of the time that a row stands for; NULL where no row told one, and after filling */
+  double *hints
+      [ORR_GRID_HINTS]; /* NAN: none; NULL where no cell has one of that kind, and after filling */
+  guint8 *trust;        /* OrrGridTrust, or ORR_GRID_HOLE */
+  guint8 *odd;          /* TRUE: a row that no neighbour should believe; NULL before filling */
+  double *told; /* what the neighbours of an odd row say in its place; NULL where no row is odd */
+  double *
+      times; /* log of the time that a row stands for; NULL where no row told one, and after filling */
   GArray *aside; /* OrrGridAside, the rows that were set aside; NULL: none */
 };
 
-/* What the line along @axis says of @at, when a value to believe lies on both sides of it; FALSE when not. */
-gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value, double *ret_span);
+/* What the line along @axis says of @at, when a value to believe lies on both sides of it; FALSE
+ * when not. */
+gboolean orr_grid_line_at(const OrrGrid *grid, guint at, int axis, double *ret_value,
+                          double *ret_span);
 
 /* A hint of that kind; FALSE where there is none. */
-static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind, double *ret_value) {
+static inline gboolean orr_grid_hint_at(const OrrGrid *grid, guint at, int kind,
+                                        double *ret_value) {
   if (!grid->hints[kind] || isnan(grid->hints[kind][at])) return FALSE;
   *ret_value = grid->hints[kind][at];
   return TRUE;

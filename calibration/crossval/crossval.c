@@ -8,10 +8,12 @@
 
 #include "calibration/crossval/crossval_private.h"
 
-static const OrrCrossvalFamily *const families[] = {&orr_crossval_attention, &orr_crossval_collectives,
-                                                    &orr_crossval_dispatch, &orr_crossval_gemm, &orr_crossval_moe};
+static const OrrCrossvalFamily *const families[] = {
+    &orr_crossval_attention, &orr_crossval_collectives, &orr_crossval_dispatch, &orr_crossval_gemm,
+    &orr_crossval_moe};
 
-const char *const orr_crossval_families[] = {"attention", "collectives", "dispatch", "gemm", "moe", NULL};
+const char *const orr_crossval_families[] = {"attention", "collectives", "dispatch",
+                                             "gemm",      "moe",         NULL};
 
 const char *const orr_crossval_bounds[] = {"latency", "memory", "compute", "outside", NULL};
 
@@ -40,8 +42,10 @@ char *orr_crossval_own_text(OrrCrossvalFold *fold, char *text) {
 
 /* A GPtrArray whose memory is the fold's: the model reads len and pdata and no more. */
 static GPtrArray *own_array(OrrCrossvalFold *fold, const GPtrArray *array) {
-  GPtrArray view = {.pdata = array->len ? orr_crossval_own(fold, array->pdata, array->len * sizeof(gpointer)) : NULL,
-                    .len = array->len};
+  GPtrArray view = {
+      .pdata =
+          array->len ? orr_crossval_own(fold, array->pdata, array->len * sizeof(gpointer)) : NULL,
+      .len = array->len};
   return orr_crossval_own(fold, &view, sizeof view);
 }
 
@@ -59,7 +63,8 @@ GPtrArray *orr_crossval_rest(const GPtrArray *rows, guint fold, OrrCrossvalFold 
 /* Constants and the list of kernels stay; tables go. */
 static void fold_init(OrrCrossvalFold *fold, const OrrProfile *profile) {
   fold->rest = *profile;
-  fold->rest.gemm = fold->rest.attention = fold->rest.collectives = fold->rest.moe = fold->rest.libraries = NULL;
+  fold->rest.gemm = fold->rest.attention = fold->rest.collectives = fold->rest.moe =
+      fold->rest.libraries = NULL;
   fold->owned = g_ptr_array_new_with_free_func(g_free);
   fold->left_out = g_array_new(FALSE, FALSE, sizeof(OrrCrossvalPoint));
 }
@@ -70,10 +75,12 @@ static void fold_clear(OrrCrossvalFold *fold) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCrossvalFold, fold_clear)
 
-static guint outside_of(const OrrCrossvalFamily *family) { return g_strv_length((char **)family->regions) - 1; }
+static guint outside_of(const OrrCrossvalFamily *family) {
+  return g_strv_length((char **)family->regions) - 1;
+}
 
-static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, guint table, guint fold,
-                         OrrCrossvalTable *into, GError **error) {
+static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, guint table,
+                         guint fold, OrrCrossvalTable *into, GError **error) {
   const OrrCrossvalFamily *family = into->family;
   g_auto(OrrCrossvalFold) parts;
   fold_init(&parts, profile);
@@ -85,7 +92,8 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
     fold_clear(&parts);
     fold_init(&parts, profile);
     if (!family->leave_out(profile, table, fold, &parts, error)) return FALSE;
-    parts.rest.gemm = parts.rest.attention = parts.rest.collectives = parts.rest.moe = parts.rest.libraries = NULL;
+    parts.rest.gemm = parts.rest.attention = parts.rest.collectives = parts.rest.moe =
+        parts.rest.libraries = NULL;
     model = orr_cost_model_new(&parts.rest, device, error);
     if (!model) return FALSE;
   }
@@ -94,7 +102,8 @@ static gboolean run_fold(const OrrProfile *profile, const OrrDevice *device, gui
     OrrCost cost = family->ask(model, profile, table, point);
     point->modelled_s = cost.time_s;
     point->how = cost.how;
-    point->region = cost.how == ORR_HOW_OUTSIDE ? outside_of(family) : family->region(model, profile, table, point);
+    point->region = cost.how == ORR_HOW_OUTSIDE ? outside_of(family)
+                                                : family->region(model, profile, table, point);
   }
   g_array_append_vals(into->points, parts.left_out->data, parts.left_out->len);
   return TRUE;
@@ -108,11 +117,12 @@ static void table_free(OrrCrossvalTable *table) {
   g_free(table);
 }
 
-static gboolean run_family(const OrrProfile *profile, const OrrDevice *device, const OrrCrossvalFamily *family,
-                           GPtrArray *tables, GError **error) {
+static gboolean run_family(const OrrProfile *profile, const OrrDevice *device,
+                           const OrrCrossvalFamily *family, GPtrArray *tables, GError **error) {
   for (guint t = 0; t < family->n_tables(profile); t++) {
     OrrCrossvalTable *table = g_new0(OrrCrossvalTable, 1);
-    *table = (OrrCrossvalTable){family, family->label(profile, t), g_array_new(FALSE, FALSE, sizeof(OrrCrossvalPoint))};
+    *table = (OrrCrossvalTable){family, family->label(profile, t),
+                                g_array_new(FALSE, FALSE, sizeof(OrrCrossvalPoint))};
     g_ptr_array_add(tables, table);
     for (guint fold = 0; fold < ORR_CROSSVAL_FOLDS; fold++)
       if (!run_fold(profile, device, t, fold, table, error)) return FALSE;
@@ -120,15 +130,19 @@ static gboolean run_family(const OrrProfile *profile, const OrrDevice *device, c
   return TRUE;
 }
 
-GPtrArray *orr_crossval_run(const OrrProfile *profile, const OrrDevice *device, const char *family, GError **error) {
+GPtrArray *orr_crossval_run(const OrrProfile *profile, const OrrDevice *device, const char *family,
+                            GError **error) {
   g_autoptr(GPtrArray) tables = g_ptr_array_new_with_free_func((GDestroyNotify)table_free);
   for (guint i = 0; i < G_N_ELEMENTS(families); i++)
-    if ((!family || strcmp(families[i]->name, family) == 0) && !run_family(profile, device, families[i], tables, error))
+    if ((!family || strcmp(families[i]->name, family) == 0) &&
+        !run_family(profile, device, families[i], tables, error))
       return NULL;
   return g_steal_pointer(&tables);
 }
 
-const char *const *orr_crossval_regions(const OrrCrossvalTable *table) { return table->family->regions; }
+const char *const *orr_crossval_regions(const OrrCrossvalTable *table) {
+  return table->family->regions;
+}
 
 char *orr_crossval_shape(const OrrCrossvalTable *table, const OrrCrossvalPoint *point) {
   GString *text = g_string_new(NULL);

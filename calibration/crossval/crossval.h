@@ -1,18 +1,18 @@
 /*
  * crossval.h - how far a profile's answers are from measurements that they did not see.
  *
- * Cross-validation leaves whole shapes out: of a GEMM table all rows of an (n, k), of an attention table all lengths of
- * a (head size, heads, key heads, batch), of collectives a size for all groups, of experts a layer and its split, of
- * what exchanges their tokens a group and a layer. Shapes are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; a
- * cost model is made from the table without one fold and asked for it, each fold in turn.
+ * Cross-validation leaves whole shapes out: of a GEMM table all rows of an (n, k), of an attention
+ * table all lengths of a (head size, heads, key heads, batch), of collectives a size for all
+ * groups, of experts a layer and its split, of what exchanges their tokens a group and a layer.
+ * Shapes are dealt into ORR_CROSSVAL_FOLDS folds by a fixed shuffle; a cost model is made from the
+ * table without one fold and asked for it, each fold in turn.
  *
- * Invariants:
- * 1. A shape that is asked for has no row in the model that answers; the constants of the profile are the same.
- * 2. The same profile gives the same points, in the same order.
- * 3. Every row of the table is asked for once.
+ * Invariants: 1. A shape that is asked for has no row in the model that answers; the constants of
+ * the profile are the same. 2. The same profile gives the same points, in the same order. 3. Every
+ * row of the table is asked for once.
  *
- * A row that the rest of its table does not reach (the largest n, say) is asked all the same; it counts in `all` and in
- * the region `outside`, and in no other region.
+ * A row that the rest of its table does not reach (the largest n, say) is asked all the same; it
+ * counts in `all` and in the region `outside`, and in no other region.
  */
 #ifndef ORR_CROSSVAL_H
 #define ORR_CROSSVAL_H
@@ -23,8 +23,8 @@ G_BEGIN_DECLS
 
 enum { ORR_CROSSVAL_FOLDS = 7, ORR_CROSSVAL_KEYS = 7 };
 
-/* Error of a point: modelled over measured, less one. mape, median, p90, worst are of its size, bias is its mean; p90
- * is the nearest rank. Shares, not per cent; NAN without points. */
+/* Error of a point: modelled over measured, less one. mape, median, p90, worst are of its size,
+ * bias is its mean; p90 is the nearest rank. Shares, not per cent; NAN without points. */
 typedef struct {
   guint n;
   double mape, bias, median, p90, worst;
@@ -43,11 +43,14 @@ typedef struct {
   GArray *points; /* OrrCrossvalPoint */
 } OrrCrossvalTable;
 
-/* What can be left out, by the name of its validation set: gemm, attention, collectives, dispatch, moe. NULL-terminated. */
+/* What can be left out, by the name of its validation set: gemm, attention, collectives,
+ * dispatch, moe. NULL-terminated. */
 extern const char *const orr_crossval_families[];
 
-/* A table for each of the profile's; none where it has no rows. @family NULL: of all. Of OrrCrossvalTable, owned. */
-GPtrArray *orr_crossval_run(const OrrProfile *profile, const OrrDevice *device, const char *family, GError **error);
+/* A table for each of the profile's; none where it has no rows. @family NULL: of all. Of
+ * OrrCrossvalTable, owned. */
+GPtrArray *orr_crossval_run(const OrrProfile *profile, const OrrDevice *device, const char *family,
+                            GError **error);
 
 /* NULL-terminated names of the table's regions; the last one is "outside". */
 const char *const *orr_crossval_regions(const OrrCrossvalTable *table);

@@ -1,5 +1,6 @@
 /*
- * crossval_attention.c - fused attention: a shape is a (head size, heads, key heads, batch) with all its lengths.
+ * crossval_attention.c - fused attention: a shape is a (head size, heads, key heads, batch) with
+ * all its lengths.
  */
 #include <math.h>
 
@@ -15,20 +16,22 @@ static guint n_tables(const OrrProfile *profile) { return orr_profile_length(pro
 
 static char *label(const OrrProfile *profile, guint table) {
   const OrrProfileAttention *attention = table_at(profile, table);
-  return g_strdup_printf("attention %s %s/%s", attention->phase == ORR_PHASE_DECODE ? "decode" : "prefill",
+  return g_strdup_printf("attention %s %s/%s",
+                         attention->phase == ORR_PHASE_DECODE ? "decode" : "prefill",
                          orr_dtype_names[attention->dtype], orr_dtype_names[attention->kv_dtype]);
 }
 
 /* The row's latencies with a hole where a cell is left out; those land in @points. */
 static gboolean split_row(const OrrProfileAttentionRow *row, guint first_shape, const GArray *batch,
-                          const GArray *length, guint fold, GString *rest, GArray *points, GError **error) {
+                          const GArray *length, guint fold, GString *rest, GArray *points,
+                          GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   for (guint i = 0; us && i < MIN(us->len, batch->len * length->len); i++) {
     guint i_batch = i / length->len;
     double value = g_array_index(us, double, i);
     gboolean is_out = orr_crossval_fold_of(first_shape + i_batch) == fold;
-    OrrCrossvalPoint point = {.keys = {(double)row->head_dim, (double)row->heads, (double)row->kv_heads,
-                                       g_array_index(batch, double, i_batch),
+    OrrCrossvalPoint point = {.keys = {(double)row->head_dim, (double)row->heads,
+                                       (double)row->kv_heads, g_array_index(batch, double, i_batch),
                                        g_array_index(length, double, i % length->len)},
                               .measured_s = value * 1e-6};
     if (is_out && !isnan(value)) g_array_append_val(points, point);
@@ -42,8 +45,8 @@ static gboolean split_row(const OrrProfileAttentionRow *row, guint first_shape, 
   return us != NULL;
 }
 
-static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, OrrCrossvalFold *ret_fold,
-                          GError **error) {
+static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
+                          OrrCrossvalFold *ret_fold, GError **error) {
   OrrProfileAttention rest = *table_at(profile, table);
   g_autoptr(GArray) batch = orr_profile_numbers(rest.batch, FALSE, error);
   g_autoptr(GArray) length = batch ? orr_profile_numbers(rest.length, FALSE, error) : NULL;
@@ -52,35 +55,42 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, Or
   for (guint i = 0; i < rest.rows->len; i++) {
     OrrProfileAttentionRow row = *(const OrrProfileAttentionRow *)rest.rows->pdata[i];
     g_autoptr(GString) us = g_string_new(NULL);
-    if (!split_row(&row, i * batch->len, batch, length, fold, us, ret_fold->left_out, error)) return FALSE;
+    if (!split_row(&row, i * batch->len, batch, length, fold, us, ret_fold->left_out, error))
+      return FALSE;
     if (strcspn(us->str, "0123456789") == us->len) continue;
     row.us = orr_crossval_own_text(ret_fold, g_strdup(us->str));
     g_ptr_array_add(rows, orr_crossval_own(ret_fold, &row, sizeof row));
   }
   rest.rows = orr_crossval_rest(rows, ORR_CROSSVAL_FOLDS, ret_fold);
-  ret_fold->rest.attention = orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+  ret_fold->rest.attention =
+      orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
   return TRUE;
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                   const OrrCrossvalPoint *point) {
   const OrrProfileAttention *attention = table_at(profile, table);
   const double *at = point->keys;
   gint64 length = (gint64)at[4], queries = attention->phase == ORR_PHASE_DECODE ? 1 : length;
-  OrrOperator op = orr_operator_attention("left out", ORR_PASS_FORWARD, (OrrDtype)attention->dtype, (gint64)at[3],
-                                          queries, length, (gint64)at[1], (gint64)at[2], (gint64)at[0], TRUE);
+  OrrOperator op = orr_operator_attention("left out", ORR_PASS_FORWARD, (OrrDtype)attention->dtype,
+                                          (gint64)at[3], queries, length, (gint64)at[1],
+                                          (gint64)at[2], (gint64)at[0], TRUE);
   return orr_cost_attention(model, &op, (OrrDtype)attention->kv_dtype);
 }
 
-static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                    const OrrCrossvalPoint *point) {
   const OrrProfileAttention *attention = table_at(profile, table);
   const double *at = point->keys;
   gboolean is_decode = attention->phase == ORR_PHASE_DECODE;
   double pairs = is_decode ? at[4] : at[4] * (at[4] + 1) / 2, queries = is_decode ? 1 : at[4];
   double bytes =
-      2 * at[3] * at[0] * (2 * at[1] * queries + at[2] * at[4] * orr_dtype_bytes((OrrDtype)attention->kv_dtype));
-  return orr_crossval_bound(model, 4 * at[3] * at[1] * pairs * at[0] / model->peak_flops[attention->dtype],
+      2 * at[3] * at[0] *
+      (2 * at[1] * queries + at[2] * at[4] * orr_dtype_bytes((OrrDtype)attention->kv_dtype));
+  return orr_crossval_bound(model,
+                            4 * at[3] * at[1] * pairs * at[0] / model->peak_flops[attention->dtype],
                             bytes / model->device->memory_bytes_per_s);
 }
 
-const OrrCrossvalFamily orr_crossval_attention = {"attention", keys,  orr_crossval_bounds, n_tables, label, leave_out,
-                                                  ask,         region};
+const OrrCrossvalFamily orr_crossval_attention = {
+    "attention", keys, orr_crossval_bounds, n_tables, label, leave_out, ask, region};

@@ -1,8 +1,9 @@
 /*
- * crossval_collectives.c - measured collectives: a shape is a size, left out for all numbers of ranks at once.
+ * crossval_collectives.c - measured collectives: a shape is a size, left out for all numbers of
+ * ranks at once.
  *
- * The tables of a profile are one an (op, ranks); here they are one an op, in the order in which the profile names
- * them.
+ * The tables of a profile are one an (op, ranks); here they are one an op, in the order in which
+ * the profile names them.
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static const OrrProfileCollective *first_of(const OrrProfile *profile, guint tab
     const OrrProfileCollective *row = profile->collectives->pdata[i];
     gboolean is_new = TRUE;
     for (guint k = 0; k < i && is_new; k++)
-      is_new = strcmp(((const OrrProfileCollective *)profile->collectives->pdata[k])->op, row->op) != 0;
+      is_new =
+          strcmp(((const OrrProfileCollective *)profile->collectives->pdata[k])->op, row->op) != 0;
     if (is_new && n++ == table) return row;
   }
   return NULL;
@@ -30,13 +32,16 @@ static guint n_tables(const OrrProfile *profile) {
   return n;
 }
 
-static char *label(const OrrProfile *profile, guint table) { return g_strdup(first_of(profile, table)->op); }
+static char *label(const OrrProfile *profile, guint table) {
+  return g_strdup(first_of(profile, table)->op);
+}
 
-/* Sizes are dealt by their logarithm in eighths, so that a size is in one fold whatever the rows around it. */
+/* Sizes are dealt by their logarithm in eighths, so that a size is in one fold whatever the rows
+ * around it. */
 static guint fold_of(double bytes) { return orr_crossval_fold_of((guint)lround(8 * log2(bytes))); }
 
-static gboolean split_row(const OrrProfileCollective *row, guint fold, OrrCrossvalFold *into, GPtrArray *rest,
-                          GError **error) {
+static gboolean split_row(const OrrProfileCollective *row, guint fold, OrrCrossvalFold *into,
+                          GPtrArray *rest, GError **error) {
   g_autoptr(GArray) bytes = orr_profile_numbers(row->bytes, FALSE, error);
   g_autoptr(GArray) us = bytes ? orr_profile_numbers(row->us, FALSE, error) : NULL;
   g_autoptr(GString) rest_bytes = g_string_new(NULL), rest_us = g_string_new(NULL);
@@ -60,8 +65,8 @@ static gboolean split_row(const OrrProfileCollective *row, guint fold, OrrCrossv
   return TRUE;
 }
 
-static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, OrrCrossvalFold *ret_fold,
-                          GError **error) {
+static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
+                          OrrCrossvalFold *ret_fold, GError **error) {
   const char *op = first_of(profile, table)->op;
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
   for (guint i = 0; i < profile->collectives->len; i++) {
@@ -72,14 +77,16 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, Or
   return TRUE;
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                   const OrrCrossvalPoint *point) {
   const char *op = first_of(profile, table)->op;
   OrrCost cost;
   if (orr_cost_collective(model, op, (gint64)point->keys[0], point->keys[1], &cost)) return cost;
   return orr_cost_collective_ring(model, op, (gint64)point->keys[0], point->keys[1]);
 }
 
-static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                    const OrrCrossvalPoint *point) {
   (void)model, (void)profile, (void)table;
   return point->keys[1] >= 1048576;
 }

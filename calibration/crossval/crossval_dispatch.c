@@ -1,9 +1,10 @@
 /*
- * crossval_dispatch.c - what exchanges the tokens of experts (`libraries`): a shape is a number of ranks, a hidden
- * size, a top-k and a number of experts, with all its numbers of tokens.
+ * crossval_dispatch.c - what exchanges the tokens of experts (`libraries`): a shape is a number of
+ * ranks, a hidden size, a top-k and a number of experts, with all its numbers of tokens.
  *
- * A table is one (library, operation, format) that has two shapes or more; a seventh of the shapes is left out at a
- * time, of up to seven each by itself. Where no other shape has as many ranks, the rest answers from outside.
+ * A table is one (library, operation, format) that has two shapes or more; a seventh of the shapes
+ * is left out at a time, of up to seven each by itself. Where no other shape has as many ranks, the
+ * rest answers from outside.
  */
 #include <string.h>
 
@@ -14,11 +15,13 @@ static const char *const keys[] = {"tokens", "ranks", "hidden", "topk", "experts
 static const char *const regions[] = {"up to 128 tokens", "above 128 tokens", "outside", NULL};
 
 static gboolean same_kernel(const OrrProfileLibrary *a, const OrrProfileLibrary *b) {
-  return a->hidden > 0 && b->hidden > 0 && strcmp(a->library, b->library) == 0 && strcmp(a->op, b->op) == 0 &&
-         strcmp(a->dtype, b->dtype) == 0;
+  return a->hidden > 0 && b->hidden > 0 && strcmp(a->library, b->library) == 0 &&
+         strcmp(a->op, b->op) == 0 && strcmp(a->dtype, b->dtype) == 0;
 }
 
-static const OrrProfileLibrary *row_at(const OrrProfile *profile, guint i) { return profile->libraries->pdata[i]; }
+static const OrrProfileLibrary *row_at(const OrrProfile *profile, guint i) {
+  return profile->libraries->pdata[i];
+}
 
 /* How many rows up to @end are of the kernel of row @i. */
 static guint count_like(const OrrProfile *profile, guint i, guint end) {
@@ -31,7 +34,8 @@ static guint count_like(const OrrProfile *profile, guint i, guint end) {
 static const OrrProfileLibrary *first_of(const OrrProfile *profile, guint table) {
   guint n_rows = orr_profile_length(profile->libraries);
   for (guint i = 0, n = 0; i < n_rows; i++)
-    if (count_like(profile, i, i) == 0 && count_like(profile, i, n_rows) > 1 && n++ == table) return row_at(profile, i);
+    if (count_like(profile, i, i) == 0 && count_like(profile, i, n_rows) > 1 && n++ == table)
+      return row_at(profile, i);
   return NULL;
 }
 
@@ -51,16 +55,17 @@ static gboolean add_points(const OrrProfileLibrary *row, GArray *points, GError 
   g_autoptr(GArray) size = orr_profile_numbers(row->size, FALSE, error);
   g_autoptr(GArray) us = size ? orr_profile_numbers(row->us, FALSE, error) : NULL;
   for (guint i = 0; us && i < MIN(size->len, us->len); i++) {
-    OrrCrossvalPoint point = {.keys = {g_array_index(size, double, i), (double)row->ranks, (double)row->hidden,
-                                       (double)row->topk, (double)row->experts},
+    OrrCrossvalPoint point = {.keys = {g_array_index(size, double, i), (double)row->ranks,
+                                       (double)row->hidden, (double)row->topk,
+                                       (double)row->experts},
                               .measured_s = g_array_index(us, double, i) * 1e-6};
     g_array_append_val(points, point);
   }
   return us != NULL;
 }
 
-static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, OrrCrossvalFold *ret_fold,
-                          GError **error) {
+static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
+                          OrrCrossvalFold *ret_fold, GError **error) {
   const OrrProfileLibrary *first = first_of(profile, table);
   g_autoptr(GPtrArray) rest = g_ptr_array_new();
   guint shape = 0;
@@ -75,7 +80,8 @@ static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, Or
   return TRUE;
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                   const OrrCrossvalPoint *point) {
   const OrrProfileLibrary *first = first_of(profile, table);
   const OrrLibraryCall call = {.library = first->library,
                                .op = first->op,
@@ -89,9 +95,11 @@ static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint t
   return orr_cost_library(model, &call, &cost) ? cost : orr_cost_library_modelled(model, &call);
 }
 
-static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                    const OrrCrossvalPoint *point) {
   (void)model, (void)profile, (void)table;
   return point->keys[0] > 128;
 }
 
-const OrrCrossvalFamily orr_crossval_dispatch = {"dispatch", keys, regions, n_tables, label, leave_out, ask, region};
+const OrrCrossvalFamily orr_crossval_dispatch = {"dispatch", keys,      regions, n_tables,
+                                                 label,      leave_out, ask,     region};

@@ -7,7 +7,9 @@
 
 static const char *const keys[] = {"m", "n", "k", NULL};
 
-static const OrrProfileGemm *table_at(const OrrProfile *profile, guint table) { return profile->gemm->pdata[table]; }
+static const OrrProfileGemm *table_at(const OrrProfile *profile, guint table) {
+  return profile->gemm->pdata[table];
+}
 
 static guint n_tables(const OrrProfile *profile) { return orr_profile_length(profile->gemm); }
 
@@ -15,7 +17,8 @@ static char *label(const OrrProfile *profile, guint table) {
   return g_strdup_printf("gemm %s", orr_dtype_names[table_at(profile, table)->dtype]);
 }
 
-static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *points, GError **error) {
+static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *points,
+                        GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   for (guint i = 0; us && i < MIN(us->len, m->len); i++) {
     OrrCrossvalPoint point = {.keys = {g_array_index(m, double, i), (double)row->n, (double)row->k},
@@ -25,34 +28,43 @@ static gboolean add_row(const OrrProfileGemmRow *row, const GArray *m, GArray *p
   return us != NULL;
 }
 
-static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, OrrCrossvalFold *ret_fold,
-                          GError **error) {
+static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
+                          OrrCrossvalFold *ret_fold, GError **error) {
   OrrProfileGemm rest = *table_at(profile, table);
   g_autoptr(GArray) m = orr_profile_numbers(rest.m, FALSE, error);
   if (!m) return FALSE;
   for (guint i = 0; i < rest.rows->len; i++)
-    if (orr_crossval_fold_of(i) == fold && !add_row(rest.rows->pdata[i], m, ret_fold->left_out, error)) return FALSE;
+    if (orr_crossval_fold_of(i) == fold &&
+        !add_row(rest.rows->pdata[i], m, ret_fold->left_out, error))
+      return FALSE;
   rest.rows = orr_crossval_rest(rest.rows, fold, ret_fold);
-  ret_fold->rest.gemm = orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+  ret_fold->rest.gemm =
+      orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
   return TRUE;
 }
 
-static OrrOperator operator_of(const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
-  return orr_operator_gemm("left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype, 1,
-                           (gint64)point->keys[0], (gint64)point->keys[1], (gint64)point->keys[2]);
+static OrrOperator operator_of(const OrrProfile *profile, guint table,
+                               const OrrCrossvalPoint *point) {
+  return orr_operator_gemm("left out", ORR_PASS_FORWARD, (OrrDtype)table_at(profile, table)->dtype,
+                           1, (gint64)point->keys[0], (gint64)point->keys[1],
+                           (gint64)point->keys[2]);
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                   const OrrCrossvalPoint *point) {
   OrrOperator op = operator_of(profile, table, point);
   return orr_cost_gemm(model, &op);
 }
 
-static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                    const OrrCrossvalPoint *point) {
   OrrDtype dtype = (OrrDtype)table_at(profile, table)->dtype;
-  double m = point->keys[0], n = point->keys[1], k = point->keys[2], operand = orr_dtype_bytes(dtype);
+  double m = point->keys[0], n = point->keys[1], k = point->keys[2],
+         operand = orr_dtype_bytes(dtype);
   double bytes = operand * (m * k + n * k) + fmax(operand, 2) * m * n;
-  return orr_crossval_bound(model, 2 * m * n * k / model->peak_flops[dtype], bytes / model->device->memory_bytes_per_s);
+  return orr_crossval_bound(model, 2 * m * n * k / model->peak_flops[dtype],
+                            bytes / model->device->memory_bytes_per_s);
 }
 
-const OrrCrossvalFamily orr_crossval_gemm = {"gemm", keys,  orr_crossval_bounds, n_tables, label, leave_out,
-                                             ask,    region};
+const OrrCrossvalFamily orr_crossval_gemm = {
+    "gemm", keys, orr_crossval_bounds, n_tables, label, leave_out, ask, region};

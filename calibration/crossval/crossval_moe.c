@@ -1,15 +1,18 @@
 /*
- * crossval_moe.c - routed experts: a shape is a layer and its split with all its numbers of tokens. Other splits of the
- * same layer stay.
+ * crossval_moe.c - routed experts: a shape is a layer and its split with all its numbers of tokens.
+ * Other splits of the same layer stay.
  */
 #include <math.h>
 
 #include "calibration/crossval/crossval_private.h"
 #include "calibration/profile/profile_moe.h"
 
-static const char *const keys[] = {"tokens", "hidden", "inter", "topk", "experts", "tp", "ep", NULL};
+static const char *const keys[] = {"tokens",  "hidden", "inter", "topk",
+                                   "experts", "tp",     "ep",    NULL};
 
-static const OrrProfileMoe *table_at(const OrrProfile *profile, guint table) { return profile->moe->pdata[table]; }
+static const OrrProfileMoe *table_at(const OrrProfile *profile, guint table) {
+  return profile->moe->pdata[table];
+}
 
 static guint n_tables(const OrrProfile *profile) { return orr_profile_length(profile->moe); }
 
@@ -18,49 +21,59 @@ static char *label(const OrrProfile *profile, guint table) {
   return g_strdup_printf("moe %s %s", orr_dtype_names[moe->dtype], moe->distribution);
 }
 
-static gboolean add_row(const OrrProfileMoeRow *row, const GArray *tokens, GArray *points, GError **error) {
+static gboolean add_row(const OrrProfileMoeRow *row, const GArray *tokens, GArray *points,
+                        GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   for (guint i = 0; us && i < MIN(us->len, tokens->len); i++) {
-    OrrCrossvalPoint point = {.keys = {g_array_index(tokens, double, i), (double)row->hidden, (double)row->inter,
-                                       (double)row->topk, (double)row->experts, (double)row->tp, (double)row->ep},
+    OrrCrossvalPoint point = {.keys = {g_array_index(tokens, double, i), (double)row->hidden,
+                                       (double)row->inter, (double)row->topk, (double)row->experts,
+                                       (double)row->tp, (double)row->ep},
                               .measured_s = g_array_index(us, double, i) * 1e-6};
     if (!isnan(point.measured_s)) g_array_append_val(points, point);
   }
   return us != NULL;
 }
 
-static gboolean leave_out(const OrrProfile *profile, guint table, guint fold, OrrCrossvalFold *ret_fold,
-                          GError **error) {
+static gboolean leave_out(const OrrProfile *profile, guint table, guint fold,
+                          OrrCrossvalFold *ret_fold, GError **error) {
   OrrProfileMoe rest = *table_at(profile, table);
   g_autoptr(GArray) tokens = orr_profile_numbers(rest.tokens, FALSE, error);
   if (!tokens) return FALSE;
   for (guint i = 0; i < rest.rows->len; i++)
-    if (orr_crossval_fold_of(i) == fold && !add_row(rest.rows->pdata[i], tokens, ret_fold->left_out, error))
+    if (orr_crossval_fold_of(i) == fold &&
+        !add_row(rest.rows->pdata[i], tokens, ret_fold->left_out, error))
       return FALSE;
   rest.rows = orr_crossval_rest(rest.rows, fold, ret_fold);
-  ret_fold->rest.moe = orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
+  ret_fold->rest.moe =
+      orr_crossval_own_list(ret_fold, orr_crossval_own(ret_fold, &rest, sizeof rest));
   return TRUE;
 }
 
-/* Whether the experts have a gate is told by the layer's other splits, as a user's question would be. */
-static OrrOperator operator_of(const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+/* Whether the experts have a gate is told by the layer's other splits, as a user's question
+ * would be. */
+static OrrOperator operator_of(const OrrProfile *profile, guint table,
+                               const OrrCrossvalPoint *point) {
   const OrrProfileMoe *moe = table_at(profile, table);
   const double *at = point->keys;
   double imbalance = 0;
   orr_profile_moe_imbalance(moe->distribution, &imbalance);
-  return orr_operator_moe("left out", ORR_PASS_FORWARD, (OrrDtype)moe->dtype, (gint64)at[0], (gint64)at[1],
-                          (gint64)at[2], (gint64)at[3], (gint64)at[4], (gint64)at[5], (gint64)at[6], 0, imbalance);
+  return orr_operator_moe("left out", ORR_PASS_FORWARD, (OrrDtype)moe->dtype, (gint64)at[0],
+                          (gint64)at[1], (gint64)at[2], (gint64)at[3], (gint64)at[4], (gint64)at[5],
+                          (gint64)at[6], 0, imbalance);
 }
 
-static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static OrrCost ask(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                   const OrrCrossvalPoint *point) {
   OrrOperator op = operator_of(profile, table, point);
   return orr_cost_moe(model, &op);
 }
 
-static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table, const OrrCrossvalPoint *point) {
+static guint region(const OrrCostModel *model, const OrrProfile *profile, guint table,
+                    const OrrCrossvalPoint *point) {
   OrrOperator op = operator_of(profile, table, point);
   return orr_crossval_bound(model, op.flops / model->peak_flops[op.dtype],
                             op.bytes / model->device->memory_bytes_per_s);
 }
 
-const OrrCrossvalFamily orr_crossval_moe = {"moe", keys, orr_crossval_bounds, n_tables, label, leave_out, ask, region};
+const OrrCrossvalFamily orr_crossval_moe = {
+    "moe", keys, orr_crossval_bounds, n_tables, label, leave_out, ask, region};

@@ -11,7 +11,8 @@
 enum { MAX_POINTS = 1500 };
 
 static void append_point(GString *data, const OrrCrossvalPoint *point) {
-  char measured[G_ASCII_DTOSTR_BUF_SIZE], modelled[G_ASCII_DTOSTR_BUF_SIZE], error[G_ASCII_DTOSTR_BUF_SIZE];
+  char measured[G_ASCII_DTOSTR_BUF_SIZE], modelled[G_ASCII_DTOSTR_BUF_SIZE],
+      error[G_ASCII_DTOSTR_BUF_SIZE];
   g_ascii_formatd(measured, sizeof measured, "%.5g", point->measured_s * 1e6);
   g_ascii_formatd(modelled, sizeof modelled, "%.5g", point->modelled_s * 1e6);
   g_ascii_formatd(error, sizeof error, "%.2f", 100 * (point->modelled_s / point->measured_s - 1));
@@ -25,8 +26,9 @@ char *orr_crossval_plot_data(const GPtrArray *tables, guint max_points) {
     OrrErrors errors = orr_crossval_errors(table, -1);
     guint every = MAX(1, (table->points->len + max_points - 1) / max_points);
     if (errors.n == 0) continue;
-    g_autofree char *label = g_strdup_printf("%s, %u shapes: mean %.1f %%, 90th percentile %.1f %%", table->label,
-                                             errors.n, 100 * errors.mape, 100 * errors.p90);
+    g_autofree char *label =
+        g_strdup_printf("%s, %u shapes: mean %.1f %%, 90th percentile %.1f %%", table->label,
+                        errors.n, 100 * errors.mape, 100 * errors.p90);
     if (data->len) g_string_append(data, "\n\n");
     orr_gnuplot_append_datum(data, label);
     g_string_append_c(data, '\n');
@@ -42,18 +44,21 @@ static guint count_blocks(const char *data) {
   return n;
 }
 
-gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const char *script, const char *output,
-                           GError **error) {
+gboolean orr_crossval_plot(const GPtrArray *tables, const char *title, const char *script,
+                           const char *output, GError **error) {
   const char *terminal = orr_gnuplot_terminal(output, error);
   if (!terminal) return FALSE;
-  g_autofree char *data = orr_crossval_plot_data(tables, MAX_POINTS), *data_path = g_strconcat(output, ".dat", NULL);
+  g_autofree char *data = orr_crossval_plot_data(tables, MAX_POINTS),
+                  *data_path = g_strconcat(output, ".dat", NULL);
   g_autofree char *n_blocks = g_strdup_printf("%u", count_blocks(data));
   g_autoptr(GError) reason = NULL;
   if (!*data || !g_file_set_contents(data_path, data, -1, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason ? reason->message : "there are no rows to draw");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s",
+                reason ? reason->message : "there are no rows to draw");
     return FALSE;
   }
   g_autofree char *data_name = orr_gnuplot_path(data_path), *output_name = orr_gnuplot_path(output);
-  const char *const args[] = {"-c", script, data_name, output_name, terminal, title, n_blocks, NULL};
+  const char *const args[] = {"-c",     script, data_name, output_name,
+                              terminal, title,  n_blocks,  NULL};
   return orr_gnuplot_run(args, data_path, NULL, error);
 }

@@ -27,33 +27,35 @@ static const char *tables_of(const char *text) {
   return end ? end + 1 : text;
 }
 
-static char *join(const OrrFitOrder *order, const OrrDevice *device, const char *tables, const char *more,
-                  const char *constants, const char *errors) {
+static char *join(const OrrFitOrder *order, const OrrDevice *device, const char *tables,
+                  const char *more, const char *constants, const char *errors) {
   const char *system = order->system ? order->system : order->folder;
   const char *name = order->name ? order->name : device->name;
   g_autofree char *source = g_strdelimit(g_path_get_basename(system), "\"\\", '\'');
-  return g_strdup_printf(
-      "schema: profile/1\nname: %s\ndevice: %s\nsource: \"made by orrery calibrate fit from %s%s\"\n%s%s%s", name,
-      device->name, source, more, constants, errors, tables);
+  return g_strdup_printf("schema: profile/1\nname: %s\ndevice: %s\nsource: \"made by orrery "
+                         "calibrate fit from %s%s\"\n%s%s%s",
+                         name, device->name, source, more, constants, errors, tables);
 }
 
 /* The tables of @profile alone, as YAML. */
 static char *tables_text(const OrrProfile *profile) {
-  static const char *const others[] = {"schema", "name", "device", "source", "constants", "kernels", "errors", NULL};
+  static const char *const others[] = {"schema",    "name",    "device", "source",
+                                       "constants", "kernels", "errors", NULL};
   g_autoptr(OrrNode) node = orr_fields_dump(&orr_profile_table, profile);
   for (const char *const *key = others; *key; key++) orr_node_remove(node, *key);
   return orr_yaml_text(node);
 }
 
 /* Thins @profile; what it then is from goes to @source. */
-static gboolean thin(OrrProfile *profile, const OrrDevice *device, const OrrFitOrder *order, GString *source,
-                     GError **error) {
+static gboolean thin(OrrProfile *profile, const OrrDevice *device, const OrrFitOrder *order,
+                     GString *source, GError **error) {
   OrrThinned thinned;
   if (order->n_rows == 0) return TRUE;
   if (!orr_thin(profile, device, order->n_rows, &thinned, error)) return FALSE;
   g_string_append_printf(source, ", %u of %u rows", thinned.n_kept, thinned.n_before);
   if (thinned.left_out.n)
-    g_string_append_printf(source, "; asked for the others they are %.1f %% off, 90th percentile %.1f %%",
+    g_string_append_printf(source,
+                           "; asked for the others they are %.1f %% off, 90th percentile %.1f %%",
                            100 * thinned.left_out.mape, 100 * thinned.left_out.p90);
   return TRUE;
 }
@@ -71,6 +73,8 @@ char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error)
   if (!constants || !thin(profile, device, order, source, error)) return NULL;
   g_autoptr(GPtrArray) tables = orr_crossval_run(profile, device, NULL, error);
   if (!tables) return NULL;
-  g_autofree char *errors = orr_profile_errors_text(tables), *thinned = order->n_rows ? tables_text(profile) : NULL;
-  return join(order, device, thinned ? thinned : tables_of(imported), source->str, constants, errors);
+  g_autofree char *errors = orr_profile_errors_text(tables),
+                  *thinned = order->n_rows ? tables_text(profile) : NULL;
+  return join(order, device, thinned ? thinned : tables_of(imported), source->str, constants,
+              errors);
 }

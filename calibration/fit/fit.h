@@ -1,8 +1,9 @@
 /*
  * fit.h - raw rows become a profile: what `orrery calibrate fit` does.
  *
- * The tables are those of orr_measured_import. To them come the constants that rows can tell, each with how it was
- * found, and the errors of a cross-validation with these constants (crossval.h, profile_errors.h):
+ * The tables are those of orr_measured_import. To them come the constants that rows can tell, each
+ * with how it was found, and the errors of a cross-validation with these constants (crossval.h,
+ * profile_errors.h):
  *
  *   kernel-overhead       the shortest GEMM row
  *   gemm-efficiency       the best rate of a GEMM row, as a share of its format's peak
@@ -17,8 +18,8 @@
  *                         the mean ratio of a product beside an all-reduce to itself alone, and of the all-reduce
  *                         (interference.csv); where there are no such rows the profile says that 1 is assumed
  *
- * A constant that the rows cannot tell keeps its default and is not written. Nothing is fitted to a single row but the
- * extremes that are named as such.
+ * A constant that the rows cannot tell keeps its default and is not written. Nothing is fitted to a
+ * single row but the extremes that are named as such.
  */
 #ifndef ORR_FIT_H
 #define ORR_FIT_H
@@ -35,7 +36,8 @@ typedef struct {
   guint n_rows;                /* that are kept, by thin.h; 0: all */
 } OrrFitOrder;
 
-/* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT that names every bad line, or ORR_FAULT_RESOURCE. */
+/* The YAML text of the profile. NULL with ORR_FAULT_DOCUMENT that names every bad line, or
+ * ORR_FAULT_RESOURCE. */
 char *orr_fit(const OrrFitOrder *order, const OrrDevice *device, GError **error);
 
 /* Mean slow-downs, and of how many rows; a mean is 1 where there are none. */
@@ -44,14 +46,15 @@ typedef struct {
   guint n_compute, n_collective, n_compute_by_copy, n_copy;
 } OrrFitOverlap;
 
-/* What the interference.csv of @folder says (calibration/measure/family_interference.c); no rows where it is not there.
- * FALSE with ORR_FAULT_DOCUMENT naming every bad line: a missing column, no number, no time above 0, a row twice. */
+/* What the interference.csv of @folder says (calibration/measure/family_interference.c); no rows
+ * where it is not there. FALSE with ORR_FAULT_DOCUMENT naming every bad line: a missing column,
+ * no number, no time above 0, a row twice. */
 gboolean orr_fit_overlap(const char *folder, OrrFitOverlap *ret_overlap, GError **error);
 
-/* The constants that @profile's rows and @overlap tell, as the lines of a `constants:` section; "" for none. Sets them
- * in
- * @profile. */
-char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap, GError **error);
+/* The constants that @profile's rows and @overlap tell, as the lines of a `constants:` section;
+ * "" for none. Sets them in @profile. */
+char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap,
+                        GError **error);
 
 G_END_DECLS
 

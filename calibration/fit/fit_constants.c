@@ -17,8 +17,9 @@ typedef struct {
 
 static const double streaming_bytes = 256e6; /* several times any L2 */
 
-static gboolean see_gemm_row(const OrrProfileGemm *table, const OrrProfileGemmRow *row, const GArray *m,
-                             const OrrDevice *device, Extremes *extremes, GError **error) {
+static gboolean see_gemm_row(const OrrProfileGemm *table, const OrrProfileGemmRow *row,
+                             const GArray *m, const OrrDevice *device, Extremes *extremes,
+                             GError **error) {
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, error);
   double peak = orr_device_peak_flops(device, (OrrDtype)table->dtype);
   double operand = orr_dtype_bytes((OrrDtype)table->dtype), n = (double)row->n, k = (double)row->k;
@@ -27,14 +28,17 @@ static gboolean see_gemm_row(const OrrProfileGemm *table, const OrrProfileGemmRo
     if (isnan(time_s)) continue;
     double bytes = operand * (rows * k + n * k) + fmax(operand, 2) * rows * n;
     if (extremes->shortest_s <= 0 || time_s < extremes->shortest_s) extremes->shortest_s = time_s;
-    if (peak > 0) extremes->flops_share = fmax(extremes->flops_share, 2 * rows * n * k / time_s / peak);
+    if (peak > 0)
+      extremes->flops_share = fmax(extremes->flops_share, 2 * rows * n * k / time_s / peak);
     if (bytes >= streaming_bytes)
-      extremes->bandwidth_share = fmax(extremes->bandwidth_share, bytes / time_s / device->memory_bytes_per_s);
+      extremes->bandwidth_share =
+          fmax(extremes->bandwidth_share, bytes / time_s / device->memory_bytes_per_s);
   }
   return us != NULL;
 }
 
-static gboolean see_gemm(const OrrProfile *profile, const OrrDevice *device, Extremes *extremes, GError **error) {
+static gboolean see_gemm(const OrrProfile *profile, const OrrDevice *device, Extremes *extremes,
+                         GError **error) {
   for (guint t = 0; t < orr_profile_length(profile->gemm); t++) {
     const OrrProfileGemm *table = profile->gemm->pdata[t];
     g_autoptr(GArray) m = orr_profile_numbers(table->m, FALSE, error);
@@ -45,22 +49,26 @@ static gboolean see_gemm(const OrrProfile *profile, const OrrDevice *device, Ext
   return TRUE;
 }
 
-static gboolean see_attention_row(const OrrProfileAttention *table, const OrrProfileAttentionRow *row,
-                                  const OrrDevice *device, Extremes *extremes, GError **error) {
+static gboolean see_attention_row(const OrrProfileAttention *table,
+                                  const OrrProfileAttentionRow *row, const OrrDevice *device,
+                                  Extremes *extremes, GError **error) {
   g_autoptr(GArray) batch = orr_profile_numbers(table->batch, FALSE, error);
   g_autoptr(GArray) length = batch ? orr_profile_numbers(table->length, FALSE, error) : NULL;
   g_autoptr(GArray) us = length ? orr_profile_numbers(row->us, TRUE, error) : NULL;
   double peak = orr_device_peak_flops(device, (OrrDtype)table->dtype);
   for (guint i = 0; us && peak > 0 && i < MIN(us->len, batch->len * length->len); i++) {
-    double s = g_array_index(length, double, i % length->len), b = g_array_index(batch, double, i / length->len);
+    double s = g_array_index(length, double, i % length->len),
+           b = g_array_index(batch, double, i / length->len);
     double flops = 4 * b * (double)row->heads * s * (s + 1) / 2 * (double)row->head_dim;
     double time_s = g_array_index(us, double, i) * 1e-6;
-    if (!isnan(time_s)) extremes->attention_share = fmax(extremes->attention_share, flops / time_s / peak);
+    if (!isnan(time_s))
+      extremes->attention_share = fmax(extremes->attention_share, flops / time_s / peak);
   }
   return us != NULL;
 }
 
-static gboolean see_attention(const OrrProfile *profile, const OrrDevice *device, Extremes *extremes, GError **error) {
+static gboolean see_attention(const OrrProfile *profile, const OrrDevice *device,
+                              Extremes *extremes, GError **error) {
   for (guint t = 0; t < orr_profile_length(profile->attention); t++) {
     const OrrProfileAttention *table = profile->attention->pdata[t];
     for (guint i = 0; table->phase == ORR_PHASE_PREFILL && i < table->rows->len; i++)
@@ -82,7 +90,8 @@ static gboolean see_all_reduces(const OrrProfile *profile, Line *line, GError **
     g_autoptr(GArray) us = orr_profile_numbers(row->us, FALSE, error);
     if (!us) return FALSE;
     double steps = 2 * (double)(row->ranks - 1), shortest_s = INFINITY;
-    for (guint k = 0; k < us->len; k++) shortest_s = fmin(shortest_s, g_array_index(us, double, k) * 1e-6);
+    for (guint k = 0; k < us->len; k++)
+      shortest_s = fmin(shortest_s, g_array_index(us, double, k) * 1e-6);
     *line = (Line){line->n + 1, line->x + steps, line->y + shortest_s, line->xx + steps * steps,
                    line->xy + steps * shortest_s};
   }
@@ -91,8 +100,8 @@ static gboolean see_all_reduces(const OrrProfile *profile, Line *line, GError **
 
 /* --- the share of waves --- */
 
-static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double share, double *ret_mape,
-                           GError **error) {
+static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double share,
+                           double *ret_mape, GError **error) {
   profile->constants.gemm_wave_share = share;
   g_autoptr(GPtrArray) tables = orr_crossval_run(profile, device, "gemm", error);
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
@@ -108,7 +117,8 @@ static gboolean wave_error(OrrProfile *profile, const OrrDevice *device, double 
   return tables != NULL;
 }
 
-static gboolean fit_wave_share(OrrProfile *profile, const OrrDevice *device, double *ret_mape, GError **error) {
+static gboolean fit_wave_share(OrrProfile *profile, const OrrDevice *device, double *ret_mape,
+                               GError **error) {
   double best = 0, best_mape = INFINITY;
   for (int i = 0; i <= 4; i++) {
     double mape, share = i * 0.25;
@@ -125,17 +135,20 @@ static gboolean fit_wave_share(OrrProfile *profile, const OrrDevice *device, dou
 /* --- the section --- */
 
 /* "  KEY: VALUE UNIT" to @keys, "KEY: HOW" to @source. */
-static void add(GString *keys, GString *source, const char *key, double value, const char *unit, const char *how) {
+static void add(GString *keys, GString *source, const char *key, double value, const char *unit,
+                const char *how) {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
   g_ascii_formatd(buffer, sizeof buffer, "%.4g", value);
   g_string_append_printf(keys, "  %s: %s%s\n", key, buffer, unit);
   g_string_append_printf(source, "    %s: %s.\n", key, how);
 }
 
-static void add_shares(OrrProfileConstants *constants, const Extremes *extremes, GString *keys, GString *source) {
+static void add_shares(OrrProfileConstants *constants, const Extremes *extremes, GString *keys,
+                       GString *source) {
   if (extremes->flops_share > 0) {
     constants->gemm_efficiency = CLAMP(extremes->flops_share, 0.01, 1);
-    add(keys, source, "gemm-efficiency", 100 * constants->gemm_efficiency, " %", "the best GEMM row, of its peak");
+    add(keys, source, "gemm-efficiency", 100 * constants->gemm_efficiency, " %",
+        "the best GEMM row, of its peak");
   }
   if (extremes->bandwidth_share > 0) {
     constants->memory_efficiency = CLAMP(extremes->bandwidth_share, 0.01, 1);
@@ -149,10 +162,12 @@ static void add_shares(OrrProfileConstants *constants, const Extremes *extremes,
   }
 }
 
-static void add_line(OrrProfileConstants *constants, const Line *line, GString *keys, GString *source) {
+static void add_line(OrrProfileConstants *constants, const Line *line, GString *keys,
+                     GString *source) {
   double spread = line->n * line->xx - line->x * line->x;
   if (line->n < 2 || spread <= 0) return;
-  double step_s = (line->n * line->xy - line->x * line->y) / spread, launch_s = (line->y - step_s * line->x) / line->n;
+  double step_s = (line->n * line->xy - line->x * line->y) / spread,
+         launch_s = (line->y - step_s * line->x) / line->n;
   if (step_s <= 0 || launch_s <= 0) return;
   constants->collective_launch_s = launch_s;
   constants->scale_up_step_s = step_s;
@@ -161,39 +176,47 @@ static void add_line(OrrProfileConstants *constants, const Line *line, GString *
   add(keys, source, "scale-up-step", step_s * 1e6, " us", "the slope of that line");
 }
 
-/* Both are written only where they were measured: a default that is written would look like a measurement. */
-static void add_overlap(OrrProfileConstants *constants, const OrrFitOverlap *overlap, GString *keys, GString *source) {
-  g_autofree char *copies = overlap->n_compute_by_copy && overlap->n_copy
-                                ? g_strdup_printf("; beside copies by the copy engines %.3g, and the copies %.3g",
-                                                  overlap->compute_by_copy, overlap->copy)
-                                : g_strdup("");
+/* Both are written only where they were measured: a default that is written would look like a
+ * measurement. */
+static void add_overlap(OrrProfileConstants *constants, const OrrFitOverlap *overlap, GString *keys,
+                        GString *source) {
+  g_autofree char *copies =
+      overlap->n_compute_by_copy && overlap->n_copy
+          ? g_strdup_printf("; beside copies by the copy engines %.3g, and the copies %.3g",
+                            overlap->compute_by_copy, overlap->copy)
+          : g_strdup("");
   if (overlap->n_compute) {
     constants->overlap_slowdown = CLAMP(overlap->compute, 1, 4);
-    g_autofree char *how = g_strdup_printf("measured: the mean of %u matrix products beside all-reduces, each over "
-                                           "itself alone%s",
-                                           overlap->n_compute, copies);
+    g_autofree char *how =
+        g_strdup_printf("measured: the mean of %u matrix products beside all-reduces, each over "
+                        "itself alone%s",
+                        overlap->n_compute, copies);
     add(keys, source, "overlap-slowdown", constants->overlap_slowdown, "", how);
   }
   if (overlap->n_collective) {
     constants->overlap_collective_slowdown = CLAMP(overlap->collective, 1, 4);
     g_autofree char *how = g_strdup_printf(
-        "measured: the mean of %u all-reduces beside matrix products, each over itself alone", overlap->n_collective);
-    add(keys, source, "overlap-collective-slowdown", constants->overlap_collective_slowdown, "", how);
+        "measured: the mean of %u all-reduces beside matrix products, each over itself alone",
+        overlap->n_collective);
+    add(keys, source, "overlap-collective-slowdown", constants->overlap_collective_slowdown, "",
+        how);
   }
   if (overlap->n_compute && overlap->n_collective) return;
-  g_string_append_printf(source, "    %s: assumed 1, no row of a matrix product beside a collective%s.\n",
+  g_string_append_printf(source,
+                         "    %s: assumed 1, no row of a matrix product beside a collective%s.\n",
                          overlap->n_compute      ? "overlap-collective-slowdown"
                          : overlap->n_collective ? "overlap-slowdown"
                                                  : "overlap-slowdown, overlap-collective-slowdown",
                          overlap->n_compute ? "" : copies);
 }
 
-char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap, GError **error) {
+char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrFitOverlap *overlap,
+                        GError **error) {
   Extremes extremes = {0};
   Line line = {0};
   g_autoptr(GString) keys = g_string_new(NULL), source = g_string_new(NULL);
-  if (!see_gemm(profile, device, &extremes, error) || !see_attention(profile, device, &extremes, error) ||
-      !see_all_reduces(profile, &line, error))
+  if (!see_gemm(profile, device, &extremes, error) ||
+      !see_attention(profile, device, &extremes, error) || !see_all_reduces(profile, &line, error))
     return NULL;
   if (extremes.shortest_s > 0) {
     profile->constants.kernel_overhead_s = extremes.shortest_s;
@@ -203,14 +226,14 @@ char *orr_fit_constants(OrrProfile *profile, const OrrDevice *device, const OrrF
   if (orr_profile_length(profile->gemm)) {
     double mape;
     if (!fit_wave_share(profile, device, &mape, error)) return NULL;
-    g_autofree char *how =
-        g_strdup_printf("least mean error on products left out, %.1f %%, of 0, 0.25, 0.5, 0.75, 1", 100 * mape);
+    g_autofree char *how = g_strdup_printf(
+        "least mean error on products left out, %.1f %%, of 0, 0.25, 0.5, 0.75, 1", 100 * mape);
     add(keys, source, "gemm-wave-share", profile->constants.gemm_wave_share, "", how);
   }
   add_line(&profile->constants, &line, keys, source);
   add_overlap(&profile->constants, overlap, keys, source);
   if (!keys->len) return g_strdup(""); /* nothing is told, and all are defaults */
-  return g_strdup_printf(
-      "constants:\n%s  source: >\n    Found by orrery calibrate fit; what is not named is a default.\n%s", keys->str,
-      source->str);
+  return g_strdup_printf("constants:\n%s  source: >\n    Found by orrery calibrate fit; what is "
+                         "not named is a default.\n%s",
+                         keys->str, source->str);
 }

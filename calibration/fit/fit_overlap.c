@@ -1,12 +1,13 @@
 /*
- * fit_overlap.c - how much a matrix product and what runs beside it slow each other: ratios of the rows of
- * interference.csv, which are of the same kernels in one session.
+ * fit_overlap.c - how much a matrix product and what runs beside it slow each other: ratios of the
+ * rows of interference.csv, which are of the same kernels in one session.
  *
  *   compute      = mean of t(product beside an all-reduce) / t(the same product, beside nothing)
  *   collective   = mean of t(all-reduce beside a product)  / t(the same all-reduce alone)
  *
- * The mean is over products and sizes as they were planned (family_interference.c): all of them large enough to fill
- * the device. Copies by the copy engines are told beside it: what DMA costs without SMs.
+ * The mean is over products and sizes as they were planned (family_interference.c): all of them
+ * large enough to fill the device. Copies by the copy engines are told beside it: what DMA costs
+ * without SMs.
  */
 #include <math.h>
 #include <string.h>
@@ -27,10 +28,12 @@ typedef struct {
 
 static gboolean is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
-static gboolean read_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_value) {
+static gboolean read_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                            double *ret_value) {
   if (!orr_csv_number(csv, line, column, diags, ret_value)) return FALSE;
   if (*ret_value >= 0) return TRUE;
-  orr_diags_error(diags, line->place, "%s is %s: want 0 or more", csv->header[column], line->cells[column]);
+  orr_diags_error(diags, line->place, "%s is %s: want 0 or more", csv->header[column],
+                  line->cells[column]);
   return FALSE;
 }
 
@@ -39,19 +42,22 @@ static void read_rows(const OrrCsv *csv, GArray *rows, OrrDiags *diags) {
                           watch = orr_measured_column(csv, "watch", diags),
                           latency = orr_measured_column(csv, "latency_us", diags);
   gboolean complete = beside >= 0 && watch >= 0 && latency >= 0;
-  for (int i = 0; i < N_NUMBERS; i++) complete &= (numbers[i] = orr_measured_column(csv, number_names[i], diags)) >= 0;
+  for (int i = 0; i < N_NUMBERS; i++)
+    complete &= (numbers[i] = orr_measured_column(csv, number_names[i], diags)) >= 0;
   for (guint i = 0; complete && i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
     if (!line->cells) continue;
     Row row = {.beside = line->cells[beside], .watch = line->cells[watch], .place = line->place};
     gboolean good = orr_measured_latency(csv, line, latency, diags, &row.us);
-    for (int k = 0; k < N_NUMBERS; k++) good &= read_number(csv, line, numbers[k], diags, &row.at[k]);
+    for (int k = 0; k < N_NUMBERS; k++)
+      good &= read_number(csv, line, numbers[k], diags, &row.at[k]);
     if (good) g_array_append_val(rows, row);
   }
 }
 
 static gboolean same(const Row *a, const Row *b) {
-  return is(a->beside, b->beside) && is(a->watch, b->watch) && memcmp(a->at, b->at, sizeof a->at) == 0;
+  return is(a->beside, b->beside) && is(a->watch, b->watch) &&
+         memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
 /* The row of the same kernel with nothing beside it; NULL where there is none. */
@@ -61,7 +67,8 @@ static const Row *alone_of(const GArray *rows, const Row *row) {
     const Row *other = &g_array_index(rows, Row, i);
     if (is_gemm ? is(other->beside, "nothing") && is(other->watch, "gemm") &&
                       memcmp(other->at + M, row->at + M, 3 * sizeof(double)) == 0
-                : is(other->watch, "alone") && is(other->beside, row->beside) && other->at[BYTES] == row->at[BYTES])
+                : is(other->watch, "alone") && is(other->beside, row->beside) &&
+                      other->at[BYTES] == row->at[BYTES])
       return other;
   }
   return NULL;
@@ -101,7 +108,8 @@ gboolean orr_fit_overlap(const char *folder, OrrFitOverlap *ret_overlap, GError 
     const Row *row = &g_array_index(rows, Row, i);
     for (guint j = 0; j < i; j++)
       if (same(row, &g_array_index(rows, Row, j)))
-        orr_diags_error(diags, row->place, "the same row as line %d", g_array_index(rows, Row, j).place.line);
+        orr_diags_error(diags, row->place, "the same row as line %d",
+                        g_array_index(rows, Row, j).place.line);
     see(rows, row, &sums);
   }
   if (!orr_diags_check(diags, error)) return FALSE;

@@ -1,6 +1,6 @@
 /*
- * import_nccl_tests.c - see import_nccl_tests.h. One pass over the lines, each of which is a rank, headings, a row, or
- * nothing; `runs` are closed when ranks begin again.
+ * import_nccl_tests.c - see import_nccl_tests.h. One pass over the lines, each of which is a rank,
+ * headings, a row, or nothing; `runs` are closed when ranks begin again.
  */
 #include "calibration/fit/import_nccl_tests.h"
 
@@ -70,7 +70,8 @@ static char **words_of(const char *line) {
 static const char *const known_ops[] = {"all_gather", "all_reduce",     "alltoall", "broadcast",
                                         "reduce",     "reduce_scatter", "sendrecv", NULL};
 
-/* "./build/all_reduce_perf" or "all_reduce_perf_mpi" in a line names the collective of what follows. */
+/* "./build/all_reduce_perf" or "all_reduce_perf_mpi" in a line names the collective of what
+ * follows. */
 static void note_op(Reader *reader, char **words, OrrPlace place) {
   for (char **word = words; *word; word++) {
     g_autofree char *base = g_path_get_basename(*word);
@@ -79,7 +80,8 @@ static void note_op(Reader *reader, char **words, OrrPlace place) {
     *end = 0;
     if (!g_strv_contains(known_ops, base)) {
       g_autofree char *known = g_strjoinv(", ", (char **)known_ops);
-      orr_diags_error(reader->diags, place, "no collective of a profile is called '%s' (known: %s)", base, known);
+      orr_diags_error(reader->diags, place, "no collective of a profile is called '%s' (known: %s)",
+                      base, known);
     }
     g_free(reader->op);
     reader->op = g_strdup(base);
@@ -99,8 +101,8 @@ static void read_rank(Reader *reader, char **words, const char *line, OrrPlace p
     return;
   }
   if (run->device && strcmp(run->device, device) != 0)
-    orr_diags_error(reader->diags, place, "rank %u is a %s, those before are %s: devices are mixed", run->n_ranks,
-                    device, run->device);
+    orr_diags_error(reader->diags, place, "rank %u is a %s, those before are %s: devices are mixed",
+                    run->n_ranks, device, run->device);
   if (!run->device) run->device = g_steal_pointer(&device);
   g_hash_table_add(run->hosts, g_strdup(host));
   run->n_ranks++;
@@ -115,14 +117,17 @@ static int find_heading(const Run *run, const char *name, int nth) {
 static void read_headings(Reader *reader, char **words, OrrPlace place) {
   Run *run = last_run(reader);
   if (!run) {
-    orr_diags_error(reader->diags, place, "no line '#  Rank' before the table: how many ranks ran is not said");
+    orr_diags_error(reader->diags, place,
+                    "no line '#  Rank' before the table: how many ranks ran is not said");
     run = open_run(reader);
   }
   if (run->headings) return; /* every rank may print them, and the text repeats them */
   run->headings = g_strdupv(words + 1);
   run->op = g_strdup(reader->order->op ? reader->order->op : reader->op);
   run->version = g_strdup(reader->version);
-  if (!run->op) orr_diags_error(reader->diags, place, "which collective this is the text does not say: --op NAME does");
+  if (!run->op)
+    orr_diags_error(reader->diags, place,
+                    "which collective this is the text does not say: --op NAME does");
   if (find_heading(run, "time", 1) < 0 || find_heading(run, "type", 0) < 0)
     orr_diags_error(reader->diags, place, "the headings want size, count, type and two times");
 }
@@ -135,25 +140,30 @@ static gboolean parse(const char *text, double *ret_value) {
   return end > text && !*end && isfinite(*ret_value);
 }
 
-static void check_wrong(const Reader *reader, const Run *run, char **words, int time, OrrPlace place) {
-  const char *heading = run->headings[time + 3]; /* time algbw busbw #wrong; "error" is a difference, not a count */
+static void check_wrong(const Reader *reader, const Run *run, char **words, int time,
+                        OrrPlace place) {
+  const char *heading =
+      run->headings[time + 3]; /* time algbw busbw #wrong; "error" is a difference, not a count */
   double wrong;
   if (heading && strcmp(heading, "#wrong") == 0 && parse(words[time + 3], &wrong) && wrong != 0)
-    orr_diags_error(reader->diags, place, "%s results are wrong: what was measured is not that collective",
+    orr_diags_error(reader->diags, place,
+                    "%s results are wrong: what was measured is not that collective",
                     words[time + 3]);
 }
 
 static void check_type(const Reader *reader, Run *run, const char *type, OrrPlace place) {
   if (!run->type) run->type = g_strdup(type);
   if (strcmp(run->type, type) != 0)
-    orr_diags_error(reader->diags, place, "type %s, in the rows before %s: want one", type, run->type);
+    orr_diags_error(reader->diags, place, "type %s, in the rows before %s: want one", type,
+                    run->type);
 }
 
 static void check_repeat(const Reader *reader, const Run *run, const Row *row) {
   for (guint i = 0; i < run->rows->len; i++) {
     const Row *before = &g_array_index(run->rows, Row, i);
     if (before->bytes == row->bytes)
-      orr_diags_error(reader->diags, row->place, "%.0f bytes again, as in line %d", row->bytes, before->place.line);
+      orr_diags_error(reader->diags, row->place, "%.0f bytes again, as in line %d", row->bytes,
+                      before->place.line);
   }
 }
 
@@ -165,7 +175,8 @@ static void read_row(Reader *reader, char **words, OrrPlace place) {
     return;
   }
   guint n = g_strv_length(words), wanted = g_strv_length(run->headings);
-  int time = find_heading(run, "time", reader->order->in_place), type = find_heading(run, "type", 0);
+  int time = find_heading(run, "time", reader->order->in_place),
+      type = find_heading(run, "type", 0);
   if (n != wanted || time < 0 || type < 0) {
     orr_diags_error(reader->diags, place, "%u columns, the headings want %u", n, wanted);
     return;
@@ -194,7 +205,8 @@ static void read_line(Reader *reader, const char *line, OrrPlace place) {
   }
   if (!words[0]) return;
   if (g_ascii_isdigit(*words[0]) || *words[0] == '-' || g_ascii_strcasecmp(words[0], "nan") == 0) {
-    if (strcspn(words[0], "0123456789.-naNA") == 0 && !strchr(words[0], ':')) read_row(reader, words, place);
+    if (strcspn(words[0], "0123456789.-naNA") == 0 && !strchr(words[0], ':'))
+      read_row(reader, words, place);
   } else if (strcmp(words[0], "#") == 0 && words[1] && strcmp(words[1], "Rank") == 0)
     read_rank(reader, words, line, place);
   else if (strcmp(words[0], "#") == 0 && words[1] && strcmp(words[1], "size") == 0)
@@ -212,15 +224,16 @@ static void check_runs(const Reader *reader, OrrPlace file) {
     guint n_hosts = g_hash_table_size(run->hosts);
     n_rows += run->rows->len;
     if (n_hosts > 1 && !reader->order->one_domain && !reader->order->csv)
-      orr_diags_error(
-          reader->diags, file,
-          "%u ranks on %u hosts: a profile's collectives are of one scale-up domain; --one-domain says that "
-          "this is one, --csv keeps the rows",
-          run->n_ranks, n_hosts);
+      orr_diags_error(reader->diags, file,
+                      "%u ranks on %u hosts: a profile's collectives are of one scale-up domain; "
+                      "--one-domain says that "
+                      "this is one, --csv keeps the rows",
+                      run->n_ranks, n_hosts);
     for (guint k = 0; k < i; k++) {
       const Run *before = reader->runs->pdata[k];
       if (g_strcmp0(before->op, run->op) == 0 && before->n_ranks == run->n_ranks)
-        orr_diags_error(reader->diags, file, "%s over %u ranks is there twice", run->op ? run->op : "it", run->n_ranks);
+        orr_diags_error(reader->diags, file, "%s over %u ranks is there twice",
+                        run->op ? run->op : "it", run->n_ranks);
     }
   }
   if (n_rows == 0) orr_diags_error(reader->diags, file, "no row of nccl-tests");
@@ -251,15 +264,17 @@ static char *write_profile(const Reader *reader, const char *path) {
   g_string_append_printf(text, "name: %s-collectives\n", reader->order->device);
   if (reader->order->base)
     g_string_append_printf(text,
-                           "# These rows answer for their collective, ranks and range of sizes, the base for all else.\n"
+                           "# These rows answer for their collective, ranks and range of sizes, "
+                           "the base for all else.\n"
                            "base: %s\n",
                            reader->order->base);
   g_string_append_printf(text, "device: %s\n", reader->order->device);
-  g_string_append_printf(text,
-                         "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
-                         g_strdelimit(file, "\"\\", '\''), g_strdelimit(first->device, "\"\\", '\''),
-                         first->version ? first->version : "of a version not said", first->type,
-                         reader->order->in_place ? "in place" : "out of place");
+  g_string_append_printf(
+      text,
+      "source: \"made by orrery import nccl-tests from %s: %s, NCCL %s, %s, %s\"\ncollectives:\n",
+      g_strdelimit(file, "\"\\", '\''), g_strdelimit(first->device, "\"\\", '\''),
+      first->version ? first->version : "of a version not said", first->type,
+      reader->order->in_place ? "in place" : "out of place");
   for (guint i = 0; i < reader->runs->len; i++) {
     const Run *run = reader->runs->pdata[i];
     if (run->rows->len == 0) continue;
@@ -274,15 +289,17 @@ static char *write_profile(const Reader *reader, const char *path) {
 static char *write_rows(const Reader *reader) {
   const Run *first = reader->runs->pdata[0];
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "# device: %s; source: nccl-tests, %s; latency_us is one call, microseconds\n",
-                         first->device, reader->order->in_place ? "in place" : "out of place");
+  g_string_append_printf(
+      text, "# device: %s; source: nccl-tests, %s; latency_us is one call, microseconds\n",
+      first->device, reader->order->in_place ? "in place" : "out of place");
   g_string_append(text, "system,table,dtype,version,op,n_gpus,bytes,latency_us\n");
   for (guint i = 0; i < reader->runs->len; i++) {
     const Run *run = reader->runs->pdata[i];
     for (guint k = 0; k < run->rows->len; k++) {
       const Row *row = &g_array_index(run->rows, Row, k);
-      g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%u,%.0f,", reader->order->device, run->type,
-                             run->version ? run->version : "", run->op, run->n_ranks, row->bytes);
+      g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%u,%.0f,", reader->order->device,
+                             run->type, run->version ? run->version : "", run->op, run->n_ranks,
+                             row->bytes);
       orr_measured_append(text, row->us);
       g_string_append_c(text, '\n');
     }

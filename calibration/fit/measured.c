@@ -1,14 +1,15 @@
 /*
  * measured.c - see measured.h.
  *
- * Each table is read into points: a group (what a row of the profile is: dtype, n, k), a place on the axes (m), and a
- * latency. Groups and axes are then sorted and written. Nothing is fitted, smoothed or left out: rows that looked as if
- * their neighbours could tell them could not. Decode steps of 3 to 63 keys were 9 % off when they were left out, from a
- * batch of 256 on 17 to 18 % too fast; products of 3 to 15 rows 2 to 6 %, those just above a full tile (m of 33, 129 ..
- * 4353) 7.8 % on H100. `thin` rounds to three digits, which is 0.5 % at most; a sixth of a profile's text.
+ * Each table is read into points: a group (what a row of the profile is: dtype, n, k), a place on
+ * the axes (m), and a latency. Groups and axes are then sorted and written. Nothing is fitted,
+ * smoothed or left out: rows that looked as if their neighbours could tell them could not. Decode
+ * steps of 3 to 63 keys were 9 % off when they were left out, from a batch of 256 on 17 to 18 % too
+ * fast; products of 3 to 15 rows 2 to 6 %, those just above a full tile (m of 33, 129 .. 4353) 7.8
+ * % on H100. `thin` rounds to three digits, which is 0.5 % at most; a sixth of a profile's text.
  *
- * Rows that the machine held back (a tray whose power is capped: GB200's products of 1 ms and longer ran at half the rate
- * of those of 0.8 ms) are told by tables of the same chip: `same_chip`.
+ * Rows that the machine held back (a tray whose power is capped: GB200's products of 1 ms and
+ * longer ran at half the rate of those of 0.8 ms) are told by tables of the same chip: `same_chip`.
  */
 #include "calibration/fit/measured.h"
 
@@ -23,8 +24,9 @@ gboolean orr_measured_dtype(const char *word, OrrDtype *ret_dtype) {
   static const struct {
     const char *word;
     OrrDtype dtype;
-  } words[] = {{"bfloat16", ORR_BF16}, {"float16", ORR_FP16},  {"half", ORR_FP16}, {"float", ORR_FP32},
-               {"float32", ORR_FP32},  {"fp8_block", ORR_FP8}, {"nvfp4", ORR_FP4}, {"mxfp4", ORR_FP4}};
+  } words[] = {{"bfloat16", ORR_BF16}, {"float16", ORR_FP16}, {"half", ORR_FP16},
+               {"float", ORR_FP32},    {"float32", ORR_FP32}, {"fp8_block", ORR_FP8},
+               {"nvfp4", ORR_FP4},     {"mxfp4", ORR_FP4}};
   for (int d = 0; d < ORR_N_DTYPES; d++)
     if (strcmp(word, orr_dtype_names[d]) == 0) {
       *ret_dtype = (OrrDtype)d;
@@ -79,31 +81,35 @@ int orr_measured_column(const OrrCsv *csv, const char *name, OrrDiags *diags) {
   return column;
 }
 
-gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_key) {
+gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                          double *ret_key) {
   if (!g_str_has_suffix(csv->header[column], "dtype")) {
     if (!orr_csv_number(csv, line, column, diags, ret_key)) return FALSE;
     if (*ret_key > 0 && *ret_key == floor(*ret_key)) return TRUE;
-    orr_diags_error(diags, line->place, "%s is %s: want a whole number above 0", csv->header[column],
-                    line->cells[column]);
+    orr_diags_error(diags, line->place, "%s is %s: want a whole number above 0",
+                    csv->header[column], line->cells[column]);
     return FALSE;
   }
   OrrDtype dtype;
   if (!orr_measured_dtype(line->cells[column], &dtype)) {
-    orr_diags_error(diags, line->place, "%s is '%s': unknown number format", csv->header[column], line->cells[column]);
+    orr_diags_error(diags, line->place, "%s is '%s': unknown number format", csv->header[column],
+                    line->cells[column]);
     return FALSE;
   }
   *ret_key = dtype;
   return TRUE;
 }
 
-gboolean orr_measured_latency(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_us) {
+gboolean orr_measured_latency(const OrrCsv *csv, const OrrCsvLine *line, int column,
+                              OrrDiags *diags, double *ret_us) {
   if (!orr_csv_number(csv, line, column, diags, ret_us)) return FALSE;
   if (*ret_us > 0) return TRUE;
   orr_diags_error(diags, line->place, "latency_us is %s: want a time above 0", line->cells[column]);
   return FALSE;
 }
 
-static gboolean not_negative(const OrrCsvLine *line, const Layout *layout, double value, OrrDiags *diags) {
+static gboolean not_negative(const OrrCsvLine *line, const Layout *layout, double value,
+                             OrrDiags *diags) {
   if (value < 0) orr_diags_error(diags, line->place, "%s is below 0", layout->plus);
   return value >= 0;
 }
@@ -118,7 +124,8 @@ static void read_points(const OrrCsv *csv, const Layout *layout, GArray *points,
   int columns[KEYS], n_columns = 0;
   gboolean complete = TRUE;
   for (; layout->columns[n_columns]; n_columns++)
-    complete &= (columns[n_columns] = orr_measured_column(csv, layout->columns[n_columns], diags)) >= 0;
+    complete &=
+        (columns[n_columns] = orr_measured_column(csv, layout->columns[n_columns], diags)) >= 0;
   int latency = orr_measured_column(csv, "latency_us", diags);
   int plus = layout->plus ? orr_measured_column(csv, layout->plus, diags) : -1;
   if (!complete || latency < 0 || (layout->plus && plus < 0)) return;
@@ -127,10 +134,11 @@ static void read_points(const OrrCsv *csv, const Layout *layout, GArray *points,
     Point point = {.place = line->place};
     if (!line->cells || is_windowed(csv, line)) continue;
     gboolean good = orr_measured_latency(csv, line, latency, diags, &point.us);
-    for (int c = 0; c < n_columns; c++) good &= orr_measured_key(csv, line, columns[c], diags, &point.keys[c]);
+    for (int c = 0; c < n_columns; c++)
+      good &= orr_measured_key(csv, line, columns[c], diags, &point.keys[c]);
     double more = 0;
-    good = good &&
-           (plus < 0 || (orr_csv_number(csv, line, plus, diags, &more) && not_negative(line, layout, more, diags)));
+    good = good && (plus < 0 || (orr_csv_number(csv, line, plus, diags, &more) &&
+                                 not_negative(line, layout, more, diags)));
     point.keys[n_columns - 1] += more;
     if (good) g_array_append_val(points, point);
   }
@@ -159,7 +167,8 @@ static void round_points(GArray *points) {
 
 /* --- rows that the machine held back --- */
 
-/* A power limit is enforced over a millisecond or so: a shorter call that is slower is so for another reason. */
+/* A power limit is enforced over a millisecond or so: a shorter call that is slower is so for
+ * another reason. */
 #define HELD_BACK_FROM_US 500
 #define HELD_BACK 1.1
 
@@ -170,16 +179,19 @@ static guint point_hash(gconstpointer data) {
 }
 
 static gboolean same_point(gconstpointer a, gconstpointer b) {
-  return memcmp(((const Point *)a)->keys, ((const Point *)b)->keys, sizeof((const Point *)a)->keys) == 0;
+  return memcmp(((const Point *)a)->keys, ((const Point *)b)->keys,
+                sizeof((const Point *)a)->keys) == 0;
 }
 
 static void take_faster(GArray *points, const GArray *others) {
-  g_autoptr(GHashTable) known = g_hash_table_new(point_hash, same_point); /* looked up, never walked */
+  g_autoptr(GHashTable) known =
+      g_hash_table_new(point_hash, same_point); /* looked up, never walked */
   for (guint i = 0; i < others->len; i++) g_hash_table_add(known, &g_array_index(others, Point, i));
   for (guint i = 0; i < points->len; i++) {
     Point *point = &g_array_index(points, Point, i);
     const Point *other = g_hash_table_lookup(known, point);
-    if (other && point->us >= HELD_BACK_FROM_US && point->us > HELD_BACK * other->us) point->us = other->us;
+    if (other && point->us >= HELD_BACK_FROM_US && point->us > HELD_BACK * other->us)
+      point->us = other->us;
   }
 }
 
@@ -187,7 +199,8 @@ static void take_faster(GArray *points, const GArray *others) {
 
 void orr_measured_append(GString *text, double value) {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, value < 1e6 ? "%.6g" : "%.0f", value));
+  g_string_append(text,
+                  g_ascii_formatd(buffer, sizeof buffer, value < 1e6 ? "%.6g" : "%.0f", value));
 }
 
 static void append_axis(GString *text, const char *key, const GArray *axis) {
@@ -201,7 +214,8 @@ static void append_axis(GString *text, const char *key, const GArray *axis) {
 
 static GArray *axis_of(const GArray *points, guint begin, guint end, int key) {
   GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = begin; i < end; i++) g_array_append_val(axis, g_array_index(points, Point, i).keys[key]);
+  for (guint i = begin; i < end; i++)
+    g_array_append_val(axis, g_array_index(points, Point, i).keys[key]);
   orr_grid_sort_axis(axis);
   return axis;
 }
@@ -219,17 +233,23 @@ char *orr_measured_source(const OrrCsv *csv) {
 static guint group_end(const GArray *points, guint begin, guint limit, int n_keys) {
   const Point *first = &g_array_index(points, Point, begin);
   guint end = begin + 1;
-  while (end < limit && memcmp(g_array_index(points, Point, end).keys, first->keys, n_keys * sizeof(double)) == 0)
+  while (end < limit &&
+         memcmp(g_array_index(points, Point, end).keys, first->keys, n_keys * sizeof(double)) == 0)
     end++;
   return end;
 }
 
-/* The latencies of points [begin, end) at each value of @axis, '-' where there is none; points are sorted by @key. */
-static void append_latencies(GString *text, const GArray *points, guint begin, guint end, int key, const GArray *axis) {
+/* The latencies of points [begin, end) at each value of @axis, '-' where there is none; points
+ * are sorted by @key. */
+static void append_latencies(GString *text, const GArray *points, guint begin, guint end, int key,
+                             const GArray *axis) {
   for (guint a = 0; a < axis->len; a++) {
-    while (begin < end && g_array_index(points, Point, begin).keys[key] < g_array_index(axis, double, a)) begin++;
+    while (begin < end &&
+           g_array_index(points, Point, begin).keys[key] < g_array_index(axis, double, a))
+      begin++;
     g_string_append(text, a ? " " : "");
-    if (begin < end && g_array_index(points, Point, begin).keys[key] == g_array_index(axis, double, a))
+    if (begin < end &&
+        g_array_index(points, Point, begin).keys[key] == g_array_index(axis, double, a))
       orr_measured_append(text, g_array_index(points, Point, begin).us);
     else
       g_string_append_c(text, '-');
@@ -243,13 +263,15 @@ static void write_gemm(GString *text, const GArray *points, const char *what, co
     guint end = group_end(points, begin, points->len, 1);
     g_autoptr(GArray) m = axis_of(points, begin, end, 3);
     g_string_append_printf(text, "  - dtype: %s\n    source: \"%s\"\n",
-                           orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]], source);
+                           orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]],
+                           source);
     append_axis(text, "m", m);
     g_string_append(text, "    rows:\n");
     while (begin < end) {
       guint row_end = group_end(points, begin, end, 3);
       const Point *point = &g_array_index(points, Point, begin);
-      g_string_append_printf(text, "      - {n: %.0f, k: %.0f, us: \"", point->keys[1], point->keys[2]);
+      g_string_append_printf(text, "      - {n: %.0f, k: %.0f, us: \"", point->keys[1],
+                             point->keys[2]);
       append_latencies(text, points, begin, row_end, 3, m);
       g_string_append(text, "\"}\n");
       begin = row_end;
@@ -257,29 +279,33 @@ static void write_gemm(GString *text, const GArray *points, const char *what, co
   }
 }
 
-static void write_attention_row(GString *text, const GArray *points, guint begin, guint end, const GArray *batch,
-                                const GArray *length) {
+static void write_attention_row(GString *text, const GArray *points, guint begin, guint end,
+                                const GArray *batch, const GArray *length) {
   const Point *point = &g_array_index(points, Point, begin);
-  g_string_append_printf(text, "      - head-dim: %.0f\n        heads: %.0f\n        kv-heads: %.0f\n        us: >\n",
-                         point->keys[1], point->keys[2], point->keys[3]);
+  g_string_append_printf(
+      text, "      - head-dim: %.0f\n        heads: %.0f\n        kv-heads: %.0f\n        us: >\n",
+      point->keys[1], point->keys[2], point->keys[3]);
   for (guint b = 0; b < batch->len; b++) {
     double wanted = g_array_index(batch, double, b);
     while (begin < end && g_array_index(points, Point, begin).keys[4] < wanted) begin++;
     guint batch_end = begin;
-    while (batch_end < end && g_array_index(points, Point, batch_end).keys[4] == wanted) batch_end++;
+    while (batch_end < end && g_array_index(points, Point, batch_end).keys[4] == wanted)
+      batch_end++;
     g_string_append(text, "          ");
     append_latencies(text, points, begin, batch_end, 5, length);
     g_string_append_c(text, '\n');
   }
 }
 
-static void write_attention(GString *text, const GArray *points, const char *phase, const char *source) {
+static void write_attention(GString *text, const GArray *points, const char *phase,
+                            const char *source) {
   for (guint begin = 0; begin < points->len;) {
     guint end = group_end(points, begin, points->len, 1);
     g_autoptr(GArray) batch = axis_of(points, begin, end, 4);
     g_autoptr(GArray) length = axis_of(points, begin, end, 5);
-    g_string_append_printf(text, "  - phase: %s\n    dtype: bf16\n    kv-dtype: %s\n    source: \"%s\"\n", phase,
-                           orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]], source);
+    g_string_append_printf(
+        text, "  - phase: %s\n    dtype: bf16\n    kv-dtype: %s\n    source: \"%s\"\n", phase,
+        orr_dtype_names[(int)g_array_index(points, Point, begin).keys[0]], source);
     append_axis(text, "batch", batch);
     append_axis(text, "length", length);
     g_string_append(text, "    rows:\n");
@@ -300,9 +326,10 @@ typedef struct {
   guint n_tables; /* that were there */
 } Import;
 
-/* The points of @folder's table, sorted, and its source; NULL where the file is not there, or with @error set. */
-static GArray *load_from(const Import *import, const char *folder, const Layout *layout, char **ret_source,
-                         GError **error) {
+/* The points of @folder's table, sorted, and its source; NULL where the file is not there, or
+ * with @error set. */
+static GArray *load_from(const Import *import, const char *folder, const Layout *layout,
+                         char **ret_source, GError **error) {
   g_autofree char *path = g_build_filename(folder, layout->file, NULL);
   if (!g_file_test(path, G_FILE_TEST_EXISTS)) return NULL;
   g_autoptr(OrrCsv) csv = orr_csv_read(path, import->diags, error);
@@ -314,7 +341,8 @@ static GArray *load_from(const Import *import, const char *folder, const Layout 
   return points;
 }
 
-/* The same of the folder that is imported: a decode step waits for memory, whose clock no limit lowers. */
+/* The same of the folder that is imported: a decode step waits for memory, whose clock no limit
+ * lowers. */
 static GArray *load(const Import *import, const Layout *layout, char **ret_source, GError **error) {
   GError *failed = NULL;
   g_autofree char *other_source = NULL;
@@ -334,8 +362,8 @@ static GArray *load(const Import *import, const Layout *layout, char **ret_sourc
 typedef void (*Writer)(GString *text, const GArray *points, const char *what, const char *source);
 
 /* FALSE with @error set. */
-static gboolean import_table(GString *text, Import *import, const Layout *layout, Writer write, const char *what,
-                             GError **error) {
+static gboolean import_table(GString *text, Import *import, const Layout *layout, Writer write,
+                             const char *what, GError **error) {
   g_autofree char *source = NULL;
   GError *failed = NULL;
   g_autoptr(GArray) points = load(import, layout, &source, &failed);
@@ -363,31 +391,36 @@ static gboolean import_attention(GString *text, Import *import, GError **error) 
 /* The comment is the command that makes the document again. */
 static void write_head(GString *text, const char *folder, const OrrMeasuredOptions *options) {
   const char *system = options->system ? options->system : folder, *csv = options->collectives_csv;
-  g_autofree char *file = csv ? g_path_get_basename(csv) : NULL, *tables = g_path_get_basename(folder);
+  g_autofree char *file = csv ? g_path_get_basename(csv) : NULL,
+                  *tables = g_path_get_basename(folder);
   g_string_append_printf(text, "# orrery import measured %s --device %s", tables, options->device);
   if (csv) g_string_append_printf(text, " --collectives %s", file);
   if (options->system) g_string_append_printf(text, " --system %s", options->system);
   if (options->base) g_string_append_printf(text, " --base %s", options->base);
   g_autofree char *other = options->same_chip ? g_path_get_basename(options->same_chip) : NULL;
   if (other) g_string_append_printf(text, " --same-chip %s", other);
-  g_string_append_printf(text, "%s -o %s-kernels.yaml\n", options->thin ? " --thin" : "", options->device);
+  g_string_append_printf(text, "%s -o %s-kernels.yaml\n", options->thin ? " --thin" : "",
+                         options->device);
   g_string_append_printf(text, "schema: profile/1\nname: %s-kernels\n", options->device);
   if (options->base) g_string_append_printf(text, "base: %s\n", options->base);
-  g_string_append_printf(text, "device: %s\nsource: \"made by orrery import measured from %s%s\"\n", options->device,
-                         system, csv ? "; collectives: NCCL, in 16 bits where measured" : "");
+  g_string_append_printf(text, "device: %s\nsource: \"made by orrery import measured from %s%s\"\n",
+                         options->device, system,
+                         csv ? "; collectives: NCCL, in 16 bits where measured" : "");
 }
 
 char *orr_measured_import(const char *folder, const OrrMeasuredOptions *options, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GString) text = g_string_new(NULL);
-  Import import = {.folder = folder, .same_chip = options->same_chip, .thin = options->thin, .diags = diags};
+  Import import = {
+      .folder = folder, .same_chip = options->same_chip, .thin = options->thin, .diags = diags};
   write_head(text, folder, options);
-  if (!import_table(text, &import, &gemm_layout, write_gemm, NULL, error) || !import_attention(text, &import, error) ||
+  if (!import_table(text, &import, &gemm_layout, write_gemm, NULL, error) ||
+      !import_attention(text, &import, error) ||
       !orr_measured_moe(text, folder, options->thin, diags, &import.n_tables, error))
     return NULL;
   if (import.n_tables == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder, gemm_layout.file,
-                prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds none of %s, %s, %s, %s", folder,
+                gemm_layout.file, prefill_layout.file, decode_layout.file, ORR_MEASURED_MOE);
     return NULL;
   }
   if (options->collectives_csv &&

@@ -1,10 +1,11 @@
 /*
  * measured_collectives.c - the rows of nccl-tests become the collectives of a profile.
  *
- * Runs with equal op, ranks and bytes become one row, their geometric mean. Of equal runs in several formats those in
- * 16 bits are taken, which training reduces, else fp32's, else fp8's, else any (int8): moving data does not depend on
- * the format, reductions in int8 are 1 to 4 % slower than in half (all_reduce, reduce_scatter, medians of eight
- * devices). Runs that do not say which NCCL they ran are used only where no other is.
+ * Runs with equal op, ranks and bytes become one row, their geometric mean. Of equal runs in
+ * several formats those in 16 bits are taken, which training reduces, else fp32's, else fp8's, else
+ * any (int8): moving data does not depend on the format, reductions in int8 are 1 to 4 % slower
+ * than in half (all_reduce, reduce_scatter, medians of eight devices). Runs that do not say which
+ * NCCL they ran are used only where no other is.
  */
 #include <math.h>
 #include <string.h>
@@ -22,11 +23,15 @@ typedef struct {
 static void sample_clear(gpointer sample) { g_free(((Sample *)sample)->op); }
 
 /* FALSE with a finding: no format. */
-static gboolean read_format(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, int *ret_format) {
+static gboolean read_format(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                            int *ret_format) {
   double key;
   if (!orr_measured_key(csv, line, column, diags, &key)) return FALSE;
   OrrDtype dtype = (OrrDtype)key;
-  *ret_format = dtype == ORR_FP16 || dtype == ORR_BF16 ? 0 : dtype == ORR_FP32 ? 1 : dtype == ORR_FP8 ? 2 : 3;
+  *ret_format = dtype == ORR_FP16 || dtype == ORR_BF16 ? 0
+                : dtype == ORR_FP32                    ? 1
+                : dtype == ORR_FP8                     ? 2
+                                                       : 3;
   return TRUE;
 }
 
@@ -39,7 +44,8 @@ static int compare_samples(gconstpointer a, gconstpointer b) {
 }
 
 static void read_samples(const OrrCsv *csv, const char *system, GArray *samples, OrrDiags *diags) {
-  static const char *const names[] = {"system", "table", "dtype", "version", "op", "n_gpus", "bytes", "latency_us"};
+  static const char *const names[] = {"system", "table",  "dtype", "version",
+                                      "op",     "n_gpus", "bytes", "latency_us"};
   int columns[G_N_ELEMENTS(names)];
   gboolean complete = TRUE;
   for (guint i = 0; i < G_N_ELEMENTS(names); i++)
@@ -72,7 +78,8 @@ static double mean_of(const GArray *samples, guint first, guint n) {
   double log_sum = 0, only = 0;
   int format = G_MAXINT;
   guint n_taken = 0;
-  for (guint i = first; i < first + n; i++) format = MIN(format, g_array_index(samples, Sample, i).format);
+  for (guint i = first; i < first + n; i++)
+    format = MIN(format, g_array_index(samples, Sample, i).format);
   for (guint i = first; i < first + n; i++) {
     const Sample *sample = &g_array_index(samples, Sample, i);
     if (sample->format != format) continue;
@@ -91,7 +98,9 @@ static void join_samples(GArray *samples) {
   for (guint i = 0; i < samples->len; i++) {
     Sample *sample = &g_array_index(samples, Sample, i);
     guint n = 0;
-    while (i + n < samples->len && compare_samples(sample, &g_array_index(samples, Sample, i + n)) == 0) n++;
+    while (i + n < samples->len &&
+           compare_samples(sample, &g_array_index(samples, Sample, i + n)) == 0)
+      n++;
     sample->us = mean_of(samples, i, n);
     if (n > 1) g_array_remove_range(samples, i + 1, n - 1);
   }
@@ -109,13 +118,14 @@ static void write_collectives(GString *text, const GArray *samples) {
       g_string_append(us, end > begin ? " " : "");
       orr_measured_append(us, sample->us);
     }
-    g_string_append_printf(text, "%s  - op: %s\n    ranks: %.0f\n    bytes: \"%s\"\n    us: \"%s\"\n",
-                           begin ? "" : "collectives:\n", first->op, first->ranks, bytes->str, us->str);
+    g_string_append_printf(
+        text, "%s  - op: %s\n    ranks: %.0f\n    bytes: \"%s\"\n    us: \"%s\"\n",
+        begin ? "" : "collectives:\n", first->op, first->ranks, bytes->str, us->str);
   }
 }
 
-gboolean orr_measured_collectives(GString *text, const char *path, const char *system, OrrDiags *diags,
-                                  GError **error) {
+gboolean orr_measured_collectives(GString *text, const char *path, const char *system,
+                                  OrrDiags *diags, GError **error) {
   g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);
   if (!csv) return FALSE;
   g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));

@@ -1,6 +1,7 @@
 /*
- * measured_moe.c - moe_ffn.csv becomes the part `moe` of a profile: a table for each number format and distribution of
- * tokens, a row for each layer and split, a latency for each number of tokens. Nothing is fitted.
+ * measured_moe.c - moe_ffn.csv becomes the part `moe` of a profile: a table for each number format
+ * and distribution of tokens, a row for each layer and split, a latency for each number of tokens.
+ * Nothing is fitted.
  */
 #include <math.h>
 #include <string.h>
@@ -12,8 +13,9 @@
 /* A table, a row of it, a place in that: each is told by the first so many keys. */
 enum { OF_TABLE = 2, OF_ROW = 8, KEYS = 9 };
 
-static const char *const columns[KEYS] = {"moe_dtype",   "distribution", "hidden_size", "inter_size", "topk",
-                                          "num_experts", "moe_tp_size",  "moe_ep_size", "num_tokens"};
+static const char *const columns[KEYS] = {"moe_dtype",   "distribution", "hidden_size",
+                                          "inter_size",  "topk",         "num_experts",
+                                          "moe_tp_size", "moe_ep_size",  "num_tokens"};
 enum { DISTRIBUTION = 1 };
 
 typedef struct {
@@ -29,18 +31,21 @@ static int compare_samples(gconstpointer a, gconstpointer b) {
   return (x->place.line > y->place.line) - (x->place.line < y->place.line);
 }
 
-static gboolean read_distribution(const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_imbalance) {
+static gboolean read_distribution(const OrrCsvLine *line, int column, OrrDiags *diags,
+                                  double *ret_imbalance) {
   if (orr_profile_moe_imbalance(line->cells[column], ret_imbalance)) return TRUE;
-  orr_diags_error(diags, line->place, "distribution is '%s': want balanced or power_law_A", line->cells[column]);
+  orr_diags_error(diags, line->place, "distribution is '%s': want balanced or power_law_A",
+                  line->cells[column]);
   return FALSE;
 }
 
 /* What the profile's check would refuse, told at its line. */
 static gboolean check_sample(const Sample *sample, OrrDiags *diags) {
-  const char *wrong = fmod(sample->keys[5], sample->keys[7]) != 0   ? "moe_ep_size must divide num_experts"
-                      : fmod(sample->keys[3], sample->keys[6]) != 0 ? "moe_tp_size must divide inter_size"
-                      : sample->keys[4] > sample->keys[5]           ? "topk must not be above num_experts"
-                                                                    : NULL;
+  const char *wrong =
+      fmod(sample->keys[5], sample->keys[7]) != 0   ? "moe_ep_size must divide num_experts"
+      : fmod(sample->keys[3], sample->keys[6]) != 0 ? "moe_tp_size must divide inter_size"
+      : sample->keys[4] > sample->keys[5]           ? "topk must not be above num_experts"
+                                                    : NULL;
   if (wrong) orr_diags_error(diags, sample->place, "%s", wrong);
   return !wrong;
 }
@@ -48,7 +53,8 @@ static gboolean check_sample(const Sample *sample, OrrDiags *diags) {
 static void read_samples(const OrrCsv *csv, gboolean thin, GArray *samples, OrrDiags *diags) {
   int found[KEYS], latency = orr_measured_column(csv, "latency_us", diags);
   gboolean complete = latency >= 0;
-  for (int c = 0; c < KEYS; c++) complete &= (found[c] = orr_measured_column(csv, columns[c], diags)) >= 0;
+  for (int c = 0; c < KEYS; c++)
+    complete &= (found[c] = orr_measured_column(csv, columns[c], diags)) >= 0;
   for (guint i = 0; complete && i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
     if (!line->cells) continue;
@@ -75,21 +81,23 @@ static void read_samples(const OrrCsv *csv, gboolean thin, GArray *samples, OrrD
 static guint group_end(const GArray *samples, guint begin, int n_keys) {
   const Sample *first = &g_array_index(samples, Sample, begin);
   guint end = begin + 1;
-  while (end < samples->len &&
-         memcmp(g_array_index(samples, Sample, end).keys, first->keys, (gsize)n_keys * sizeof(double)) == 0)
+  while (end < samples->len && memcmp(g_array_index(samples, Sample, end).keys, first->keys,
+                                      (gsize)n_keys * sizeof(double)) == 0)
     end++;
   return end;
 }
 
 static GArray *tokens_axis(const GArray *samples, guint begin, guint end) {
   GArray *axis = g_array_new(FALSE, FALSE, sizeof(double));
-  for (guint i = begin; i < end; i++) g_array_append_val(axis, g_array_index(samples, Sample, i).keys[KEYS - 1]);
+  for (guint i = begin; i < end; i++)
+    g_array_append_val(axis, g_array_index(samples, Sample, i).keys[KEYS - 1]);
   orr_grid_sort_axis(axis);
   return axis;
 }
 
-/* Measured models whose experts have no gate (squared ReLU); the tables do not say it. Nemotron 3 Nano (hidden 2688,
- * inner size 1856, 6 of 128) and Ultra (latent size 2048, inner size 5120, 22 of 512), as their model cards say. */
+/* Measured models whose experts have no gate (squared ReLU); the tables do not say it. Nemotron
+ * 3 Nano (hidden 2688, inner size 1856, 6 of 128) and Ultra (latent size 2048, inner size 5120,
+ * 22 of 512), as their model cards say. */
 static gboolean has_gate(const double *keys) {
   static const double without[][4] = {{2688, 1856, 6, 128}, {2048, 5120, 22, 512}};
   for (guint i = 0; i < G_N_ELEMENTS(without); i++)
@@ -97,14 +105,17 @@ static gboolean has_gate(const double *keys) {
   return TRUE;
 }
 
-static void write_row(GString *text, const GArray *samples, guint begin, guint end, const GArray *tokens) {
+static void write_row(GString *text, const GArray *samples, guint begin, guint end,
+                      const GArray *tokens) {
   const double *keys = g_array_index(samples, Sample, begin).keys;
   g_string_append_printf(
-      text, "      - {hidden: %.0f, inter: %.0f, topk: %.0f, experts: %.0f, tp: %.0f, ep: %.0f, %sus: \"", keys[2],
-      keys[3], keys[4], keys[5], keys[6], keys[7], has_gate(keys) ? "" : "projections: 2, ");
+      text,
+      "      - {hidden: %.0f, inter: %.0f, topk: %.0f, experts: %.0f, tp: %.0f, ep: %.0f, %sus: \"",
+      keys[2], keys[3], keys[4], keys[5], keys[6], keys[7],
+      has_gate(keys) ? "" : "projections: 2, ");
   for (guint t = 0; t < tokens->len; t++) {
-    gboolean is_there =
-        begin < end && g_array_index(samples, Sample, begin).keys[KEYS - 1] == g_array_index(tokens, double, t);
+    gboolean is_there = begin < end && g_array_index(samples, Sample, begin).keys[KEYS - 1] ==
+                                           g_array_index(tokens, double, t);
     g_string_append(text, t ? " " : "");
     if (is_there)
       orr_measured_append(text, g_array_index(samples, Sample, begin++).us);
@@ -114,7 +125,8 @@ static void write_row(GString *text, const GArray *samples, guint begin, guint e
   g_string_append(text, "\"}\n");
 }
 
-static void write_table(GString *text, const GArray *samples, guint begin, guint end, const char *source) {
+static void write_table(GString *text, const GArray *samples, guint begin, guint end,
+                        const char *source) {
   const double *keys = g_array_index(samples, Sample, begin).keys;
   g_autoptr(GArray) tokens = tokens_axis(samples, begin, end);
   g_string_append_printf(text, "  - dtype: %s\n    distribution: ", orr_dtype_names[(int)keys[0]]);
@@ -137,8 +149,8 @@ static void write_table(GString *text, const GArray *samples, guint begin, guint
   }
 }
 
-gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags, guint *n_tables,
-                          GError **error) {
+gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags,
+                          guint *n_tables, GError **error) {
   g_autofree char *path = g_build_filename(folder, ORR_MEASURED_MOE, NULL);
   if (!g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
   g_autoptr(OrrCsv) csv = orr_csv_read(path, diags, error);

@@ -13,15 +13,18 @@ G_BEGIN_DECLS
 int orr_measured_column(const OrrCsv *csv, const char *name, OrrDiags *diags);
 
 /* A cell as a whole number above 0 or, in a column whose name ends in "dtype", as an OrrDtype. */
-gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_key);
+gboolean orr_measured_key(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                          double *ret_key);
 
 /* A cell as a time above 0. */
-gboolean orr_measured_latency(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_us);
+gboolean orr_measured_latency(const OrrCsv *csv, const OrrCsvLine *line, int column,
+                              OrrDiags *diags, double *ret_us);
 
 /* A number as a CSV prints it, without an exponent: a profile's numbers are plain decimals. */
 void orr_measured_append(GString *text, double value);
 
-/* Three significant digits: off by 0.5 % at most, 0.1 % on average, where repeats of a kernel differ by 1 to 3 %. */
+/* Three significant digits: off by 0.5 % at most, 0.1 % on average, where repeats of a kernel
+ * differ by 1 to 3 %. */
 double orr_measured_round(double us);
 
 /* What the first '#' line of a file says, as one line for a table's source. Newly allocated. */
@@ -29,13 +32,15 @@ char *orr_measured_source(const OrrCsv *csv);
 
 #define ORR_MEASURED_MOE "moe_ffn.csv"
 
-/* Appends the `moe:` of @folder, if it holds such a file, and counts it in @n_tables; FALSE with @error where it cannot
- * be read. */
-gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags, guint *n_tables,
-                          GError **error);
+/* Appends the `moe:` of @folder, if it holds such a file, and counts it in @n_tables; FALSE with
+ * @error where it cannot be read. */
+gboolean orr_measured_moe(GString *text, const char *folder, gboolean thin, OrrDiags *diags,
+                          guint *n_tables, GError **error);
 
-/* Appends the `collectives:` of @system in the file at @path; FALSE with @error where it cannot be read. */
-gboolean orr_measured_collectives(GString *text, const char *path, const char *system, OrrDiags *diags, GError **error);
+/* Appends the `collectives:` of @system in the file at @path; FALSE with @error where it cannot
+ * be read. */
+gboolean orr_measured_collectives(GString *text, const char *path, const char *system,
+                                  OrrDiags *diags, GError **error);
 
 G_END_DECLS
 

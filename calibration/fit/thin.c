@@ -25,8 +25,8 @@ typedef struct {
   guint n_kept;
 } Thinning;
 
-static const OrrCrossvalFamily *const families[N_KINDS] = {&orr_crossval_gemm, &orr_crossval_attention,
-                                                           &orr_crossval_moe};
+static const OrrCrossvalFamily *const families[N_KINDS] = {
+    &orr_crossval_gemm, &orr_crossval_attention, &orr_crossval_moe};
 
 static GPtrArray *tables_of(const OrrProfile *profile, int kind) {
   return kind == GEMM ? profile->gemm : kind == ATTENTION ? profile->attention : profile->moe;
@@ -49,7 +49,8 @@ static char **text_of(const OrrProfile *profile, int kind, guint table, guint li
 /* --- The rows --- */
 
 /* The shape at place @index of a line, as crossval_*.c name it. */
-static void set_keys(const OrrProfile *profile, Slot *slot, const GArray *axis, const GArray *second) {
+static void set_keys(const OrrProfile *profile, Slot *slot, const GArray *axis,
+                     const GArray *second) {
   gpointer line = lines_of(profile, slot->kind, slot->table)->pdata[slot->line];
   double *keys = slot->point.keys;
   const double at = g_array_index(axis, double, slot->index / (second ? second->len : 1));
@@ -65,15 +66,16 @@ static void set_keys(const OrrProfile *profile, Slot *slot, const GArray *axis, 
   } else {
     const OrrProfileMoeRow *row = line;
     memcpy(keys,
-           ((double[]){at, (double)row->hidden, (double)row->inter, (double)row->topk, (double)row->experts,
-                       (double)row->tp, (double)row->ep}),
+           ((double[]){at, (double)row->hidden, (double)row->inter, (double)row->topk,
+                       (double)row->experts, (double)row->tp, (double)row->ep}),
            7 * sizeof(double));
   }
 }
 
 static gboolean list_line(Thinning *thinning, int kind, guint table, guint line, const GArray *axis,
                           const GArray *second, GError **error) {
-  g_autoptr(GArray) us = orr_profile_numbers(*text_of(thinning->profile, kind, table, line), TRUE, error);
+  g_autoptr(GArray) us =
+      orr_profile_numbers(*text_of(thinning->profile, kind, table, line), TRUE, error);
   for (guint i = 0; us && i < us->len; i++) {
     const double time_us = g_array_index(us, double, i);
     Slot slot = {.kind = (guint8)kind, .table = table, .line = line, .index = i};
@@ -92,7 +94,9 @@ static gboolean list_table(Thinning *thinning, int kind, guint table, GError **e
                                               : ((OrrProfileMoe *)at)->tokens;
   g_autoptr(GArray) axis = orr_profile_numbers(axis_text, FALSE, error);
   g_autoptr(GArray) second =
-      axis && kind == ATTENTION ? orr_profile_numbers(((OrrProfileAttention *)at)->length, FALSE, error) : NULL;
+      axis && kind == ATTENTION
+          ? orr_profile_numbers(((OrrProfileAttention *)at)->length, FALSE, error)
+          : NULL;
   if (!axis || (kind == ATTENTION && !second)) return FALSE;
   for (guint line = 0; line < lines_of(thinning->profile, kind, table)->len; line++)
     if (!list_line(thinning, kind, table, line, axis, second, error)) return FALSE;
@@ -111,7 +115,8 @@ static char *kept_text(const Slot *first, guint n, guint n_places) {
   for (guint i = 0; i < n_places; i++) {
     char buffer[G_ASCII_DTOSTR_BUF_SIZE];
     g_string_append(text, i ? " " : "");
-    g_string_append(text, at[i] ? g_ascii_formatd(buffer, sizeof buffer, "%.6g", *at[i] * 1e6) : "-");
+    g_string_append(text,
+                    at[i] ? g_ascii_formatd(buffer, sizeof buffer, "%.6g", *at[i] * 1e6) : "-");
   }
   return g_string_free(text, n_kept == 0);
 }
@@ -122,18 +127,22 @@ static gboolean same_line(const Slot *a, const Slot *b) {
 
 static guint count_places(const char *text) {
   guint n = 0;
-  for (const char *c = text; *c; c++) n += !g_ascii_isspace(*c) && (c == text || g_ascii_isspace(c[-1]));
+  for (const char *c = text; *c; c++)
+    n += !g_ascii_isspace(*c) && (c == text || g_ascii_isspace(c[-1]));
   return n;
 }
 
 /* The end of slot @begin's line. */
 static guint line_end(const GArray *slots, guint begin) {
   guint end = begin + 1;
-  while (end < slots->len && same_line(&g_array_index(slots, Slot, begin), &g_array_index(slots, Slot, end))) end++;
+  while (end < slots->len &&
+         same_line(&g_array_index(slots, Slot, begin), &g_array_index(slots, Slot, end)))
+    end++;
   return end;
 }
 
-/* Sets every line's text to what is kept of it and returns the old ones; NULL texts mark lines with nothing left. */
+/* Sets every line's text to what is kept of it and returns the old ones; NULL texts mark lines
+ * with nothing left. */
 static GPtrArray *swap_texts(Thinning *thinning) {
   GPtrArray *old = g_ptr_array_new();
   for (guint begin = 0, end; begin < thinning->slots->len; begin = end) {
@@ -187,7 +196,8 @@ static GPtrArray *lines_left(const OrrProfile *profile, int kind, guint table) {
 }
 
 static GPtrArray *tables_left(const OrrProfile *profile, int kind) {
-  static const gsize sizes[N_KINDS] = {sizeof(OrrProfileGemm), sizeof(OrrProfileAttention), sizeof(OrrProfileMoe)};
+  static const gsize sizes[N_KINDS] = {sizeof(OrrProfileGemm), sizeof(OrrProfileAttention),
+                                       sizeof(OrrProfileMoe)};
   const GPtrArray *tables = tables_of(profile, kind);
   GPtrArray *left = tables ? g_ptr_array_new() : NULL;
   for (guint t = 0; t < orr_profile_length(tables); t++) {
@@ -215,7 +225,8 @@ static gboolean ask(Thinning *thinning, GError **error) {
   for (guint i = 0; model && i < thinning->slots->len; i++) {
     Slot *slot = &g_array_index(thinning->slots, Slot, i);
     if (slot->is_kept) continue;
-    const OrrCost cost = families[slot->kind]->ask(model, thinning->profile, slot->table, &slot->point);
+    const OrrCost cost =
+        families[slot->kind]->ask(model, thinning->profile, slot->table, &slot->point);
     slot->point.modelled_s = cost.time_s;
     slot->error = fabs(cost.time_s / slot->point.measured_s - 1);
   }
@@ -236,9 +247,12 @@ static void begin_evenly(Thinning *thinning, guint n) {
   const guint all = thinning->slots->len;
   for (guint i = 0; i < all; i++) {
     const Slot *slot = &g_array_index(thinning->slots, Slot, i);
-    const gboolean is_first = i == 0 || slot[-1].kind != slot->kind || slot[-1].table != slot->table;
-    const gboolean is_last = i + 1 == all || slot[1].kind != slot->kind || slot[1].table != slot->table;
-    const gboolean is_even = (guint64)i * n / all != ((guint64)i + 1) * n / all && thinning->n_kept < n;
+    const gboolean is_first =
+        i == 0 || slot[-1].kind != slot->kind || slot[-1].table != slot->table;
+    const gboolean is_last =
+        i + 1 == all || slot[1].kind != slot->kind || slot[1].table != slot->table;
+    const gboolean is_even =
+        (guint64)i * n / all != ((guint64)i + 1) * n / all && thinning->n_kept < n;
     if (is_first || is_last || is_even) keep(thinning, i);
   }
 }
@@ -250,7 +264,8 @@ typedef struct {
 
 static int compare_worst(gconstpointer a, gconstpointer b) {
   const Worst *x = a, *y = b;
-  return x->error != y->error ? (x->error > y->error ? -1 : 1) : (x->slot > y->slot) - (x->slot < y->slot);
+  return x->error != y->error ? (x->error > y->error ? -1 : 1)
+                              : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 /* The worst of each line, the worst line first: @n of them come back. */
@@ -266,7 +281,8 @@ static void keep_worst(Thinning *thinning, guint n) {
     if (one.error >= 0) g_array_append_val(worst, one);
   }
   g_array_sort(worst, compare_worst);
-  for (guint i = 0; i < MIN(n, worst->len); i++) keep(thinning, g_array_index(worst, Worst, i).slot);
+  for (guint i = 0; i < MIN(n, worst->len); i++)
+    keep(thinning, g_array_index(worst, Worst, i).slot);
 }
 
 static gboolean choose(Thinning *thinning, guint n_rows, GError **error) {
@@ -299,11 +315,13 @@ static void apply(Thinning *thinning) {
     for (guint t = 0; t < orr_profile_length(tables_of(thinning->profile, kind)); t++) {
       GPtrArray *lines = lines_of(thinning->profile, kind, t);
       for (guint line = lines->len; line-- > 0;)
-        if (!*text_of(thinning->profile, kind, t, line)) g_free(g_ptr_array_remove_index(lines, line));
+        if (!*text_of(thinning->profile, kind, t, line))
+          g_free(g_ptr_array_remove_index(lines, line));
     }
 }
 
-gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows, OrrThinned *ret_thinned, GError **error) {
+gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows,
+                  OrrThinned *ret_thinned, GError **error) {
   g_autoptr(GArray) slots = g_array_new(FALSE, TRUE, sizeof(Slot));
   Thinning thinning = {profile, device, slots, 0};
   guint n_tables = 0;
@@ -311,15 +329,16 @@ gboolean orr_thin(OrrProfile *profile, const OrrDevice *device, guint n_rows, Or
     for (guint t = 0; t < orr_profile_length(tables_of(profile, kind)); t++, n_tables++)
       if (!list_table(&thinning, kind, t, error)) return FALSE;
   if (n_rows < 2 * n_tables) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%u rows are too few for %u tables: want %u or more", n_rows,
-                n_tables, 2 * n_tables);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "%u rows are too few for %u tables: want %u or more", n_rows, n_tables,
+                2 * n_tables);
     return FALSE;
   }
   if (slots->len > n_rows) {
     if (!choose(&thinning, n_rows, error)) return FALSE;
     apply(&thinning);
   }
-  *ret_thinned =
-      (OrrThinned){slots->len, slots->len > n_rows ? thinning.n_kept : slots->len, errors_left_out(&thinning)};
+  *ret_thinned = (OrrThinned){slots->len, slots->len > n_rows ? thinning.n_kept : slots->len,
+                              errors_left_out(&thinning)};
   return TRUE;
 }

@@ -6,7 +6,8 @@
 
 const OrrDeviceLayer *orr_cuda_layer_find(GError **error) {
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "this Orrery was built without CUDA (%s), so it cannot measure GPUs. Install the CUDA toolkit (nvcc, "
+              "this Orrery was built without CUDA (%s), so it cannot measure GPUs. Install the "
+              "CUDA toolkit (nvcc, "
               "cuBLAS), then: meson setup --reconfigure build -Dcuda=enabled && ninja -C build",
               ORR_CUDA_MISSING);
   return NULL;

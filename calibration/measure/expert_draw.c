@@ -24,7 +24,8 @@ static void make_shares(gint64 tokens, gint64 n, double total, double *ret_share
   }
 }
 
-/* Whole numbers: running sums are rounded, so that they add up; what is above @tokens goes to the next experts. */
+/* Whole numbers: running sums are rounded, so that they add up; what is above @tokens goes to
+ * the next experts. */
 void orr_expert_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads) {
   const gint64 total = tokens * topk;
   g_autofree double *shares = g_new(double, n);
@@ -33,7 +34,8 @@ void orr_expert_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads) {
   gint64 given = 0;
   for (gint64 i = 0; i < n; i++) {
     sum += shares[i];
-    const gint64 left = total - given, after = (n - 1 - i) * tokens; /* that the experts after it can take at most */
+    const gint64 left = total - given,
+                 after = (n - 1 - i) * tokens; /* that the experts after it can take at most */
     const gint64 wanted = i == n - 1 ? left : (gint64)floor(sum + 0.5) - given;
     ret_loads[i] = CLAMP(wanted, MAX(left - after, 0), MIN(left, tokens));
     given += ret_loads[i];
@@ -53,12 +55,14 @@ static void draw_evenly(gint64 tokens, gint64 topk, gint64 n, gint32 *ret_chosen
   const gint64 stride = n / topk;
   for (gint64 t = 0; t < tokens; t++)
     for (gint64 j = 0; j < topk; j++)
-      ret_chosen[t * topk + j] = (gint32)(((tokens < stride ? t * stride / tokens : t) + j * stride) % n);
+      ret_chosen[t * topk + j] =
+          (gint32)(((tokens < stride ? t * stride / tokens : t) + j * stride) % n);
 }
 
-/* Experts one after the other fill the columns of [tokens, topk]: one with at most `tokens` choices meets no token
- * twice, since its choices are next to each other modulo `tokens`. */
-void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed, gint32 *ret_chosen) {
+/* Experts one after the other fill the columns of [tokens, topk]: one with at most `tokens`
+ * choices meets no token twice, since its choices are next to each other modulo `tokens`. */
+void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed,
+                     gint32 *ret_chosen) {
   if (is_balanced) {
     draw_evenly(tokens, topk, n, ret_chosen);
     return;
@@ -68,7 +72,8 @@ void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced,
   shuffle(loads, n, seed);
   gint64 at = 0;
   for (gint64 e = 0; e < n; e++)
-    for (gint64 i = 0; i < loads[e]; i++, at++) ret_chosen[at % tokens * topk + at / tokens] = (gint32)e;
+    for (gint64 i = 0; i < loads[e]; i++, at++)
+      ret_chosen[at % tokens * topk + at / tokens] = (gint32)e;
 }
 
 gint64 orr_expert_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank) {

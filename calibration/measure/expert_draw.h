@@ -1,5 +1,6 @@
 /*
- * expert_draw.h - which experts each token chooses in a measured mixture-of-experts layer, and whose share is measured.
+ * expert_draw.h - which experts each token chooses in a measured mixture-of-experts layer, and
+ * whose share is measured.
  *
  *   balanced    a token's choices lie stride = experts / topk apart, so that they are spread over the ranks; token t
  *               begins at t, or at t stride / tokens where there are fewer tokens than that (as the collector's
@@ -10,10 +11,11 @@
  *               Q(u) = ((hi^-0.2 - lo^-0.2) u + lo^-0.2)^(1 / -0.2). lo = 1 and hi = 0.8 tokens where tokens topk >
  *               experts, else 0.01 and 2. No expert gets more than all tokens. Then the experts are shuffled.
  *
- * The law and its ends are those of `power_law_1.2` in NVIDIA aiconfigurator's collector (power_law_logits_v3), which
- * draws the loads at random; quantiles have the same law without the draw's luck, and are what cost_moe.c computes with.
- * Like the collector, the rank that is measured is the one with the most tokens: a layer waits for it. (A random rank's
- * share is about the mean; exported under that name, it would be believed to be the fullest's.)
+ * The law and its ends are those of `power_law_1.2` in NVIDIA aiconfigurator's collector
+ * (power_law_logits_v3), which draws the loads at random; quantiles have the same law without the
+ * draw's luck, and are what cost_moe.c computes with. Like the collector, the rank that is measured
+ * is the one with the most tokens: a layer waits for it. (A random rank's share is about the mean;
+ * exported under that name, it would be believed to be the fullest's.)
  */
 #ifndef ORR_EXPERT_DRAW_H
 #define ORR_EXPERT_DRAW_H
@@ -22,13 +24,16 @@
 
 G_BEGIN_DECLS
 
-/* Tokens of each of @n experts, in falling order, @tokens * @topk in all and at most @tokens each. @topk <= @n. */
+/* Tokens of each of @n experts, in falling order, @tokens * @topk in all and at most @tokens
+ * each. @topk <= @n. */
 void orr_expert_loads(gint64 tokens, gint64 topk, gint64 n, gint64 *ret_loads);
 
 /* @ret_chosen: [tokens, topk], the experts of each token, distinct within a token. */
-void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed, gint32 *ret_chosen);
+void orr_expert_draw(gint64 tokens, gint64 topk, gint64 n, gboolean is_balanced, guint64 seed,
+                     gint32 *ret_chosen);
 
-/* The first expert of the rank with the most choices, of ranks that hold @per_rank experts each; the lowest of equals.
+/* The first expert of the rank with the most choices, of ranks that hold @per_rank experts each;
+ * the lowest of equals.
  */
 gint64 orr_expert_fullest(const gint32 *chosen, gint64 n_choices, gint64 n, gint64 per_rank);
 

@@ -1,12 +1,14 @@
 /*
- * fake_layer.c - an analytic device behind the seam: an H100-like roofline with waves, noise of 1 %, and a clock that
- * its kernels alone move. Nothing is measured: it is for tests and for seeing what `orrery calibrate` does.
+ * fake_layer.c - an analytic device behind the seam: an H100-like roofline with waves, noise of 1
+ * %, and a clock that its kernels alone move. Nothing is measured: it is for tests and for seeing
+ * what `orrery calibrate` does.
  *
  *   time = roofline * (1.25 + 0.25 sin(3 log2(flops + bytes))) * (1 + 0.01 noise)
  *
- * which neighbours cannot guess well, so that the plan has something to refine. Beside a transfer a product takes 1.2
- * times as long, a transfer beside a product 1.5 times, without noise. mxfp8 and nvfp4 are not there, buffers of
- * 8 GiB do not fit, and permute answers wrongly on 4096 rows, so that refusals and failed verification are seen.
+ * which neighbours cannot guess well, so that the plan has something to refine. Beside a transfer a
+ * product takes 1.2 times as long, a transfer beside a product 1.5 times, without noise. mxfp8 and
+ * nvfp4 are not there, buffers of 8 GiB do not fit, and permute answers wrongly on 4096 rows, so
+ * that refusals and failed verification are seen.
  */
 #include <math.h>
 #include <string.h>
@@ -51,7 +53,11 @@ static OrrBench *fake_open(int ordinal, GError **error) {
       .sm_clock_limit_hz = 1.98e9,
       .memory_clock_limit_hz = 2.619e9,
       .power_limit_watts = 700,
-      .flops = {[ORR_FP32] = 67e12, [ORR_TF32] = 494e12, [ORR_FP16] = 989e12, [ORR_BF16] = 989e12, [ORR_FP8] = 1979e12},
+      .flops = {[ORR_FP32] = 67e12,
+                [ORR_TF32] = 494e12,
+                [ORR_FP16] = 989e12,
+                [ORR_BF16] = 989e12,
+                [ORR_FP8] = 1979e12},
   };
   return bench;
 }
@@ -80,12 +86,14 @@ static double fake_clock(OrrBench *bench) { return bench->clock_s; }
 static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
   const OrrShapeWork work = shape->family->work(shape, &bench->facts);
   if (work.flops > 0 && bench->facts.flops[work.dtype] <= 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: the fake device has no %s", shape->family->entry.name,
-                orr_dtype_names[work.dtype]);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: the fake device has no %s",
+                shape->family->entry.name, orr_dtype_names[work.dtype]);
     return NULL;
   }
-  if (strcmp(shape->family->entry.name, "collective") == 0 && orr_shape_at(shape, "bytes") > (gint64)1 << 32) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "shapes that do not fit into the device's memory");
+  if (strcmp(shape->family->entry.name, "collective") == 0 &&
+      orr_shape_at(shape, "bytes") > (gint64)1 << 32) {
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "shapes that do not fit into the device's memory");
     return NULL;
   }
   g_autofree char *text = orr_shape_text(shape);
@@ -98,20 +106,23 @@ static OrrKernel *fake_prepare(OrrBench *bench, const OrrShape *shape, GError **
 static double slow_down(const OrrShape *shape) {
   if (strcmp(shape->family->entry.name, "interference") != 0) return 1;
   if (strcmp(orr_shape_word(shape, "watch"), "transfer") == 0) return 1.5;
-  return strcmp(orr_shape_word(shape, "watch"), "gemm") == 0 && strcmp(orr_shape_word(shape, "beside"), "nothing") != 0
+  return strcmp(orr_shape_word(shape, "watch"), "gemm") == 0 &&
+                 strcmp(orr_shape_word(shape, "beside"), "nothing") != 0
              ? 1.2
              : 1;
 }
 
-static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                          GError **error) {
   (void)error;
   const OrrBenchFacts *facts = &kernel->bench->facts;
   const OrrShapeWork work = kernel->shape.family->work(&kernel->shape, facts);
   const gboolean is_exact = strcmp(kernel->shape.family->entry.name, "interference") == 0;
-  const double noise = is_exact ? 0 : (double)(kernel->hash >> 11) / (double)(G_GUINT64_CONSTANT(1) << 53) - 0.5;
+  const double noise =
+      is_exact ? 0 : (double)(kernel->hash >> 11) / (double)(G_GUINT64_CONSTANT(1) << 53) - 0.5;
   const double wave = 1.25 + 0.25 * sin(3 * log2(1 + work.flops + work.bytes));
-  const double seconds =
-      orr_family_roofline(&kernel->shape, facts) * wave * (1 + 0.01 * noise) * slow_down(&kernel->shape);
+  const double seconds = orr_family_roofline(&kernel->shape, facts) * wave * (1 + 0.01 * noise) *
+                         slow_down(&kernel->shape);
   const gboolean is_watched = rule->watch_s > 0;
   kernel->bench->clock_s += rule->warm_up_s + fmax(rule->burst_s, rule->min_repeats * seconds);
   if (is_watched) kernel->bench->clock_s += rule->settle_s + rule->watch_s;
@@ -124,7 +135,8 @@ static gboolean fake_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTimin
                             .watts = is_watched ? 0.8 * facts->power_limit_watts : NAN,
                             .sm_clock_hz = facts->sm_clock_limit_hz,
                             .memory_clock_hz = facts->memory_clock_limit_hz};
-  if (orr_accumulation_word(&kernel->shape)) orr_timing_set(ret_timing, orr_accumulation_word(&kernel->shape));
+  if (orr_accumulation_word(&kernel->shape))
+    orr_timing_set(ret_timing, orr_accumulation_word(&kernel->shape));
   return TRUE;
 }
 
@@ -132,8 +144,8 @@ static gboolean fake_verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError *
   (void)error;
   const OrrShape *shape = &kernel->shape;
   const gboolean is_memory = strcmp(shape->family->entry.name, "memory") == 0;
-  const gboolean is_wrong =
-      is_memory && strcmp(orr_shape_word(shape, "op"), "permute") == 0 && orr_shape_at(shape, "rows") == 4096;
+  const gboolean is_wrong = is_memory && strcmp(orr_shape_word(shape, "op"), "permute") == 0 &&
+                            orr_shape_at(shape, "rows") == 4096;
   *ret_verdict = (OrrVerdict){.n_samples = 64, .max_error = is_wrong ? 1 : 1e-3, .limit = 1e-2};
   return TRUE;
 }
@@ -145,8 +157,8 @@ static gboolean fake_agree(OrrBench *bench, gint64 *number, GError **error) {
   return TRUE;
 }
 
-static gboolean fake_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word,
-                            GError **error) {
+static gboolean fake_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
+                            OrrJobWord *ret_word, GError **error) {
   (void)bench, (void)error;
   *ret_word = mine ? orr_job_word(0, mine, mine_ends_job) : (OrrJobWord){.rank = -1};
   return TRUE;

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-extern const OrrMeasureFamily orr_family_attention_decode, orr_family_attention_mixed, orr_family_attention_prefill,
-    orr_family_collective, orr_family_device_copy, orr_family_gemm, orr_family_interference, orr_family_launch,
-    orr_family_memory, orr_family_moe_ffn;
+extern const OrrMeasureFamily orr_family_attention_decode, orr_family_attention_mixed,
+    orr_family_attention_prefill, orr_family_collective, orr_family_device_copy, orr_family_gemm,
+    orr_family_interference, orr_family_launch, orr_family_memory, orr_family_moe_ffn;
 
 /* Alphabetical. To add one: see family.h. */
 static const OrrEntry *const entries[] = {&orr_family_attention_decode.entry,
@@ -39,7 +39,8 @@ void orr_family_add(const OrrMeasureFamily *family, GArray *shapes, const gint64
 
 double orr_family_roofline(const OrrShape *shape, const OrrBenchFacts *facts) {
   const OrrShapeWork work = shape->family->work(shape, facts);
-  const double peak = facts->flops[work.dtype] > 0 ? facts->flops[work.dtype] : facts->flops[ORR_FP32];
+  const double peak =
+      facts->flops[work.dtype] > 0 ? facts->flops[work.dtype] : facts->flops[ORR_FP32];
   const double rate = work.bytes_per_s > 0 ? work.bytes_per_s : facts->memory_bytes_per_s;
   return 2e-6 + fmax(work.flops / peak, work.bytes / rate);
 }

@@ -1,12 +1,14 @@
 /*
  * family.h - families of microkernels: what can be measured, on which shapes.
  *
- * Each family is one file family_NAME.c with one `const OrrMeasureFamily`: its columns, its plan (a grid of shapes),
- * how much work a shape is (for the trend between points and to refuse what would take too long), and the CSV files
- * that its rows are exported to. How a kernel is launched is the device layer's business (device_layer.h).
+ * Each family is one file family_NAME.c with one `const OrrMeasureFamily`: its columns, its plan (a
+ * grid of shapes), how much work a shape is (for the trend between points and to refuse what would
+ * take too long), and the CSV files that its rows are exported to. How a kernel is launched is the
+ * device layer's business (device_layer.h).
  *
- * To add one: write family_NAME.c, add it to the array in family.c and to meson.build, give cuda/ a function that
- * prepares it (cuda_private.h) and the table in cuda_layer.c a line, then docs/reference/generate.sh.
+ * To add one: write family_NAME.c, add it to the array in family.c and to meson.build, give cuda/ a
+ * function that prepares it (cuda_private.h) and the table in cuda_layer.c a line, then
+ * docs/reference/generate.sh.
  */
 #ifndef ORR_FAMILY_H
 #define ORR_FAMILY_H
@@ -21,7 +23,8 @@ G_BEGIN_DECLS
 /* One CSV file of an export. */
 typedef struct {
   const char *file, *header;
-  /* Appends one line; FALSE, with nothing appended, where the shape does not belong into this file. */
+  /* Appends one line; FALSE, with nothing appended, where the shape does not belong into this
+   * file. */
   gboolean (*line)(const OrrShape *shape, const OrrMeasureRow *row, GString *text);
 } OrrMeasureTable;
 
@@ -30,9 +33,11 @@ struct OrrMeasureFamily {
   const OrrShapeColumn *columns; /* ends with a NULL name */
   guint min_gpus;                /* GPUs it needs */
   const char *untold;            /* what fewer cannot tell; NULL where min_gpus is 1 */
-  void (*plan)(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes); /* appends OrrShape */
+  void (*plan)(const OrrMeasureFamily *family, const OrrBenchFacts *facts,
+               GArray *shapes); /* appends OrrShape */
   OrrShapeWork (*work)(const OrrShape *shape, const OrrBenchFacts *facts);
-  const OrrMeasureTable *tables; /* ends with a NULL file; the first that takes a row has it; NULL: the general one */
+  const OrrMeasureTable
+      *tables; /* ends with a NULL file; the first that takes a row has it; NULL: the general one */
 };
 
 extern const OrrRegistry orr_measure_registry;
@@ -43,8 +48,8 @@ guint orr_family_n_columns(const OrrMeasureFamily *family);
 /* Appends the shape with these values, in the order of the columns. */
 void orr_family_add(const OrrMeasureFamily *family, GArray *shapes, const gint64 *values);
 
-/* Seconds that the roofline of the datasheet-like @facts gives, with 2 us for the launch: the trend between measured
- * points, never an answer. */
+/* Seconds that the roofline of the datasheet-like @facts gives, with 2 us for the launch: the
+ * trend between measured points, never an answer. */
 double orr_family_roofline(const OrrShape *shape, const OrrBenchFacts *facts);
 
 G_END_DECLS

@@ -1,20 +1,24 @@
 /*
- * family_attention_decode.c - fused attention of one new token a sequence over its cache, through cuDNN.
+ * family_attention_decode.c - fused attention of one new token a sequence over its cache, through
+ * cuDNN.
  *
- * Each of `batch` sequences has `length` cached tokens. `spread` even: all have that many; mixed: sequence i has a
- * share between 1/batch and 1 of it, as a batch in service has (cuDNN's padding mask, lengths on the device). FLOPs 2
- * batch heads length (head-dim + v-dim), bytes: the keys and values in use.
+ * Each of `batch` sequences has `length` cached tokens. `spread` even: all have that many; mixed:
+ * sequence i has a share between 1/batch and 1 of it, as a batch in service has (cuDNN's padding
+ * mask, lengths on the device). FLOPs 2 batch heads length (head-dim + v-dim), bytes: the keys and
+ * values in use.
  *
- * Exported to attention_decode.csv where even and v-dim = head-dim; the context length is isl + step there.
+ * Exported to attention_decode.csv where even and v-dim = head-dim; the context length is isl +
+ * step there.
  */
 #include "calibration/measure/family.h"
 
 static const char *const dtypes[] = {"fp16", "bf16", NULL};
 static const char *const spreads[] = {"even", "mixed", NULL};
 
-static const OrrShapeColumn columns[] = {{"dtype", dtypes, TRUE}, {"spread", spreads, TRUE}, {"head-dim", NULL, TRUE},
-                                         {"v-dim", NULL, TRUE},   {"heads", NULL, FALSE},    {"kv-heads", NULL, FALSE},
-                                         {"batch", NULL, FALSE},  {"length", NULL, FALSE},   {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {
+    {"dtype", dtypes, TRUE}, {"spread", spreads, TRUE}, {"head-dim", NULL, TRUE},
+    {"v-dim", NULL, TRUE},   {"heads", NULL, FALSE},    {"kv-heads", NULL, FALSE},
+    {"batch", NULL, FALSE},  {"length", NULL, FALSE},   {NULL, NULL, FALSE}};
 
 static const gint64 dims[][2] = {{128, 128}, {64, 64}, {192, 128}, {256, 256}};
 static const gint64 heads[] = {4, 8, 16, 32, 64, 128};
@@ -27,8 +31,10 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
         for (gint64 group = 1; group <= 8; group *= 2)
           for (gint64 batch = 1; batch <= 1024; batch *= 2)
             for (gint64 length = 2; length <= 131072; length *= 4) {
-              const gint64 values[] = {1, spread, dims[d][0], dims[d][1], heads[h], heads[h] / group, batch, length};
-              if (heads[h] >= group && (spread == 0 || batch > 1)) orr_family_add(family, shapes, values);
+              const gint64 values[] = {1,        spread,           dims[d][0], dims[d][1],
+                                       heads[h], heads[h] / group, batch,      length};
+              if (heads[h] >= group && (spread == 0 || batch > 1))
+                orr_family_add(family, shapes, values);
             }
 }
 
@@ -46,19 +52,20 @@ static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *t
   if (shape->at[1] || shape->at[2] != shape->at[3]) return FALSE;
   const char *dtype = shape->at[0] ? "bfloat16" : "float16";
   g_string_append_printf(text, "%s,%s,%d,%d,1,%d,%d,%d,0,%.6g\n", dtype, dtype, (int)shape->at[6],
-                         (int)shape->at[7] - 1, (int)shape->at[4], (int)shape->at[5], (int)shape->at[2],
-                         row->median_us);
+                         (int)shape->at[7] - 1, (int)shape->at[4], (int)shape->at[5],
+                         (int)shape->at[2], row->median_us);
   return TRUE;
 }
 
-static const OrrMeasureTable tables[] = {
-    {"attention_decode.csv",
-     "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,window_size,latency_us",
-     line},
-    {NULL, NULL, NULL}};
+static const OrrMeasureTable tables[] = {{"attention_decode.csv",
+                                          "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,"
+                                          "num_key_value_heads,head_dim,window_size,latency_us",
+                                          line},
+                                         {NULL, NULL, NULL}};
 
 const OrrMeasureFamily orr_family_attention_decode = {
-    .entry = {"attention-decode", "Fused attention of one token a sequence over its cache through cuDNN.", NULL},
+    .entry = {"attention-decode",
+              "Fused attention of one token a sequence over its cache through cuDNN.", NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

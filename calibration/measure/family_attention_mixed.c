@@ -1,27 +1,29 @@
 /*
- * family_attention_mixed.c - fused attention of a batch as a server with chunked prefill has it, through cuDNN: a chunk
- * of one prompt, on the part of it that is in the cache already, beside decodes of many lengths.
+ * family_attention_mixed.c - fused attention of a batch as a server with chunked prefill has it,
+ * through cuDNN: a chunk of one prompt, on the part of it that is in the cache already, beside
+ * decodes of many lengths.
  *
  *   together   one kernel over all sequences, each with its own rows and keys (cuDNN's padding mask and a causal mask
  *              aligned to each sequence's end): what FlashAttention's varlen call is
  *   apart      a kernel for the chunk, then one for the decodes: what engines with two wrappers do (FlashInfer)
  *
- * Of `decodes` sequences the i-th has i / decodes of `length` cached tokens. With pairs = chunk prefix + chunk (chunk +
- * 1) / 2 + length (decodes + 1) / 2, FLOPs are 4 heads pairs head-dim; bytes: keys and values in use, queries and
- * outputs.
+ * Of `decodes` sequences the i-th has i / decodes of `length` cached tokens. With pairs = chunk
+ * prefix + chunk (chunk + 1) / 2 + length (decodes + 1) / 2, FLOPs are 4 heads pairs head-dim;
+ * bytes: keys and values in use, queries and outputs.
  *
- * What it tells beside attention-prefill and attention-decode: whether a mixed batch takes the sum of its parts, or
- * less. Exported to attention_mixed.csv with these columns.
+ * What it tells beside attention-prefill and attention-decode: whether a mixed batch takes the sum
+ * of its parts, or less. Exported to attention_mixed.csv with these columns.
  */
 #include "calibration/measure/family.h"
 
 static const char *const dtypes[] = {"fp16", "bf16", NULL};
 static const char *const ways[] = {"together", "apart", NULL};
 
-static const OrrShapeColumn columns[] = {{"dtype", dtypes, TRUE}, {"way", ways, TRUE},      {"head-dim", NULL, TRUE},
-                                         {"heads", NULL, TRUE},   {"kv-heads", NULL, TRUE}, {"chunk", NULL, FALSE},
-                                         {"prefix", NULL, FALSE}, {"decodes", NULL, FALSE}, {"length", NULL, FALSE},
-                                         {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {{"dtype", dtypes, TRUE},  {"way", ways, TRUE},
+                                         {"head-dim", NULL, TRUE}, {"heads", NULL, TRUE},
+                                         {"kv-heads", NULL, TRUE}, {"chunk", NULL, FALSE},
+                                         {"prefix", NULL, FALSE},  {"decodes", NULL, FALSE},
+                                         {"length", NULL, FALSE},  {NULL, NULL, FALSE}};
 enum { DTYPE, WAY, HEAD_DIM, HEADS, KV_HEADS, CHUNK, PREFIX, DECODES, LENGTH };
 
 /* Llama 3 8B and 70B on one GPU and on eight, and multi-head attention. */
@@ -36,7 +38,8 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
         for (guint p = 0; p < G_N_ELEMENTS(prefixes); p++)
           for (gint64 decodes = 1; decodes <= 256; decodes *= 4)
             for (gint64 length = 512; length <= 32768; length *= 4) {
-              const gint64 values[] = {1, way, 128, heads[h][0], heads[h][1], chunk, prefixes[p], decodes, length};
+              const gint64 values[] = {1,     way,         128,     heads[h][0], heads[h][1],
+                                       chunk, prefixes[p], decodes, length};
               orr_family_add(family, shapes, values);
             }
 }
@@ -47,14 +50,17 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
   const double cached = shape->at[LENGTH] * (decodes + 1) / 2, dim = shape->at[HEAD_DIM];
   const double pairs = chunk * prefix + chunk * (chunk + 1) / 2 + cached;
   const double elements =
-      2 * dim * (shape->at[HEADS] * (chunk + decodes) + shape->at[KV_HEADS] * (prefix + chunk + cached));
+      2 * dim *
+      (shape->at[HEADS] * (chunk + decodes) + shape->at[KV_HEADS] * (prefix + chunk + cached));
   return (OrrShapeWork){.flops = 4 * shape->at[HEADS] * pairs * dim,
                         .bytes = 2 * elements,
                         .dtype = shape->at[DTYPE] ? ORR_BF16 : ORR_FP16};
 }
 
 const OrrMeasureFamily orr_family_attention_mixed = {
-    .entry = {"attention-mixed", "Fused attention of a prompt's chunk beside decodes, in one kernel and in two.", NULL},
+    .entry = {"attention-mixed",
+              "Fused attention of a prompt's chunk beside decodes, in one kernel and in two.",
+              NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

@@ -1,12 +1,13 @@
 /*
  * family_collective.c - NCCL's collectives over all GPUs of the job.
  *
- * One process has all its visible GPUs; under Slurm or mpirun each process has one GPU and NCCL's id goes through a
- * shared file. Sizes are nccl-tests': `bytes` is the whole buffer (all-gather: the gathered one; all-to-all: what a
- * rank sends, itself included; send-recv: one message, each rank to the next). Calls follow one another in a stream, 20
- * a repeat as nccl-tests has them, all posted before the first begins (cuda_collective.c); the time is one call's, the
- * slowest GPU's. Out of place. Sums for reductions, in
- * fp16, bf16, fp32 and fp8 (e4m3); what only copies is measured in fp16 alone, the all-to-all of experts in fp8 too.
+ * One process has all its visible GPUs; under Slurm or mpirun each process has one GPU and NCCL's
+ * id goes through a shared file. Sizes are nccl-tests': `bytes` is the whole buffer (all-gather:
+ * the gathered one; all-to-all: what a rank sends, itself included; send-recv: one message, each
+ * rank to the next). Calls follow one another in a stream, 20 a repeat as nccl-tests has them, all
+ * posted before the first begins (cuda_collective.c); the time is one call's, the slowest GPU's.
+ * Out of place. Sums for reductions, in fp16, bf16, fp32 and fp8 (e4m3); what only copies is
+ * measured in fp16 alone, the all-to-all of experts in fp8 too.
  *
  * Exported to collectives.csv: the columns of NVIDIA aiconfigurator's nccl_perf table.
  */
@@ -17,8 +18,11 @@ static const char *const ops[] = {"all-reduce", "all-gather", "reduce-scatter", 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 enum { FP32, FP16, BF16, FP8 };
 enum { ALL_REDUCE = 0, REDUCE_SCATTER = 2, REDUCE = 4, ALL_TO_ALL = 5 };
-static const OrrShapeColumn columns[] = {
-    {"op", ops, TRUE}, {"dtype", dtypes, TRUE}, {"ranks", NULL, TRUE}, {"bytes", NULL, FALSE}, {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {{"op", ops, TRUE},
+                                         {"dtype", dtypes, TRUE},
+                                         {"ranks", NULL, TRUE},
+                                         {"bytes", NULL, FALSE},
+                                         {NULL, NULL, FALSE}};
 
 /* What only copies takes the same time in any format; NCCL adds 8-bit numbers from sm_90 on. */
 static gboolean is_there(int op, int dtype, const OrrBenchFacts *facts) {
@@ -31,7 +35,8 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
   static const int order[] = {FP16, BF16, FP32, FP8}; /* a profile's rows are fp16's */
   for (guint i = 0; i < G_N_ELEMENTS(order); i++)
     for (int op = 0; ops[op]; op++)
-      for (gint64 bytes = 1024; bytes <= (gint64)1 << 33 && is_there(op, order[i], facts); bytes *= 2) {
+      for (gint64 bytes = 1024; bytes <= (gint64)1 << 33 && is_there(op, order[i], facts);
+           bytes *= 2) {
         const gint64 values[] = {op, order[i], facts->n_ranks, bytes};
         orr_family_add(family, shapes, values);
       }
@@ -41,7 +46,8 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
   (void)facts;
   const double n = shape->at[2], bytes = shape->at[3];
   const double share[] = {2 * (n - 1) / n, (n - 1) / n, (n - 1) / n, 1, 1, (n - 1) / n, 1};
-  return (OrrShapeWork){.bytes = bytes * share[shape->at[0]], .dtype = ORR_FP32, .bytes_per_s = 2e11};
+  return (OrrShapeWork){
+      .bytes = bytes * share[shape->at[0]], .dtype = ORR_FP32, .bytes_per_s = 2e11};
 }
 
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
@@ -50,16 +56,19 @@ static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *t
   static const char *const dtype_words[] = {"float", "half", "bfloat16", "fp8"};
   g_autofree char *system = orr_measure_device_name(row->device);
   g_string_append_printf(text, "%s,nccl_perf,%s,%s,%s,%d,%" G_GINT64_FORMAT ",%.6g\n", system,
-                         dtype_words[shape->at[1]], row->nccl, op_words[shape->at[0]], (int)shape->at[2], shape->at[3],
-                         row->median_us);
+                         dtype_words[shape->at[1]], row->nccl, op_words[shape->at[0]],
+                         (int)shape->at[2], shape->at[3], row->median_us);
   return TRUE;
 }
 
 static const OrrMeasureTable tables[] = {
-    {"collectives.csv", "system,table,dtype,version,op,n_gpus,bytes,latency_us", line}, {NULL, NULL, NULL}};
+    {"collectives.csv", "system,table,dtype,version,op,n_gpus,bytes,latency_us", line},
+    {NULL, NULL, NULL}};
 
 const OrrMeasureFamily orr_family_collective = {
-    .entry = {"collective", "NCCL over all GPUs of the job: seven collectives, four formats, 1 KiB to 8 GiB.", NULL},
+    .entry = {"collective",
+              "NCCL over all GPUs of the job: seven collectives, four formats, 1 KiB to 8 GiB.",
+              NULL},
     .columns = columns,
     .min_gpus = 2,
     .untold = "collectives",

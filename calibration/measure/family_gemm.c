@@ -1,20 +1,24 @@
 /*
- * family_gemm.c - dense matrix products through cuBLASLt: out[m,n] = sum over k, row-major, `batch` of them.
+ * family_gemm.c - dense matrix products through cuBLASLt: out[m,n] = sum over k, row-major, `batch`
+ * of them.
  *
  *   forward   x[m,k] w[n,k]^T     y  = x w^T       m tokens, n outputs, k inputs
  *   dgrad     x[m,k] w[k,n]       dx = dy w        m tokens, n inputs, k outputs
  *   wgrad     x[k,m]^T w[k,n]     dw = dy^T x      m outputs, n inputs, k tokens
  *
- * m, n and k are those of the product itself, so a layer with weight w[N,K] on M tokens asks forward m=M n=N k=K, dgrad
- * m=M n=K k=N, wgrad m=N n=K k=M. fp8 is e4m3 with one scale a tensor; mxfp8 and nvfp4 have a scale for each 32 and 16
- * elements (OCP MX 1.0; sm_100 on). Under them backward products are as Transformer Engine's: of fp8 the gradient dy is
- * e5m2 (its HYBRID recipe), of mxfp8 and nvfp4 it has the format of the others. Up to sm_90, and for nvfp4 everywhere,
- * the tensor cores want both operands with k innermost: frameworks then keep a transposed copy, which is what is
- * measured; making the copy is not in the time. Where they take any layout (fp8 and mxfp8 on sm_100), operands lie as
- * above. Results are 16-bit for these formats, else of the operands'. fp8 and mxfp8 use fast accumulation in forward
- * products and not in backward ones, as Transformer Engine does (accumulation.h); the row's setting says so.
+ * m, n and k are those of the product itself, so a layer with weight w[N,K] on M tokens asks
+ * forward m=M n=N k=K, dgrad m=M n=K k=N, wgrad m=N n=K k=M. fp8 is e4m3 with one scale a tensor;
+ * mxfp8 and nvfp4 have a scale for each 32 and 16 elements (OCP MX 1.0; sm_100 on). Under them
+ * backward products are as Transformer Engine's: of fp8 the gradient dy is e5m2 (its HYBRID
+ * recipe), of mxfp8 and nvfp4 it has the format of the others. Up to sm_90, and for nvfp4
+ * everywhere, the tensor cores want both operands with k innermost: frameworks then keep a
+ * transposed copy, which is what is measured; making the copy is not in the time. Where they take
+ * any layout (fp8 and mxfp8 on sm_100), operands lie as above. Results are 16-bit for these
+ * formats, else of the operands'. fp8 and mxfp8 use fast accumulation in forward products and not
+ * in backward ones, as Transformer Engine does (accumulation.h); the row's setting says so.
  *
- * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv where forward and unbatched.
+ * FLOPs 2 batch m n k; bytes: each operand and the result once. Exported to gemm.csv where forward
+ * and unbatched.
  */
 #include "calibration/measure/family.h"
 
@@ -22,15 +26,17 @@ static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", "mxf
 static const char *const layouts[] = {"forward", "dgrad", "wgrad", NULL};
 enum { FP32, TF32, FP16, BF16, FP8, MXFP8, NVFP4 };
 
-static const OrrShapeColumn columns[] = {{"dtype", dtypes, TRUE}, {"layout", layouts, TRUE}, {"batch", NULL, TRUE},
-                                         {"m", NULL, FALSE},      {"n", NULL, FALSE},        {"k", NULL, FALSE},
-                                         {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {
+    {"dtype", dtypes, TRUE}, {"layout", layouts, TRUE}, {"batch", NULL, TRUE}, {"m", NULL, FALSE},
+    {"n", NULL, FALSE},      {"k", NULL, FALSE},        {NULL, NULL, FALSE}};
 
 /* Token counts with those just above and below a tile of 64, 128 and 256, where the waves step. */
-static const gint64 rows[] = {1,   4,   16,  32,   64,   96,   128,  129,  192,  256,   320,   384,
-                              512, 640, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536};
+static const gint64 rows[] = {1,    4,    16,   32,   64,   96,    128,   129,
+                              192,  256,  320,  384,  512,  640,   768,   1024,
+                              1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536};
 /* Hidden sizes, their quarters to eighths under tensor parallelism, and MLP widths. */
-static const gint64 widths[] = {256, 512, 1024, 1536, 2048, 3072, 4096, 5120, 7168, 8192, 12288, 16384, 28672};
+static const gint64 widths[] = {256,  512,  1024, 1536,  2048,  3072, 4096,
+                                5120, 7168, 8192, 12288, 16384, 28672};
 
 static const gint64 batches[] = {8, 32, 128};
 static const gint64 batched_rows[] = {16, 64, 128, 256, 512, 1024, 2048};
@@ -59,13 +65,15 @@ static void plan_batched(const OrrMeasureFamily *family, GArray *shapes, int dty
   for (guint i = 0; i < G_N_ELEMENTS(batched_rows); i++)
     for (guint j = 0; j < G_N_ELEMENTS(batched_widths); j++)
       for (guint l = 0; l < G_N_ELEMENTS(batched_widths); l++) {
-        const gint64 values[] = {dtype, 0, batch, batched_rows[i], batched_widths[j], batched_widths[l]};
+        const gint64 values[] = {
+            dtype, 0, batch, batched_rows[i], batched_widths[j], batched_widths[l]};
         orr_family_add(family, shapes, values);
       }
 }
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
-  static const int order[] = {BF16, FP8, NVFP4, MXFP8, FP16, TF32, FP32}; /* what is asked for most comes first */
+  static const int order[] = {BF16, FP8,  NVFP4, MXFP8,
+                              FP16, TF32, FP32}; /* what is asked for most comes first */
   for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
     if (!is_there(order[i], facts)) continue;
     for (int layout = 0; layout < 3; layout++) plan_products(family, shapes, order[i], layout);
@@ -75,7 +83,8 @@ static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GAr
 }
 
 static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
-  static const OrrDtype peaks[] = {ORR_FP32, ORR_TF32, ORR_FP16, ORR_BF16, ORR_FP8, ORR_FP8, ORR_FP4};
+  static const OrrDtype peaks[] = {ORR_FP32, ORR_TF32, ORR_FP16, ORR_BF16,
+                                   ORR_FP8,  ORR_FP8,  ORR_FP4};
   (void)facts;
   const OrrDtype dtype = peaks[shape->at[0]];
   const double batch = shape->at[2], m = shape->at[3], n = shape->at[4], k = shape->at[5];
@@ -85,20 +94,25 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
                         .dtype = dtype};
 }
 
-/* Formats as `orrery import measured` knows them; mxfp8 is another kernel than fp8, and has no word there. */
+/* Formats as `orrery import measured` knows them; mxfp8 is another kernel than fp8, and has no
+ * word there. */
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
   static const char *const words[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL, "fp4"};
   const char *dtype = words[shape->at[0]];
   if (!dtype || shape->at[1] != 0 || shape->at[2] != 1) return FALSE;
-  g_string_append_printf(text, "%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%.6g\n", dtype,
-                         shape->at[3], shape->at[4], shape->at[5], row->median_us);
+  g_string_append_printf(text,
+                         "%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%.6g\n",
+                         dtype, shape->at[3], shape->at[4], shape->at[5], row->median_us);
   return TRUE;
 }
 
-static const OrrMeasureTable tables[] = {{"gemm.csv", "gemm_dtype,m,n,k,latency_us", line}, {NULL, NULL, NULL}};
+static const OrrMeasureTable tables[] = {{"gemm.csv", "gemm_dtype,m,n,k,latency_us", line},
+                                         {NULL, NULL, NULL}};
 
 const OrrMeasureFamily orr_family_gemm = {
-    .entry = {"gemm", "Matrix products through cuBLASLt: seven formats; forward, dgrad, wgrad; batched.", NULL},
+    .entry = {"gemm",
+              "Matrix products through cuBLASLt: seven formats; forward, dgrad, wgrad; batched.",
+              NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

@@ -11,7 +11,8 @@
 #include "calibration/measure/family.h"
 
 static const char *const ways[] = {"stream", "graph", "wait", NULL};
-static const OrrShapeColumn columns[] = {{"way", ways, TRUE}, {"kernels", NULL, FALSE}, {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {
+    {"way", ways, TRUE}, {"kernels", NULL, FALSE}, {NULL, NULL, FALSE}};
 
 static void plan(const OrrMeasureFamily *family, const OrrBenchFacts *facts, GArray *shapes) {
   (void)facts;
@@ -28,7 +29,8 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 }
 
 const OrrMeasureFamily orr_family_launch = {
-    .entry = {"launch", "Launch latency: one by one, from a CUDA graph, and with a wait for the end.", NULL},
+    .entry = {"launch",
+              "Launch latency: one by one, from a CUDA graph, and with a wait for the end.", NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

@@ -1,5 +1,6 @@
 /*
- * family_memory.c - kernels that memory bounds, over `rows` rows of `width` elements (cuda/kernels.cu).
+ * family_memory.c - kernels that memory bounds, over `rows` rows of `width` elements
+ * (cuda/kernels.cu).
  *
  * What each reads and writes a row, in elements of the dtype (and 4-byte words beside them):
  *
@@ -15,7 +16,8 @@
  *   adam                    grad 1 in, weight 1 out; master, m and v 4 bytes each, in and out
  *   permute                 1 in, 1 out, rows in random order
  *
- * Backward norms add their weight gradients to 4-byte sums of `width`, atomically, one partial sum a block.
+ * Backward norms add their weight gradients to 4-byte sums of `width`, atomically, one partial sum
+ * a block.
  */
 #include "calibration/measure/family.h"
 
@@ -35,8 +37,11 @@ static const char *const dtypes[] = {"fp32", "fp16", "bf16", NULL};
 static const double elements[] = {2, 2, 3, 2, 3, 2, 3, 2, 2, 2, 2};
 enum { OP_ADAM = 9 };
 
-static const OrrShapeColumn columns[] = {
-    {"op", ops, TRUE}, {"dtype", dtypes, TRUE}, {"rows", NULL, FALSE}, {"width", NULL, FALSE}, {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {{"op", ops, TRUE},
+                                         {"dtype", dtypes, TRUE},
+                                         {"rows", NULL, FALSE},
+                                         {"width", NULL, FALSE},
+                                         {NULL, NULL, FALSE}};
 
 static const gint64 widths[] = {1024, 2048, 4096, 5120, 8192, 12288, 16384, 28672, 51200, 131072};
 
@@ -58,7 +63,9 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
 }
 
 const OrrMeasureFamily orr_family_memory = {
-    .entry = {"memory", "Memory-bound kernels: norms, activations, softmax, embedding, Adam, permute, copy.", NULL},
+    .entry = {"memory",
+              "Memory-bound kernels: norms, activations, softmax, embedding, Adam, permute, copy.",
+              NULL},
     .columns = columns,
     .min_gpus = 1,
     .plan = plan,

@@ -1,16 +1,18 @@
 /*
- * family_moe_ffn.c - the routed experts of one rank's share of a mixture-of-experts layer: permute, grouped product to
- * 2 * inter-size, SwiGLU, grouped product back to hidden-size, weighted sum.
+ * family_moe_ffn.c - the routed experts of one rank's share of a mixture-of-experts layer: permute,
+ * grouped product to 2 * inter-size, SwiGLU, grouped product back to hidden-size, weighted sum.
  *
- * `num-tokens` tokens choose `topk` of `num-experts` experts, of which this rank holds num-experts / ep; tokens by
- * expert are even (balanced) or follow the power law with exponent 1.2 that NVIDIA aiconfigurator calls power_law_1.2
- * (power-law). What is measured is the share of the rank with the most tokens: see expert_draw.h.
+ * `num-tokens` tokens choose `topk` of `num-experts` experts, of which this rank holds num-experts
+ * / ep; tokens by expert are even (balanced) or follow the power law with exponent 1.2 that NVIDIA
+ * aiconfigurator calls power_law_1.2 (power-law). What is measured is the share of the rank with
+ * the most tokens: see expert_draw.h.
  *
- * FLOPs 6 tokens topk/ep hidden inter; bytes: the weights of the experts that are hit, and the tokens in and out of
- * each kernel. Grouped products are cuBLAS's cublasGemmGroupedBatchedEx in 16 bits. It has no narrower formats: fp8,
- * mxfp8 and nvfp4 (as family_gemm.c has them) go through cuBLASLt, a product an expert over four streams, rows of an
- * expert padded to 16 (nvfp4: 32), as Transformer Engine's GroupedLinear does; tokens come quantised, SwiGLU quantises
- * its result, and results are bf16. Exported to moe_ffn.csv, mxfp8 to moe_ffn_more.csv.
+ * FLOPs 6 tokens topk/ep hidden inter; bytes: the weights of the experts that are hit, and the
+ * tokens in and out of each kernel. Grouped products are cuBLAS's cublasGemmGroupedBatchedEx in 16
+ * bits. It has no narrower formats: fp8, mxfp8 and nvfp4 (as family_gemm.c has them) go through
+ * cuBLASLt, a product an expert over four streams, rows of an expert padded to 16 (nvfp4: 32), as
+ * Transformer Engine's GroupedLinear does; tokens come quantised, SwiGLU quantises its result, and
+ * results are bf16. Exported to moe_ffn.csv, mxfp8 to moe_ffn_more.csv.
  */
 #include "calibration/measure/family.h"
 
@@ -18,19 +20,24 @@ static const char *const dtypes[] = {"fp16", "bf16", "fp8", "mxfp8", "nvfp4", NU
 enum { FP16, BF16, FP8, MXFP8, NVFP4 };
 static const char *const distributions[] = {"balanced", "power-law", NULL};
 
-static const OrrShapeColumn columns[] = {{"dtype", dtypes, TRUE},     {"distribution", distributions, TRUE},
-                                         {"hidden-size", NULL, TRUE}, {"inter-size", NULL, TRUE},
-                                         {"topk", NULL, TRUE},        {"num-experts", NULL, TRUE},
-                                         {"ep", NULL, TRUE},          {"num-tokens", NULL, FALSE},
-                                         {NULL, NULL, FALSE}};
+static const OrrShapeColumn columns[] = {
+    {"dtype", dtypes, TRUE},     {"distribution", distributions, TRUE},
+    {"hidden-size", NULL, TRUE}, {"inter-size", NULL, TRUE},
+    {"topk", NULL, TRUE},        {"num-experts", NULL, TRUE},
+    {"ep", NULL, TRUE},          {"num-tokens", NULL, FALSE},
+    {NULL, NULL, FALSE}};
 
-/* hidden, inter, topk, experts, ep: Mixtral 8x7B, Qwen3-30B-A3B, Qwen3-235B-A22B, DeepSeek-V3, gpt-oss-120b. */
-static const gint64 layers[][5] = {{4096, 14336, 2, 8, 1},   {4096, 14336, 2, 8, 8},  {2048, 768, 8, 128, 1},
-                                   {2048, 768, 8, 128, 8},   {4096, 1536, 8, 128, 8}, {7168, 2048, 8, 256, 8},
+/* hidden, inter, topk, experts, ep: Mixtral 8x7B, Qwen3-30B-A3B, Qwen3-235B-A22B, DeepSeek-V3,
+ * gpt-oss-120b. */
+static const gint64 layers[][5] = {{4096, 14336, 2, 8, 1},   {4096, 14336, 2, 8, 8},
+                                   {2048, 768, 8, 128, 1},   {2048, 768, 8, 128, 8},
+                                   {4096, 1536, 8, 128, 8},  {7168, 2048, 8, 256, 8},
                                    {7168, 2048, 8, 256, 32}, {2880, 2880, 4, 128, 8}};
 
 static gboolean is_there(int dtype, const OrrBenchFacts *facts) {
-  return facts->compute_capability >= (dtype == FP8 ? 89 : dtype == MXFP8 || dtype == NVFP4 ? 100 : 0);
+  return facts->compute_capability >= (dtype == FP8                       ? 89
+                                       : dtype == MXFP8 || dtype == NVFP4 ? 100
+                                                                          : 0);
 }
 
 static void plan_format(const OrrMeasureFamily *family, GArray *shapes, int dtype) {
@@ -55,32 +62,35 @@ static OrrShapeWork work(const OrrShape *shape, const OrrBenchFacts *facts) {
   const double operand = orr_dtype_bytes(dtype);
   (void)facts;
   const double hidden = shape->at[2], inter = shape->at[3], topk = shape->at[4];
-  const double experts = (double)shape->at[5] / shape->at[6], routed = shape->at[7] * topk / shape->at[6];
+  const double experts = (double)shape->at[5] / shape->at[6],
+               routed = shape->at[7] * topk / shape->at[6];
   return (OrrShapeWork){.flops = 6 * routed * hidden * inter,
-                        .bytes =
-                            operand * (MIN(experts, routed) * 3 * hidden * inter + routed * (3 * hidden + 2 * inter)) +
-                            2 * routed * (2 * hidden + 3 * inter),
+                        .bytes = operand * (MIN(experts, routed) * 3 * hidden * inter +
+                                            routed * (3 * hidden + 2 * inter)) +
+                                 2 * routed * (2 * hidden + 3 * inter),
                         .dtype = dtype};
 }
 
 static gboolean line(const OrrShape *shape, const OrrMeasureRow *row, GString *text) {
   static const char *const words[] = {"float16", "bfloat16", "fp8", NULL, "nvfp4"};
   if (!words[shape->at[0]]) return FALSE; /* another kernel than fp8's, and no word there */
-  g_string_append_printf(text, "%s,%d,%d,%d,%d,%d,1,%d,%s,%.6g\n", words[shape->at[0]], (int)shape->at[7],
-                         (int)shape->at[2], (int)shape->at[3], (int)shape->at[4], (int)shape->at[5], (int)shape->at[6],
+  g_string_append_printf(text, "%s,%d,%d,%d,%d,%d,1,%d,%s,%.6g\n", words[shape->at[0]],
+                         (int)shape->at[7], (int)shape->at[2], (int)shape->at[3], (int)shape->at[4],
+                         (int)shape->at[5], (int)shape->at[6],
                          shape->at[1] ? "power_law_1.2" : "balanced", row->median_us);
   return TRUE;
 }
 
-static const OrrMeasureTable tables[] = {
-    {"moe_ffn.csv",
-     "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,latency_us",
-     line},
-    {NULL, NULL, NULL}};
+static const OrrMeasureTable tables[] = {{"moe_ffn.csv",
+                                          "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_"
+                                          "experts,moe_tp_size,moe_ep_size,distribution,latency_us",
+                                          line},
+                                         {NULL, NULL, NULL}};
 
 const OrrMeasureFamily orr_family_moe_ffn = {
     .entry = {"moe-ffn",
-              "Routed experts of a layer: permute, grouped products, SwiGLU; five formats; even and skewed loads.",
+              "Routed experts of a layer: permute, grouped products, SwiGLU; five formats; even "
+              "and skewed loads.",
               NULL},
     .columns = columns,
     .min_gpus = 1,

@@ -30,14 +30,16 @@ static int compare_known(gconstpointer a, gconstpointer b) {
 }
 
 static gboolean same_shape(const Known *a, const Known *b) {
-  return a->shape.family == b->shape.family && memcmp(a->shape.at, b->shape.at, sizeof a->shape.at) == 0;
+  return a->shape.family == b->shape.family &&
+         memcmp(a->shape.at, b->shape.at, sizeof a->shape.at) == 0;
 }
 
 static gboolean add_known(GArray *known, const OrrMeasureRow *row, GError **error) {
   Known one = {.row = row};
   const OrrMeasureFamily *family = orr_family_find(row->family);
   if (!family) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "there is no family of microkernels '%s'", row->family);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "there is no family of microkernels '%s'",
+                row->family);
     return FALSE;
   }
   if (!orr_shape_parse(family, row->shape, &one.shape, error)) return FALSE;
@@ -51,8 +53,8 @@ static GArray *known_of(const GArray *rows, GError **error) {
     const OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
     const OrrMeasureRow *first = &g_array_index(rows, OrrMeasureRow, 0);
     if (g_strcmp0(row->device, first->device) != 0) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "rows of two devices: '%s' and '%s'", first->device,
-                  row->device);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "rows of two devices: '%s' and '%s'",
+                  first->device, row->device);
       return NULL;
     }
     if (row->verified != ORR_VERIFIED_NO && !add_known(known, row, error)) return NULL;
@@ -64,19 +66,22 @@ static GArray *known_of(const GArray *rows, GError **error) {
 /* --- Writing --- */
 
 static char *known_number(double value, const char *unit) {
-  return isfinite(value) && value > 0 ? g_strdup_printf("%.0f %s", value, unit) : g_strdup("unknown");
+  return isfinite(value) && value > 0 ? g_strdup_printf("%.0f %s", value, unit)
+                                      : g_strdup("unknown");
 }
 
 static char *source_line(const OrrMeasureRow *row) {
   g_autofree char *clock = known_number(row->sm_clock_limit_hz / 1e6, "MHz");
   g_autofree char *limit = known_number(row->power_limit_watts, "W");
-  return g_strdup_printf("# device: %s; measured with orrery calibrate, %s; driver %s, CUDA %s, cuBLAS %s, cuDNN %s, "
-                         "NCCL %s; SM clock at most %s, power limit %s; latency_us is one call, microseconds\n",
-                         row->device, row->date, row->driver, row->cuda, row->cublas, row->cudnn, row->nccl, clock,
-                         limit);
+  return g_strdup_printf(
+      "# device: %s; measured with orrery calibrate, %s; driver %s, CUDA %s, cuBLAS %s, cuDNN %s, "
+      "NCCL %s; SM clock at most %s, power limit %s; latency_us is one call, microseconds\n",
+      row->device, row->date, row->driver, row->cuda, row->cublas, row->cudnn, row->nccl, clock,
+      limit);
 }
 
-static GString *text_of(GHashTable *files, const char *file, const char *header, const OrrMeasureRow *row) {
+static GString *text_of(GHashTable *files, const char *file, const char *header,
+                        const OrrMeasureRow *row) {
   GString *text = g_hash_table_lookup(files, file);
   if (text) return text;
   g_autofree char *source = source_line(row);
@@ -88,7 +93,8 @@ static GString *text_of(GHashTable *files, const char *file, const char *header,
 
 static char *general_header(const OrrMeasureFamily *family) {
   GString *header = g_string_new(NULL);
-  for (guint c = 0; family->columns[c].name; c++) g_string_append_printf(header, "%s,", family->columns[c].name);
+  for (guint c = 0; family->columns[c].name; c++)
+    g_string_append_printf(header, "%s,", family->columns[c].name);
   g_strdelimit(header->str, "-", '_');
   g_string_append(header, "latency_us");
   return g_string_free(header, FALSE);
@@ -96,7 +102,8 @@ static char *general_header(const OrrMeasureFamily *family) {
 
 static void write_general(GHashTable *files, const Known *known) {
   const OrrMeasureFamily *family = known->shape.family;
-  g_autofree char *file = g_strdup_printf("%s%s.csv", family->entry.name, family->tables ? "-more" : "");
+  g_autofree char *file =
+      g_strdup_printf("%s%s.csv", family->entry.name, family->tables ? "-more" : "");
   g_autofree char *header = general_header(family);
   g_strdelimit(file, "-", '_');
   GString *text = text_of(files, file, header, known->row);
@@ -137,7 +144,8 @@ GPtrArray *orr_measure_export(const GArray *rows, GError **error) {
   g_autoptr(GHashTable) texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, string_free);
   for (guint i = 0; i < known->len; i++) {
     const Known *one = &g_array_index(known, Known, i);
-    if (i + 1 == known->len || !same_shape(one, one + 1)) write_row(texts, one); /* the newest of a shape */
+    if (i + 1 == known->len || !same_shape(one, one + 1))
+      write_row(texts, one); /* the newest of a shape */
   }
   GPtrArray *files = g_ptr_array_new_with_free_func(file_free);
   GHashTableIter iter;
@@ -145,7 +153,8 @@ GPtrArray *orr_measure_export(const GArray *rows, GError **error) {
   g_hash_table_iter_init(&iter, texts);
   while (g_hash_table_iter_next(&iter, &name, &text)) {
     OrrExportFile *file = g_new0(OrrExportFile, 1);
-    *file = (OrrExportFile){g_strdup(name), g_strdup(((GString *)text)->str), count_rows(((GString *)text)->str)};
+    *file = (OrrExportFile){g_strdup(name), g_strdup(((GString *)text)->str),
+                            count_rows(((GString *)text)->str)};
     g_ptr_array_add(files, file);
   }
   g_ptr_array_sort(files, compare_files); /* the table has no order of its own */

@@ -1,13 +1,14 @@
 /*
- * measure_export.h - measured rows as CSV files, with the columns that `orrery import measured` reads.
+ * measure_export.h - measured rows as CSV files, with the columns that `orrery import measured`
+ * reads.
  *
  *   gemm.csv                          gemm_dtype,m,n,k,latency_us              forward, unbatched
  *   attention_prefill.csv, attention_decode.csv, moe_ffn.csv                  as NVIDIA aiconfigurator's collector
  *   collectives.csv                   system,table,dtype,version,op,n_gpus,bytes,latency_us
  *   FAMILY.csv                        the family's own columns, then latency_us: all that has no place above
  *
- * Each begins with a '#' line: device, software, source. Of several rows of one shape the newest counts. Rows that
- * failed verification are left out.
+ * Each begins with a '#' line: device, software, source. Of several rows of one shape the newest
+ * counts. Rows that failed verification are left out.
  */
 #ifndef ORR_MEASURE_EXPORT_H
 #define ORR_MEASURE_EXPORT_H
@@ -21,8 +22,9 @@ typedef struct {
   guint n_rows;
 } OrrExportFile;
 
-/* GPtrArray of OrrExportFile, by name, in the order of the rows' shapes. @rows: OrrMeasureRow of one device, oldest
- * first. NULL with ORR_FAULT_DOCUMENT where rows are of different devices or of a shape that is no shape. */
+/* GPtrArray of OrrExportFile, by name, in the order of the rows' shapes. @rows: OrrMeasureRow of
+ * one device, oldest first. NULL with ORR_FAULT_DOCUMENT where rows are of different devices or
+ * of a shape that is no shape. */
 GPtrArray *orr_measure_export(const GArray *rows, GError **error);
 
 G_END_DECLS

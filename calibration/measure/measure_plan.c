@@ -1,8 +1,8 @@
 /*
  * measure_plan.c - see measure_plan.h.
  *
- * Candidates lie slice by slice in one array. A slice keeps its best candidate until something of it is marked, so that
- * a step costs one slice's work: shapes x measured distances.
+ * Candidates lie slice by slice in one array. A slice keeps its best candidate until something of
+ * it is marked, so that a step costs one slice's work: shapes x measured distances.
  */
 #include "calibration/measure/measure_plan.h"
 
@@ -15,7 +15,8 @@ typedef enum { OPEN, MEASURED, DROPPED } State;
 
 typedef struct {
   OrrShape shape;
-  double x[ORR_SHAPE_COLUMNS]; /* place: log2 of each interpolated number, scaled to [0, 1] within the slice */
+  double x
+      [ORR_SHAPE_COLUMNS]; /* place: log2 of each interpolated number, scaled to [0, 1] within the slice */
   double roofline_s, residual; /* log(time / roofline), where measured */
   double disagreement;         /* e of measure_plan.h, where measured */
   State state;
@@ -74,7 +75,9 @@ static Candidate *candidate_at(const OrrMeasurePlan *plan, guint index) {
 
 /* --- Filling it --- */
 
-static gboolean is_axis(const OrrShapeColumn *column) { return !column->words && !column->is_slice; }
+static gboolean is_axis(const OrrShapeColumn *column) {
+  return !column->words && !column->is_slice;
+}
 
 static gboolean same_slice(const OrrShape *a, const OrrShape *b) {
   for (guint c = 0; a->family->columns[c].name; c++)
@@ -91,7 +94,8 @@ static void scale_axis(OrrMeasurePlan *plan, const Slice *slice, guint column, g
   }
   for (guint i = slice->begin; i < slice->end; i++) {
     Candidate *candidate = candidate_at(plan, i);
-    candidate->x[axis] = high > low ? (log2(1.0 + candidate->shape.at[column]) - low) / (high - low) : 0;
+    candidate->x[axis] =
+        high > low ? (log2(1.0 + candidate->shape.at[column]) - low) / (high - low) : 0;
   }
 }
 
@@ -110,10 +114,12 @@ static void add_candidate(OrrMeasurePlan *plan, const OrrShape *shape) {
       g_hash_table_contains(plan->places, shape))
     return;
   g_array_append_val(plan->candidates, candidate);
-  g_hash_table_insert(plan->places, g_memdup2(shape, sizeof *shape), GUINT_TO_POINTER(plan->candidates->len));
+  g_hash_table_insert(plan->places, g_memdup2(shape, sizeof *shape),
+                      GUINT_TO_POINTER(plan->candidates->len));
 }
 
-/* The shapes of a family's plan, with those of a slice together: in the order of each slice's first. */
+/* The shapes of a family's plan, with those of a slice together: in the order of each slice's
+ * first. */
 void orr_measure_plan_add(OrrMeasurePlan *plan, const OrrMeasureFamily *family) {
   g_autoptr(GArray) shapes = g_array_new(FALSE, FALSE, sizeof(OrrShape));
   family->plan(family, plan->facts, shapes);
@@ -122,7 +128,8 @@ void orr_measure_plan_add(OrrMeasurePlan *plan, const OrrMeasureFamily *family) 
     if (is_taken[first]) continue;
     const guint begin = plan->candidates->len;
     for (guint i = first; i < shapes->len; i++) {
-      if (is_taken[i] || !same_slice(&g_array_index(shapes, OrrShape, first), &g_array_index(shapes, OrrShape, i)))
+      if (is_taken[i] ||
+          !same_slice(&g_array_index(shapes, OrrShape, first), &g_array_index(shapes, OrrShape, i)))
         continue;
       is_taken[i] = TRUE;
       add_candidate(plan, &g_array_index(shapes, OrrShape, i));
@@ -178,7 +185,8 @@ static void leave_each_out(const OrrMeasurePlan *plan, const Slice *slice) {
     Candidate *candidate = candidate_at(plan, i);
     if (candidate->state != MEASURED) continue;
     const Near near = near_of(plan, slice, i);
-    candidate->disagreement = fabs(blend(plan, &near, offsetof(Candidate, residual)) - candidate->residual);
+    candidate->disagreement =
+        fabs(blend(plan, &near, offsetof(Candidate, residual)) - candidate->residual);
   }
 }
 
@@ -261,13 +269,14 @@ static guint seeds_of_family(const OrrMeasurePlan *plan, const Slice *slice) {
   guint n = 0;
   for (guint s = 0; s < plan->slices->len; s++) {
     const Slice *other = &g_array_index(plan->slices, Slice, s);
-    if (family_of(plan, other) == family_of(plan, slice)) n += MIN(other->n_measured, n_seeds(other));
+    if (family_of(plan, other) == family_of(plan, slice))
+      n += MIN(other->n_measured, n_seeds(other));
   }
   return n;
 }
 
-/* Whether @slice comes before @best: a seed before a refinement; of seeds the family that had the fewest, in it the
- * slice that has the fewest; of refinements the highest score. */
+/* Whether @slice comes before @best: a seed before a refinement; of seeds the family that had
+ * the fewest, in it the slice that has the fewest; of refinements the highest score. */
 static gboolean comes_before(const OrrMeasurePlan *plan, const Slice *slice, const Slice *best) {
   const gboolean seeds = is_seeding(slice);
   if (!best || seeds != is_seeding(best)) return !best || seeds;
@@ -288,7 +297,8 @@ gint64 orr_measure_plan_next(OrrMeasurePlan *plan, double *ret_score) {
 }
 
 const OrrShape *orr_measure_plan_shape(const OrrMeasurePlan *plan, gint64 index) {
-  return index >= 0 && index < plan->candidates->len ? &candidate_at(plan, (guint)index)->shape : NULL;
+  return index >= 0 && index < plan->candidates->len ? &candidate_at(plan, (guint)index)->shape
+                                                     : NULL;
 }
 
 OrrPlanState orr_measure_plan_state(const OrrMeasurePlan *plan, const OrrMeasureFamily *family) {

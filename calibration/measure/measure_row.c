@@ -7,42 +7,54 @@
 
 static const char *const verified_words[] = {"yes", "no", "unchecked", NULL};
 
-#define COLUMN(name_, kind_, member_, unit_, sentence_)                                                                \
-  {                                                                                                                    \
-    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRow, member_), .sentence = sentence_, .unit = unit_,    \
-    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+#define COLUMN(name_, kind_, member_, unit_, sentence_)                                            \
+  {                                                                                                \
+    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRow, member_),                      \
+    .sentence = sentence_, .unit = unit_, .flags = ORR_FIELD_OPTIONAL                              \
   }
-#define TEXT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
-#define NUMBER(name_, member_, unit_, sentence_) COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
-#define COUNT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
+#define TEXT(name_, member_, sentence_)                                                            \
+  COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
+#define NUMBER(name_, member_, unit_, sentence_)                                                   \
+  COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
+#define COUNT(name_, member_, sentence_)                                                           \
+  COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
 
 static const OrrField fields[] = {
     TEXT("family", family, "Family of microkernels."),
     TEXT("shape", shape, "What was asked of it: each column of the family as key=value."),
-    NUMBER("median-us", median_us, ORR_UNIT_NONE, "Time of one call in microseconds, median over the repeats."),
+    NUMBER("median-us", median_us, ORR_UNIT_NONE,
+           "Time of one call in microseconds, median over the repeats."),
     NUMBER("best-us", best_us, ORR_UNIT_NONE, "The fastest repeat's, in microseconds."),
-    NUMBER("spread", spread, ORR_UNIT_FRACTION, "Between the 10th and the 90th percentile, as a share of the median."),
+    NUMBER("spread", spread, ORR_UNIT_FRACTION,
+           "Between the 10th and the 90th percentile, as a share of the median."),
     COUNT("repeats", repeats, "Repeats that were timed."),
     COUNT("calls", calls, "Calls a repeat."),
     TEXT("method", method,
-         "graph: calls replayed from a CUDA graph; stream: launched one by one on a stream that is held until all are "
-         "posted; unheld: likewise, but the device did not wait, so that the host's time may be in it; host: a wall "
+         "graph: calls replayed from a CUDA graph; stream: launched one by one on a stream that is "
+         "held until all are "
+         "posted; unheld: likewise, but the device did not wait, so that the host's time may be in "
+         "it; host: a wall "
          "clock."),
     TEXT("setting", setting,
-         "How it ran where there is a choice: fast-accumulation or full-accumulation (fp8 products), warm-l2 (operands "
+         "How it ran where there is a choice: fast-accumulation or full-accumulation (fp8 "
+         "products), warm-l2 (operands "
          "too small to leave the L2 cache between calls)."),
     NUMBER("flops", flops, ORR_UNIT_NONE, "FLOPs of one call."),
     NUMBER("bytes", bytes, ORR_UNIT_BYTES, "Bytes that one call must move at least."),
-    NUMBER("watts", watts, ORR_UNIT_WATTS, "Board power, mean over half a second of it once settled; one row in four."),
-    NUMBER("sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ, "Clock of the SMs: mean over that time, or amid the timing."),
+    NUMBER("watts", watts, ORR_UNIT_WATTS,
+           "Board power, mean over half a second of it once settled; one row in four."),
+    NUMBER("sm-clock-hz", sm_clock_hz, ORR_UNIT_HERTZ,
+           "Clock of the SMs: mean over that time, or amid the timing."),
     NUMBER("memory-clock-hz", memory_clock_hz, ORR_UNIT_HERTZ, "Clock of the memory, likewise."),
     {.name = "verified",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(OrrMeasureRow, verified),
      .words = verified_words,
-     .sentence = "Whether a sample of the output equals a double-precision reference; unchecked: there is none.",
+     .sentence = "Whether a sample of the output equals a double-precision reference; unchecked: "
+                 "there is none.",
      .flags = ORR_FIELD_OPTIONAL},
-    NUMBER("max-error", max_error, ORR_UNIT_NONE, "Largest error of the sample, relative to the output's scale."),
+    NUMBER("max-error", max_error, ORR_UNIT_NONE,
+           "Largest error of the sample, relative to the output's scale."),
     TEXT("device", device, "The device, as its driver calls it."),
     TEXT("driver", driver, "Version of the driver."),
     TEXT("cuda", cuda, "Version of CUDA's runtime."),
@@ -50,32 +62,40 @@ static const OrrField fields[] = {
     TEXT("cudnn", cudnn, "Version of cuDNN."),
     TEXT("nccl", nccl, "Version of NCCL."),
     COUNT("n-ranks", n_ranks, "GPUs of the job."),
-    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the SMs' clock may be."),
+    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ,
+           "Most that the SMs' clock may be."),
     NUMBER("power-limit-watts", power_limit_watts, ORR_UNIT_WATTS, "The board's power limit."),
-    COUNT("harness", harness, "Version of the way of measuring; rows of an older one are measured again."),
+    COUNT("harness", harness,
+          "Version of the way of measuring; rows of an older one are measured again."),
     TEXT("date", date, "When the calibration was begun (UTC, ISO 8601)."),
 };
-const OrrFieldTable orr_measure_row_table =
-    ORR_FIELD_TABLE("kernel_sample", "One row a microkernel that was measured.", OrrMeasureRow, fields);
+const OrrFieldTable orr_measure_row_table = ORR_FIELD_TABLE(
+    "kernel_sample", "One row a microkernel that was measured.", OrrMeasureRow, fields);
 
-#define OF_REFUSAL(name_, kind_, member_, sentence_)                                                                   \
-  { .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRefusal, member_), .sentence = sentence_ }
+#define OF_REFUSAL(name_, kind_, member_, sentence_)                                               \
+  {                                                                                                \
+    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureRefusal, member_),                  \
+    .sentence = sentence_                                                                          \
+  }
 static const OrrField refusal_fields[] = {
     OF_REFUSAL("family", ORR_FIELD_TEXT, family, "Family of microkernels."),
-    OF_REFUSAL("shape", ORR_FIELD_TEXT, shape, "What was asked of it: each column of the family as key=value."),
-    OF_REFUSAL("rank", ORR_FIELD_INT, rank, "The rank that could not, of a job of several; else 0."),
+    OF_REFUSAL("shape", ORR_FIELD_TEXT, shape,
+               "What was asked of it: each column of the family as key=value."),
+    OF_REFUSAL("rank", ORR_FIELD_INT, rank,
+               "The rank that could not, of a job of several; else 0."),
     OF_REFUSAL("ends-job", ORR_FIELD_BOOL, ends_job, "Whether nothing could be measured after it."),
     OF_REFUSAL("reason", ORR_FIELD_TEXT, reason, "Why it was not measured."),
     OF_REFUSAL("device", ORR_FIELD_TEXT, device, "The device, as its driver calls it."),
     OF_REFUSAL("driver", ORR_FIELD_TEXT, driver, "Version of the driver."),
     OF_REFUSAL("date", ORR_FIELD_TEXT, date, "When the calibration was begun (UTC, ISO 8601)."),
 };
-const OrrFieldTable orr_measure_refusal_table =
-    ORR_FIELD_TABLE("kernel_refusal", "One row a microkernel that was asked for and could not be measured.",
-                    OrrMeasureRefusal, refusal_fields);
+const OrrFieldTable orr_measure_refusal_table = ORR_FIELD_TABLE(
+    "kernel_refusal", "One row a microkernel that was asked for and could not be measured.",
+    OrrMeasureRefusal, refusal_fields);
 
-void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape, const OrrJobWord *word,
-                              const OrrBenchFacts *facts, const char *date) {
+void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape,
+                              const OrrJobWord *word, const OrrBenchFacts *facts,
+                              const char *date) {
   *refusal = (OrrMeasureRefusal){.family = g_strdup(shape->family->entry.name),
                                  .shape = orr_shape_text(shape),
                                  .rank = word->rank,
@@ -92,8 +112,8 @@ static int verified_of(const OrrVerdict *verdict) {
 }
 
 void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrShapeWork *work,
-                          const OrrBenchFacts *facts, const OrrTiming *timing, const OrrVerdict *verdict,
-                          const char *date) {
+                          const OrrBenchFacts *facts, const OrrTiming *timing,
+                          const OrrVerdict *verdict, const char *date) {
   *row = (OrrMeasureRow){
       .family = g_strdup(shape->family->entry.name),
       .shape = orr_shape_text(shape),

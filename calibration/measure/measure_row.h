@@ -1,5 +1,6 @@
 /*
- * measure_row.h - one measured kernel with everything that it was measured with: a row of table kernel_sample.
+ * measure_row.h - one measured kernel with everything that it was measured with: a row of table
+ * kernel_sample.
  */
 #ifndef ORR_MEASURE_ROW_H
 #define ORR_MEASURE_ROW_H
@@ -29,8 +30,8 @@ typedef struct {
 
 extern const OrrFieldTable orr_measure_row_table;
 
-/* Counts the ways in which kernels have been measured: a change that moves times adds one, and rows of before are
- * measured again.
+/* Counts the ways in which kernels have been measured: a change that moves times adds one, and
+ * rows of before are measured again.
  *   0  events on an idle stream; operands counted whole; fp8 without fast accumulation
  *   1  held streams, sets by the bytes that are touched, fp8 as Transformer Engine accumulates, the fullest rank of a
  *      skewed layer, power over a window */
@@ -47,20 +48,20 @@ typedef struct {
 extern const OrrFieldTable orr_measure_refusal_table;
 
 /* Copies what it needs; clear with orr_fields_clear(&orr_measure_refusal_table, refusal). */
-void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape, const OrrJobWord *word,
-                              const OrrBenchFacts *facts, const char *date);
+void orr_measure_refusal_init(OrrMeasureRefusal *refusal, const OrrShape *shape,
+                              const OrrJobWord *word, const OrrBenchFacts *facts, const char *date);
 
 /* Copies what it needs; clear with orr_fields_clear(&orr_measure_row_table, row). */
 void orr_measure_row_init(OrrMeasureRow *row, const OrrShape *shape, const OrrShapeWork *work,
-                          const OrrBenchFacts *facts, const OrrTiming *timing, const OrrVerdict *verdict,
-                          const char *date);
+                          const OrrBenchFacts *facts, const OrrTiming *timing,
+                          const OrrVerdict *verdict, const char *date);
 
-/* TRUE where @row was measured on the same device under the same driver, libraries, clock and power limit, over as many
- * ranks, in the same way: then it need not be measured again. */
+/* TRUE where @row was measured on the same device under the same driver, libraries, clock and
+ * power limit, over as many ranks, in the same way: then it need not be measured again. */
 gboolean orr_measure_row_is_of(const OrrMeasureRow *row, const OrrBenchFacts *facts);
 
-/* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the name in kebab-case. Newly
- * allocated. */
+/* "h200-sxm" of "NVIDIA H200", where the name is one that the shipped devices have; else the
+ * name in kebab-case. Newly allocated. */
 char *orr_measure_device_name(const char *device);
 /* Whether it is one of those. */
 gboolean orr_measure_device_is_shipped(const char *device);

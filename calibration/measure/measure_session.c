@@ -4,10 +4,16 @@
 
 #include "sim/base/fault.h"
 
-const OrrTimingRule orr_timing_default = {
-    .warm_up_s = 0.02, .burst_s = 0.12, .min_repeats = 7, .max_repeats = 200, .settle_s = 0.3, .watch_s = 0.5};
+const OrrTimingRule orr_timing_default = {.warm_up_s = 0.02,
+                                          .burst_s = 0.12,
+                                          .min_repeats = 7,
+                                          .max_repeats = 200,
+                                          .settle_s = 0.3,
+                                          .watch_s = 0.5};
 
-enum { LONGEST_MS = 100 }; /* of one call, by the roofline: a burst of seven is then below a second */
+enum {
+  LONGEST_MS = 100
+}; /* of one call, by the roofline: a burst of seven is then below a second */
 
 typedef struct {
   const OrrDeviceLayer *layer;
@@ -20,7 +26,8 @@ typedef struct {
 } Session;
 
 /* Rank 0 alone tells and keeps. */
-static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord *word, GError **error) {
+static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord *word,
+                       GError **error) {
   const OrrMeasureOrder *order = session->order;
   gboolean fine = TRUE;
   session->outcome.n_passed_over++;
@@ -39,17 +46,22 @@ static gboolean refuse(Session *session, const OrrShape *shape, const OrrJobWord
 /* --- The plan --- */
 
 /* Whether the ranks are processes of their own, which must be told what comes next. */
-static gboolean is_job(const Session *session) { return session->facts->n_ranks > session->facts->n_gpus; }
+static gboolean is_job(const Session *session) {
+  return session->facts->n_ranks > session->facts->n_gpus;
+}
 
-/* What all ranks of a job measure together; the rest is rank 0's alone. One process measures all by itself. */
+/* What all ranks of a job measure together; the rest is rank 0's alone. One process measures all
+ * by itself. */
 static gboolean is_for_all(const Session *session, const OrrMeasureFamily *family) {
   return is_job(session) && family->min_gpus > 1;
 }
 
-/* Whether anything is asked that all ranks measure; all know the same families, so none needs to tell the others. */
+/* Whether anything is asked that all ranks measure; all know the same families, so none needs to
+ * tell the others. */
 static gboolean has_common_part(const Session *session) {
   gboolean has = FALSE;
-  for (guint i = 0; session->order->families[i]; i++) has = has || is_for_all(session, session->order->families[i]);
+  for (guint i = 0; session->order->families[i]; i++)
+    has = has || is_for_all(session, session->order->families[i]);
   return has;
 }
 
@@ -60,9 +72,11 @@ static void add_families(Session *session, gboolean for_all) {
       orr_measure_plan_add(session->plan, *family);
 }
 
-OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts, const OrrMeasureFamily *const *families) {
+OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts,
+                                         const OrrMeasureFamily *const *families) {
   const OrrMeasureOrder order = {.families = families};
-  Session session = {.order = &order, .facts = facts, .plan = orr_measure_plan_new(facts, LONGEST_MS / 1e3)};
+  Session session = {
+      .order = &order, .facts = facts, .plan = orr_measure_plan_new(facts, LONGEST_MS / 1e3)};
   add_families(&session, FALSE);
   return session.plan;
 }
@@ -72,8 +86,8 @@ static void mark_known(Session *session) {
     const OrrMeasureRow *row = &g_array_index(session->order->known, OrrMeasureRow, i);
     const OrrMeasureFamily *family = orr_family_find(row->family);
     OrrShape shape;
-    if (!family || !orr_measure_row_is_of(row, session->facts) || row->verified == ORR_VERIFIED_NO ||
-        !orr_shape_parse(family, row->shape, &shape, NULL))
+    if (!family || !orr_measure_row_is_of(row, session->facts) ||
+        row->verified == ORR_VERIFIED_NO || !orr_shape_parse(family, row->shape, &shape, NULL))
       continue;
     session->outcome.n_known += orr_measure_plan_mark(session->plan, &shape, row->median_us);
   }
@@ -81,30 +95,32 @@ static void mark_known(Session *session) {
 
 /* --- One shape --- */
 
-static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming *timing, const OrrVerdict *verdict,
-                        GError **error) {
+static gboolean hand_on(Session *session, const OrrShape *shape, const OrrTiming *timing,
+                        const OrrVerdict *verdict, GError **error) {
   const OrrShapeWork work = shape->family->work(shape, session->facts);
   OrrMeasureRow row;
   orr_measure_row_init(&row, shape, &work, session->facts, timing, verdict, session->order->date);
   session->outcome.n_new++;
   session->outcome.n_wrong += row.verified == ORR_VERIFIED_NO;
-  gboolean fine = session->facts->rank != 0 || session->order->row(&row, session->order->user, error);
+  gboolean fine =
+      session->facts->rank != 0 || session->order->row(&row, session->order->user, error);
   orr_fields_clear(&orr_measure_row_table, &row);
   return fine;
 }
 
 /* Verified before it is timed: repeats may work in place. */
-static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_timing, OrrVerdict *ret_verdict,
-                           GError **error) {
+static gboolean run_kernel(Session *session, OrrKernel *kernel, OrrTiming *ret_timing,
+                           OrrVerdict *ret_verdict, GError **error) {
   OrrTimingRule rule = session->order->rule;
   if (session->outcome.n_new % ORR_WATCHED_ONE_IN) rule.watch_s = 0;
   *ret_verdict = (OrrVerdict){0};
-  return session->layer->verify(kernel, ret_verdict, error) && session->layer->time(kernel, &rule, ret_timing, error);
+  return session->layer->verify(kernel, ret_verdict, error) &&
+         session->layer->time(kernel, &rule, ret_timing, error);
 }
 
 /* This rank's @reason (NULL: none) becomes the job's word, where the ranks measure @together. */
-static gboolean settle(Session *session, gboolean together, const GError *reason, OrrJobWord *ret_word,
-                       GError **error) {
+static gboolean settle(Session *session, gboolean together, const GError *reason,
+                       OrrJobWord *ret_word, GError **error) {
   const gboolean ends_job = reason && !g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE);
   const char *mine = reason ? reason->message : NULL;
   if (together) return session->layer->settle(session->bench, mine, ends_job, ret_word, error);
@@ -113,19 +129,23 @@ static gboolean settle(Session *session, gboolean together, const GError *reason
 }
 
 /* TRUE where the session goes on: the shape was measured, or all pass it over. */
-static gboolean take_word(Session *session, const OrrShape *shape, const OrrJobWord *word, GError **error) {
+static gboolean take_word(Session *session, const OrrShape *shape, const OrrJobWord *word,
+                          GError **error) {
   g_autofree char *text = orr_shape_text(shape);
   if (word->rank < 0) return TRUE;
   if (!refuse(session, shape, word, error)) return FALSE;
   orr_measure_plan_drop(session->plan, shape);
   if (!word->ends_job) return TRUE;
-  g_autofree char *who =
-      word->rank != session->facts->rank ? g_strdup_printf("rank %" G_GINT64_FORMAT ": ", word->rank) : g_strdup("");
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s%s %s: %s", who, shape->family->entry.name, text, word->reason);
+  g_autofree char *who = word->rank != session->facts->rank
+                             ? g_strdup_printf("rank %" G_GINT64_FORMAT ": ", word->rank)
+                             : g_strdup("");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s%s %s: %s", who, shape->family->entry.name,
+              text, word->reason);
   return FALSE;
 }
 
-static gboolean measure(Session *session, const OrrShape *shape, gboolean together, GError **error) {
+static gboolean measure(Session *session, const OrrShape *shape, gboolean together,
+                        GError **error) {
   g_autoptr(GError) reason = NULL;
   OrrJobWord word;
   OrrTiming timing;
@@ -135,7 +155,8 @@ static gboolean measure(Session *session, const OrrShape *shape, gboolean togeth
   const gboolean is_ready = fine && word.rank < 0;
   if (is_ready && !run_kernel(session, kernel, &timing, &verdict, &reason) && together &&
       !g_error_matches(reason, ORR_FAULT, ORR_FAULT_USAGE))
-    word = orr_job_word(session->facts->rank, reason->message, TRUE); /* the others cannot settle: see spend_and_tell */
+    word = orr_job_word(session->facts->rank, reason->message,
+                        TRUE); /* the others cannot settle: see spend_and_tell */
   else if (is_ready)
     fine = settle(session, together, reason, &word, error);
   if (kernel) session->layer->release(kernel);
@@ -150,7 +171,8 @@ static gboolean measure(Session *session, const OrrShape *shape, gboolean togeth
 static gint64 pick(Session *session) {
   session->outcome.spent_s = session->layer->clock_s(session->bench);
   if (session->order->progress)
-    session->order->progress(session->outcome.spent_s, session->order->budget_s, session->order->user);
+    session->order->progress(session->outcome.spent_s, session->order->budget_s,
+                             session->order->user);
   const gint64 next = orr_measure_plan_next(session->plan, NULL);
   session->outcome.is_complete = next < 0;
   return session->outcome.spent_s < session->order->budget_s ? next : -1;
@@ -188,12 +210,15 @@ static gboolean run_part(Session *session, gboolean for_all, OrrPlanState *state
   return fine;
 }
 
-gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench, const OrrMeasureOrder *order,
-                             OrrMeasureOutcome *ret_outcome, OrrPlanState *ret_states, GError **error) {
+gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench,
+                             const OrrMeasureOrder *order, OrrMeasureOutcome *ret_outcome,
+                             OrrPlanState *ret_states, GError **error) {
   g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  Session session = {.layer = layer, .bench = bench, .order = order, .facts = layer->facts(bench), .told = told};
+  Session session = {
+      .layer = layer, .bench = bench, .order = order, .facts = layer->facts(bench), .told = told};
   gboolean is_complete = TRUE;
-  /* What all ranks measure comes first and may take half of the budget, so that the others are done then. */
+  /* What all ranks measure comes first and may take half of the budget, so that the others are
+   * done then. */
   OrrMeasureOrder together = *order;
   together.budget_s = order->budget_s / 2;
   session.order = &together;

@@ -1,8 +1,10 @@
 /*
- * measure_session.h - spends a budget on a device: picks shapes, measures them, verifies them, hands rows on.
+ * measure_session.h - spends a budget on a device: picks shapes, measures them, verifies them,
+ * hands rows on.
  *
- * Under a job of several ranks every rank runs the session; rank 0 picks and keeps the rows, the others follow it.
- * There only families over all GPUs are measured by all; the rest is rank 0's alone.
+ * Under a job of several ranks every rank runs the session; rank 0 picks and keeps the rows, the
+ * others follow it. There only families over all GPUs are measured by all; the rest is rank 0's
+ * alone.
  *
  * A shape that all measure:
  *
@@ -13,10 +15,11 @@
  *   verify, time
  *   settle        likewise
  *
- * Power is watched for one new row in four: it takes 0.8 s, where a row's timing takes 0.14 s, so that half of the
- * budget stays with the times. All ranks count the rows alike.
+ * Power is watched for one new row in four: it takes 0.8 s, where a row's timing takes 0.14 s, so
+ * that half of the budget stays with the times. All ranks count the rows alike.
  *
- * A rank that fails between the two ends the others by the layer's `fail`: they wait for a call that never comes.
+ * A rank that fails between the two ends the others by the layer's `fail`: they wait for a call
+ * that never comes.
  */
 #ifndef ORR_MEASURE_SESSION_H
 #define ORR_MEASURE_SESSION_H
@@ -28,8 +31,8 @@ G_BEGIN_DECLS
 typedef struct {
   double budget_s;
   const OrrMeasureFamily *const *families; /* NULL-terminated */
-  const GArray *known;                     /* of OrrMeasureRow: measured before with the same set-up; may be NULL */
-  const char *date;                        /* of all rows */
+  const GArray *known; /* of OrrMeasureRow: measured before with the same set-up; may be NULL */
+  const char *date;    /* of all rows */
   OrrTimingRule rule;
   /* Each new row; FALSE with @error ends the session. */
   gboolean (*row)(const OrrMeasureRow *row, void *user, GError **error);
@@ -50,11 +53,13 @@ extern const OrrTimingRule orr_timing_default;
 enum { ORR_WATCHED_ONE_IN = 4 }; /* new rows, whose power is watched */
 
 /* The plan of a session of one process over these families (NULL-terminated). */
-OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts, const OrrMeasureFamily *const *families);
+OrrMeasurePlan *orr_measure_session_plan(const OrrBenchFacts *facts,
+                                         const OrrMeasureFamily *const *families);
 
 /* @ret_states, if not NULL, gets one OrrPlanState for each family of the order. */
-gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench, const OrrMeasureOrder *order,
-                             OrrMeasureOutcome *ret_outcome, OrrPlanState *ret_states, GError **error);
+gboolean orr_measure_session(const OrrDeviceLayer *layer, OrrBench *bench,
+                             const OrrMeasureOrder *order, OrrMeasureOutcome *ret_outcome,
+                             OrrPlanState *ret_states, GError **error);
 
 G_END_DECLS
 

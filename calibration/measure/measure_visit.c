@@ -1,13 +1,16 @@
 #include "calibration/measure/measure_visit.h"
 
-#define COLUMN(name_, kind_, member_, unit_, sentence_)                                                                \
-  {                                                                                                                    \
-    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureVisit, member_), .sentence = sentence_, .unit = unit_,  \
-    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+#define COLUMN(name_, kind_, member_, unit_, sentence_)                                            \
+  {                                                                                                \
+    .name = name_, .kind = kind_, .offset = offsetof(OrrMeasureVisit, member_),                    \
+    .sentence = sentence_, .unit = unit_, .flags = ORR_FIELD_OPTIONAL                              \
   }
-#define TEXT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
-#define NUMBER(name_, member_, unit_, sentence_) COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
-#define COUNT(name_, member_, sentence_) COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
+#define TEXT(name_, member_, sentence_)                                                            \
+  COLUMN(name_, ORR_FIELD_TEXT, member_, ORR_UNIT_NONE, sentence_)
+#define NUMBER(name_, member_, unit_, sentence_)                                                   \
+  COLUMN(name_, ORR_FIELD_REAL, member_, unit_, sentence_)
+#define COUNT(name_, member_, sentence_)                                                           \
+  COLUMN(name_, ORR_FIELD_INT, member_, ORR_UNIT_NONE, sentence_)
 
 static const OrrField fields[] = {
     TEXT("date", date, "When it was begun (UTC, ISO 8601): the date of its rows."),
@@ -17,14 +20,17 @@ static const OrrField fields[] = {
     TEXT("cublas", cublas, "Version of cuBLASLt."),
     TEXT("cudnn", cudnn, "Version of cuDNN."),
     TEXT("nccl", nccl, "Version of NCCL."),
-    COUNT("compute-capability", compute_capability, "Ten times the major number and the minor one: 90 is sm_90."),
+    COUNT("compute-capability", compute_capability,
+          "Ten times the major number and the minor one: 90 is sm_90."),
     COUNT("sms", sms, "Streaming multiprocessors."),
     COUNT("n-gpus", n_gpus, "GPUs of the process."),
     COUNT("n-ranks", n_ranks, "GPUs of the job."),
     NUMBER("memory-bytes", memory_bytes, ORR_UNIT_BYTES, "Memory of the device."),
     NUMBER("l2-bytes", l2_bytes, ORR_UNIT_BYTES, "Its L2 cache."),
-    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the SMs' clock may be."),
-    NUMBER("memory-clock-limit-hz", memory_clock_limit_hz, ORR_UNIT_HERTZ, "Most that the memory's clock may be."),
+    NUMBER("sm-clock-limit-hz", sm_clock_limit_hz, ORR_UNIT_HERTZ,
+           "Most that the SMs' clock may be."),
+    NUMBER("memory-clock-limit-hz", memory_clock_limit_hz, ORR_UNIT_HERTZ,
+           "Most that the memory's clock may be."),
     NUMBER("power-limit-watts", power_limit_watts, ORR_UNIT_WATTS, "The board's power limit."),
     COUNT("persistence", persistence, "Whether persistence mode was on; -1: unknown."),
     COUNT("ecc", ecc, "Whether the memory's error correction was on; -1: unknown."),
@@ -44,18 +50,24 @@ static const OrrField fields[] = {
     NUMBER("watts-after", watts_after, ORR_UNIT_WATTS, "Board power after the last one."),
     NUMBER("sm-clock-hz-before", sm_clock_hz_before, ORR_UNIT_HERTZ, "Clock of the SMs before."),
     NUMBER("sm-clock-hz-after", sm_clock_hz_after, ORR_UNIT_HERTZ, "Clock of the SMs after."),
-    NUMBER("memory-clock-hz-before", memory_clock_hz_before, ORR_UNIT_HERTZ, "Clock of the memory before."),
-    NUMBER("memory-clock-hz-after", memory_clock_hz_after, ORR_UNIT_HERTZ, "Clock of the memory after."),
-    NUMBER("celsius-before", celsius_before, ORR_UNIT_NONE, "Temperature of the GPU before, in degrees Celsius."),
-    NUMBER("celsius-after", celsius_after, ORR_UNIT_NONE, "Temperature of the GPU after, in degrees Celsius."),
-    TEXT("slowed-before", slowed_before, "Why the clocks were not the highest before (NVML's clock event reasons)."),
+    NUMBER("memory-clock-hz-before", memory_clock_hz_before, ORR_UNIT_HERTZ,
+           "Clock of the memory before."),
+    NUMBER("memory-clock-hz-after", memory_clock_hz_after, ORR_UNIT_HERTZ,
+           "Clock of the memory after."),
+    NUMBER("celsius-before", celsius_before, ORR_UNIT_NONE,
+           "Temperature of the GPU before, in degrees Celsius."),
+    NUMBER("celsius-after", celsius_after, ORR_UNIT_NONE,
+           "Temperature of the GPU after, in degrees Celsius."),
+    TEXT("slowed-before", slowed_before,
+         "Why the clocks were not the highest before (NVML's clock event reasons)."),
     TEXT("slowed-after", slowed_after, "The same after."),
-    COUNT("processes-before", processes_before, "Processes with a context on the GPU, this one included; -1: unknown."),
+    COUNT("processes-before", processes_before,
+          "Processes with a context on the GPU, this one included; -1: unknown."),
     COUNT("processes-after", processes_after, "The same after."),
 };
-const OrrFieldTable orr_measure_visit_table =
-    ORR_FIELD_TABLE("kernel_session", "One row a calibration: the device, the board's state, what came of it.",
-                    OrrMeasureVisit, fields);
+const OrrFieldTable orr_measure_visit_table = ORR_FIELD_TABLE(
+    "kernel_session", "One row a calibration: the device, the board's state, what came of it.",
+    OrrMeasureVisit, fields);
 
 /* nvml.h: nvmlClocksEventReasons (once nvmlClocksThrottleReasons), by bit. */
 static const char *const reason_words[] = {"idle",
@@ -72,8 +84,10 @@ char *orr_throttle_words(gint64 reasons) {
   if (reasons < 0) return g_strdup("unknown");
   GString *text = g_string_new(NULL);
   for (guint bit = 0; bit < G_N_ELEMENTS(reason_words); bit++)
-    if (reasons >> bit & 1) g_string_append_printf(text, "%s%s", text->len ? ", " : "", reason_words[bit]);
-  if (reasons >> G_N_ELEMENTS(reason_words)) g_string_append_printf(text, "%sothers", text->len ? ", " : "");
+    if (reasons >> bit & 1)
+      g_string_append_printf(text, "%s%s", text->len ? ", " : "", reason_words[bit]);
+  if (reasons >> G_N_ELEMENTS(reason_words))
+    g_string_append_printf(text, "%sothers", text->len ? ", " : "");
   if (!text->len) g_string_append(text, "none");
   return g_string_free(text, FALSE);
 }
@@ -96,8 +110,9 @@ static void copy_facts(OrrMeasureVisit *visit, const OrrBenchFacts *facts) {
   visit->power_limit_watts = facts->power_limit_watts;
 }
 
-void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrBenchFacts *facts, double budget_s,
-                            const OrrMeasureOutcome *outcome, const OrrBenchState *before, const OrrBenchState *after,
+void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrBenchFacts *facts,
+                            double budget_s, const OrrMeasureOutcome *outcome,
+                            const OrrBenchState *before, const OrrBenchState *after,
                             const char *failure) {
   *visit = (OrrMeasureVisit){.date = g_strdup(date),
                              .persistence = before->persistence,

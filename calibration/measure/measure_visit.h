@@ -1,7 +1,7 @@
 /*
- * measure_visit.h - one calibration as a row of table kernel_session: what was asked, what came of it, and how the board
- * was before and after. A board that is slowed by heat, by its power limit or by another process measures something
- * else: who reads the rows must be able to see it.
+ * measure_visit.h - one calibration as a row of table kernel_session: what was asked, what came of
+ * it, and how the board was before and after. A board that is slowed by heat, by its power limit or
+ * by another process measures something else: who reads the rows must be able to see it.
  */
 #ifndef ORR_MEASURE_VISIT_H
 #define ORR_MEASURE_VISIT_H
@@ -19,7 +19,8 @@ typedef struct {
   gint64 n_new, n_known, n_passed_over, n_wrong;
   int is_complete;
   char *failure; /* what ended it early; "" */
-  double watts_before, watts_after, sm_clock_hz_before, sm_clock_hz_after, celsius_before, celsius_after;
+  double watts_before, watts_after, sm_clock_hz_before, sm_clock_hz_after, celsius_before,
+      celsius_after;
   double memory_clock_hz_before, memory_clock_hz_after;
   char *slowed_before, *slowed_after; /* orr_throttle_words */
   gint64 processes_before, processes_after;
@@ -27,13 +28,15 @@ typedef struct {
 
 extern const OrrFieldTable orr_measure_visit_table;
 
-/* Why the clocks are not the highest, in words of NVML's clock event reasons: "idle", "power limit", ...; "none",
- * "unknown" for -1. Newly allocated. */
+/* Why the clocks are not the highest, in words of NVML's clock event reasons: "idle", "power
+ * limit", ...; "none", "unknown" for -1. Newly allocated. */
 char *orr_throttle_words(gint64 reasons);
 
-/* Copies what it needs; clear with orr_fields_clear(&orr_measure_visit_table, visit). @failure may be NULL. */
-void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrBenchFacts *facts, double budget_s,
-                            const OrrMeasureOutcome *outcome, const OrrBenchState *before, const OrrBenchState *after,
+/* Copies what it needs; clear with orr_fields_clear(&orr_measure_visit_table, visit). @failure
+ * may be NULL. */
+void orr_measure_visit_init(OrrMeasureVisit *visit, const char *date, const OrrBenchFacts *facts,
+                            double budget_s, const OrrMeasureOutcome *outcome,
+                            const OrrBenchState *before, const OrrBenchState *after,
                             const char *failure);
 
 G_END_DECLS

@@ -8,7 +8,8 @@
 enum { MODE_PREFERRED = 1, MOST_NODES = 1024 }; /* MPOL_PREFERRED of linux/mempolicy.h */
 
 int orr_numa_node(const char *sysfs, const char *bus) {
-  g_autofree char *name = g_ascii_strdown(bus, -1), *text = NULL; /* sysfs has lower-case hexadecimal */
+  g_autofree char *name = g_ascii_strdown(bus, -1),
+                  *text = NULL; /* sysfs has lower-case hexadecimal */
   g_autofree char *path = g_build_filename(sysfs, "bus", "pci", "devices", name, "numa_node", NULL);
   gint64 node = -1;
   if (!g_file_get_contents(path, &text, NULL, NULL)) return -1;
@@ -21,7 +22,8 @@ static void prefer(void *memory, gsize bytes, int node) {
   enum { BITS = 8 * sizeof(unsigned long) };
   unsigned long mask[MOST_NODES / BITS] = {0};
   mask[node / BITS] = 1ul << (node % BITS);
-  (void)syscall(SYS_mbind, memory, bytes, MODE_PREFERRED, mask, (unsigned long)MOST_NODES, 0); /* may be forbidden */
+  (void)syscall(SYS_mbind, memory, bytes, MODE_PREFERRED, mask, (unsigned long)MOST_NODES,
+                0); /* may be forbidden */
 #else
   (void)memory, (void)bytes, (void)node;
 #endif

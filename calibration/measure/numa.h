@@ -1,10 +1,10 @@
 /*
  * numa.h - host memory on the NUMA node of a PCI device.
  *
- * A copy between a GPU and pinned memory of the other socket crosses the sockets' link: it measures that link. Which
- * node a GPU hangs on is in sysfs (Documentation/ABI/testing/sysfs-bus-pci: numa_node; -1: the platform does not say).
- * Pages are bound by mbind(2) before they are touched; the driver pins them where they are. The system call is made
- * without libnuma.
+ * A copy between a GPU and pinned memory of the other socket crosses the sockets' link: it measures
+ * that link. Which node a GPU hangs on is in sysfs (Documentation/ABI/testing/sysfs-bus-pci:
+ * numa_node; -1: the platform does not say). Pages are bound by mbind(2) before they are touched;
+ * the driver pins them where they are. The system call is made without libnuma.
  */
 #ifndef ORR_NUMA_H
 #define ORR_NUMA_H
@@ -13,10 +13,12 @@
 
 G_BEGIN_DECLS
 
-/* The node of the device at @bus ("0000:1B:00.0", as CUDA writes it), -1 where it is not known. @sysfs: "/sys". */
+/* The node of the device at @bus ("0000:1B:00.0", as CUDA writes it), -1 where it is not known.
+ * @sysfs: "/sys". */
 int orr_numa_node(const char *sysfs, const char *bus);
 
-/* @bytes of zeroed memory on @node, or anywhere where it is -1 or the kernel refuses; NULL: there is none. */
+/* @bytes of zeroed memory on @node, or anywhere where it is -1 or the kernel refuses; NULL:
+ * there is none. */
 void *orr_numa_alloc(gsize bytes, int node);
 void orr_numa_free(void *memory, gsize bytes);
 

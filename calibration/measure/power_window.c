@@ -35,7 +35,8 @@ static void add_means(OrrPowerWindow *window, const OrrPowerReading *reading) {
 gboolean orr_power_window_add(OrrPowerWindow *window, const OrrPowerReading *reading) {
   const double end_s = window->settle_s + window->watch_s;
   const gboolean has_counter = !isnan(reading->energy_j);
-  const gboolean changed = has_counter && !isnan(window->last_energy_j) && reading->energy_j != window->last_energy_j;
+  const gboolean changed =
+      has_counter && !isnan(window->last_energy_j) && reading->energy_j != window->last_energy_j;
   window->last_energy_j = reading->energy_j;
   if (reading->at_s < window->settle_s) return TRUE;
   add_means(window, reading);
@@ -48,7 +49,8 @@ void orr_power_window_result(const OrrPowerWindow *window, double *ret_watts, do
                              double *ret_memory_hz) {
   const double span_s = window->end_s - window->first_s;
   const double read_watts = window->n_watts ? window->watts / window->n_watts : NAN;
-  *ret_watts = window->n_changes > 1 && span_s > 0 ? (window->end_j - window->first_j) / span_s : read_watts;
+  *ret_watts =
+      window->n_changes > 1 && span_s > 0 ? (window->end_j - window->first_j) / span_s : read_watts;
   *ret_sm_hz = window->n ? window->sm_clock_hz / window->n : NAN;
   *ret_memory_hz = window->n ? window->memory_clock_hz / window->n : NAN;
 }

@@ -11,7 +11,8 @@ gsize orr_format_bytes(OrrFormat format, gsize n) {
 /* Sign, exponent and mantissa as IEEE has them: exponent 0 is subnormal. */
 static double decode_bits(guint bits, int n_exponent, int n_mantissa) {
   const int bias = (1 << (n_exponent - 1)) - 1;
-  const guint mantissa = bits & ((1u << n_mantissa) - 1), exponent = bits >> n_mantissa & ((1u << n_exponent) - 1);
+  const guint mantissa = bits & ((1u << n_mantissa) - 1),
+              exponent = bits >> n_mantissa & ((1u << n_exponent) - 1);
   const double sign = bits >> (n_exponent + n_mantissa) & 1 ? -1 : 1;
   if (exponent == 0) return sign * ldexp(mantissa, 1 - bias - n_mantissa);
   return sign * ldexp(mantissa + (1u << n_mantissa), (int)exponent - bias - n_mantissa);
@@ -59,7 +60,8 @@ double orr_format_limit(OrrFormat format) {
 
 double orr_reference_dot(OrrFormat format, const void *a, const void *b, gsize n) {
   double sum = 0;
-  for (gsize i = 0; i < n; i++) sum += orr_format_decode(format, a, i) * orr_format_decode(format, b, i);
+  for (gsize i = 0; i < n; i++)
+    sum += orr_format_decode(format, a, i) * orr_format_decode(format, b, i);
   return sum;
 }
 
@@ -82,7 +84,8 @@ void orr_reference_rmsnorm(const double *x, const double *w, gsize n, double *re
   for (gsize i = 0; i < n; i++) ret_y[i] = x[i] * w[i] * r;
 }
 
-void orr_reference_rmsnorm_backward(const double *x, const double *w, const double *dy, gsize n, double *ret_dx) {
+void orr_reference_rmsnorm_backward(const double *x, const double *w, const double *dy, gsize n,
+                                    double *ret_dx) {
   const double r = 1 / sqrt(mean_product(x, x, n) + 1e-5);
   double gx = 0;
   for (gsize i = 0; i < n; i++) gx += dy[i] * w[i] * x[i];
@@ -96,12 +99,14 @@ static double deviation(const double *x, gsize n, double mean) {
   return sqrt(sum / (double)n + 1e-5);
 }
 
-void orr_reference_layernorm(const double *x, const double *w, const double *b, gsize n, double *ret_y) {
+void orr_reference_layernorm(const double *x, const double *w, const double *b, gsize n,
+                             double *ret_y) {
   const double mean = mean_of(x, n), sd = deviation(x, n, mean);
   for (gsize i = 0; i < n; i++) ret_y[i] = (x[i] - mean) / sd * w[i] + b[i];
 }
 
-void orr_reference_layernorm_backward(const double *x, const double *w, const double *dy, gsize n, double *ret_dx) {
+void orr_reference_layernorm_backward(const double *x, const double *w, const double *dy, gsize n,
+                                      double *ret_dx) {
   const double mean = mean_of(x, n), sd = deviation(x, n, mean);
   double g = 0, gh = 0;
   for (gsize i = 0; i < n; i++) g += dy[i] * w[i], gh += dy[i] * w[i] * (x[i] - mean) / sd;
@@ -109,13 +114,15 @@ void orr_reference_layernorm_backward(const double *x, const double *w, const do
   for (gsize i = 0; i < n; i++) ret_dx[i] = (dy[i] * w[i] - g - (x[i] - mean) / sd * gh) / sd;
 }
 
-void orr_reference_norm_stats(const double *x, gsize n, gboolean is_layer, double *ret_mean, double *ret_r) {
+void orr_reference_norm_stats(const double *x, gsize n, gboolean is_layer, double *ret_mean,
+                              double *ret_r) {
   *ret_mean = is_layer ? mean_of(x, n) : 0;
   *ret_r = 1 / deviation(x, n, *ret_mean);
 }
 
-void orr_reference_norm_weight(const double *x, const double *dy, const double *mean, const double *r, gsize n,
-                               double *ret_dw, double *ret_db, double *ret_scale) {
+void orr_reference_norm_weight(const double *x, const double *dy, const double *mean,
+                               const double *r, gsize n, double *ret_dw, double *ret_db,
+                               double *ret_scale) {
   double dw = 0, db = 0, squares = 0;
   for (gsize i = 0; i < n; i++) {
     const double term = dy[i] * (x[i] - mean[i]) * r[i];
@@ -144,26 +151,30 @@ void orr_reference_cross_entropy(const double *x, gsize n, gsize target, double 
 }
 
 /* softmax(scale q k^T). Newly allocated. */
-static double *attention_weights(const double *q, const double *k, gsize n_seen, gsize dim, double scale) {
+static double *attention_weights(const double *q, const double *k, gsize n_seen, gsize dim,
+                                 double scale) {
   double *weights = g_new(double, n_seen), sum = 0;
-  for (gsize j = 0; j < n_seen; j++) weights[j] = scale * (double)dim * mean_product(q, k + j * dim, dim);
+  for (gsize j = 0; j < n_seen; j++)
+    weights[j] = scale * (double)dim * mean_product(q, k + j * dim, dim);
   const double max = max_of(weights, n_seen);
   for (gsize j = 0; j < n_seen; j++) sum += weights[j] = exp(weights[j] - max);
   for (gsize j = 0; j < n_seen; j++) weights[j] /= sum;
   return weights;
 }
 
-void orr_reference_attention(const double *q, const double *k, const double *v, gsize n_seen, gsize dim, gsize v_dim,
-                             double scale, double *ret_out) {
+void orr_reference_attention(const double *q, const double *k, const double *v, gsize n_seen,
+                             gsize dim, gsize v_dim, double scale, double *ret_out) {
   g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale);
   for (gsize d = 0; d < v_dim; d++) ret_out[d] = 0;
   for (gsize j = 0; j < n_seen; j++)
     for (gsize d = 0; d < v_dim; d++) ret_out[d] += weights[j] * v[j * v_dim + d];
 }
 
-void orr_reference_attention_dq(const double *q, const double *k, const double *v, const double *d_out, gsize n_seen,
-                                gsize dim, gsize v_dim, double scale, double *ret_dq) {
-  g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale), *dp = g_new(double, n_seen);
+void orr_reference_attention_dq(const double *q, const double *k, const double *v,
+                                const double *d_out, gsize n_seen, gsize dim, gsize v_dim,
+                                double scale, double *ret_dq) {
+  g_autofree double *weights = attention_weights(q, k, n_seen, dim, scale),
+                    *dp = g_new(double, n_seen);
   double mean = 0;
   for (gsize j = 0; j < n_seen; j++) {
     dp[j] = (double)v_dim * mean_product(d_out, v + j * v_dim, v_dim);
@@ -171,12 +182,16 @@ void orr_reference_attention_dq(const double *q, const double *k, const double *
   }
   for (gsize d = 0; d < dim; d++) ret_dq[d] = 0;
   for (gsize j = 0; j < n_seen; j++)
-    for (gsize d = 0; d < dim; d++) ret_dq[d] += scale * weights[j] * (dp[j] - mean) * k[j * dim + d];
+    for (gsize d = 0; d < dim; d++)
+      ret_dq[d] += scale * weights[j] * (dp[j] - mean) * k[j * dim + d];
 }
 
-static double dot(const double *a, const double *b, gsize n) { return (double)n * mean_product(a, b, n); }
+static double dot(const double *a, const double *b, gsize n) {
+  return (double)n * mean_product(a, b, n);
+}
 
-double orr_reference_attention_stat(const double *q, const double *k, gsize n_seen, gsize dim, double scale) {
+double orr_reference_attention_stat(const double *q, const double *k, gsize n_seen, gsize dim,
+                                    double scale) {
   g_autofree double *scores = g_new(double, n_seen);
   double sum = 0;
   for (gsize j = 0; j < n_seen; j++) scores[j] = scale * dot(q, k + j * dim, dim);
@@ -185,9 +200,10 @@ double orr_reference_attention_stat(const double *q, const double *k, gsize n_se
   return max + log(sum);
 }
 
-void orr_reference_attention_dkv(const double *q, const double *d_out, const double *out, const double *stats,
-                                 gsize n_rows, const double *k, const double *v, gsize dim, gsize v_dim, double scale,
-                                 double *dk, double *dv) {
+void orr_reference_attention_dkv(const double *q, const double *d_out, const double *out,
+                                 const double *stats, gsize n_rows, const double *k,
+                                 const double *v, gsize dim, gsize v_dim, double scale, double *dk,
+                                 double *dv) {
   for (gsize i = 0; i < n_rows; i++) {
     const double *qi = q + i * dim, *di = d_out + i * v_dim;
     const double p = exp(scale * dot(qi, k, dim) - stats[i]);

@@ -10,14 +10,16 @@ static const struct {
   const char *rank, *size, *local, *job, *step;
 } launchers[] = {
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID", "SLURM_STEP_ID"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE", ""},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE",
+     ""},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "PMI_JOBID", ""},
 };
 
 static gboolean read_number(const char *name, gint64 *ret_number, GError **error) {
   const char *text = g_getenv(name);
   if (text && g_ascii_string_to_signed(text, 10, 0, 1 << 20, ret_number, NULL)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s is '%s': want a whole number", name, text ? text : "");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s is '%s': want a whole number", name,
+              text ? text : "");
   return FALSE;
 }
 
@@ -34,12 +36,15 @@ gboolean orr_rendezvous_init(OrrRendezvous *ret_rendezvous, GError **error) {
   OrrRendezvous found = {.n_ranks = 1, .local_rank = -1};
   for (guint i = 0; folder && i < G_N_ELEMENTS(launchers); i++) {
     if (!g_getenv(launchers[i].rank) || !g_getenv(launchers[i].size)) continue;
-    if (!read_number(launchers[i].rank, &found.rank, error) || !read_number(launchers[i].size, &found.n_ranks, error))
+    if (!read_number(launchers[i].rank, &found.rank, error) ||
+        !read_number(launchers[i].size, &found.n_ranks, error))
       return FALSE;
-    if (g_getenv(launchers[i].local) && !read_number(launchers[i].local, &found.local_rank, error)) return FALSE;
+    if (g_getenv(launchers[i].local) && !read_number(launchers[i].local, &found.local_rank, error))
+      return FALSE;
     if (found.rank >= found.n_ranks) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " ranks",
-                  launchers[i].rank, found.rank, found.n_ranks);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                  "%s is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " ranks", launchers[i].rank,
+                  found.rank, found.n_ranks);
       return FALSE;
     }
     if (found.n_ranks > 1) found.file = file_of(folder, launchers[i].job, launchers[i].step);
@@ -53,7 +58,8 @@ void orr_rendezvous_clear(OrrRendezvous *rendezvous) { g_clear_pointer(&rendezvo
 
 static gboolean write_bytes(const char *file, const void *bytes, gsize n, GError **error) {
   g_autoptr(GError) reason = NULL;
-  if (g_file_set_contents(file, bytes, (gssize)n, &reason)) return TRUE; /* writes beside, then renames */
+  if (g_file_set_contents(file, bytes, (gssize)n, &reason))
+    return TRUE; /* writes beside, then renames */
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "ORRERY_RENDEZVOUS: %s", reason->message);
   return FALSE;
 }
@@ -75,7 +81,8 @@ static char *beside(const OrrRendezvous *rendezvous, const char *word, gint64 ra
 void orr_rendezvous_fail(const OrrRendezvous *rendezvous, const char *reason) {
   if (!rendezvous->file) return;
   g_autofree char *file = beside(rendezvous, "failed", -1);
-  g_autofree char *text = g_strdup_printf("rank %" G_GINT64_FORMAT ": %s", rendezvous->rank, reason);
+  g_autofree char *text =
+      g_strdup_printf("rank %" G_GINT64_FORMAT ": %s", rendezvous->rank, reason);
   if (!g_file_test(file, G_FILE_TEST_EXISTS)) write_bytes(file, text, strlen(text), NULL);
 }
 
@@ -87,14 +94,14 @@ char *orr_rendezvous_failed(const OrrRendezvous *rendezvous) {
 }
 
 /* Gives up where another has failed, or at @until_us. */
-static gboolean may_wait_on(const OrrRendezvous *rendezvous, gint64 until_us, double timeout_s, const char *what,
-                            GError **error) {
+static gboolean may_wait_on(const OrrRendezvous *rendezvous, gint64 until_us, double timeout_s,
+                            const char *what, GError **error) {
   g_autofree char *failed = orr_rendezvous_failed(rendezvous);
   if (failed)
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", failed);
   else if (g_get_monotonic_time() > until_us)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "rank %" G_GINT64_FORMAT " waited %g s for %s", rendezvous->rank,
-                timeout_s, what);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "rank %" G_GINT64_FORMAT " waited %g s for %s", rendezvous->rank, timeout_s, what);
   else
     return g_usleep(20000), TRUE; /* a shared file system has no other way to be told */
   return FALSE;
@@ -118,17 +125,21 @@ gboolean orr_rendezvous_meet(const OrrRendezvous *rendezvous, double timeout_s, 
   if (!rendezvous->file) return TRUE;
   g_autofree char *mine = beside(rendezvous, "here", rendezvous->rank);
   if (!write_bytes(mine, "", 0, error)) return FALSE;
-  for (gint64 rank = 0; rank < rendezvous->n_ranks; rank++) { /* one file a look, however large the job */
+  for (gint64 rank = 0; rank < rendezvous->n_ranks;
+       rank++) { /* one file a look, however large the job */
     g_autofree char *file = beside(rendezvous, "here", rank);
     while (!g_file_test(file, G_FILE_TEST_EXISTS)) {
-      g_autofree char *missing = g_get_monotonic_time() > until_us ? missing_ranks(rendezvous) : NULL;
-      if (!may_wait_on(rendezvous, until_us, timeout_s, missing ? missing : "nobody", error)) return FALSE;
+      g_autofree char *missing =
+          g_get_monotonic_time() > until_us ? missing_ranks(rendezvous) : NULL;
+      if (!may_wait_on(rendezvous, until_us, timeout_s, missing ? missing : "nobody", error))
+        return FALSE;
     }
   }
   return TRUE;
 }
 
-gboolean orr_rendezvous_share(const OrrRendezvous *rendezvous, void *bytes, gsize n, double timeout_s, GError **error) {
+gboolean orr_rendezvous_share(const OrrRendezvous *rendezvous, void *bytes, gsize n,
+                              double timeout_s, GError **error) {
   const gint64 until_us = g_get_monotonic_time() + (gint64)(timeout_s * G_USEC_PER_SEC);
   if (!rendezvous->file) return TRUE;
   if (rendezvous->rank == 0) return write_bytes(rendezvous->file, bytes, n, error);

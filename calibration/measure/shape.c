@@ -20,7 +20,9 @@ char *orr_shape_text(const OrrShape *shape) {
 
 static int column_index(const OrrMeasureFamily *family, const char *name, gsize length) {
   for (guint c = 0; family->columns[c].name; c++)
-    if (strlen(family->columns[c].name) == length && strncmp(family->columns[c].name, name, length) == 0) return (int)c;
+    if (strlen(family->columns[c].name) == length &&
+        strncmp(family->columns[c].name, name, length) == 0)
+      return (int)c;
   return -1;
 }
 
@@ -33,14 +35,15 @@ static gboolean parse_value(const OrrShapeColumn *column, const char *text, gint
   return !column->words && g_ascii_string_to_signed(text, 10, 0, G_MAXINT64, ret_value, NULL);
 }
 
-static gboolean refuse(const OrrMeasureFamily *family, const char *text, const char *why, const char *part,
-                       GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%s' is no shape of %s: %s '%s'", text, family->entry.name, why,
-              part);
+static gboolean refuse(const OrrMeasureFamily *family, const char *text, const char *why,
+                       const char *part, GError **error) {
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%s' is no shape of %s: %s '%s'", text,
+              family->entry.name, why, part);
   return FALSE;
 }
 
-gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrShape *ret_shape, GError **error) {
+gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrShape *ret_shape,
+                         GError **error) {
   OrrShape shape = {.family = family};
   gboolean is_there[ORR_SHAPE_COLUMNS] = {FALSE};
   g_auto(GStrv) parts = g_strsplit(text, " ", -1);

@@ -1,9 +1,9 @@
 /*
  * shape.h - what one microkernel is asked to do: a family and a value for each of its columns.
  *
- * A column is a whole number (m, n, k, bytes ...) or a word (dtype, layout ...). The text form, which the results
- * database keeps, is "dtype=bf16 layout=forward batch=1 m=4096 n=4096 k=4096": every column, in the family's order, so
- * that equal shapes have equal texts.
+ * A column is a whole number (m, n, k, bytes ...) or a word (dtype, layout ...). The text form,
+ * which the results database keeps, is "dtype=bf16 layout=forward batch=1 m=4096 n=4096 k=4096":
+ * every column, in the family's order, so that equal shapes have equal texts.
  */
 #ifndef ORR_SHAPE_H
 #define ORR_SHAPE_H
@@ -19,7 +19,8 @@ typedef struct OrrMeasureFamily OrrMeasureFamily;
 typedef struct {
   const char *name;
   const char *const *words; /* NULL: a whole number, 0 or more */
-  gboolean is_slice; /* a number that is not interpolated over: each value has a table of its own; words always */
+  gboolean
+      is_slice; /* a number that is not interpolated over: each value has a table of its own; words always */
 } OrrShapeColumn;
 
 typedef struct {
@@ -30,9 +31,11 @@ typedef struct {
 char *orr_shape_text(const OrrShape *shape); /* newly allocated */
 
 /* FALSE with ORR_FAULT_DOCUMENT for a column that is missing, unknown, twice there or no value. */
-gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrShape *ret_shape, GError **error);
+gboolean orr_shape_parse(const OrrMeasureFamily *family, const char *text, OrrShape *ret_shape,
+                         GError **error);
 
-/* The value of the column of that name: a number or the index of a word; the word. The column must exist. */
+/* The value of the column of that name: a number or the index of a word; the word. The column
+ * must exist. */
 gint64 orr_shape_at(const OrrShape *shape, const char *column);
 const char *orr_shape_word(const OrrShape *shape, const char *column);
 

@@ -4,18 +4,21 @@
 
 enum { LOOK_US = 250000, EAGER_LOOKS = 1000, PAUSE_US = 50 };
 
-static gboolean may_wait(const OrrStreamCalls *calls, gpointer user, int stream, gint64 until_us, double limit_s,
-                         GError **error) {
+static gboolean may_wait(const OrrStreamCalls *calls, gpointer user, int stream, gint64 until_us,
+                         double limit_s, GError **error) {
   if (!calls->is_hopeful(user, stream, error)) return FALSE;
   if (calls->now_us(user) <= until_us) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "work on the GPU did not end in %g s: the GPU hangs, or a rank has failed without a word", limit_s);
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_RESOURCE,
+      "work on the GPU did not end in %g s: the GPU hangs, or a rank has failed without a word",
+      limit_s);
   return FALSE;
 }
 
-/* Short calls are polled eagerly, so that they are not kept waiting; long ones do not burn a core. */
-static gboolean wait_for(const OrrStreamCalls *calls, gpointer user, int stream, gint64 until_us, double limit_s,
-                         GError **error) {
+/* Short calls are polled eagerly, so that they are not kept waiting; long ones do not burn a
+ * core. */
+static gboolean wait_for(const OrrStreamCalls *calls, gpointer user, int stream, gint64 until_us,
+                         double limit_s, GError **error) {
   gint64 look_us = calls->now_us(user) + LOOK_US;
   for (guint n = 0;; n++) {
     const OrrStreamState state = calls->state(user, stream, error);
@@ -28,7 +31,8 @@ static gboolean wait_for(const OrrStreamCalls *calls, gpointer user, int stream,
   }
 }
 
-gboolean orr_stream_wait(const OrrStreamCalls *calls, gpointer user, int n_streams, double limit_s, GError **error) {
+gboolean orr_stream_wait(const OrrStreamCalls *calls, gpointer user, int n_streams, double limit_s,
+                         GError **error) {
   const gint64 until_us = calls->now_us(user) + (gint64)(limit_s * G_USEC_PER_SEC);
   for (int stream = 0; stream < n_streams; stream++)
     if (!wait_for(calls, user, stream, until_us, limit_s, error)) {

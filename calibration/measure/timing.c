@@ -18,7 +18,8 @@ void orr_timing_summarize(double *us, guint n, OrrTiming *timing) {
 }
 
 OrrTiming orr_timing_of(const char *method, guint calls) {
-  return (OrrTiming){.calls = calls, .method = method, .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
+  return (OrrTiming){
+      .calls = calls, .method = method, .watts = NAN, .sm_clock_hz = NAN, .memory_clock_hz = NAN};
 }
 
 void orr_timing_set(OrrTiming *timing, const char *word) {
@@ -32,7 +33,9 @@ OrrHold orr_hold_new(void) { return (OrrHold){.us = ORR_HOLD_FIRST_US}; }
 
 gboolean orr_hold_take(OrrHold *hold, gboolean was_held) {
   if (was_held || hold->us <= 0) return TRUE;
-  hold->us = hold->us * 4 <= ORR_HOLD_MOST_US ? hold->us * 4 : hold->us < ORR_HOLD_MOST_US ? ORR_HOLD_MOST_US : 0;
+  hold->us = hold->us * 4 <= ORR_HOLD_MOST_US ? hold->us * 4
+             : hold->us < ORR_HOLD_MOST_US    ? ORR_HOLD_MOST_US
+                                              : 0;
   return FALSE;
 }
 
@@ -40,4 +43,6 @@ const char *orr_hold_method(const OrrHold *hold, gboolean is_graph) {
   return hold->us <= 0 ? "unheld" : is_graph ? "graph" : "stream";
 }
 
-double orr_hold_for(double post_us) { return CLAMP(3 * post_us, ORR_HOLD_FIRST_US, ORR_HOLD_MOST_US); }
+double orr_hold_for(double post_us) {
+  return CLAMP(3 * post_us, ORR_HOLD_FIRST_US, ORR_HOLD_MOST_US);
+}

@@ -1,18 +1,20 @@
 /*
  * timing.h - what turns repeats into a row's time, and keeps the host's time out of it.
  *
- * A repeat lies between two CUDA events. An event that is recorded on an idle stream takes its time at once, before the
- * host has launched what follows: the launch of a graph (5 to 10 us, and more for many nodes) would count as the
- * kernels' time. So a repeat begins with a kernel that holds the stream:
+ * A repeat lies between two CUDA events. An event that is recorded on an idle stream takes its time
+ * at once, before the host has launched what follows: the launch of a graph (5 to 10 us, and more
+ * for many nodes) would count as the kernels' time. So a repeat begins with a kernel that holds the
+ * stream:
  *
  *   stream   | hold ........ |begin| call call call ... |end|
  *   host     post all of these      ^ not reached yet when the host has posted the last of them
  *
- * NVIDIA's nvbench does so with a kernel that waits for the host's word, DeepEP's benchmark with a large kernel and a
- * barrier ("to eliminate the unbalanced CPU launch overhead": bench_kineto); ours waits a fixed time, so that a host that
- * blocks on a full launch queue cannot wait for ever. After posting, the host asks whether `begin` has been
- * reached. If it has, the repeat does not count and the next one holds four times as long. Where even
- * ORR_HOLD_MOST_US is too short, repeats are taken as they are and the row's method is `unheld`.
+ * NVIDIA's nvbench does so with a kernel that waits for the host's word, DeepEP's benchmark with a
+ * large kernel and a barrier ("to eliminate the unbalanced CPU launch overhead": bench_kineto);
+ * ours waits a fixed time, so that a host that blocks on a full launch queue cannot wait for ever.
+ * After posting, the host asks whether `begin` has been reached. If it has, the repeat does not
+ * count and the next one holds four times as long. Where even ORR_HOLD_MOST_US is too short,
+ * repeats are taken as they are and the row's method is `unheld`.
  */
 #ifndef ORR_TIMING_H
 #define ORR_TIMING_H
@@ -38,12 +40,13 @@ typedef struct {
 } OrrHold;
 
 OrrHold orr_hold_new(void);
-/* A repeat of that hold is over; @was_held: the host had posted all before it ended. TRUE: the repeat counts. FALSE:
- * repeat it, with the hold as it is now. */
+/* A repeat of that hold is over; @was_held: the host had posted all before it ended. TRUE: the
+ * repeat counts. FALSE: repeat it, with the hold as it is now. */
 gboolean orr_hold_take(OrrHold *hold, gboolean was_held);
 const char *orr_hold_method(const OrrHold *hold, gboolean is_graph);
 
-/* The hold for all ranks of a job, of which none can repeat alone: three times what posting took. */
+/* The hold for all ranks of a job, of which none can repeat alone: three times what posting
+ * took. */
 double orr_hold_for(double post_us);
 
 G_END_DECLS

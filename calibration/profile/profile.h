@@ -1,8 +1,9 @@
 /*
  * profile.h - what was measured on one kind of device, as a document.
  *
- * Documents: calibration/profiles/NAME.yaml (`schema: profile/1`). Numbers carry their source. Long rows of latencies
- * are one scalar of space-separated microseconds, so that a profile of 30,000 points reads in milliseconds.
+ * Documents: calibration/profiles/NAME.yaml (`schema: profile/1`). Numbers carry their source. Long
+ * rows of latencies are one scalar of space-separated microseconds, so that a profile of 30,000
+ * points reads in milliseconds.
  */
 #ifndef ORR_PROFILE_H
 #define ORR_PROFILE_H
@@ -12,17 +13,20 @@
 
 G_BEGIN_DECLS
 
-typedef struct OrrProfile OrrProfile; /* its struct and sub-structs live in profile.c and profile_private.h */
+typedef struct OrrProfile
+    OrrProfile; /* its struct and sub-structs live in profile.c and profile_private.h */
 
 extern const OrrFieldTable orr_profile_table;
 
-OrrProfile *orr_profile_read(const OrrNode *node, OrrLibrary *library, OrrDiags *diags); /* NULL: see @diags */
+OrrProfile *orr_profile_read(const OrrNode *node, OrrLibrary *library,
+                             OrrDiags *diags); /* NULL: see @diags */
 void orr_profile_free(OrrProfile *profile);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrProfile, orr_profile_free)
 
 const char *orr_profile_name(const OrrProfile *profile);
 const char *orr_profile_device(const OrrProfile *profile); /* that its rows were measured on */
-gboolean orr_profile_has_kernels(const OrrProfile *profile); /* any rows of GEMM, attention or experts */
+gboolean
+orr_profile_has_kernels(const OrrProfile *profile); /* any rows of GEMM, attention or experts */
 
 G_END_DECLS
 

@@ -1,9 +1,10 @@
 /*
  * profile_collectives.c - a profile's own collectives over those of its base.
  *
- * Everywhere else a list of a document replaces its base's. Of `collectives` both count: a user who measured three sizes
- * knows these better than the base does, and nothing about the others. So the rows of a document come first, those of its
- * base behind them, each with the number of such lists under it:
+ * Everywhere else a list of a document replaces its base's. Of `collectives` both count: a user who
+ * measured three sizes knows these better than the base does, and nothing about the others. So the
+ * rows of a document come first, those of its base behind them, each with the number of such lists
+ * under it:
  *
  *   document    all_reduce over 8: 256 MiB, 512 MiB, 1 GiB     laid-over 1     asked first, in its range of sizes
  *   base        all_reduce over 8: 512 B ... 256 MiB           laid-over 0     answers all else
@@ -38,12 +39,13 @@ OrrNode *orr_profile_lay_collectives(const OrrNode *node) {
   return laid;
 }
 
-void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map, GHashTable *seen,
-                                  OrrDiags *diags) {
-  orr_profile_check_row(map, row->us, orr_profile_check_axis(map, "bytes", row->bytes, diags), FALSE, diags);
+void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map,
+                                  GHashTable *seen, OrrDiags *diags) {
+  orr_profile_check_row(map, row->us, orr_profile_check_axis(map, "bytes", row->bytes, diags),
+                        FALSE, diags);
   g_autofree char *layer = g_strdup_printf(" over %" G_GINT64_FORMAT " bases", row->laid_over);
   orr_profile_check_unique(seen,
-                           g_strdup_printf("%s over %" G_GINT64_FORMAT " ranks%s", row->op, row->ranks,
-                                           row->laid_over > 0 ? layer : ""),
+                           g_strdup_printf("%s over %" G_GINT64_FORMAT " ranks%s", row->op,
+                                           row->ranks, row->laid_over > 0 ? layer : ""),
                            map, diags);
 }

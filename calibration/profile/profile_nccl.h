@@ -1,9 +1,10 @@
 /*
- * profile_nccl.h - the `nccl` section of a profile: what NCCL's algorithms cost under each of its protocols.
+ * profile_nccl.h - the `nccl` section of a profile: what NCCL's algorithms cost under each of its
+ * protocols.
  *
- * One row an algorithm and protocol, with the terms of NCCL's own tuning model (NVIDIA/nccl, src/graph/tuning.cc:
- * baseLat, hwLat, the bandwidth caps) and two that it leaves out and measurements show (chunks). cost.h says how they
- * make a time.
+ * One row an algorithm and protocol, with the terms of NCCL's own tuning model (NVIDIA/nccl,
+ * src/graph/tuning.cc: baseLat, hwLat, the bandwidth caps) and two that it leaves out and
+ * measurements show (chunks). cost.h says how they make a time.
  */
 #ifndef ORR_PROFILE_NCCL_H
 #define ORR_PROFILE_NCCL_H
@@ -21,7 +22,8 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_nccl_table;
 
-/* What a library's own kernels take, measured: custom all-reduces by bytes, experts' tokens by tokens of a rank. */
+/* What a library's own kernels take, measured: custom all-reduces by bytes, experts' tokens by
+ * tokens of a rank. */
 typedef struct {
   char *library, *op, *dtype; /* as OrrLibraryCall names them */
   gint64 ranks;
@@ -33,7 +35,8 @@ typedef struct {
 
 extern const OrrFieldTable orr_profile_library_table;
 
-extern const char *const orr_nccl_algorithm_words[]; /* "ring", "tree", "nvls", ... as the collectives' registry */
+extern const char *const
+    orr_nccl_algorithm_words[]; /* "ring", "tree", "nvls", ... as the collectives' registry */
 
 G_END_DECLS
 

@@ -1,8 +1,8 @@
 /*
  * profile_private.h - the structs of a profile, for calibration/ alone.
  *
- * Axes and latencies stay the text that they were read as (checked by orr_profile_read): the cost model turns them into
- * dense tables once, when it is made.
+ * Axes and latencies stay the text that they were read as (checked by orr_profile_read): the cost
+ * model turns them into dense tables once, when it is made.
  */
 #ifndef ORR_PROFILE_PRIVATE_H
 #define ORR_PROFILE_PRIVATE_H
@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 typedef struct {
   double kernel_overhead_s;
   double host_launch_s;
-  double operator_dispatch_s; /* of kernels: modern, in training */
+  double operator_dispatch_s;               /* of kernels: modern, in training */
   double eager_operator_s, eager_operators; /* of kernels: eager */
   double gemm_efficiency;
   double gemm_wave_share;
@@ -64,22 +64,25 @@ typedef enum { ORR_PHASE_PREFILL, ORR_PHASE_DECODE, ORR_N_PHASES } OrrProfilePha
 
 typedef struct {
   gint64 head_dim, heads, kv_heads;
-  char *us; /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no row */
+  char *
+      us; /* batch by batch, one latency for each length: n_batches * n_lengths, '-' where there is no row */
 } OrrProfileAttentionRow;
 
 typedef struct {
   int phase; /* OrrProfilePhase */
   int dtype, kv_dtype;
   char *source;
-  char *batch, *length; /* axes that all rows share; decode: the keys that are read, the new one included */
-  GPtrArray *rows;      /* OrrProfileAttentionRow* */
+  char *batch,
+      *length; /* axes that all rows share; decode: the keys that are read, the new one included */
+  GPtrArray *rows; /* OrrProfileAttentionRow* */
 } OrrProfileAttention;
 
 typedef struct {
   char *op; /* as nccl-tests names it */
   gint64 ranks;
   char *bytes, *us;
-  gint64 laid_over; /* lists of collectives of the document's bases under the row's; profile_collectives.c */
+  gint64
+      laid_over; /* lists of collectives of the document's bases under the row's; profile_collectives.c */
 } OrrProfileCollective;
 
 struct OrrProfile {
@@ -87,32 +90,36 @@ struct OrrProfile {
   char *device;
   char *source;
   OrrProfileConstants constants;
-  GPtrArray *kernels;     /* OrrProfileKernel*; NULL: none */
-  GPtrArray *gemm;        /* OrrProfileGemm*; NULL: none */
-  GPtrArray *attention;   /* OrrProfileAttention* */
-  GPtrArray *collectives; /* OrrProfileCollective* */
-  GPtrArray *moe;         /* OrrProfileMoe* (profile_moe.h); NULL: none */
-  GPtrArray *nccl;        /* OrrProfileNccl* */
-  GPtrArray *libraries;   /* OrrProfileLibrary* */
+  GPtrArray *kernels;         /* OrrProfileKernel*; NULL: none */
+  GPtrArray *gemm;            /* OrrProfileGemm*; NULL: none */
+  GPtrArray *attention;       /* OrrProfileAttention* */
+  GPtrArray *collectives;     /* OrrProfileCollective* */
+  GPtrArray *moe;             /* OrrProfileMoe* (profile_moe.h); NULL: none */
+  GPtrArray *nccl;            /* OrrProfileNccl* */
+  GPtrArray *libraries;       /* OrrProfileLibrary* */
   GPtrArray *token_kernels;   /* OrrProfileTokenKernel* (profile_serving.h) */
   GPtrArray *batch_attention; /* OrrProfileBatchAttention* */
-  GPtrArray *errors;      /* OrrProfileErrors* (profile_errors.h); NULL: not told */
+  GPtrArray *errors;          /* OrrProfileErrors* (profile_errors.h); NULL: not told */
 };
 
-/* @node (a profile, bases laid under it) with the rows of `collectives` that its own replaced behind them; NULL where it
- * replaced none. */
+/* @node (a profile, bases laid under it) with the rows of `collectives` that its own replaced
+ * behind them; NULL where it replaced none. */
 OrrNode *orr_profile_lay_collectives(const OrrNode *node);
-void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map, GHashTable *seen, OrrDiags *diags);
+void orr_profile_check_collective(const OrrProfileCollective *row, const OrrNode *map,
+                                  GHashTable *seen, OrrDiags *diags);
 
-/* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are finite and above 0. NULL
- * with ORR_FAULT_DOCUMENT naming the first that is not. Array of double, owned by the caller. */
+/* The numbers of @text, separated by white space; '-' is read as NAN where @holes. All are
+ * finite and above 0. NULL with ORR_FAULT_DOCUMENT naming the first that is not. Array of
+ * double, owned by the caller. */
 GArray *orr_profile_numbers(const char *text, gboolean holes, GError **error);
 
-/* What the files of a profile's parts check alike. @map is the part's node; findings are told to @diags. An axis: how
- * many numbers it holds, rising; 0 when it is none. A row: as many numbers as @wanted (0: the axis was wrong already).
- * A key: taken over, told when @seen holds it. */
-guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text, OrrDiags *diags);
-void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes, OrrDiags *diags);
+/* What the files of a profile's parts check alike. @map is the part's node; findings are told to
+ * @diags. An axis: how many numbers it holds, rising; 0 when it is none. A row: as many numbers
+ * as @wanted (0: the axis was wrong already). A key: taken over, told when @seen holds it. */
+guint orr_profile_check_axis(const OrrNode *map, const char *key, const char *text,
+                             OrrDiags *diags);
+void orr_profile_check_row(const OrrNode *map, const char *text, guint wanted, gboolean holes,
+                           OrrDiags *diags);
 void orr_profile_check_unique(GHashTable *seen, char *key, const OrrNode *map, OrrDiags *diags);
 
 static inline guint orr_profile_length(const GPtrArray *array) { return array ? array->len : 0; }

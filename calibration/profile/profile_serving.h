@@ -1,8 +1,10 @@
 /*
- * profile_serving.h - the parts of a profile that only a serving engine's steps have, for calibration/ alone.
+ * profile_serving.h - the parts of a profile that only a serving engine's steps have, for
+ * calibration/ alone.
  *
- * An engine that batches continuously runs prefill chunks and decodes in one attention kernel, and its small kernels
- * follow the number of tokens of a step. Both were measured as the engine runs them:
+ * An engine that batches continuously runs prefill chunks and decodes in one attention kernel, and
+ * its small kernels follow the number of tokens of a step. Both were measured as the engine runs
+ * them:
  *
  *   token-kernels:
  *     - {operator: rms-norm, width: 4096, tokens: "1 2 4", us: "2.42 2.44 2.5"}
@@ -19,10 +21,11 @@
  *       skew:
  *         - {with-prefill: false, decodes: "2 4", rates: "0.05 1", longest: "1024", shares: "0.1 0.2 - 0.1"}
  *
- * A chunk is the prompt tokens of a step; prefill-keys the mean number of keys that one of them sees, history + chunk /
- * 2; `us` is prefill-keys by decodes by keys. Decodes of unequal contexts take share times the way from the time of
- * their mean context to that of their longest one; the share goes by the number of decodes, by rate = (mean - least)
- * / (most - least), and by the longest context.
+ * A chunk is the prompt tokens of a step; prefill-keys the mean number of keys that one of them
+ * sees, history + chunk / 2; `us` is prefill-keys by decodes by keys. Decodes of unequal contexts
+ * take share times the way from the time of their mean context to that of their longest one; the
+ * share goes by the number of decodes, by rate = (mean - least) / (most - least), and by the
+ * longest context.
  */
 #ifndef ORR_PROFILE_SERVING_H
 #define ORR_PROFILE_SERVING_H
@@ -58,10 +61,10 @@ typedef struct {
 extern const OrrFieldTable orr_profile_token_kernel_table, orr_profile_batch_attention_table;
 
 /* Axes that rise and rows as long as their axes; findings at the places of @map. */
-void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const OrrNode *map, GHashTable *seen,
-                                    OrrDiags *diags);
-void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention, const OrrNode *map, GHashTable *seen,
-                                       OrrDiags *diags);
+void orr_profile_token_kernel_check(const OrrProfileTokenKernel *kernel, const OrrNode *map,
+                                    GHashTable *seen, OrrDiags *diags);
+void orr_profile_batch_attention_check(const OrrProfileBatchAttention *attention,
+                                       const OrrNode *map, GHashTable *seen, OrrDiags *diags);
 
 G_END_DECLS
 

@@ -74,8 +74,10 @@ static OrrCsv *parse(const char *text, const char *path, OrrDiags *diags) {
   csv->lines = g_ptr_array_new_with_free_func((GDestroyNotify)line_free);
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   guint n_lines = g_strv_length(lines);
-  if (n_lines > 0 && !*lines[n_lines - 1]) n_lines--; /* what follows the last line's end is no line */
-  for (guint i = 0; i < n_lines; i++) add_line(csv, lines[i], (OrrPlace){g_intern_string(path), (int)i + 1, 1}, diags);
+  if (n_lines > 0 && !*lines[n_lines - 1])
+    n_lines--; /* what follows the last line's end is no line */
+  for (guint i = 0; i < n_lines; i++)
+    add_line(csv, lines[i], (OrrPlace){g_intern_string(path), (int)i + 1, 1}, diags);
   return csv;
 }
 
@@ -90,7 +92,8 @@ OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: not a text file", path);
     return NULL;
   }
-  const gboolean has_mark = g_str_has_prefix(text, "\xef\xbb\xbf"); /* spreadsheets begin UTF-8 with one */
+  const gboolean has_mark =
+      g_str_has_prefix(text, "\xef\xbb\xbf"); /* spreadsheets begin UTF-8 with one */
   g_autoptr(OrrCsv) csv = parse(text + (has_mark ? 3 : 0), path, diags);
   if (csv->header) return g_steal_pointer(&csv);
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: no header line", path);
@@ -103,7 +106,8 @@ int orr_csv_column(const OrrCsv *csv, const char *name) {
   return -1;
 }
 
-gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_value) {
+gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                        double *ret_value) {
   const char *cell = line->cells[column];
   char *end;
   double value = g_ascii_strtod(cell, &end);

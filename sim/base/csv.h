@@ -1,6 +1,7 @@
 /*
- * csv.h - tables of measurements as comma-separated text: a header line, rows, and '#' lines that say where they are
- * from. Lines keep their number and their text, so that messages can name them and a copy can pass them through.
+ * csv.h - tables of measurements as comma-separated text: a header line, rows, and '#' lines that
+ * say where they are from. Lines keep their number and their text, so that messages can name them
+ * and a copy can pass them through.
  */
 #ifndef ORR_CSV_H
 #define ORR_CSV_H
@@ -22,8 +23,8 @@ typedef struct {
   GPtrArray *lines;  /* OrrCsvLine* */
 } OrrCsv;
 
-/* NULL with @error (ORR_FAULT_RESOURCE: cannot be read; ORR_FAULT_DOCUMENT: no text, or no header). Rows with more or
- * fewer cells than the header are told to @diags. */
+/* NULL with @error (ORR_FAULT_RESOURCE: cannot be read; ORR_FAULT_DOCUMENT: no text, or no
+ * header). Rows with more or fewer cells than the header are told to @diags. */
 OrrCsv *orr_csv_read(const char *path, OrrDiags *diags, GError **error);
 void orr_csv_free(OrrCsv *csv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCsv, orr_csv_free)
@@ -32,7 +33,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCsv, orr_csv_free)
 int orr_csv_column(const OrrCsv *csv, const char *name);
 
 /* The cell as a finite number; anything else is told to @diags. */
-gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags, double *ret_value);
+gboolean orr_csv_number(const OrrCsv *csv, const OrrCsvLine *line, int column, OrrDiags *diags,
+                        double *ret_value);
 
 G_END_DECLS
 

@@ -14,7 +14,8 @@
 #include "sim/base/fault.h"
 
 #define MESSAGE_MAX_BYTES 2000
-#define WORD_MAX_BYTES 100 /* longer words are nobody's misspelling, and edit distance is quadratic */
+#define WORD_MAX_BYTES                                                                             \
+  100 /* longer words are nobody's misspelling, and edit distance is quadratic */
 
 typedef struct {
   OrrPlace place;
@@ -38,8 +39,7 @@ OrrDiags *orr_diags_new(void) {
 }
 
 void orr_diags_free(OrrDiags *diags) {
-  if (!diags)
-    return;
+  if (!diags) return;
   g_array_unref(diags->all);
   g_free(diags);
 }
@@ -60,14 +60,14 @@ static char *clean_message(char *raw) {
     else
       g_string_append_unichar(clean, c);
   }
-  if (cut)
-    g_string_append(clean, "...");
+  if (cut) g_string_append(clean, "...");
   g_free(raw);
   return g_string_free(clean, FALSE);
 }
 
 G_GNUC_PRINTF(4, 0)
-static void add(OrrDiags *diags, OrrPlace place, gboolean is_error, const char *format, va_list args) {
+static void add(OrrDiags *diags, OrrPlace place, gboolean is_error, const char *format,
+                va_list args) {
   Diag diag = {.place = place, .is_error = is_error, .order = diags->all->len};
   diag.message = clean_message(g_strdup_vprintf(format, args));
   g_array_append_val(diags->all, diag);
@@ -95,18 +95,14 @@ guint orr_diags_n_warnings(const OrrDiags *diags) { return diags->all->len - dia
 static int compare(gconstpointer left, gconstpointer right) {
   const Diag *a = *(const Diag *const *)left, *b = *(const Diag *const *)right;
   int by_file = g_strcmp0(a->place.file, b->place.file);
-  if (by_file != 0)
-    return by_file;
-  if (a->place.line != b->place.line)
-    return a->place.line < b->place.line ? -1 : 1;
-  if (a->place.column != b->place.column)
-    return a->place.column < b->place.column ? -1 : 1;
+  if (by_file != 0) return by_file;
+  if (a->place.line != b->place.line) return a->place.line < b->place.line ? -1 : 1;
+  if (a->place.column != b->place.column) return a->place.column < b->place.column ? -1 : 1;
   return a->order < b->order ? -1 : a->order > b->order;
 }
 
 static void append_diag(GString *text, const Diag *diag) {
-  if (diag->place.file)
-    g_string_append(text, diag->place.file);
+  if (diag->place.file) g_string_append(text, diag->place.file);
   if (diag->place.file && diag->place.line > 0)
     g_string_append_printf(text, ":%d:%d", diag->place.line, diag->place.column);
   g_string_append(text, diag->place.file ? ": " : "");
@@ -119,14 +115,12 @@ char *orr_diags_text(const OrrDiags *diags) {
     g_ptr_array_add(sorted, &g_array_index(diags->all, Diag, i));
   g_ptr_array_sort(sorted, compare);
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < sorted->len; i++)
-    append_diag(text, g_ptr_array_index(sorted, i));
+  for (guint i = 0; i < sorted->len; i++) append_diag(text, g_ptr_array_index(sorted, i));
   return g_string_free(text, FALSE);
 }
 
 gboolean orr_diags_check(const OrrDiags *diags, GError **error) {
-  if (diags->n_errors == 0)
-    return TRUE;
+  if (diags->n_errors == 0) return TRUE;
   g_autofree char *text = orr_diags_text(diags);
   g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, g_strchomp(text));
   return FALSE;
@@ -135,13 +129,12 @@ gboolean orr_diags_check(const OrrDiags *diags, GError **error) {
 /* Case and the choice between '-' and '_' are no difference worth a letter. */
 static char fold(char c) { return c == '_' ? '-' : g_ascii_tolower(c); }
 
-/* Optimal string alignment: insert, delete, replace, or swap two neighbours (Damerau 1964). Words of at most
- * WORD_MAX_BYTES. */
+/* Optimal string alignment: insert, delete, replace, or swap two neighbours (Damerau 1964).
+ * Words of at most WORD_MAX_BYTES. */
 static guint edit_distance(const char *a, const char *b) {
   guint rows[3][WORD_MAX_BYTES + 1];
   guint n = (guint)strlen(b);
-  for (guint j = 0; j <= n; j++)
-    rows[0][j] = j;
+  for (guint j = 0; j <= n; j++) rows[0][j] = j;
   for (guint i = 1; a[i - 1]; i++) {
     guint *row = rows[i % 3], *before = rows[(i + 2) % 3], *before2 = rows[(i + 1) % 3];
     row[0] = i;
@@ -159,11 +152,9 @@ const char *orr_nearest_word(const char *word, const char *const *words) {
   const char *nearest = NULL;
   guint nearest_distance = G_MAXUINT;
   gsize length = strlen(word);
-  if (length > WORD_MAX_BYTES)
-    return NULL;
+  if (length > WORD_MAX_BYTES) return NULL;
   for (; *words; words++) {
-    if (strlen(*words) > WORD_MAX_BYTES)
-      continue;
+    if (strlen(*words) > WORD_MAX_BYTES) continue;
     guint distance = edit_distance(word, *words);
     if (distance * 3 <= MAX(length, strlen(*words)) && distance < nearest_distance) {
       nearest = *words;

@@ -42,11 +42,17 @@ static gboolean uses(const OrrTerm *term, guint slot) {
   return FALSE;
 }
 
-gboolean orr_expression_uses(const OrrExpression *expression, guint slot) { return uses(expression->root, slot); }
+gboolean orr_expression_uses(const OrrExpression *expression, guint slot) {
+  return uses(expression->root, slot);
+}
 
-static OrrValue number(double value) { return (OrrValue){.type = ORR_VALUE_NUMBER, .number = value}; }
+static OrrValue number(double value) {
+  return (OrrValue){.type = ORR_VALUE_NUMBER, .number = value};
+}
 
-static OrrValue truth(gboolean value) { return (OrrValue){.type = ORR_VALUE_TRUTH, .number = value}; }
+static OrrValue truth(gboolean value) {
+  return (OrrValue){.type = ORR_VALUE_TRUTH, .number = value};
+}
 
 static OrrValue value_of(const OrrTerm *term, const OrrValue *values);
 
@@ -55,7 +61,8 @@ static double operand(const OrrTerm *term, guint i, const OrrValue *values) {
 }
 
 static gboolean are_equal(const OrrTerm *term, guint i, const OrrValue *values) {
-  const OrrValue a = value_of(term->operands->pdata[0], values), b = value_of(term->operands->pdata[i], values);
+  const OrrValue a = value_of(term->operands->pdata[0], values),
+                 b = value_of(term->operands->pdata[i], values);
   return a.type == ORR_VALUE_TEXT ? g_strcmp0(a.text, b.text) == 0 : a.number == b.number;
 }
 

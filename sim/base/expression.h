@@ -6,12 +6,13 @@
  *
  *   or < and < not < == != < <= > >= in < + - < * / % < unary - < number [unit], 'text', name, function(...), (...)
  *
- * A name may hold '-', '_' and '.'; a minus between two operands stands apart or beside a digit or bracket: "a - b" is
- * a difference, "a-b" a name. '-' and '_' are the same in names. A word that is no name is an error, unless it is
- * compared with a name that holds text (recompute == full). Functions: abs, ceil, floor, log2, max, min, round, sqrt.
+ * A name may hold '-', '_' and '.'; a minus between two operands stands apart or beside a digit or
+ * bracket: "a - b" is a difference, "a-b" a name. '-' and '_' are the same in names. A word that is
+ * no name is an error, unless it is compared with a name that holds text (recompute == full).
+ * Functions: abs, ceil, floor, log2, max, min, round, sqrt.
  *
- * Types are number, text and truth, checked when the expression is read: what is wrong is told at its column. Numbers
- * are doubles; x / 0 and x % 0 are NaN, and NaN compares false with everything.
+ * Types are number, text and truth, checked when the expression is read: what is wrong is told at
+ * its column. Numbers are doubles; x / 0 and x % 0 are NaN, and NaN compares false with everything.
  */
 #ifndef ORR_EXPRESSION_H
 #define ORR_EXPRESSION_H
@@ -38,10 +39,10 @@ typedef struct OrrExpression OrrExpression;
 #define ORR_EXPRESSION_MOST_BYTES 4096
 #define ORR_EXPRESSION_MOST_DEPTH 64
 
-/* @names: what the expression may use, @n_names long; may be freed afterwards. @place: of the text's first character.
- * NULL: what is wrong, the first thing alone, is in @diags. */
-OrrExpression *orr_expression_parse(const char *text, OrrPlace place, const OrrExpressionName *names, guint n_names,
-                                    OrrDiags *diags);
+/* @names: what the expression may use, @n_names long; may be freed afterwards. @place: of the
+ * text's first character. NULL: what is wrong, the first thing alone, is in @diags. */
+OrrExpression *orr_expression_parse(const char *text, OrrPlace place,
+                                    const OrrExpressionName *names, guint n_names, OrrDiags *diags);
 void orr_expression_free(OrrExpression *expression);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrExpression, orr_expression_free)
 
@@ -51,8 +52,10 @@ gboolean orr_expression_uses(const OrrExpression *expression, guint slot);
 
 /* @values: by slot, of the types that were given. */
 OrrValue orr_expression_value(const OrrExpression *expression, const OrrValue *values);
-gboolean orr_expression_holds(const OrrExpression *expression, const OrrValue *values); /* of type TRUTH */
-double orr_expression_number(const OrrExpression *expression, const OrrValue *values);  /* of type NUMBER, or TRUTH */
+gboolean orr_expression_holds(const OrrExpression *expression,
+                              const OrrValue *values); /* of type TRUTH */
+double orr_expression_number(const OrrExpression *expression,
+                             const OrrValue *values); /* of type NUMBER, or TRUTH */
 
 G_END_DECLS
 

@@ -1,8 +1,9 @@
 /*
- * expression_parse.c - text to a checked tree, by recursive descent (the grammar is in expression.h).
+ * expression_parse.c - text to a checked tree, by recursive descent (the grammar is in
+ * expression.h).
  *
- * The first thing that is wrong ends the reading: what follows it would be guesses. Every function returns NULL once
- * parser->failed is set.
+ * The first thing that is wrong ends the reading: what follows it would be guesses. Every function
+ * returns NULL once parser->failed is set.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -67,8 +68,8 @@ static gboolean accept(Parser *parser, const char *symbol) {
 
 static gboolean begins_word(char c) { return g_ascii_isalpha(c) || c == '_'; }
 
-/* "gpus-per-node", "gpt3-175b", "workload.parallel.tp": a '-' or '.' belongs to the word where a letter or digit
- * follows. */
+/* "gpus-per-node", "gpt3-175b", "workload.parallel.tp": a '-' or '.' belongs to the word where a
+ * letter or digit follows. */
 static guint word_length(const char *text) {
   guint n = 0;
   if (!begins_word(text[0])) return 0;
@@ -162,9 +163,10 @@ static const struct {
   const char *name;
   OrrTermKind kind;
   guint most; /* operands */
-} functions[] = {{"abs", ORR_TERM_ABS, 1},     {"ceil", ORR_TERM_CEIL, 1},       {"floor", ORR_TERM_FLOOR, 1},
-                 {"log2", ORR_TERM_LOG2, 1},   {"max", ORR_TERM_MAX, G_MAXUINT}, {"min", ORR_TERM_MIN, G_MAXUINT},
-                 {"round", ORR_TERM_ROUND, 1}, {"sqrt", ORR_TERM_SQRT, 1}};
+} functions[] = {{"abs", ORR_TERM_ABS, 1},         {"ceil", ORR_TERM_CEIL, 1},
+                 {"floor", ORR_TERM_FLOOR, 1},     {"log2", ORR_TERM_LOG2, 1},
+                 {"max", ORR_TERM_MAX, G_MAXUINT}, {"min", ORR_TERM_MIN, G_MAXUINT},
+                 {"round", ORR_TERM_ROUND, 1},     {"sqrt", ORR_TERM_SQRT, 1}};
 
 static void fail_unknown(Parser *parser, const char *word, guint at) {
   g_autoptr(GPtrArray) known = g_ptr_array_new();
@@ -182,7 +184,8 @@ static gboolean want_type(Parser *parser, const OrrTerm *term, OrrValueType type
   if (term->is_word)
     fail_unknown(parser, term->value.text, term->at);
   else
-    fail(parser, term->at, "'%s' wants %s, and this is %s", by, type_words[type], type_words[term->type]);
+    fail(parser, term->at, "'%s' wants %s, and this is %s", by, type_words[type],
+         type_words[term->type]);
   return FALSE;
 }
 
@@ -196,7 +199,8 @@ static OrrTerm *read_function(Parser *parser, guint f, guint at) {
   } while (accept(parser, ","));
   if (!accept(parser, ")")) {
     g_autofree char *here = found(parser);
-    fail(parser, parser->at, "')' is missing after the operands of %s, found %s", functions[f].name, here);
+    fail(parser, parser->at, "')' is missing after the operands of %s, found %s", functions[f].name,
+         here);
   } else if (term->operands->len > functions[f].most) {
     fail(parser, at, "%s takes one operand, and has %u", functions[f].name, term->operands->len);
   }
@@ -231,7 +235,8 @@ static OrrTerm *read_bracket(Parser *parser) {
   OrrTerm *term = read_or(parser);
   if (term && !accept(parser, ")")) {
     g_autofree char *here = found(parser);
-    fail(parser, parser->at, "')' is missing for the '(' in column %u of the expression, found %s", at + 1, here);
+    fail(parser, parser->at, "')' is missing for the '(' in column %u of the expression, found %s",
+         at + 1, here);
     return fail_term(term);
   }
   return term;
@@ -242,7 +247,8 @@ static OrrTerm *read_operand(Parser *parser) {
   const char c = parser->text[parser->at];
   if (c == '(') return read_bracket(parser);
   if (c == '\'' || c == '"') return read_quoted(parser);
-  if (g_ascii_isdigit(c) || (c == '.' && g_ascii_isdigit(parser->text[parser->at + 1]))) return read_number(parser);
+  if (g_ascii_isdigit(c) || (c == '.' && g_ascii_isdigit(parser->text[parser->at + 1])))
+    return read_number(parser);
   if (begins_word(c)) return read_word(parser);
   g_autofree char *here = found(parser);
   fail(parser, parser->at, "a name, a number or '(' is missing, found %s", here);
@@ -260,8 +266,8 @@ static OrrTerm *join(OrrTermKind kind, OrrValueType type, guint at, OrrTerm *a, 
 }
 
 /* Both of the @wanted type, and so is the whole; NULL where not. Takes them. */
-static OrrTerm *join_alike(Parser *parser, OrrTermKind kind, OrrValueType type, const char *symbol, guint at,
-                           OrrTerm *a, OrrTerm *b) {
+static OrrTerm *join_alike(Parser *parser, OrrTermKind kind, OrrValueType type, const char *symbol,
+                           guint at, OrrTerm *a, OrrTerm *b) {
   OrrTerm *term = join(kind, type, at, a, b);
   if (want_type(parser, a, type, symbol) && want_type(parser, b, type, symbol)) return term;
   return fail_term(term);
@@ -438,9 +444,11 @@ static OrrTerm *read_whole(Parser *parser) {
   return g_steal_pointer(&root);
 }
 
-OrrExpression *orr_expression_parse(const char *text, OrrPlace place, const OrrExpressionName *names, guint n_names,
+OrrExpression *orr_expression_parse(const char *text, OrrPlace place,
+                                    const OrrExpressionName *names, guint n_names,
                                     OrrDiags *diags) {
-  Parser parser = {.text = text, .place = place, .names = names, .n_names = n_names, .diags = diags};
+  Parser parser = {
+      .text = text, .place = place, .names = names, .n_names = n_names, .diags = diags};
   if (strlen(text) > ORR_EXPRESSION_MOST_BYTES) {
     orr_diags_error(diags, place, "an expression of more than %d bytes", ORR_EXPRESSION_MOST_BYTES);
     return NULL;

@@ -6,9 +6,9 @@
 G_DEFINE_QUARK(orr - fault, orr_fault)
 
 int orr_fault_exit_status(const GError *error) {
-  if (!error)
-    return 0;
-  if (g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT) || g_error_matches(error, ORR_FAULT, ORR_FAULT_USAGE))
+  if (!error) return 0;
+  if (g_error_matches(error, ORR_FAULT, ORR_FAULT_DOCUMENT) ||
+      g_error_matches(error, ORR_FAULT, ORR_FAULT_USAGE))
     return 2;
   return 1;
 }

@@ -1,6 +1,6 @@
 /*
- * field.c - field tables: look-up, defaults, clearing. See field_read.c, field_dump.c, field_set.c, field_docs.c,
- * field_schema.c and field_lint.c for the other jobs of a table.
+ * field.c - field tables: look-up, defaults, clearing. See field_read.c, field_dump.c, field_set.c,
+ * field_docs.c, field_schema.c and field_lint.c for the other jobs of a table.
  *
  * Invariants:
  *  1. A struct that is all zero bytes is fit for orr_fields_clear, and so is one that any reader left half-way.
@@ -14,35 +14,29 @@
 
 const OrrField *orr_field_find(const OrrFieldTable *table, const char *name) {
   for (size_t i = 0; i < table->n_fields; i++)
-    if (strcmp(table->fields[i].name, name) == 0)
-      return &table->fields[i];
+    if (strcmp(table->fields[i].name, name) == 0) return &table->fields[i];
   return NULL;
 }
 
 const char **orr_field_names(const OrrFieldTable *table, const char *first) {
   size_t n_fields = table ? table->n_fields : 0, n = 0;
   const char **names = g_new0(const char *, n_fields + 2);
-  if (first)
-    names[n++] = first;
-  for (size_t i = 0; i < n_fields; i++)
-    names[n++] = table->fields[i].name;
+  if (first) names[n++] = first;
+  for (size_t i = 0; i < n_fields; i++) names[n++] = table->fields[i].name;
   return names;
 }
 
 char *orr_field_hint(const char *word, const char *const *words) {
   const char *nearest = orr_nearest_word(word, words);
   g_autofree char *allowed = g_strjoinv(", ", (char **)words);
-  if (!*allowed)
-    return g_strdup(" (none is allowed)");
-  if (nearest)
-    return g_strdup_printf(": did you mean '%s'? (allowed: %s)", nearest, allowed);
+  if (!*allowed) return g_strdup(" (none is allowed)");
+  if (nearest) return g_strdup_printf(": did you mean '%s'? (allowed: %s)", nearest, allowed);
   return g_strdup_printf(" (allowed: %s)", allowed);
 }
 
 static void move_tree(OrrNode *node, OrrPlace place) {
   node->place = place;
-  for (guint i = 0; node->keys && i < node->keys->len; i++)
-    move_tree(node->keys->pdata[i], place);
+  for (guint i = 0; node->keys && i < node->keys->len; i++) move_tree(node->keys->pdata[i], place);
   for (guint i = 0; node->items && i < node->items->len; i++)
     move_tree(node->items->pdata[i], place);
 }
@@ -51,28 +45,25 @@ static gboolean is_scalar_kind(OrrFieldKind kind) { return kind <= ORR_FIELD_WOR
 
 OrrNode *orr_field_fallback_node(const OrrField *field, OrrPlace place, OrrDiags *diags) {
   const char *text = field->fallback;
-  if (!text)
-    return NULL;
+  if (!text) return NULL;
   if (strcmp(text, "{}") == 0 && !is_scalar_kind(field->kind))
-    return orr_node_new_map(place); /* the two common ones, without a parser: a sweep fills defaults a lot */
-  if (strcmp(text, "[]") == 0 && !is_scalar_kind(field->kind))
-    return orr_node_new_list(place);
+    return orr_node_new_map(
+        place); /* the two common ones, without a parser: a sweep fills defaults a lot */
+  if (strcmp(text, "[]") == 0 && !is_scalar_kind(field->kind)) return orr_node_new_list(place);
   if (is_scalar_kind(field->kind) || (*text != '{' && *text != '[')) {
     OrrNode *node = orr_node_new_scalar(place, text);
     node->quoted = !*text;
     return node;
   }
   OrrNode *node = orr_yaml_parse(text, strlen(text), "default", diags);
-  if (node)
-    move_tree(node, place);
+  if (node) move_tree(node, place);
   return node;
 }
 
 const OrrEntry *orr_field_fallback_entry(const OrrField *field) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) node = orr_field_fallback_node(field, (OrrPlace){0}, diags);
-  if (!node)
-    return NULL;
+  if (!node) return NULL;
   const char *name = node->kind == ORR_NODE_SCALAR ? node->text : orr_node_get_text(node, "kind");
   return name ? orr_registry_find(field->registry, name) : NULL;
 }
@@ -82,8 +73,7 @@ void orr_fields_defaults(const OrrFieldTable *table, void *out) {
   memset(out, 0, table->size);
   for (size_t i = 0; i < table->n_fields; i++) {
     g_autoptr(OrrNode) node = orr_field_fallback_node(&table->fields[i], (OrrPlace){0}, diags);
-    if (node)
-      orr_field_read_member(&table->fields[i], node, NULL, diags, out);
+    if (node) orr_field_read_member(&table->fields[i], node, NULL, diags, out);
   }
 }
 
@@ -112,8 +102,7 @@ static void clear_member(const OrrField *field, void *member) {
     g_strfreev(*(char ***)member);
     break;
   case ORR_FIELD_REALS:
-    if (*(GArray **)member)
-      g_array_free(*(GArray **)member, TRUE);
+    if (*(GArray **)member) g_array_free(*(GArray **)member, TRUE);
     break;
   case ORR_FIELD_TREE:
     orr_node_free(*(OrrNode **)member);
@@ -125,8 +114,7 @@ static void clear_member(const OrrField *field, void *member) {
     orr_fields_clear(field->table, member);
     break;
   case ORR_FIELD_SECTIONS:
-    if (*(GPtrArray **)member)
-      clear_sections(field->table, *(GPtrArray **)member);
+    if (*(GPtrArray **)member) clear_sections(field->table, *(GPtrArray **)member);
     break;
   default:
     break;
@@ -141,8 +129,7 @@ void orr_fields_clear(const OrrFieldTable *table, void *data) {
 
 static gboolean is_table_zero(const OrrFieldTable *table, const void *data) {
   for (size_t i = 0; i < table->n_fields; i++)
-    if (!orr_field_is_zero(&table->fields[i], data))
-      return FALSE;
+    if (!orr_field_is_zero(&table->fields[i], data)) return FALSE;
   return TRUE;
 }
 

@@ -1,9 +1,10 @@
 /*
  * field.h - field tables: a struct described once.
  *
- * One table per document section or result row reads it from a tree, checks it, fills its defaults (a default is text
- * that goes through the same parser as the user's), dumps it resolved, addresses its members (`--set a.b=c`, sweep
- * axes), documents it (Markdown, JSON Schema) and gives results/ what it needs to make and fill an SQL table.
+ * One table per document section or result row reads it from a tree, checks it, fills its defaults
+ * (a default is text that goes through the same parser as the user's), dumps it resolved, addresses
+ * its members (`--set a.b=c`, sweep axes), documents it (Markdown, JSON Schema) and gives results/
+ * what it needs to make and fill an SQL table.
  *
  * Member types by kind:
  *   BOOL       gboolean          true | false
@@ -18,8 +19,9 @@
  *   SECTIONS   GPtrArray * of structs described by @table (each g_malloc'd; freed by orr_fields_clear)
  *   TREE       OrrNode *         any tree, kept for its owner to read
  *
- * A field with no @fallback is required, unless ORR_FIELD_OPTIONAL is set: then absence leaves the member zero (INT,
- * REAL: 0; REAL may use NAN by fallback "nan" nowhere: pick a value that is out of range and say so in @sentence).
+ * A field with no @fallback is required, unless ORR_FIELD_OPTIONAL is set: then absence leaves the
+ * member zero (INT, REAL: 0; REAL may use NAN by fallback "nan" nowhere: pick a value that is out
+ * of range and say so in @sentence).
  */
 #ifndef ORR_FIELD_H
 #define ORR_FIELD_H
@@ -49,45 +51,52 @@ typedef enum {
 } OrrFieldKind;
 
 enum {
-  ORR_FIELD_OPTIONAL = 1 << 0,  /* may be absent with no default */
-  ORR_FIELD_POSITIVE = 1 << 1,  /* INT, REAL: greater than 0 */
-  ORR_FIELD_UNSIGNED = 1 << 2,  /* INT, REAL: 0 or greater */
-  ORR_FIELD_RUN = 1 << 3        /* INT of a row: a run's number (0: none), which merging databases maps */
+  ORR_FIELD_OPTIONAL = 1 << 0, /* may be absent with no default */
+  ORR_FIELD_POSITIVE = 1 << 1, /* INT, REAL: greater than 0 */
+  ORR_FIELD_UNSIGNED = 1 << 2, /* INT, REAL: 0 or greater */
+  ORR_FIELD_RUN = 1 << 3 /* INT of a row: a run's number (0: none), which merging databases maps */
 };
 
 typedef struct {
-  const char *name;     /* kebab-case in documents; SQL columns and JSON use the same with '_' */
+  const char *name; /* kebab-case in documents; SQL columns and JSON use the same with '_' */
   OrrFieldKind kind;
   size_t offset;        /* offsetof(struct, member) */
   const char *sentence; /* one sentence; a test checks that every field has one */
   const char *fallback; /* the default as text, or NULL */
   unsigned flags;
-  OrrUnit unit;                 /* REAL, REALS */
-  double min, max;              /* INT, REAL: checked when min < max */
-  const char *const *words;     /* WORD */
-  const char *const *aliases;   /* WORD, may be NULL: pairs, then NULL: {"fixed", "constant", NULL} reads fixed as constant */
-  const OrrRegistry *registry;  /* CHOICE */
-  const OrrFieldTable *table;   /* SECTION, SECTIONS */
-  const char *document;         /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME`
+  OrrUnit unit;             /* REAL, REALS */
+  double min, max;          /* INT, REAL: checked when min < max */
+  const char *const *words; /* WORD */
+  const char *const *
+      aliases; /* WORD, may be NULL: pairs, then NULL: {"fixed", "constant", NULL} reads fixed as constant */
+  const OrrRegistry *registry; /* CHOICE */
+  const OrrFieldTable *table;  /* SECTION, SECTIONS */
+  const char *
+      document; /* SECTION, SECTIONS, CHOICE: the library kind ("device"), where a name or `base: NAME`
                                  * may stand for it. A name that is both an entry and a document is the entry. */
 } OrrField;
 
 struct OrrFieldTable {
-  const char *name;       /* "cluster", "training_result": the document kind or the SQL table */
+  const char *name; /* "cluster", "training_result": the document kind or the SQL table */
   const char *sentence;
-  size_t size;            /* sizeof(struct) */
+  size_t size; /* sizeof(struct) */
   const OrrField *fields;
   size_t n_fields;
 };
 
-#define ORR_FIELD_TABLE(name_, sentence_, type_, fields_) \
-  { .name = (name_), .sentence = (sentence_), .size = sizeof(type_), .fields = (fields_), .n_fields = G_N_ELEMENTS(fields_) }
+#define ORR_FIELD_TABLE(name_, sentence_, type_, fields_)                                          \
+  {                                                                                                \
+    .name = (name_), .sentence = (sentence_), .size = sizeof(type_), .fields = (fields_),          \
+    .n_fields = G_N_ELEMENTS(fields_)                                                              \
+  }
 
-/* Reads the map @node into @out (table->size bytes, uninitialised). All findings go to @diags with their place: unknown
- * keys with the nearest name, missing keys, wrong types, missing units, values out of range. @library (may be NULL)
- * resolves names and `base:` of document sections. @out is always left fit for orr_fields_clear; TRUE when nothing was
- * wrong. The keys "schema" and "base" are accepted and skipped at the top of documents. */
-gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library, OrrDiags *diags, void *out);
+/* Reads the map @node into @out (table->size bytes, uninitialised). All findings go to @diags
+ * with their place: unknown keys with the nearest name, missing keys, wrong types, missing
+ * units, values out of range. @library (may be NULL) resolves names and `base:` of document
+ * sections. @out is always left fit for orr_fields_clear; TRUE when nothing was wrong. The keys
+ * "schema" and "base" are accepted and skipped at the top of documents. */
+gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
+                         OrrDiags *diags, void *out);
 
 /* @out as if read from an empty map; required fields are left zero. */
 void orr_fields_defaults(const OrrFieldTable *table, void *out);
@@ -95,23 +104,29 @@ void orr_fields_defaults(const OrrFieldTable *table, void *out);
 /* Frees what the members own, and zeroes them. */
 void orr_fields_clear(const OrrFieldTable *table, void *data);
 
-/* The struct as a tree with every default filled in, in table order. Reading it back gives an equal struct. */
+/* The struct as a tree with every default filled in, in table order. Reading it back gives an
+ * equal struct. */
 OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data);
 
-/* Sets the member that the dotted @path names in the *unread* tree @root of a document described by @table, making the
- * maps on the way; a name that stands for a document section becomes {base: name}, a bare choice {kind: name}. @text is
- * YAML flow text. FALSE with ORR_FAULT_USAGE for an unknown path (with the nearest name) or a value that is no YAML. A
- * path below a CHOICE is checked against the entry's parameters when the tree names the entry, else accepted. */
-gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path, const char *text, GError **error);
+/* Sets the member that the dotted @path names in the *unread* tree @root of a document described
+ * by @table, making the maps on the way; a name that stands for a document section becomes
+ * {base: name}, a bare choice {kind: name}. @text is YAML flow text. FALSE with ORR_FAULT_USAGE
+ * for an unknown path (with the nearest name) or a value that is no YAML. A path below a CHOICE
+ * is checked against the entry's parameters when the tree names the entry, else accepted. */
+gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path,
+                        const char *text, GError **error);
 
-/* The member that the dotted @path names in a struct that was read, through sections and the parameters of choices: its
- * field, and in *@ret_data the struct that holds it. NULL where there is none. */
-const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path, void **ret_data);
+/* The member that the dotted @path names in a struct that was read, through sections and the
+ * parameters of choices: its field, and in *@ret_data the struct that holds it. NULL where there
+ * is none. */
+const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path,
+                                  void **ret_data);
 
-gboolean orr_field_is_plain(const OrrField *field); /* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
+gboolean orr_field_is_plain(
+    const OrrField *field); /* BOOL, INT, REAL or WORD: owns nothing, may be assigned */
 
-/* Reads @node into that member of @data, which holds a plain field, as orr_fields_read would; FALSE, and the member as it
- * was, with the reason in @diags. */
+/* Reads @node into that member of @data, which holds a plain field, as orr_fields_read would;
+ * FALSE, and the member as it was, with the reason in @diags. */
 gboolean orr_field_assign(const OrrField *field, const OrrNode *node, OrrDiags *diags, void *data);
 
 /* The member of @data as a number; FALSE for what is none. */
@@ -119,23 +134,25 @@ gboolean orr_field_number(const OrrField *field, const void *data, double *ret_v
 
 /* Calls @visit for each scalar member, in table order: "workload.parallel.tp", "8". */
 typedef void (*OrrFieldVisit)(const char *path, const char *text, void *user);
-void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit, void *user);
+void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
+                        void *user);
 
 /* Text of one scalar member, as YAML would hold it. Newly allocated. */
 char *orr_field_text(const OrrField *field, const void *data);
 
-/* A Markdown table (key, type and unit, default, sentence), sub-sections after it; a JSON Schema (draft 2020-12).
- * @document: the kind that files of this table name in `schema: KIND/1`, where `base:` may supply any key; NULL where
- * the table is a section or a row. A document that is a choice at its top (`kind` and its parameters) has a registry
- * instead of a table. */
+/* A Markdown table (key, type and unit, default, sentence), sub-sections after it; a JSON Schema
+ * (draft 2020-12). @document: the kind that files of this table name in `schema: KIND/1`, where
+ * `base:` may supply any key; NULL where the table is a section or a row. A document that is a
+ * choice at its top (`kind` and its parameters) has a registry instead of a table. */
 char *orr_fields_markdown(const OrrFieldTable *table);
 char *orr_registry_markdown(const OrrRegistry *registry);
 char *orr_fields_json_schema(const OrrFieldTable *table, const char *document);
 char *orr_registry_json_schema(const OrrRegistry *registry, const char *document);
 
-/* What is wrong with the table itself, and with all that it leads to, one finding a line; NULL when all is well. Every
- * field has a sentence that ends in a period, a kebab-case name, what its kind needs, and a default that reads. Each
- * folder's tests call it for their tables. Newly allocated. */
+/* What is wrong with the table itself, and with all that it leads to, one finding a line; NULL
+ * when all is well. Every field has a sentence that ends in a period, a kebab-case name, what
+ * its kind needs, and a default that reads. Each folder's tests call it for their tables. Newly
+ * allocated. */
 char *orr_fields_lint(const OrrFieldTable *table);
 
 G_END_DECLS

@@ -1,6 +1,7 @@
 /*
- * field_assign.c - one scalar member of a struct that was read before: what a sweep changes from point to point without
- * reading the documents again. orr_fields_set does the same to the unread tree; where both can, they agree.
+ * field_assign.c - one scalar member of a struct that was read before: what a sweep changes from
+ * point to point without reading the documents again. orr_fields_set does the same to the unread
+ * tree; where both can, they agree.
  */
 #include <string.h>
 
@@ -24,7 +25,8 @@ static gboolean enter(Spot *spot, const OrrField *field) {
   return TRUE;
 }
 
-const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path, void **ret_data) {
+const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const char *path,
+                                  void **ret_data) {
   g_auto(GStrv) segments = g_strsplit(path, ".", -1);
   Spot spot = {table, data};
   for (guint i = 0; segments[i]; i++) {
@@ -40,8 +42,8 @@ const OrrField *orr_fields_member(const OrrFieldTable *table, void *data, const 
 }
 
 gboolean orr_field_is_plain(const OrrField *field) {
-  return field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_INT || field->kind == ORR_FIELD_REAL ||
-         field->kind == ORR_FIELD_WORD;
+  return field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_INT ||
+         field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_WORD;
 }
 
 gboolean orr_field_assign(const OrrField *field, const OrrNode *node, OrrDiags *diags, void *data) {

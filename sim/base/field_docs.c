@@ -1,5 +1,6 @@
 /*
- * field_docs.c - the Markdown reference of a table: one table of keys, then each section and each choice it leads to.
+ * field_docs.c - the Markdown reference of a table: one table of keys, then each section and each
+ * choice it leads to.
  */
 #include <string.h>
 
@@ -30,16 +31,13 @@ static char *range_words(const OrrField *field) {
   const char *unit = orr_unit_symbol(field->unit);
   if (field->min < field->max)
     return g_strdup_printf(", %.15g to %.15g%s%s", field->min, field->max, *unit ? " " : "", unit);
-  if (field->flags & ORR_FIELD_POSITIVE)
-    return g_strdup(", above 0");
+  if (field->flags & ORR_FIELD_POSITIVE) return g_strdup(", above 0");
   return g_strdup(field->flags & ORR_FIELD_UNSIGNED ? ", 0 or more" : "");
 }
 
 static char *real_words(const OrrField *field) {
-  if (field->unit == ORR_UNIT_NONE)
-    return g_strdup("number");
-  if (field->unit == ORR_UNIT_FRACTION)
-    return g_strdup("fraction (0.9 or 90 %)");
+  if (field->unit == ORR_UNIT_NONE) return g_strdup("number");
+  if (field->unit == ORR_UNIT_FRACTION) return g_strdup("fraction (0.9 or 90 %)");
   return g_strdup_printf("quantity (%s)", orr_unit_allowed(field->unit));
 }
 
@@ -55,10 +53,12 @@ static char *word_list(const OrrField *field) {
 
 static char *type_words(const OrrFieldParts *parts, const OrrField *field) {
   g_autofree char *range = range_words(field);
-  g_autofree char *real = field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS ? real_words(field) : NULL;
+  g_autofree char *real =
+      field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS ? real_words(field) : NULL;
   const OrrFieldPart *part = orr_field_parts_of(parts, field);
   g_autofree char *link = part ? link_to(part->name) : NULL;
-  g_autofree char *name = field->document ? g_strdup_printf("name of a %s, or ", field->document) : g_strdup("");
+  g_autofree char *name =
+      field->document ? g_strdup_printf("name of a %s, or ", field->document) : g_strdup("");
   switch (field->kind) {
   case ORR_FIELD_BOOL:
     return g_strdup("`true`, `false`");
@@ -95,7 +95,8 @@ static void append_fields(GString *out, const OrrFieldParts *parts, const OrrFie
     g_autofree char *sentence = cell(field->sentence);
     g_string_append_printf(out, "| `%s` | %s | ", field->name, type);
     if (field->fallback)
-      g_string_append_printf(out, "%s%s%s", *fallback ? "`" : "empty", fallback, *fallback ? "`" : "");
+      g_string_append_printf(out, "%s%s%s", *fallback ? "`" : "empty", fallback,
+                             *fallback ? "`" : "");
     else
       g_string_append(out, field->flags & ORR_FIELD_OPTIONAL ? "optional" : "required");
     g_string_append_printf(out, " | %s |\n", sentence);
@@ -111,8 +112,7 @@ static void append_registry(GString *out, const OrrFieldParts *parts, const OrrF
     g_string_append_printf(out, "| `%s` | %s |\n", entries[i]->name, sentence);
   }
   for (guint i = 0; entries[i]; i++) {
-    if (!entries[i]->params)
-      continue;
+    if (!entries[i]->params) continue;
     g_string_append_printf(out, "\n### %s: %s\n", part->name, entries[i]->name);
     append_fields(out, parts, entries[i]->params);
   }
@@ -127,8 +127,7 @@ static char *markdown(const OrrFieldParts *parts) {
       append_registry(out, parts, part);
       continue;
     }
-    if (part->table->sentence)
-      g_string_append_printf(out, "\n%s\n", part->table->sentence);
+    if (part->table->sentence) g_string_append_printf(out, "\n%s\n", part->table->sentence);
     append_fields(out, parts, part->table);
   }
   return g_string_free(g_steal_pointer(&out), FALSE);

@@ -1,8 +1,9 @@
 /*
- * field_dump.c - a struct out again: as a tree with every default filled in, as paths and texts, as one text.
+ * field_dump.c - a struct out again: as a tree with every default filled in, as paths and texts, as
+ * one text.
  *
- * Invariant: what is dumped reads back to an equal struct. An optional member that is zero is left out, since absence
- * is what reads back to zero.
+ * Invariant: what is dumped reads back to an equal struct. An optional member that is zero is left
+ * out, since absence is what reads back to zero.
  */
 #include <string.h>
 
@@ -18,8 +19,7 @@ static OrrNode *scalar(const char *text) {
 
 static const char *word_of(const OrrField *field, int index) {
   for (int i = 0; field->words[i]; i++)
-    if (i == index)
-      return field->words[i];
+    if (i == index) return field->words[i];
   return NULL;
 }
 
@@ -37,19 +37,18 @@ char *orr_field_text(const OrrField *field, const void *data) {
   case ORR_FIELD_WORD:
     return g_strdup(word_of(field, *(const int *)member));
   case ORR_FIELD_CHOICE:
-    return ((const OrrChoice *)member)->entry ? g_strdup(((const OrrChoice *)member)->entry->name) : NULL;
+    return ((const OrrChoice *)member)->entry ? g_strdup(((const OrrChoice *)member)->entry->name)
+                                              : NULL;
   default:
     return NULL;
   }
 }
 
 static OrrNode *dump_choice(const OrrChoice *choice) {
-  if (!choice->entry)
-    return NULL;
+  if (!choice->entry) return NULL;
   OrrNode *map = orr_node_new_map((OrrPlace){0});
   orr_node_set(map, "kind", scalar(choice->entry->name));
-  if (!choice->entry->params || !choice->params)
-    return map;
+  if (!choice->entry->params || !choice->params) return map;
   g_autoptr(OrrNode) params = dump_table(choice->entry->params, choice->params);
   for (guint i = 0; i < orr_node_length(params); i++) {
     const OrrNode *key = params->keys->pdata[i];
@@ -60,8 +59,7 @@ static OrrNode *dump_choice(const OrrChoice *choice) {
 
 static OrrNode *dump_texts(char *const *texts) {
   OrrNode *list = texts ? orr_node_new_list((OrrPlace){0}) : NULL;
-  for (guint i = 0; texts && texts[i]; i++)
-    orr_node_append(list, scalar(texts[i]));
+  for (guint i = 0; texts && texts[i]; i++) orr_node_append(list, scalar(texts[i]));
   return list;
 }
 
@@ -113,20 +111,20 @@ static OrrNode *dump_table(const OrrFieldTable *table, const void *data) {
     if ((field->flags & ORR_FIELD_OPTIONAL) && !field->fallback && orr_field_is_zero(field, data))
       continue;
     OrrNode *node = dump_member(field, data);
-    if (node)
-      orr_node_set(map, field->name, node);
+    if (node) orr_node_set(map, field->name, node);
   }
   return map;
 }
 
-OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data) { return dump_table(table, data); }
+OrrNode *orr_fields_dump(const OrrFieldTable *table, const void *data) {
+  return dump_table(table, data);
+}
 
 /* --- paths and texts --- */
 
 static gboolean is_list_of_scalars(const OrrNode *node) {
   for (guint i = 0; i < orr_node_length(node); i++)
-    if (((const OrrNode *)node->items->pdata[i])->kind != ORR_NODE_SCALAR)
-      return FALSE;
+    if (((const OrrNode *)node->items->pdata[i])->kind != ORR_NODE_SCALAR) return FALSE;
   return node->kind == ORR_NODE_LIST;
 }
 
@@ -135,8 +133,8 @@ static char *list_text(const OrrNode *list) {
   g_autoptr(GString) text = g_string_new("[");
   for (guint i = 0; i < orr_node_length(list); i++) {
     const char *item = ((const OrrNode *)list->items->pdata[i])->text;
-    gboolean plain = *item && !strpbrk(item, ",[]{}:#'\"&*!|>%@`\\\n") && *item != '-' && *item != '?' &&
-                     *item != ' ' && item[strlen(item) - 1] != ' ';
+    gboolean plain = *item && !strpbrk(item, ",[]{}:#'\"&*!|>%@`\\\n") && *item != '-' &&
+                     *item != '?' && *item != ' ' && item[strlen(item) - 1] != ' ';
     g_auto(GStrv) pieces = g_strsplit(item, "'", -1);
     g_autofree char *doubled = g_strjoinv("''", pieces);
     g_string_append_printf(text, plain ? "%s%s" : "%s'%s'", i ? ", " : "", doubled);
@@ -165,7 +163,8 @@ static void flatten(const OrrNode *node, GString *path, OrrFieldVisit visit, voi
   }
 }
 
-void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit, void *user) {
+void orr_fields_flatten(const OrrFieldTable *table, const void *data, OrrFieldVisit visit,
+                        void *user) {
   g_autoptr(OrrNode) tree = dump_table(table, data);
   g_autoptr(GString) path = g_string_new(NULL);
   flatten(tree, path, visit, user);

@@ -19,22 +19,25 @@ static const size_t member_sizes[] = {
     [ORR_FIELD_TREE] = sizeof(OrrNode *),
 };
 
-/* Lower case letters, digits, dots and single dashes. Dots are for versions in names: "llama-3.1". */
+/* Lower case letters, digits, dots and single dashes. Dots are for versions in names:
+ * "llama-3.1". */
 static gboolean is_kebab(const char *name) {
   gsize length = name ? strlen(name) : 0;
-  return length && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length && *name != '-' &&
-         name[length - 1] != '-' && !strstr(name, "--");
+  return length && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length &&
+         *name != '-' && name[length - 1] != '-' && !strstr(name, "--");
 }
 
 static void check_sentence(GString *out, const char *where, const char *sentence) {
   if (!sentence || !*sentence)
     g_string_append_printf(out, "%s: has no sentence\n", where);
   else if (!g_str_has_suffix(sentence, "."))
-    g_string_append_printf(out, "%s: its sentence does not end in a period: \"%s\"\n", where, sentence);
+    g_string_append_printf(out, "%s: its sentence does not end in a period: \"%s\"\n", where,
+                           sentence);
 }
 
 /* What the kind cannot do without. FALSE where reading a default would crash. */
-static gboolean check_parts(GString *out, const char *where, const OrrFieldTable *table, const OrrField *field) {
+static gboolean check_parts(GString *out, const char *where, const OrrFieldTable *table,
+                            const OrrField *field) {
   const char *lacks = NULL;
   gboolean is_section = field->kind == ORR_FIELD_SECTION || field->kind == ORR_FIELD_SECTIONS;
   if (field->kind == ORR_FIELD_WORD && !(field->words && field->words[0]))
@@ -43,18 +46,16 @@ static gboolean check_parts(GString *out, const char *where, const OrrFieldTable
     lacks = "a registry";
   else if (is_section && !field->table)
     lacks = "a table";
-  if (lacks)
-    g_string_append_printf(out, "%s: lacks %s\n", where, lacks);
+  if (lacks) g_string_append_printf(out, "%s: lacks %s\n", where, lacks);
   size_t size = member_sizes[field->kind];
-  if (field->kind == ORR_FIELD_SECTION && field->table)
-    size = field->table->size;
+  if (field->kind == ORR_FIELD_SECTION && field->table) size = field->table->size;
   gboolean fits = field->offset + size <= table->size;
-  if (!fits)
-    g_string_append_printf(out, "%s: lies outside of the struct\n", where);
+  if (!fits) g_string_append_printf(out, "%s: lies outside of the struct\n", where);
   return !lacks && fits;
 }
 
-static void check_fallback(GString *out, const char *where, const OrrFieldTable *table, const OrrField *field) {
+static void check_fallback(GString *out, const char *where, const OrrFieldTable *table,
+                           const OrrField *field) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) node = orr_field_fallback_node(field, (OrrPlace){.file = where}, diags);
   gboolean is_name = node && node->kind == ORR_NODE_SCALAR && field->document &&
@@ -64,10 +65,10 @@ static void check_fallback(GString *out, const char *where, const OrrFieldTable 
     orr_field_read_member(field, node, NULL, diags, data);
     orr_fields_clear(table, data);
   }
-  if (orr_diags_n_errors(diags) == 0)
-    return;
+  if (orr_diags_n_errors(diags) == 0) return;
   g_autofree char *text = orr_diags_text(diags);
-  g_string_append_printf(out, "%s: its default '%s' does not read: %s\n", where, field->fallback, g_strchomp(text));
+  g_string_append_printf(out, "%s: its default '%s' does not read: %s\n", where, field->fallback,
+                         g_strchomp(text));
 }
 
 static void check_field(GString *out, const OrrFieldTable *table, size_t i) {
@@ -86,8 +87,7 @@ static void check_field(GString *out, const OrrFieldTable *table, size_t i) {
 
 static void check_table(GString *out, const OrrFieldTable *table) {
   check_sentence(out, table->name, table->sentence);
-  for (size_t i = 0; i < table->n_fields; i++)
-    check_field(out, table, i);
+  for (size_t i = 0; i < table->n_fields; i++) check_field(out, table, i);
 }
 
 static void check_entry(GString *out, const OrrRegistry *registry, guint i) {
@@ -100,8 +100,7 @@ static void check_entry(GString *out, const OrrRegistry *registry, guint i) {
     g_string_append_printf(out, "%s: is out of alphabetical order\n", where);
   if (entry->params && orr_field_find(entry->params, "kind"))
     g_string_append_printf(out, "%s: a parameter cannot be called 'kind'\n", where);
-  if (entry->params)
-    check_table(out, entry->params);
+  if (entry->params) check_table(out, entry->params);
 }
 
 char *orr_fields_lint(const OrrFieldTable *table) {
@@ -110,8 +109,7 @@ char *orr_fields_lint(const OrrFieldTable *table) {
   const OrrFieldPart *part;
   orr_field_parts_init(&parts, table, NULL, NULL);
   for (guint i = 0; (part = orr_field_parts_get(&parts, i)); i++) {
-    if (part->table)
-      check_table(out, part->table);
+    if (part->table) check_table(out, part->table);
     for (guint j = 0; part->registry && part->registry->entries[j]; j++)
       check_entry(out, part->registry, j);
   }

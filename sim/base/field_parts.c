@@ -1,8 +1,9 @@
 /*
  * field_parts.c - the tables and registries that a table leads to.
  *
- * Documentation and JSON Schema tell each of them once and refer to it by name: a choice whose entry's parameters hold
- * the same choice again (a hierarchical collective made of collectives) would never end otherwise.
+ * Documentation and JSON Schema tell each of them once and refer to it by name: a choice whose
+ * entry's parameters hold the same choice again (a hierarchical collective made of collectives)
+ * would never end otherwise.
  */
 #include <string.h>
 
@@ -18,19 +19,18 @@ const OrrFieldPart *orr_field_parts_get(const OrrFieldParts *parts, guint i) {
   return i < parts->parts->len ? parts->parts->pdata[i] : NULL;
 }
 
-static OrrFieldPart *find_part(const OrrFieldParts *parts, const OrrFieldTable *table, const OrrRegistry *registry) {
+static OrrFieldPart *find_part(const OrrFieldParts *parts, const OrrFieldTable *table,
+                               const OrrRegistry *registry) {
   for (guint i = 0; i < parts->parts->len; i++) {
     OrrFieldPart *part = parts->parts->pdata[i];
-    if (part->table == table && part->registry == registry)
-      return part;
+    if (part->table == table && part->registry == registry) return part;
   }
   return NULL;
 }
 
 static gboolean has_name(const OrrFieldParts *parts, const char *name) {
   for (guint i = 0; i < parts->parts->len; i++)
-    if (strcmp(((OrrFieldPart *)parts->parts->pdata[i])->name, name) == 0)
-      return TRUE;
+    if (strcmp(((OrrFieldPart *)parts->parts->pdata[i])->name, name) == 0) return TRUE;
   return FALSE;
 }
 
@@ -68,21 +68,21 @@ static void add_fields(OrrFieldParts *parts, const OrrFieldTable *table) {
   }
 }
 
-void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *table, const OrrRegistry *registry,
-                          const char *document) {
+void orr_field_parts_init(OrrFieldParts *parts, const OrrFieldTable *table,
+                          const OrrRegistry *registry, const char *document) {
   parts->parts = g_ptr_array_new_with_free_func(part_free);
   add_part(parts, table, registry, document);
   for (guint i = 0; i < parts->parts->len; i++) {
     const OrrFieldPart *part = parts->parts->pdata[i];
-    if (part->table)
-      add_fields(parts, part->table);
+    if (part->table) add_fields(parts, part->table);
     for (guint j = 0; part->registry && part->registry->entries[j]; j++)
-      if (part->registry->entries[j]->params)
-        add_fields(parts, part->registry->entries[j]->params);
+      if (part->registry->entries[j]->params) add_fields(parts, part->registry->entries[j]->params);
   }
 }
 
-void orr_field_parts_clear(OrrFieldParts *parts) { g_clear_pointer(&parts->parts, g_ptr_array_unref); }
+void orr_field_parts_clear(OrrFieldParts *parts) {
+  g_clear_pointer(&parts->parts, g_ptr_array_unref);
+}
 
 const OrrFieldPart *orr_field_parts_of(const OrrFieldParts *parts, const OrrField *field) {
   gboolean is_choice = field->kind == ORR_FIELD_CHOICE;

@@ -1,8 +1,9 @@
 /*
  * field_read.c - a tree into a struct, by its field table.
  *
- * Everything that is wrong is told to the diagnostics with its place, and the reader goes on: the user sees all of it
- * at once. A member that could not be read stays zero, which is fit for orr_fields_clear.
+ * Everything that is wrong is told to the diagnostics with its place, and the reader goes on: the
+ * user sees all of it at once. A member that could not be read stays zero, which is fit for
+ * orr_fields_clear.
  */
 #include <math.h>
 #include <string.h>
@@ -18,38 +19,40 @@ typedef struct {
 /* Keys of a map that are no fields of its table. */
 enum { KEYS_OF_DOCUMENT = 1, KEYS_OF_CHOICE = 2 };
 
-static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *node, int extra_keys, void *out);
+static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *node,
+                     int extra_keys, void *out);
 
 static const char *node_words(const OrrNode *node, char **ret_owned) {
-  if (node->kind == ORR_NODE_LIST)
-    return "a list";
-  if (node->kind == ORR_NODE_MAP)
-    return "a map";
-  if (!*node->text && !node->quoted)
-    return "nothing";
+  if (node->kind == ORR_NODE_LIST) return "a list";
+  if (node->kind == ORR_NODE_MAP) return "a map";
+  if (!*node->text && !node->quoted) return "nothing";
   return *ret_owned = g_strdup_printf(node->quoted ? "the text \"%.60s\"" : "'%.60s'", node->text);
 }
 
-static void report_found(Reader *reader, const char *name, const char *wanted, const OrrNode *node) {
+static void report_found(Reader *reader, const char *name, const char *wanted,
+                         const OrrNode *node) {
   g_autofree char *owned = NULL;
-  orr_diags_error(reader->diags, node->place, "'%s' must be %s, found %s", name, wanted, node_words(node, &owned));
+  orr_diags_error(reader->diags, node->place, "'%s' must be %s, found %s", name, wanted,
+                  node_words(node, &owned));
 }
 
-static gboolean want_kind(Reader *reader, const char *name, const OrrNode *node, OrrNodeKind kind, const char *wanted) {
-  if (node->kind == kind)
-    return TRUE;
+static gboolean want_kind(Reader *reader, const char *name, const OrrNode *node, OrrNodeKind kind,
+                          const char *wanted) {
+  if (node->kind == kind) return TRUE;
   report_found(reader, name, wanted, node);
   return FALSE;
 }
 
-static void report_unknown(Reader *reader, const char *what, const OrrNode *node, const char *const *words) {
+static void report_unknown(Reader *reader, const char *what, const OrrNode *node,
+                           const char *const *words) {
   g_autofree char *hint = orr_field_hint(node->text, words);
   orr_diags_error(reader->diags, node->place, "unknown %s '%s'%s", what, node->text, hint);
 }
 
 /* --- scalars --- */
 
-static void read_bool(Reader *reader, const OrrField *field, const OrrNode *node, gboolean *member) {
+static void read_bool(Reader *reader, const OrrField *field, const OrrNode *node,
+                      gboolean *member) {
   if (node->kind == ORR_NODE_SCALAR && !node->quoted && strcmp(node->text, "true") == 0)
     *member = TRUE;
   else if (node->kind != ORR_NODE_SCALAR || node->quoted || strcmp(node->text, "false") != 0)
@@ -58,33 +61,33 @@ static void read_bool(Reader *reader, const OrrField *field, const OrrNode *node
 
 /* 8, -3, 1_000, 1e6; not 3.5, 3.0, 0x10, "8 GB". */
 static gboolean parse_whole(const char *text, gint64 *ret_value) {
-  if (!*text || strspn(text, "+-0123456789_eE.") != strlen(text) || *text == '_')
-    return FALSE;
+  if (!*text || strspn(text, "+-0123456789_eE.") != strlen(text) || *text == '_') return FALSE;
   g_auto(GStrv) parts = g_strsplit(text, "_", -1);
   g_autofree char *digits = g_strjoinv("", parts);
   char *end = NULL;
-  if (g_ascii_string_to_signed(digits, 10, G_MININT64, G_MAXINT64, ret_value, NULL))
-    return TRUE;
+  if (g_ascii_string_to_signed(digits, 10, G_MININT64, G_MAXINT64, ret_value, NULL)) return TRUE;
   double value = g_ascii_strtod(digits, &end);
-  if (*end || !strpbrk(digits, "eE") || value != floor(value) || fabs(value) > 9007199254740992.0) /* 2^53 */
+  if (*end || !strpbrk(digits, "eE") || value != floor(value) ||
+      fabs(value) > 9007199254740992.0) /* 2^53 */
     return FALSE;
   *ret_value = (gint64)value;
   return TRUE;
 }
 
 /* TRUE when @value is within what the field's flags and range allow. */
-static gboolean check_range(Reader *reader, const OrrField *field, const OrrNode *node, double value) {
+static gboolean check_range(Reader *reader, const OrrField *field, const OrrNode *node,
+                            double value) {
   const char *unit = orr_unit_symbol(field->unit);
   const char *wanted = NULL;
   g_autofree char *owned = NULL;
   if (field->min < field->max && (value < field->min || value > field->max))
-    wanted = owned = g_strdup_printf("between %.15g and %.15g%s%s", field->min, field->max, *unit ? " " : "", unit);
+    wanted = owned = g_strdup_printf("between %.15g and %.15g%s%s", field->min, field->max,
+                                     *unit ? " " : "", unit);
   else if ((field->flags & ORR_FIELD_POSITIVE) && !(value > 0))
     wanted = "greater than 0";
   else if ((field->flags & ORR_FIELD_UNSIGNED) && !(value >= 0))
     wanted = "0 or greater";
-  if (wanted)
-    report_found(reader, field->name, wanted, node);
+  if (wanted) report_found(reader, field->name, wanted, node);
   return wanted == NULL;
 }
 
@@ -97,13 +100,16 @@ static void read_int(Reader *reader, const OrrField *field, const OrrNode *node,
 }
 
 /* Beyond any machine; inside, no product of a few of them leaves the doubles. */
-static gboolean is_absurd(double value) { return value != 0 && (fabs(value) > 1e30 || fabs(value) < 1e-30); }
+static gboolean is_absurd(double value) {
+  return value != 0 && (fabs(value) > 1e30 || fabs(value) < 1e-30);
+}
 
 static void read_real(Reader *reader, const OrrField *field, const OrrNode *node, double *member) {
   g_autoptr(GError) error = NULL;
   double value = 0;
   if (node->kind != ORR_NODE_SCALAR || (field->unit == ORR_UNIT_NONE && node->quoted))
-    report_found(reader, field->name, field->unit == ORR_UNIT_NONE ? "a number" : "a number with a unit", node);
+    report_found(reader, field->name,
+                 field->unit == ORR_UNIT_NONE ? "a number" : "a number with a unit", node);
   else if (!orr_quantity_parse(node->text, field->unit, &value, &error))
     orr_diags_error(reader->diags, node->place, "'%s': %s", field->name, error->message);
   else if (is_absurd(value))
@@ -118,15 +124,12 @@ static void read_text(Reader *reader, const OrrField *field, const OrrNode *node
 }
 
 static void read_word(Reader *reader, const OrrField *field, const OrrNode *node, int *member) {
-  if (!want_kind(reader, field->name, node, ORR_NODE_SCALAR, "one word"))
-    return;
+  if (!want_kind(reader, field->name, node, ORR_NODE_SCALAR, "one word")) return;
   const char *text = node->text;
   for (const char *const *pair = field->aliases; pair && *pair; pair += 2)
-    if (strcmp(pair[0], text) == 0)
-      text = pair[1];
+    if (strcmp(pair[0], text) == 0) text = pair[1];
   for (int i = 0; field->words[i]; i++) {
-    if (strcmp(field->words[i], text) != 0)
-      continue;
+    if (strcmp(field->words[i], text) != 0) continue;
     *member = i;
     return;
   }
@@ -136,8 +139,7 @@ static void read_word(Reader *reader, const OrrField *field, const OrrNode *node
 /* --- lists --- */
 
 static void read_texts(Reader *reader, const OrrField *field, const OrrNode *node, char ***member) {
-  if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list"))
-    return;
+  if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list")) return;
   g_autoptr(GPtrArray) texts = g_ptr_array_new();
   for (guint i = 0; i < orr_node_length(node); i++) {
     const OrrNode *item = node->items->pdata[i];
@@ -148,9 +150,9 @@ static void read_texts(Reader *reader, const OrrField *field, const OrrNode *nod
   *member = (char **)g_ptr_array_free(g_steal_pointer(&texts), FALSE);
 }
 
-static void read_reals(Reader *reader, const OrrField *field, const OrrNode *node, GArray **member) {
-  if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list"))
-    return;
+static void read_reals(Reader *reader, const OrrField *field, const OrrNode *node,
+                       GArray **member) {
+  if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list")) return;
   *member = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < orr_node_length(node); i++) {
     double value = 0;
@@ -161,14 +163,15 @@ static void read_reals(Reader *reader, const OrrField *field, const OrrNode *nod
 
 /* --- sections and choices --- */
 
-/* A document section as one map: a name or `base:` goes through the library. @ret_owned holds what must be freed; NULL
- * when the reason was told. */
-static const OrrNode *expand(Reader *reader, const OrrField *field, const OrrNode *node, OrrNode **ret_owned) {
+/* A document section as one map: a name or `base:` goes through the library. @ret_owned holds
+ * what must be freed; NULL when the reason was told. */
+static const OrrNode *expand(Reader *reader, const OrrField *field, const OrrNode *node,
+                             OrrNode **ret_owned) {
   gboolean named = node->kind == ORR_NODE_SCALAR || orr_node_get(node, "base");
-  if (!field->document || !named)
-    return node;
+  if (!field->document || !named) return node;
   if (!reader->library) {
-    orr_diags_error(reader->diags, node->place, "'%s' cannot be given by name here: no library is open", field->name);
+    orr_diags_error(reader->diags, node->place,
+                    "'%s' cannot be given by name here: no library is open", field->name);
     return NULL;
   }
   return *ret_owned = orr_library_expand(reader->library, field->document, node, reader->diags);
@@ -177,13 +180,14 @@ static const OrrNode *expand(Reader *reader, const OrrField *field, const OrrNod
 static void read_section(Reader *reader, const OrrField *field, const OrrNode *node, void *member) {
   g_autoptr(OrrNode) owned = NULL;
   const OrrNode *map = expand(reader, field, node, &owned);
-  if (map && want_kind(reader, field->name, map, ORR_NODE_MAP, field->document ? "a name or a map" : "a map"))
+  if (map && want_kind(reader, field->name, map, ORR_NODE_MAP,
+                       field->document ? "a name or a map" : "a map"))
     read_map(reader, field->table, map, field->document ? KEYS_OF_DOCUMENT : 0, member);
 }
 
-static void read_sections(Reader *reader, const OrrField *field, const OrrNode *node, GPtrArray **member) {
-  if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list of maps"))
-    return;
+static void read_sections(Reader *reader, const OrrField *field, const OrrNode *node,
+                          GPtrArray **member) {
+  if (!want_kind(reader, field->name, node, ORR_NODE_LIST, "a list of maps")) return;
   *member = g_ptr_array_new();
   for (guint i = 0; i < orr_node_length(node); i++) {
     void *section = g_malloc0(field->table->size);
@@ -192,20 +196,22 @@ static void read_sections(Reader *reader, const OrrField *field, const OrrNode *
   }
 }
 
-/* `base: ENTRY` in the map of a choice: an entry's name that `base:` of the whole document laid under the map. */
+/* `base: ENTRY` in the map of a choice: an entry's name that `base:` of the whole document laid
+ * under the map. */
 static const OrrNode *base_entry(const OrrField *field, const OrrNode *node) {
   const OrrNode *base = node->kind == ORR_NODE_MAP ? orr_node_get(node, "base") : NULL;
-  return base && base->kind == ORR_NODE_SCALAR && orr_registry_find(field->registry, base->text) ? base : NULL;
+  return base && base->kind == ORR_NODE_SCALAR && orr_registry_find(field->registry, base->text)
+             ? base
+             : NULL;
 }
 
-/* Where a choice may also be a document: a scalar that is no entry is asked from the library if that has it. */
-static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const OrrNode *node, OrrNode **ret_owned) {
-  if (!field->document || node->kind == ORR_NODE_LIST || base_entry(field, node))
-    return node;
-  if (node->kind == ORR_NODE_MAP)
-    return expand(reader, field, node, ret_owned);
-  if (orr_registry_find(field->registry, node->text) || !reader->library)
-    return node;
+/* Where a choice may also be a document: a scalar that is no entry is asked from the library if
+ * that has it. */
+static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const OrrNode *node,
+                                    OrrNode **ret_owned) {
+  if (!field->document || node->kind == ORR_NODE_LIST || base_entry(field, node)) return node;
+  if (node->kind == ORR_NODE_MAP) return expand(reader, field, node, ret_owned);
+  if (orr_registry_find(field->registry, node->text) || !reader->library) return node;
   g_autofree char *path = orr_library_path(reader->library, field->document, node->text);
   return path ? expand(reader, field, node, ret_owned) : node;
 }
@@ -214,46 +220,48 @@ static const OrrNode *expand_choice(Reader *reader, const OrrField *field, const
 static const OrrEntry *pick_entry(Reader *reader, const OrrField *field, const OrrNode *node) {
   g_autofree const char **names = orr_registry_names(field->registry);
   const OrrNode *kind = node->kind == ORR_NODE_MAP ? orr_node_get(node, "kind") : node;
-  if (!kind)
-    kind = base_entry(field, node);
+  if (!kind) kind = base_entry(field, node);
   if (!kind) {
     const OrrEntry *entry = orr_field_fallback_entry(field);
     g_autofree char *allowed = g_strjoinv(", ", (char **)names);
     if (!entry)
-      orr_diags_error(reader->diags, node->place, "missing key 'kind' in %s (allowed: %s)", field->name, allowed);
+      orr_diags_error(reader->diags, node->place, "missing key 'kind' in %s (allowed: %s)",
+                      field->name, allowed);
     return entry;
   }
-  if (!want_kind(reader, kind == node ? field->name : "kind", kind, ORR_NODE_SCALAR, "a name or a map with 'kind'"))
+  if (!want_kind(reader, kind == node ? field->name : "kind", kind, ORR_NODE_SCALAR,
+                 "a name or a map with 'kind'"))
     return NULL;
   const OrrEntry *entry = orr_registry_find(field->registry, kind->text);
-  if (!entry)
-    report_unknown(reader, field->registry->family, kind, names);
+  if (!entry) report_unknown(reader, field->registry->family, kind, names);
   return entry;
 }
 
-static void report_unknown_keys(Reader *reader, const OrrFieldTable *table, const char *where, const OrrNode *node,
-                                int extra_keys) {
-  g_autofree const char **names = orr_field_names(table, extra_keys & KEYS_OF_CHOICE ? "kind" : NULL);
+static void report_unknown_keys(Reader *reader, const OrrFieldTable *table, const char *where,
+                                const OrrNode *node, int extra_keys) {
+  g_autofree const char **names =
+      orr_field_names(table, extra_keys & KEYS_OF_CHOICE ? "kind" : NULL);
   for (guint i = 0; i < orr_node_length(node); i++) {
     const OrrNode *key = node->keys->pdata[i];
-    if (g_strv_contains((const char *const *)names, key->text))
-      continue;
-    if ((extra_keys & KEYS_OF_DOCUMENT) && (strcmp(key->text, "schema") == 0 || strcmp(key->text, "base") == 0))
+    if (g_strv_contains((const char *const *)names, key->text)) continue;
+    if ((extra_keys & KEYS_OF_DOCUMENT) &&
+        (strcmp(key->text, "schema") == 0 || strcmp(key->text, "base") == 0))
       continue;
     g_autofree char *hint = orr_field_hint(key->text, names);
     orr_diags_error(reader->diags, key->place, "unknown key '%s' in %s%s", key->text, where, hint);
   }
 }
 
-static void read_choice(Reader *reader, const OrrField *field, const OrrNode *node, OrrChoice *member) {
+static void read_choice(Reader *reader, const OrrField *field, const OrrNode *node,
+                        OrrChoice *member) {
   g_autoptr(OrrNode) owned = NULL;
   const OrrNode *found = expand_choice(reader, field, node, &owned);
   const OrrEntry *entry = found ? pick_entry(reader, field, found) : NULL;
-  if (!entry)
-    return;
+  if (!entry) return;
   g_autoptr(OrrNode) bare = orr_node_new_map(found->place);
   const OrrNode *map = found->kind == ORR_NODE_MAP ? found : bare;
-  int extra_keys = KEYS_OF_CHOICE | (field->document || base_entry(field, map) ? KEYS_OF_DOCUMENT : 0);
+  int extra_keys =
+      KEYS_OF_CHOICE | (field->document || base_entry(field, map) ? KEYS_OF_DOCUMENT : 0);
   member->entry = entry;
   if (entry->params) {
     member->params = g_malloc0(entry->params->size);
@@ -294,17 +302,19 @@ static void read_member(Reader *reader, const OrrField *field, const OrrNode *no
   }
 }
 
-static void read_absent(Reader *reader, const OrrFieldTable *table, const OrrField *field, OrrPlace place, void *data) {
+static void read_absent(Reader *reader, const OrrFieldTable *table, const OrrField *field,
+                        OrrPlace place, void *data) {
   if (field->fallback) {
     g_autoptr(OrrNode) node = orr_field_fallback_node(field, place, reader->diags);
-    if (node)
-      read_member(reader, field, node, data);
+    if (node) read_member(reader, field, node, data);
   } else if (!(field->flags & ORR_FIELD_OPTIONAL)) {
-    orr_diags_error(reader->diags, place, "missing key '%s' in %s: %s", field->name, table->name, field->sentence);
+    orr_diags_error(reader->diags, place, "missing key '%s' in %s: %s", field->name, table->name,
+                    field->sentence);
   }
 }
 
-static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *node, int extra_keys, void *out) {
+static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *node,
+                     int extra_keys, void *out) {
   for (size_t i = 0; i < table->n_fields; i++) {
     const OrrField *field = &table->fields[i];
     const OrrNode *child = orr_node_get(node, field->name);
@@ -316,14 +326,14 @@ static void read_map(Reader *reader, const OrrFieldTable *table, const OrrNode *
   report_unknown_keys(reader, table, table->name, node, extra_keys);
 }
 
-void orr_field_read_member(const OrrField *field, const OrrNode *node, OrrLibrary *library, OrrDiags *diags,
-                           void *data) {
+void orr_field_read_member(const OrrField *field, const OrrNode *node, OrrLibrary *library,
+                           OrrDiags *diags, void *data) {
   Reader reader = {.library = library, .diags = diags};
   read_member(&reader, field, node, data);
 }
 
-gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library, OrrDiags *diags,
-                         void *out) {
+gboolean orr_fields_read(const OrrFieldTable *table, const OrrNode *node, OrrLibrary *library,
+                         OrrDiags *diags, void *out) {
   Reader reader = {.library = library, .diags = diags};
   guint n_errors = orr_diags_n_errors(diags);
   memset(out, 0, table->size);

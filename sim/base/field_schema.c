@@ -1,15 +1,18 @@
 /*
- * field_schema.c - the JSON Schema (draft 2020-12) of a document, for editors that check YAML while it is written.
+ * field_schema.c - the JSON Schema (draft 2020-12) of a document, for editors that check YAML while
+ * it is written.
  *
- * $defs holds each section and each choice once, and each twice over: NAME as it stands alone, and NAME.overlay as it
- * stands above a `base:`, where no key is required because the base may supply it. A document with `base:` leads to
- * overlays all the way down, except below lists: a list replaces the base's list, so its items stand alone.
+ * $defs holds each section and each choice once, and each twice over: NAME as it stands alone, and
+ * NAME.overlay as it stands above a `base:`, where no key is required because the base may supply
+ * it. A document with `base:` leads to overlays all the way down, except below lists: a list
+ * replaces the base's list, so its items stand alone.
  *
  *     if it has `base`:  $ref cluster.overlay  --> fabric.overlay  --> fabric.fat-tree.overlay
  *     else:              $ref cluster          --> fabric          --> fabric.fat-tree
  *
- * A choice is a name or a map. `kind` picks the definition of a map (if-then, so that an editor reports the fault of
- * that kind and not of all). A map without `kind` is of the default's kind; above a base it may be of any.
+ * A choice is a name or a map. `kind` picks the definition of a map (if-then, so that an editor
+ * reports the fault of that kind and not of all). A map without `kind` is of the default's kind;
+ * above a base it may be of any.
  */
 #include <string.h>
 
@@ -21,8 +24,7 @@ static const char *const suffixes[] = {[ALONE] = "", [OVERLAY] = ".overlay"};
 
 /* JSON is written into one GString; `comma` puts the comma before all but the first of a list. */
 static void comma(GString *out) {
-  if (out->len && !strchr("{[,:", out->str[out->len - 1]))
-    g_string_append_c(out, ',');
+  if (out->len && !strchr("{[,:", out->str[out->len - 1])) g_string_append_c(out, ',');
 }
 
 static void add_string(GString *out, const char *text) {
@@ -81,7 +83,8 @@ static void add_real(GString *out, const OrrField *field) {
   }
 }
 
-/* Whether a YAML reader takes one of @words for the truth value @names[0], unless it is quoted; 1.1 knows all @names. */
+/* Whether a YAML reader takes one of @words for the truth value @names[0], unless it is quoted;
+ * 1.1 knows all @names. */
 static gboolean has_truth(const char *const *words, const char *const names[3]) {
   for (guint i = 0; i < 3; i++)
     if (g_strv_contains(words, names[i])) return TRUE;
@@ -106,23 +109,25 @@ static void add_words(GString *out, const OrrField *field) {
 }
 
 /* "$ref" to a part's definition, or to that of one entry of a choice. */
-static void add_ref(GString *out, const OrrFieldPart *part, const OrrEntry *entry, Standing standing) {
-  g_autofree char *path = g_strconcat("#/$defs/", part->name, entry ? "." : "", entry ? entry->name : "",
-                                      suffixes[standing], NULL);
+static void add_ref(GString *out, const OrrFieldPart *part, const OrrEntry *entry,
+                    Standing standing) {
+  g_autofree char *path = g_strconcat("#/$defs/", part->name, entry ? "." : "",
+                                      entry ? entry->name : "", suffixes[standing], NULL);
   add_member(out, "$ref", path);
 }
 
-static void add_ref_under(GString *out, const char *key, const OrrFieldPart *part, const OrrEntry *entry,
-                          Standing standing) {
+static void add_ref_under(GString *out, const char *key, const OrrFieldPart *part,
+                          const OrrEntry *entry, Standing standing) {
   add_key(out, key);
   g_string_append_c(out, '{');
   add_ref(out, part, entry, standing);
   g_string_append_c(out, '}');
 }
 
-/* A map of a section or choice, or what else may stand for it: in a document, `base:` makes it an overlay. */
-static void add_map_ref(GString *out, const OrrFieldPart *part, const OrrEntry *fallback, gboolean is_document,
-                        Standing standing) {
+/* A map of a section or choice, or what else may stand for it: in a document, `base:` makes it
+ * an overlay. */
+static void add_map_ref(GString *out, const OrrFieldPart *part, const OrrEntry *fallback,
+                        gboolean is_document, Standing standing) {
   if (standing == OVERLAY || (!is_document && !fallback)) {
     add_ref(out, part, NULL, standing);
   } else if (is_document) {
@@ -139,8 +144,10 @@ static void add_map_ref(GString *out, const OrrFieldPart *part, const OrrEntry *
   }
 }
 
-/* Of a document any name may stand for a section; the names that may stand for a choice are in its definition. */
-static void add_part(GString *out, const OrrFieldParts *parts, const OrrField *field, Standing standing) {
+/* Of a document any name may stand for a section; the names that may stand for a choice are in
+ * its definition. */
+static void add_part(GString *out, const OrrFieldParts *parts, const OrrField *field,
+                     Standing standing) {
   const OrrFieldPart *part = orr_field_parts_of(parts, field);
   const gboolean is_choice = field->kind == ORR_FIELD_CHOICE;
   const OrrEntry *fallback = is_choice && field->fallback ? orr_field_fallback_entry(field) : NULL;
@@ -169,7 +176,8 @@ static void add_list(GString *out, const OrrFieldParts *parts, const OrrField *f
   g_string_append_c(out, '}');
 }
 
-static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *field, Standing standing) {
+static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *field,
+                     Standing standing) {
   switch (field->kind) {
   case ORR_FIELD_BOOL:
     return add_member(out, "type", "boolean");
@@ -192,24 +200,30 @@ static void add_type(GString *out, const OrrFieldParts *parts, const OrrField *f
   }
 }
 
-/* Editors insert the default, so a number is a number here; that of a section or list is in the reference alone. */
+/* Editors insert the default, so a number is a number here; that of a section or list is in the
+ * reference alone. */
 static void add_default(GString *out, const OrrField *field) {
   const gboolean is_real = field->kind == ORR_FIELD_REAL && field->unit == ORR_UNIT_NONE;
-  if (!field->fallback || *field->fallback == '{' || *field->fallback == '[')
-    return;
+  if (!field->fallback || *field->fallback == '{' || *field->fallback == '[') return;
   if (field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_INT || is_real)
     add_raw(out, "default", field->fallback);
   else
     add_member(out, "default", field->fallback);
 }
 
-static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *field, Standing standing) {
-  gboolean has_unit = (field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS) && field->unit != ORR_UNIT_NONE;
+static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *field,
+                      Standing standing) {
+  gboolean has_unit = (field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS) &&
+                      field->unit != ORR_UNIT_NONE;
   g_autofree char *description =
-      has_unit ? g_strdup_printf("%s Units: %s.", field->sentence, orr_unit_allowed(field->unit)) : NULL;
+      has_unit ? g_strdup_printf("%s Units: %s.", field->sentence, orr_unit_allowed(field->unit))
+               : NULL;
   add_key(out, field->name);
   g_string_append_c(out, '{');
-  add_member(out, "description", description ? description : field->sentence ? field->sentence : "");
+  add_member(out, "description",
+             description       ? description
+             : field->sentence ? field->sentence
+                               : "");
   add_default(out, field);
   comma(out);
   gsize length = out->len;
@@ -219,7 +233,8 @@ static void add_field(GString *out, const OrrFieldParts *parts, const OrrField *
   g_string_append_c(out, '}');
 }
 
-static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table, Standing standing) {
+static void add_properties(GString *out, const OrrFieldParts *parts, const OrrFieldTable *table,
+                           Standing standing) {
   for (size_t i = 0; table && i < table->n_fields; i++)
     add_field(out, parts, &table->fields[i], standing);
 }
@@ -230,19 +245,16 @@ static gboolean is_required(const OrrField *field) {
 
 static gboolean has_required(const OrrFieldTable *table) {
   for (size_t i = 0; table && i < table->n_fields; i++)
-    if (is_required(&table->fields[i]))
-      return TRUE;
+    if (is_required(&table->fields[i])) return TRUE;
   return FALSE;
 }
 
 static void add_required(GString *out, const OrrFieldTable *table, Standing standing) {
-  if (standing == OVERLAY || !has_required(table))
-    return;
+  if (standing == OVERLAY || !has_required(table)) return;
   add_key(out, "required");
   g_string_append_c(out, '[');
   for (size_t i = 0; i < table->n_fields; i++) {
-    if (!is_required(&table->fields[i]))
-      continue;
+    if (!is_required(&table->fields[i])) continue;
     comma(out);
     add_string(out, table->fields[i].name);
   }
@@ -258,17 +270,16 @@ static void add_document_keys(GString *out, const char *document) {
 }
 
 /* The definition of a section, or of the map of one entry (@kind) of a choice. */
-static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part, const OrrFieldTable *table,
-                    const OrrEntry *kind, Standing standing) {
+static void add_map(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
+                    const OrrFieldTable *table, const OrrEntry *kind, Standing standing) {
   const char *sentence = kind ? kind->sentence : table->sentence;
-  g_autofree char *name = g_strconcat(part->name, kind ? "." : "", kind ? kind->name : "", suffixes[standing], NULL);
+  g_autofree char *name =
+      g_strconcat(part->name, kind ? "." : "", kind ? kind->name : "", suffixes[standing], NULL);
   add_key(out, name);
   g_string_append(out, "{\"type\":\"object\"");
-  if (sentence)
-    add_member(out, "description", sentence);
+  if (sentence) add_member(out, "description", sentence);
   g_string_append(out, ",\"properties\":{");
-  if (part->document)
-    add_document_keys(out, part->document);
+  if (part->document) add_document_keys(out, part->document);
   if (kind) {
     add_key(out, "kind");
     g_string_append_c(out, '{');
@@ -286,12 +297,12 @@ static void add_names(GString *out, const OrrRegistry *registry, gboolean bare) 
   add_key(out, "oneOf");
   g_string_append_c(out, '[');
   for (guint i = 0; registry->entries[i]; i++) {
-    if (bare && has_required(registry->entries[i]->params))
-      continue;
+    if (bare && has_required(registry->entries[i]->params)) continue;
     comma(out);
     g_string_append_c(out, '{');
     add_member(out, "const", registry->entries[i]->name);
-    add_member(out, "description", registry->entries[i]->sentence ? registry->entries[i]->sentence : "");
+    add_member(out, "description",
+               registry->entries[i]->sentence ? registry->entries[i]->sentence : "");
     g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');
@@ -330,12 +341,12 @@ static void add_overlay_kinds(GString *out, const OrrFieldPart *part) {
 
 static gboolean has_bare_name(const OrrRegistry *registry) {
   for (guint i = 0; registry->entries[i]; i++)
-    if (!has_required(registry->entries[i]->params))
-      return TRUE;
+    if (!has_required(registry->entries[i]->params)) return TRUE;
   return FALSE;
 }
 
-static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part, Standing standing) {
+static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFieldPart *part,
+                         Standing standing) {
   g_autofree char *name = g_strconcat(part->name, suffixes[standing], NULL);
   add_key(out, name);
   g_string_append(out, "{\"if\":{\"type\":\"object\"},\"then\":{");
@@ -355,14 +366,14 @@ static void add_registry(GString *out, const OrrFieldParts *parts, const OrrFiel
   }
   g_string_append_c(out, '}');
   for (guint i = 0; part->registry->entries[i]; i++)
-    add_map(out, parts, part, part->registry->entries[i]->params, part->registry->entries[i], standing);
+    add_map(out, parts, part, part->registry->entries[i]->params, part->registry->entries[i],
+            standing);
 }
 
 static gboolean has_documents(const OrrFieldParts *parts) {
   const OrrFieldPart *part;
   for (guint i = 0; (part = orr_field_parts_get(parts, i)); i++)
-    if (part->document)
-      return TRUE;
+    if (part->document) return TRUE;
   return FALSE;
 }
 
@@ -380,7 +391,8 @@ static void add_definitions(GString *out, const OrrFieldParts *parts, Standing s
 static void add_root(GString *out, const OrrFieldPart *root) {
   if (root->document) {
     g_autofree char *schema = g_strconcat(root->document, "/1", NULL);
-    g_string_append(out, ",\"type\":\"object\",\"required\":[\"schema\"],\"properties\":{\"schema\":{");
+    g_string_append(out,
+                    ",\"type\":\"object\",\"required\":[\"schema\"],\"properties\":{\"schema\":{");
     add_member(out, "const", schema);
     g_string_append(out, "}}");
   }
@@ -396,8 +408,7 @@ static char *json_schema(const OrrFieldParts *parts) {
   add_key(out, "$defs");
   g_string_append_c(out, '{');
   add_definitions(out, parts, ALONE);
-  if (has_documents(parts))
-    add_definitions(out, parts, OVERLAY);
+  if (has_documents(parts)) add_definitions(out, parts, OVERLAY);
   g_string_append(out, "}}\n");
   return g_string_free(g_steal_pointer(&out), FALSE);
 }

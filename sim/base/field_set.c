@@ -1,10 +1,10 @@
 /*
- * field_set.c - one member of an unread document, addressed by a dotted path: `--set a.b=c`, sweep axes, the columns
- * of a validation set.
+ * field_set.c - one member of an unread document, addressed by a dotted path: `--set a.b=c`, sweep
+ * axes, the columns of a validation set.
  *
- * The path is walked through the tables and the tree side by side. The tables know what may be there; the tree knows
- * which entry of a choice, or which document, stands there now. The walk works on a copy, so that a path that turns out
- * to be wrong changes nothing.
+ * The path is walked through the tables and the tree side by side. The tables know what may be
+ * there; the tree knows which entry of a choice, or which document, stands there now. The walk
+ * works on a copy, so that a path that turns out to be wrong changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,12 @@
 /* Where the walk stands: a map or list of the tree, and what describes it. */
 typedef struct {
   OrrNode *node;
-  const char *name;           /* for messages */
-  const OrrFieldTable *table; /* of the map; or of each item where @node is the list of a SECTIONS field */
-  const char *document;       /* `base` is a key here */
-  gboolean is_choice;         /* `kind` is a key here */
-  gboolean is_open;           /* nothing is known of what follows: all is accepted */
+  const char *name; /* for messages */
+  const OrrFieldTable
+      *table; /* of the map; or of each item where @node is the list of a SECTIONS field */
+  const char *document; /* `base` is a key here */
+  gboolean is_choice;   /* `kind` is a key here */
+  gboolean is_open;     /* nothing is known of what follows: all is accepted */
 } Spot;
 
 static gboolean fail(GError **error, const char *path, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -33,11 +34,11 @@ static gboolean fail(GError **error, const char *path, const char *format, ...) 
   return FALSE;
 }
 
-/* The map below @key, made if need be; a scalar that stands there becomes {@name_key: scalar}, where that is given. */
+/* The map below @key, made if need be; a scalar that stands there becomes {@name_key: scalar},
+ * where that is given. */
 static OrrNode *ensure_map(OrrNode *map, const char *key, const char *name_key, OrrPlace place) {
   OrrNode *child = orr_node_get(map, key);
-  if (child && child->kind == ORR_NODE_MAP)
-    return child;
+  if (child && child->kind == ORR_NODE_MAP) return child;
   OrrNode *made = orr_node_new_map(child ? child->place : place);
   if (child && name_key && child->kind == ORR_NODE_SCALAR && (*child->text || child->quoted))
     orr_node_set(made, name_key, orr_node_copy(child));
@@ -52,24 +53,22 @@ static const char *name_key(const OrrField *field, const OrrNode *child) {
   return field->document ? "base" : NULL;
 }
 
-/* A section that is absent is what its default says, so that is what the path changes. An absent choice stays open: a
- * later path may name its kind. */
+/* A section that is absent is what its default says, so that is what the path changes. An absent
+ * choice stays open: a later path may name its kind. */
 static void start_from_fallback(OrrNode *map, const OrrField *field, OrrPlace place) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  if (field->kind != ORR_FIELD_SECTION || orr_node_get(map, field->name))
-    return;
+  if (field->kind != ORR_FIELD_SECTION || orr_node_get(map, field->name)) return;
   OrrNode *fallback = orr_field_fallback_node(field, place, diags);
-  if (fallback)
-    orr_node_set(map, field->name, fallback);
+  if (fallback) orr_node_set(map, field->name, fallback);
 }
 
 static void enter_map(Spot *spot, const OrrField *field, OrrPlace place) {
   start_from_fallback(spot->node, field, place);
   const char *key = name_key(field, orr_node_get(spot->node, field->name));
   OrrNode *map = ensure_map(spot->node, field->name, key, place);
-  *spot = (Spot){.node = map, .name = field->name, .table = field->table, .document = field->document};
-  if (field->kind != ORR_FIELD_CHOICE)
-    return;
+  *spot =
+      (Spot){.node = map, .name = field->name, .table = field->table, .document = field->document};
+  if (field->kind != ORR_FIELD_CHOICE) return;
   const char *kind = orr_node_get_text(map, "kind");
   const OrrEntry *entry = kind ? orr_registry_find(field->registry, kind) : NULL;
   spot->table = entry ? entry->params : NULL;
@@ -82,21 +81,23 @@ static gboolean enter_item(Spot *spot, const char *segment, const char *path, GE
   guint64 index = 0;
   guint n = orr_node_length(spot->node);
   if (!n || !g_ascii_string_to_unsigned(segment, 10, 0, n - 1, &index, NULL))
-    return fail(error, path, "'%s' is no item of the list '%s', which has %u (counted from 0)", segment, spot->name, n);
+    return fail(error, path, "'%s' is no item of the list '%s', which has %u (counted from 0)",
+                segment, spot->name, n);
   spot->node = spot->node->items->pdata[index];
   return TRUE;
 }
 
-static gboolean fail_unknown(const Spot *spot, const char *segment, const char *path, GError **error) {
+static gboolean fail_unknown(const Spot *spot, const char *segment, const char *path,
+                             GError **error) {
   g_autofree const char **names = orr_field_names(spot->table, spot->is_choice ? "kind" : NULL);
   g_autofree char *hint = orr_field_hint(segment, names);
   return fail(error, path, "unknown key '%s' in %s%s", segment, spot->name, hint);
 }
 
-static gboolean enter_field(Spot *spot, const char *segment, const char *path, OrrPlace place, GError **error) {
+static gboolean enter_field(Spot *spot, const char *segment, const char *path, OrrPlace place,
+                            GError **error) {
   const OrrField *field = spot->table ? orr_field_find(spot->table, segment) : NULL;
-  if (!field)
-    return fail_unknown(spot, segment, path, error);
+  if (!field) return fail_unknown(spot, segment, path, error);
   if (field->kind == ORR_FIELD_SECTION || field->kind == ORR_FIELD_CHOICE) {
     enter_map(spot, field, place);
     return TRUE;
@@ -111,21 +112,21 @@ static gboolean enter_field(Spot *spot, const char *segment, const char *path, O
   if (field->kind != ORR_FIELD_SECTIONS)
     return fail(error, path, "'%s' is a single value and has no keys below it", segment);
   if (!is_list)
-    return fail(error, path, "the list '%s' is not in the document: it has no items to change", segment);
-  *spot = (Spot){.node = child, .name = field->name, .table = field->table, .document = field->document};
+    return fail(error, path, "the list '%s' is not in the document: it has no items to change",
+                segment);
+  *spot = (Spot){
+      .node = child, .name = field->name, .table = field->table, .document = field->document};
   return TRUE;
 }
 
-static gboolean step(Spot *spot, const char *segment, const char *path, OrrPlace place, GError **error) {
-  if (spot->node->kind == ORR_NODE_LIST)
-    return enter_item(spot, segment, path, error);
-  if (!spot->is_open)
-    return enter_field(spot, segment, path, place, error);
+static gboolean step(Spot *spot, const char *segment, const char *path, OrrPlace place,
+                     GError **error) {
+  if (spot->node->kind == ORR_NODE_LIST) return enter_item(spot, segment, path, error);
+  if (!spot->is_open) return enter_field(spot, segment, path, place, error);
   if (spot->node->kind != ORR_NODE_MAP)
     return fail(error, path, "there is a single value above '%s'", segment);
   OrrNode *child = orr_node_get(spot->node, segment);
-  if (!child || child->kind != ORR_NODE_LIST)
-    child = ensure_map(spot->node, segment, NULL, place);
+  if (!child || child->kind != ORR_NODE_LIST) child = ensure_map(spot->node, segment, NULL, place);
   *spot = (Spot){.node = child, .name = segment, .is_open = TRUE};
   return TRUE;
 }
@@ -140,12 +141,12 @@ static void set_kind(OrrNode *map, OrrNode *value) {
 }
 
 /* Takes @value. */
-static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char *path, GError **error) {
+static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char *path,
+                    GError **error) {
   g_autoptr(OrrNode) owned = value;
   if (spot->node->kind == ORR_NODE_LIST) {
     OrrNode *list = spot->node;
-    if (!enter_item(spot, segment, path, error))
-      return FALSE;
+    if (!enter_item(spot, segment, path, error)) return FALSE;
     guint index = (guint)strtoul(segment, NULL, 10);
     orr_node_free(list->items->pdata[index]);
     list->items->pdata[index] = g_steal_pointer(&owned);
@@ -159,8 +160,7 @@ static gboolean put(Spot *spot, const char *segment, OrrNode *value, const char 
   }
   gboolean known = spot->is_open || (spot->table && orr_field_find(spot->table, segment)) ||
                    (spot->document && strcmp(segment, "base") == 0);
-  if (!known)
-    return fail_unknown(spot, segment, path, error);
+  if (!known) return fail_unknown(spot, segment, path, error);
   orr_node_set(spot->node, segment, g_steal_pointer(&owned));
   return TRUE;
 }
@@ -169,30 +169,27 @@ static OrrNode *parse_value(const char *path, const char *text, GError **error) 
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autofree char *file = g_strconcat("set ", path, NULL);
   OrrNode *value = orr_yaml_parse(text, strlen(text), file, diags);
-  if (value && orr_diags_n_errors(diags) == 0)
-    return value;
+  if (value && orr_diags_n_errors(diags) == 0) return value;
   orr_node_free(value);
   g_autofree char *why = orr_diags_text(diags);
   fail(error, path, "'%s' is no value: %s", text, g_strchomp(why));
   return NULL;
 }
 
-gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path, const char *text, GError **error) {
+gboolean orr_fields_set(const OrrFieldTable *table, OrrNode *root, const char *path,
+                        const char *text, GError **error) {
   g_auto(GStrv) segments = g_strsplit(path, ".", -1);
   guint n = g_strv_length(segments);
   if (n == 0 || g_strv_contains((const char *const *)segments, ""))
     return fail(error, path, "a name between the dots is missing");
   g_autoptr(OrrNode) value = parse_value(path, text, error);
-  if (!value)
-    return FALSE;
+  if (!value) return FALSE;
   g_autoptr(OrrNode) copy = orr_node_copy(root);
   OrrPlace place = value->place;
   Spot spot = {.node = copy, .name = table->name, .table = table, .document = table->name};
   for (guint i = 0; i + 1 < n; i++)
-    if (!step(&spot, segments[i], path, place, error))
-      return FALSE;
-  if (!put(&spot, segments[n - 1], g_steal_pointer(&value), path, error))
-    return FALSE;
+    if (!step(&spot, segments[i], path, place, error)) return FALSE;
+  if (!put(&spot, segments[n - 1], g_steal_pointer(&value), path, error)) return FALSE;
   OrrNode old = *root;
   *root = *copy;
   *copy = old; /* the copy is freed with the old contents in it */

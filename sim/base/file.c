@@ -22,14 +22,16 @@ static gboolean fail(GError **error, const char *reason) {
 }
 
 static gboolean fail_size(GError **error, gsize max_bytes) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "is larger than %" G_GSIZE_FORMAT " MiB, the most that is read",
-              max_bytes >> 20);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+              "is larger than %" G_GSIZE_FORMAT " MiB, the most that is read", max_bytes >> 20);
   return FALSE;
 }
 
-/* O_NONBLOCK: opening a pipe returns at once; it changes nothing for regular files. -1 with @error. */
+/* O_NONBLOCK: opening a pipe returns at once; it changes nothing for regular files. -1 with
+ * @error. */
 static int open_file(const char *path, gsize max_bytes, struct stat *ret_facts, GError **error) {
-  __attribute__((cleanup(close_file))) int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  __attribute__((cleanup(close_file))) int file =
+      open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   gboolean ok = TRUE;
   if (file < 0 || fstat(file, ret_facts) != 0)
     ok = fail(error, g_strerror(errno));
@@ -77,7 +79,9 @@ GBytes *orr_file_map(const char *path, gsize max_bytes, GError **error) {
   struct stat facts;
   __attribute__((cleanup(close_file))) int file = open_file(path, max_bytes, &facts, error);
   if (file < 0) return NULL;
-  g_autoptr(GMappedFile) map = S_ISREG(facts.st_mode) && facts.st_size > 0 ? g_mapped_file_new_from_fd(file, FALSE, NULL) : NULL;
+  g_autoptr(GMappedFile) map = S_ISREG(facts.st_mode) && facts.st_size > 0
+                                   ? g_mapped_file_new_from_fd(file, FALSE, NULL)
+                                   : NULL;
   if (map) return g_mapped_file_get_bytes(map);
   g_autoptr(GString) text = read_open(file, &facts, max_bytes, error);
   return text ? g_string_free_to_bytes(g_steal_pointer(&text)) : NULL;

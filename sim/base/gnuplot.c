@@ -10,13 +10,16 @@ static gboolean has_control(const char *text) {
 }
 
 const char *orr_gnuplot_terminal(const char *output, GError **error) {
-  static const char *const known[][2] = {{".svg", "svg"}, {".png", "pngcairo"}, {".pdf", "pdfcairo"}};
+  static const char *const known[][2] = {
+      {".svg", "svg"}, {".png", "pngcairo"}, {".pdf", "pdfcairo"}};
   for (guint i = 0; i < G_N_ELEMENTS(known); i++)
     if (g_str_has_suffix(output, known[i][0]) && !has_control(output)) return known[i][1];
   if (has_control(output))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "a picture's file name cannot hold a control character");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "a picture's file name cannot hold a control character");
   else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: want a file that ends in .svg, .png or .pdf", output);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "%s: want a file that ends in .svg, .png or .pdf", output);
   return NULL;
 }
 
@@ -45,9 +48,10 @@ char *orr_gnuplot_path(const char *path) {
 }
 
 static void refuse_missing(const char *kept, const char *by_hand, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "gnuplot is not installed (Debian: apt-get install gnuplot-nox). The data is in %s; then: %s", kept,
-              by_hand);
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_RESOURCE,
+      "gnuplot is not installed (Debian: apt-get install gnuplot-nox). The data is in %s; then: %s",
+      kept, by_hand);
 }
 
 static gboolean is_plain(const char *word) {
@@ -67,7 +71,8 @@ static char *command_line(const GPtrArray *argv) {
   return g_string_free(line, FALSE);
 }
 
-gboolean orr_gnuplot_run(const char *const *args, const char *kept, char **ret_text, GError **error) {
+gboolean orr_gnuplot_run(const char *const *args, const char *kept, char **ret_text,
+                         GError **error) {
   g_autoptr(GPtrArray) argv = g_ptr_array_new();
   g_ptr_array_add(argv, (char *)"gnuplot");
   g_ptr_array_add(argv, (char *)"-d"); /* pictures are the same for everyone */
@@ -81,12 +86,13 @@ gboolean orr_gnuplot_run(const char *const *args, const char *kept, char **ret_t
     refuse_missing(kept, by_hand, error);
     return FALSE;
   }
-  if (g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &text, &said, &status, &reason) &&
+  if (g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &text, &said,
+                   &status, &reason) &&
       g_spawn_check_wait_status(status, &reason)) {
     if (ret_text) *ret_text = g_steal_pointer(&text);
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s%s%s", by_hand, reason->message, said && *said ? ": " : "",
-              said ? g_strstrip(said) : "");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s%s%s", by_hand, reason->message,
+              said && *said ? ": " : "", said ? g_strstrip(said) : "");
   return FALSE;
 }

@@ -7,8 +7,11 @@
 #include <string.h>
 
 OrrJson orr_json_begin(const char *text, gsize length, const char *file, OrrDiags *diags) {
-  return (OrrJson){
-      .at = text, .end = text + length, .line_begin = text, .place = {g_intern_string(file), 1, 1}, .diags = diags};
+  return (OrrJson){.at = text,
+                   .end = text + length,
+                   .line_begin = text,
+                   .place = {g_intern_string(file), 1, 1},
+                   .diags = diags};
 }
 
 static void skip_blanks(OrrJson *json) {
@@ -31,7 +34,8 @@ static gboolean fail(OrrJson *json, const char *wanted) {
     if (json->at >= json->end)
       orr_diags_error(json->diags, place, "the text ends where %s was expected", wanted);
     else
-      orr_diags_error(json->diags, place, "found '%.*s' where %s was expected", 1, json->at, wanted);
+      orr_diags_error(json->diags, place, "found '%.*s' where %s was expected", 1, json->at,
+                      wanted);
   }
   json->is_bad = TRUE;
   return FALSE;
@@ -97,7 +101,8 @@ char *orr_json_text(OrrJson *json) {
   json->at++;
   while (json->at < json->end && *json->at != '"') {
     const char *run = json->at;
-    while (json->at < json->end && *json->at != '"' && *json->at != '\\' && *json->at != '\n') json->at++;
+    while (json->at < json->end && *json->at != '"' && *json->at != '\\' && *json->at != '\n')
+      json->at++;
     g_string_append_len(out, run, json->at - run);
     if (json->at >= json->end || *json->at == '\n') break;
     if (*json->at != '\\') continue;
@@ -121,13 +126,14 @@ char *orr_json_key(OrrJson *json) {
   return g_steal_pointer(&key);
 }
 
-/* How many bytes at @json may be quoted: what was meant as a number, also as Python writes those that are none. A file
- * that is no JSON may hold anything, and is quoted by one character alone. */
+/* How many bytes at @json may be quoted: what was meant as a number, also as Python writes those
+ * that are none. A file that is no JSON may hold anything, and is quoted by one character alone. */
 static int quotable(const OrrJson *json) {
   static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
   const gsize left = (gsize)(json->end - json->at);
   for (guint i = 0; i < G_N_ELEMENTS(words); i++)
-    if (left >= strlen(words[i]) && strncmp(json->at, words[i], strlen(words[i])) == 0) return (int)strlen(words[i]);
+    if (left >= strlen(words[i]) && strncmp(json->at, words[i], strlen(words[i])) == 0)
+      return (int)strlen(words[i]);
   gsize n = 0;
   while (n < MIN(left, 24) && json->at[n] && strchr("+-.0123456789eE", json->at[n])) n++;
   return (int)MAX(n, 1);
@@ -138,8 +144,8 @@ static gboolean fail_number(OrrJson *json, const char *wanted) {
   const char *key = json->key;
   if (json->at >= json->end) return fail(json, wanted);
   if (!json->is_bad)
-    orr_diags_error(json->diags, orr_json_place(json), "%s%s%sfound '%.*s' where %s was expected", *key ? "'" : "", key,
-                    *key ? "': " : "", quotable(json), json->at, wanted);
+    orr_diags_error(json->diags, orr_json_place(json), "%s%s%sfound '%.*s' where %s was expected",
+                    *key ? "'" : "", key, *key ? "': " : "", quotable(json), json->at, wanted);
   json->is_bad = TRUE;
   return FALSE;
 }
@@ -149,11 +155,13 @@ gboolean orr_json_number(OrrJson *json, double *ret_value) {
   char digits[64];
   gsize n = 0;
   const char *at = json->at + (quoted ? 1 : 0);
-  while (at < json->end && n + 1 < sizeof digits && *at && strchr("+-.0123456789eE", *at)) digits[n++] = *at++;
+  while (at < json->end && n + 1 < sizeof digits && *at && strchr("+-.0123456789eE", *at))
+    digits[n++] = *at++;
   digits[n] = 0;
   char *end;
   const double value = g_ascii_strtod(digits, &end);
-  if (n == 0 || *end || (quoted && (at >= json->end || *at != '"'))) return fail_number(json, "a number");
+  if (n == 0 || *end || (quoted && (at >= json->end || *at != '"')))
+    return fail_number(json, "a number");
   if (!isfinite(value)) return fail_number(json, "a number of at most 1.8e308");
   json->at = at + (quoted ? 1 : 0);
   *ret_value = value;

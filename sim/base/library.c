@@ -15,7 +15,8 @@
 
 #include "sim/base/yaml.h"
 
-/* Given by the build on this file alone. The defaults serve a build by hand: everything is in the source tree. */
+/* Given by the build on this file alone. The defaults serve a build by hand: everything is in
+ * the source tree. */
 #ifndef ORR_SOURCE_DIR
 #define ORR_SOURCE_DIR "."
 #endif
@@ -26,7 +27,8 @@
 #define ORR_BUILD_DIR ""
 #endif
 
-/* To add a kind: a row here, its field table in the folder that owns it, and `orrery schema` lists it. */
+/* To add a kind: a row here, its field table in the folder that owns it, and `orrery schema`
+ * lists it. */
 const OrrDocumentKind orr_document_kinds[] = {
     {"device", "devices", "topologies/devices"},
     {"cluster", "clusters", "topologies/clusters"},
@@ -34,7 +36,8 @@ const OrrDocumentKind orr_document_kinds[] = {
     {"profile", "profiles", "calibration/profiles"},
     {"workload", "workloads", "workloads/recipes"},
     {"scenario", "scenarios", "scenarios"},
-    {"validation", "validation-sets", "scenarios/validation"}, /* scenarios too: read by path (sim/validate/validate.h) */
+    {"validation", "validation-sets",
+     "scenarios/validation"}, /* scenarios too: read by path (sim/validate/validate.h) */
     {NULL, NULL, NULL},
 };
 
@@ -51,12 +54,12 @@ const OrrDocumentKind *orr_document_kind_find(const char *kind_or_plural) {
   return NULL;
 }
 
-/* An executable that runs from its build folder uses the source tree beside it; an installed one, what was installed.
+/* An executable that runs from its build folder uses the source tree beside it; an installed one,
+ * what was installed.
  */
 static char *find_shipped(void) {
   const char *forced = g_getenv("ORRERY_SHIPPED");
-  if (forced && *forced)
-    return g_strdup(forced);
+  if (forced && *forced) return g_strdup(forced);
   g_autofree char *executable = g_file_read_link("/proc/self/exe", NULL);
   gboolean built_here = executable && g_str_has_prefix(executable, ORR_BUILD_DIR "/");
   return g_strdup(built_here ? ORR_SOURCE_DIR : ORR_DATA_DIR);
@@ -67,31 +70,33 @@ OrrLibrary *orr_library_new(const char *const *folders) {
   const char *path = g_getenv("ORRERY_PATH");
   g_auto(GStrv) from_path = g_strsplit(path ? path : "", ":", -1);
   library->folders = g_ptr_array_new_with_free_func(g_free);
-  library->loaded = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_node_free);
+  library->loaded =
+      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_node_free);
   library->shadows = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; folders && folders[i]; i++)
     g_ptr_array_add(library->folders, g_strdup(folders[i]));
   for (guint i = 0; from_path[i]; i++)
-    if (*from_path[i])
-      g_ptr_array_add(library->folders, g_strdup(from_path[i]));
+    if (*from_path[i]) g_ptr_array_add(library->folders, g_strdup(from_path[i]));
   g_ptr_array_add(library->folders, find_shipped());
   return library;
 }
 
 void orr_library_free(OrrLibrary *library) {
-  if (!library)
-    return;
+  if (!library) return;
   g_ptr_array_free(library->folders, TRUE);
   g_hash_table_destroy(library->loaded);
   g_ptr_array_free(library->shadows, TRUE);
   g_free(library);
 }
 
-const char *orr_library_shipped(OrrLibrary *library) { return library->folders->pdata[library->folders->len - 1]; }
+const char *orr_library_shipped(OrrLibrary *library) {
+  return library->folders->pdata[library->folders->len - 1];
+}
 
 char **orr_library_folders(OrrLibrary *library) {
   char **folders = g_new0(char *, library->folders->len + 1);
-  for (guint i = 0; i < library->folders->len; i++) folders[i] = g_strdup(library->folders->pdata[i]);
+  for (guint i = 0; i < library->folders->len; i++)
+    folders[i] = g_strdup(library->folders->pdata[i]);
   return folders;
 }
 
@@ -106,28 +111,35 @@ char *orr_library_search_path(const OrrLibrary *library) {
 
 /* --- files --- */
 
-/* The two sub-folders in which a folder may hold @kind: ours, and the flat one of a user's own library. */
+/* The two sub-folders in which a folder may hold @kind: ours, and the flat one of a user's own
+ * library. */
 static void kind_folders(const char *folder, const OrrDocumentKind *kind, char *ret_folders[2]) {
   ret_folders[0] = g_build_filename(folder, kind->subfolder, NULL);
-  ret_folders[1] = strcmp(kind->plural, kind->subfolder) ? g_build_filename(folder, kind->plural, NULL) : NULL;
+  ret_folders[1] =
+      strcmp(kind->plural, kind->subfolder) ? g_build_filename(folder, kind->plural, NULL) : NULL;
 }
 
 /* Names are names, not paths: nothing outside the library's folders is ever read by name. */
 static gboolean is_name(const char *name) { return *name && *name != '.' && !strchr(name, '/'); }
 
 /* "./glm45.yaml", "../models/glm45.yaml", "/home/me/glm45.yaml": a file in place of a name. */
-static gboolean is_path(const char *name) { return strchr(name, '/') && g_str_has_suffix(name, ".yaml"); }
+static gboolean is_path(const char *name) {
+  return strchr(name, '/') && g_str_has_suffix(name, ".yaml");
+}
 
-/* Paths in a document are relative to its folder; those of the command line to the working directory. */
+/* Paths in a document are relative to its folder; those of the command line to the working
+ * directory. */
 static char *path_beside(const char *path, OrrPlace asked_at) {
   const gboolean in_file = asked_at.file && g_file_test(asked_at.file, G_FILE_TEST_EXISTS);
   g_autofree char *folder = in_file ? g_path_get_dirname(asked_at.file) : g_strdup(".");
-  g_autofree char *beside = g_path_is_absolute(path) ? g_strdup(path) : g_build_filename(folder, path, NULL);
+  g_autofree char *beside =
+      g_path_is_absolute(path) ? g_strdup(path) : g_build_filename(folder, path, NULL);
   return g_canonicalize_filename(beside, NULL);
 }
 
 /* In folders @from to the last. */
-static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, const char *name, guint from) {
+static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, const char *name,
+                       guint from) {
   g_autofree char *file = g_strconcat(name, ".yaml", NULL);
   for (guint i = from; i < library->folders->len; i++) {
     char *folders[2];
@@ -136,10 +148,8 @@ static char *find_file(const OrrLibrary *library, const OrrDocumentKind *kind, c
     g_autofree char *flat = folders[1] ? g_build_filename(folders[1], file, NULL) : NULL;
     g_free(folders[0]);
     g_free(folders[1]);
-    if (g_file_test(ours, G_FILE_TEST_IS_REGULAR))
-      return g_steal_pointer(&ours);
-    if (flat && g_file_test(flat, G_FILE_TEST_IS_REGULAR))
-      return g_steal_pointer(&flat);
+    if (g_file_test(ours, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&ours);
+    if (flat && g_file_test(flat, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&flat);
   }
   return NULL;
 }
@@ -151,18 +161,22 @@ char *orr_library_path(OrrLibrary *library, const char *kind_name, const char *n
 
 static gboolean is_same_file(const char *a, const char *b) {
   GStatBuf one, other;
-  return g_stat(a, &one) == 0 && g_stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  return g_stat(a, &one) == 0 && g_stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
 }
 
 /* Rule 3. @path: the document that is read. */
-static void note_shadow(OrrLibrary *library, const char *kind_name, const char *name, const char *path) {
+static void note_shadow(OrrLibrary *library, const char *kind_name, const char *name,
+                        const char *path) {
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
-  g_autofree char *shipped = kind ? find_file(library, kind, name, library->folders->len - 1) : NULL;
-  if (!shipped || is_same_file(shipped, path))
-    return;
-  g_ptr_array_add(library->shadows, g_strdup_printf("%s '%s' is read from %s in place of the shipped one: answers differ "
-                                                    "from those of the shipped library",
-                                                    kind->kind, name, path));
+  g_autofree char *shipped =
+      kind ? find_file(library, kind, name, library->folders->len - 1) : NULL;
+  if (!shipped || is_same_file(shipped, path)) return;
+  g_ptr_array_add(
+      library->shadows,
+      g_strdup_printf("%s '%s' is read from %s in place of the shipped one: answers differ "
+                      "from those of the shipped library",
+                      kind->kind, name, path));
 }
 
 const GPtrArray *orr_library_shadows(const OrrLibrary *library) { return library->shadows; }
@@ -172,12 +186,15 @@ static void add_names(const char *folder, GPtrArray *names) {
   const char *file;
   while (dir && (file = g_dir_read_name(dir))) {
     g_autofree char *path = g_build_filename(folder, file, NULL);
-    if (*file != '.' && g_str_has_suffix(file, ".yaml") && g_file_test(path, G_FILE_TEST_IS_REGULAR))
+    if (*file != '.' && g_str_has_suffix(file, ".yaml") &&
+        g_file_test(path, G_FILE_TEST_IS_REGULAR))
       g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
   }
 }
 
-static int compare_texts(gconstpointer a, gconstpointer b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int compare_texts(gconstpointer a, gconstpointer b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 char **orr_library_names(OrrLibrary *library, const char *kind_name) {
   const OrrDocumentKind *kind = orr_document_kind_find(kind_name);
@@ -192,8 +209,7 @@ char **orr_library_names(OrrLibrary *library, const char *kind_name) {
   }
   g_ptr_array_sort(names, compare_texts);
   for (guint i = names->len; i-- > 1;)
-    if (strcmp(names->pdata[i], names->pdata[i - 1]) == 0)
-      g_ptr_array_remove_index(names, i);
+    if (strcmp(names->pdata[i], names->pdata[i - 1]) == 0) g_ptr_array_remove_index(names, i);
   g_ptr_array_add(names, NULL);
   g_ptr_array_set_free_func(names, NULL);
   return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
@@ -205,80 +221,84 @@ static gboolean check_schema(const OrrNode *root, const char *kind, OrrDiags *di
   const OrrNode *schema = orr_node_get(root, "schema");
   g_autofree char *wanted = g_strconcat(kind, "/1", NULL);
   if (root->kind != ORR_NODE_MAP)
-    orr_diags_error(diags, root->place, "a document must be a map that begins with 'schema: %s'", wanted);
+    orr_diags_error(diags, root->place, "a document must be a map that begins with 'schema: %s'",
+                    wanted);
   else if (!schema)
-    orr_diags_error(diags, root->place, "missing key 'schema': a %s begins with 'schema: %s'", kind, wanted);
+    orr_diags_error(diags, root->place, "missing key 'schema': a %s begins with 'schema: %s'", kind,
+                    wanted);
   else if (schema->kind != ORR_NODE_SCALAR)
     orr_diags_error(diags, schema->place, "'schema' must be '%s'", wanted);
   else if (strcmp(schema->text, wanted) != 0)
-    orr_diags_error(diags, schema->place, "'schema' must be '%s' here, found '%s'", wanted, schema->text);
+    orr_diags_error(diags, schema->place, "'schema' must be '%s' here, found '%s'", wanted,
+                    schema->text);
   else
     return TRUE;
   return FALSE;
 }
 
-static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, GPtrArray *chain,
-                     OrrDiags *diags);
+static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
+                     GPtrArray *chain, OrrDiags *diags);
 
-/* @top, whose `base` (if any) is loaded and laid under it. Takes @top. @chain holds the names that led here. */
-static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, GPtrArray *chain, OrrDiags *diags) {
+/* @top, whose `base` (if any) is loaded and laid under it. Takes @top. @chain holds the names
+ * that led here. */
+static OrrNode *lay_bases(OrrLibrary *library, const char *kind, OrrNode *top, GPtrArray *chain,
+                          OrrDiags *diags) {
   g_autoptr(OrrNode) over = top;
   const OrrNode *base = orr_node_get(over, "base");
-  if (!base)
-    return g_steal_pointer(&over);
+  if (!base) return g_steal_pointer(&over);
   if (base->kind != ORR_NODE_SCALAR) {
     orr_diags_error(diags, base->place, "'base' must be the name of a %s", kind);
     return NULL;
   }
   g_autoptr(OrrNode) under = load(library, kind, base->text, base->place, chain, diags);
-  if (!under)
-    return NULL;
+  if (!under) return NULL;
   orr_node_remove(over, "base");
   return orr_node_merge(under, over);
 }
 
-static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path, GPtrArray *chain,
-                              OrrDiags *diags) {
+static OrrNode *read_document(OrrLibrary *library, const char *kind, const char *path,
+                              GPtrArray *chain, OrrDiags *diags) {
   const guint n_before = orr_diags_n_errors(diags);
   g_autoptr(OrrNode) root = orr_yaml_read_file(path, diags);
-  if (!root || !check_schema(root, kind, diags))
-    return NULL;
-  if (orr_diags_n_errors(diags) > n_before) /* a key twice, an alias: what the tree says is not what was written */
+  if (!root || !check_schema(root, kind, diags)) return NULL;
+  if (orr_diags_n_errors(diags) >
+      n_before) /* a key twice, an alias: what the tree says is not what was written */
     return NULL;
   return lay_bases(library, kind, g_steal_pointer(&root), chain, diags);
 }
 
 static gboolean chain_has(const GPtrArray *chain, const char *name) {
   for (guint i = 0; i < chain->len; i++)
-    if (strcmp(chain->pdata[i], name) == 0)
-      return TRUE;
+    if (strcmp(chain->pdata[i], name) == 0) return TRUE;
   return FALSE;
 }
 
-static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace asked_at, OrrDiags *diags) {
+static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace asked_at,
+                         OrrDiags *diags) {
   g_autoptr(GString) text = g_string_new(NULL);
   guint start = 0;
-  while (strcmp(chain->pdata[start], name) != 0)
-    start++;
+  while (strcmp(chain->pdata[start], name) != 0) start++;
   for (guint i = start; i < chain->len; i++)
     g_string_append_printf(text, "%s -> ", (const char *)chain->pdata[i]);
   orr_diags_error(diags, asked_at, "'base' goes in a circle: %s%s", text->str, name);
 }
 
-static void report_unknown(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
-                           OrrDiags *diags) {
+static void report_unknown(OrrLibrary *library, const char *kind, const char *name,
+                           OrrPlace asked_at, OrrDiags *diags) {
   g_auto(GStrv) names = orr_library_names(library, kind);
   const char *nearest = orr_nearest_word(name, (const char *const *)names);
   g_autofree char *known = g_strjoinv(", ", names);
   if (nearest)
-    orr_diags_error(diags, asked_at, "unknown %s '%s': did you mean '%s'? (known: %s)", kind, name, nearest, known);
+    orr_diags_error(diags, asked_at, "unknown %s '%s': did you mean '%s'? (known: %s)", kind, name,
+                    nearest, known);
   else
-    orr_diags_error(diags, asked_at, "unknown %s '%s' (known: %s)", kind, name, *known ? known : "none");
+    orr_diags_error(diags, asked_at, "unknown %s '%s' (known: %s)", kind, name,
+                    *known ? known : "none");
 }
 
 /* The file of a name, or of a path; NULL with the reason in @diags. */
-static char *find_document(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
-                           OrrDiags *diags) {
+static char *find_document(OrrLibrary *library, const char *kind, const char *name,
+                           OrrPlace asked_at, OrrDiags *diags) {
   char *path = is_path(name) ? path_beside(name, asked_at) : orr_library_path(library, kind, name);
   if (!path)
     report_unknown(library, kind, name, asked_at, diags);
@@ -287,46 +307,47 @@ static char *find_document(OrrLibrary *library, const char *kind, const char *na
   return path;
 }
 
-static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, GPtrArray *chain,
-                     OrrDiags *diags) {
+static OrrNode *load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at,
+                     GPtrArray *chain, OrrDiags *diags) {
   g_autofree char *file = is_path(name) ? path_beside(name, asked_at) : NULL;
   g_autofree char *key = g_strdup_printf("%s/%s", kind, file ? file : name);
   const OrrNode *known = g_hash_table_lookup(library->loaded, key);
-  if (known)
-    return orr_node_copy(known);
+  if (known) return orr_node_copy(known);
   if (chain_has(chain, file ? file : name)) {
     report_cycle(chain, file ? file : name, asked_at, diags);
     return NULL;
   }
   g_autofree char *path = find_document(library, kind, name, asked_at, diags);
-  if (!path)
-    return NULL;
+  if (!path) return NULL;
   g_autofree char *link = g_strdup(file ? file : name);
   g_ptr_array_add(chain, link);
   g_autoptr(OrrNode) root = read_document(library, kind, path, chain, diags);
   g_ptr_array_set_size(chain, (int)chain->len - 1);
-  if (!root)
-    return NULL;
+  if (!root) return NULL;
   g_hash_table_insert(library->loaded, g_steal_pointer(&key), orr_node_copy(root));
   return g_steal_pointer(&root);
 }
 
-OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name, OrrPlace asked_at, OrrDiags *diags) {
+OrrNode *orr_library_load(OrrLibrary *library, const char *kind, const char *name,
+                          OrrPlace asked_at, OrrDiags *diags) {
   g_autoptr(GPtrArray) chain = g_ptr_array_new();
   return load(library, kind, name, asked_at, chain, diags);
 }
 
-OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section, OrrDiags *diags) {
+OrrNode *orr_library_expand(OrrLibrary *library, const char *kind, const OrrNode *section,
+                            OrrDiags *diags) {
   g_autoptr(GPtrArray) chain = g_ptr_array_new();
   if (section->kind == ORR_NODE_SCALAR)
     return load(library, kind, section->text, section->place, chain, diags);
   if (section->kind == ORR_NODE_MAP)
     return lay_bases(library, kind, orr_node_copy(section), chain, diags);
-  orr_diags_error(diags, section->place, "a %s is a name, a map, or a map with 'base: NAME'; found a list", kind);
+  orr_diags_error(diags, section->place,
+                  "a %s is a name, a map, or a map with 'base: NAME'; found a list", kind);
   return NULL;
 }
 
-OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path, OrrDiags *diags) {
+OrrNode *orr_library_read_file(OrrLibrary *library, const char *kind, const char *path,
+                               OrrDiags *diags) {
   g_autoptr(GPtrArray) chain = g_ptr_array_new();
   return read_document(library, kind, path, chain, diags);
 }

@@ -14,10 +14,8 @@ static OrrNode *new_node(OrrNodeKind kind, OrrPlace place) {
   OrrNode *node = g_new0(OrrNode, 1);
   node->kind = kind;
   node->place = place;
-  if (kind == ORR_NODE_MAP)
-    node->keys = g_ptr_array_new_with_free_func(free_child);
-  if (kind != ORR_NODE_SCALAR)
-    node->items = g_ptr_array_new_with_free_func(free_child);
+  if (kind == ORR_NODE_MAP) node->keys = g_ptr_array_new_with_free_func(free_child);
+  if (kind != ORR_NODE_SCALAR) node->items = g_ptr_array_new_with_free_func(free_child);
   return node;
 }
 
@@ -37,22 +35,18 @@ static void copy_children(GPtrArray *to, const GPtrArray *from) {
 }
 
 OrrNode *orr_node_copy(const OrrNode *node) {
-  if (!node)
-    return NULL;
+  if (!node) return NULL;
   OrrNode *copy = new_node(node->kind, node->place);
   copy->text = g_strdup(node->text);
   copy->quoted = node->quoted;
-  if (node->keys)
-    copy_children(copy->keys, node->keys);
-  if (node->items)
-    copy_children(copy->items, node->items);
+  if (node->keys) copy_children(copy->keys, node->keys);
+  if (node->items) copy_children(copy->items, node->items);
   copy->replaced = orr_node_copy(node->replaced);
   return copy;
 }
 
 void orr_node_free(OrrNode *node) {
-  if (!node)
-    return;
+  if (!node) return;
   g_clear_pointer(&node->keys, g_ptr_array_unref);
   g_clear_pointer(&node->items, g_ptr_array_unref);
   orr_node_free(node->replaced);
@@ -64,11 +58,9 @@ guint orr_node_length(const OrrNode *node) { return node && node->items ? node->
 
 /* G_MAXUINT where absent. */
 static guint find(const OrrNode *map, const char *key) {
-  if (!map || map->kind != ORR_NODE_MAP)
-    return G_MAXUINT;
+  if (!map || map->kind != ORR_NODE_MAP) return G_MAXUINT;
   for (guint i = 0; i < map->keys->len; i++)
-    if (g_str_equal(((OrrNode *)g_ptr_array_index(map->keys, i))->text, key))
-      return i;
+    if (g_str_equal(((OrrNode *)g_ptr_array_index(map->keys, i))->text, key)) return i;
   return G_MAXUINT;
 }
 
@@ -97,31 +89,26 @@ void orr_node_set(OrrNode *map, const char *key, OrrNode *value) {
   }
   OrrNode *old = g_ptr_array_index(map->items, at);
   g_ptr_array_index(map->items, at) = value;
-  if (old != value)
-    orr_node_free(old);
+  if (old != value) orr_node_free(old);
 }
 
 gboolean orr_node_remove(OrrNode *map, const char *key) {
   guint at = find(map, key);
-  if (at == G_MAXUINT)
-    return FALSE;
+  if (at == G_MAXUINT) return FALSE;
   g_ptr_array_remove_index(map->keys, at);
   g_ptr_array_remove_index(map->items, at);
   return TRUE;
 }
 
 static gboolean children_equal(const GPtrArray *a, const GPtrArray *b) {
-  if (a->len != b->len)
-    return FALSE;
+  if (a->len != b->len) return FALSE;
   for (guint i = 0; i < a->len; i++)
-    if (!orr_node_equal(g_ptr_array_index(a, i), g_ptr_array_index(b, i)))
-      return FALSE;
+    if (!orr_node_equal(g_ptr_array_index(a, i), g_ptr_array_index(b, i))) return FALSE;
   return TRUE;
 }
 
 gboolean orr_node_equal(const OrrNode *a, const OrrNode *b) {
-  if (!a || !b || a->kind != b->kind)
-    return a == b;
+  if (!a || !b || a->kind != b->kind) return a == b;
   switch (a->kind) {
   case ORR_NODE_SCALAR:
     return g_str_equal(a->text, b->text);
@@ -154,15 +141,14 @@ static OrrNode *replace_list(const OrrNode *base, const OrrNode *over) {
 }
 
 OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
-  if (!over)
-    return orr_node_copy(base);
-  if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP && find(over, "base") == G_MAXUINT &&
-      find(over, "kind") == G_MAXUINT)
+  if (!over) return orr_node_copy(base);
+  if (base && base->kind == ORR_NODE_SCALAR && over->kind == ORR_NODE_MAP &&
+      find(over, "base") == G_MAXUINT && find(over, "kind") == G_MAXUINT)
     return merge_name(base, over);
   if (base && base->kind == ORR_NODE_LIST && over->kind == ORR_NODE_LIST)
     return replace_list(base, over);
-  if (!base || base->kind != ORR_NODE_MAP || over->kind != ORR_NODE_MAP || chosen_otherwise(base, over, "kind") ||
-      chosen_otherwise(base, over, "base"))
+  if (!base || base->kind != ORR_NODE_MAP || over->kind != ORR_NODE_MAP ||
+      chosen_otherwise(base, over, "kind") || chosen_otherwise(base, over, "base"))
     return orr_node_copy(over);
   OrrNode *merged = orr_node_new_map(over->place);
   for (guint i = 0; i < base->keys->len; i++) {
@@ -174,8 +160,7 @@ OrrNode *orr_node_merge(const OrrNode *base, const OrrNode *over) {
   }
   for (guint i = 0; i < over->keys->len; i++) {
     const OrrNode *key = g_ptr_array_index(over->keys, i);
-    if (find(base, key->text) != G_MAXUINT)
-      continue;
+    if (find(base, key->text) != G_MAXUINT) continue;
     g_ptr_array_add(merged->keys, orr_node_copy(key));
     g_ptr_array_add(merged->items, orr_node_copy(g_ptr_array_index(over->items, i)));
   }

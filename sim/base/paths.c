@@ -39,7 +39,9 @@ static char *identity_of_new(const char *path) {
 static char *identity(const char *path) {
   struct stat facts;
   if (stat(path, &facts) != 0) return identity_of_new(path);
-  return S_ISREG(facts.st_mode) ? g_strdup_printf("%ju:%ju", (uintmax_t)facts.st_dev, (uintmax_t)facts.st_ino) : NULL;
+  return S_ISREG(facts.st_mode)
+             ? g_strdup_printf("%ju:%ju", (uintmax_t)facts.st_dev, (uintmax_t)facts.st_ino)
+             : NULL;
 }
 
 void orr_paths_note_read(const char *path) {
@@ -51,7 +53,8 @@ void orr_paths_note_read(const char *path) {
 /* --- The check --- */
 
 static gboolean refuse(const OrrPath *written, const char *what, const char *path, GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s %s would overwrite %s (%s): give another file; nothing was written",
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "%s %s would overwrite %s (%s): give another file; nothing was written",
               written->what, written->path, path, what);
   return FALSE;
 }
@@ -61,10 +64,12 @@ static gboolean check_one(const OrrPath *path, const char *file, GHashTable *see
   g_autofree char *key = identity(file);
   if (!key) return TRUE;
   const OrrPath *other = g_hash_table_lookup(seen, key);
-  const gboolean writes = path->use == ORR_PATH_WRITTEN, is_other_written = other && other->use == ORR_PATH_WRITTEN;
+  const gboolean writes = path->use == ORR_PATH_WRITTEN,
+                 is_other_written = other && other->use == ORR_PATH_WRITTEN;
   const char *read = files_read ? g_hash_table_lookup(files_read, key) : NULL;
   if (other && other != path && (writes || is_other_written))
-    return writes ? refuse(path, other->what, other->path, error) : refuse(other, path->what, path->path, error);
+    return writes ? refuse(path, other->what, other->path, error)
+                  : refuse(other, path->what, path->path, error);
   if (writes && read) return refuse(path, "an input of this command", read, error);
   g_hash_table_insert(seen, g_steal_pointer(&key), (gpointer)path);
   return TRUE;
@@ -94,7 +99,8 @@ gboolean orr_paths_check(const OrrPath *paths, guint n, GError **error) {
     g_autoptr(GDir) folder = path->path ? g_dir_open(path->path, 0, NULL) : NULL;
     if (folder && !check_folder(path, folder, seen, error)) return FALSE;
     if (!path->path || folder) continue;
-    if (path->is_database ? !check_database(path, seen, error) : !check_one(path, path->path, seen, error))
+    if (path->is_database ? !check_database(path, seen, error)
+                          : !check_one(path, path->path, seen, error))
       return FALSE;
   }
   return TRUE;

@@ -1,12 +1,14 @@
 /*
  * paths.h - no output of a command replaces one of its inputs, or another output.
  *
- * Two paths are compared as files, not as names: by device and inode where the file exists (through symbolic and hard
- * links), else by the folder's device and inode and the name in it. The journals of an SQLite database (-wal, -shm,
+ * Two paths are compared as files, not as names: by device and inode where the file exists (through
+ * symbolic and hard links), else by the folder's device and inode and the name in it. The journals
+ * of an SQLite database (-wal, -shm,
  * -journal) belong to it. A folder stands for the tables in it (*.csv). Devices and pipes collide with nothing.
  *
- * Code that reads a file of the user's calls orr_paths_note_read, so that a verb's check covers the documents, tables
- * and traces that its scenario names too. A verb calls orr_paths_check before it writes.
+ * Code that reads a file of the user's calls orr_paths_note_read, so that a verb's check covers the
+ * documents, tables and traces that its scenario names too. A verb calls orr_paths_check before it
+ * writes.
  */
 #ifndef ORR_PATHS_H
 #define ORR_PATHS_H

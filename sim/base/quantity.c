@@ -1,9 +1,10 @@
 /*
  * quantity.c - one table of units; reading, showing and listing all come from it.
  *
- * Exactness: a decimal prefix is added to the exponent of the number's text before it is converted, so that "2 us" is
- * the double nearest to 2e-6, and not 2 times the double nearest to 1e-6. What is no power of ten (binary prefixes,
- * bits, minutes) is one multiplication after it; for binary prefixes and bits that is exact.
+ * Exactness: a decimal prefix is added to the exponent of the number's text before it is converted,
+ * so that "2 us" is the double nearest to 2e-6, and not 2 times the double nearest to 1e-6. What is
+ * no power of ten (binary prefixes, bits, minutes) is one multiplication after it; for binary
+ * prefixes and bits that is exact.
  */
 #include "sim/base/quantity.h"
 
@@ -16,9 +17,13 @@
 typedef struct {
   OrrUnit unit;
   const char *symbol;
-  int exponent;                        /* of ten */
-  double multiplier;                   /* after the power of ten */
-  enum { HIDDEN, LISTED, SHOWN } rank; /* accepted; also listed in messages; also used to show values */
+  int exponent;      /* of ten */
+  double multiplier; /* after the power of ten */
+  enum {
+    HIDDEN,
+    LISTED,
+    SHOWN
+  } rank; /* accepted; also listed in messages; also used to show values */
 } Symbol;
 
 #define KIB 1024.0
@@ -99,8 +104,9 @@ static const Symbol symbols[] = {
 };
 
 static const char *const base_symbols[ORR_N_UNITS] = {
-    [ORR_UNIT_NONE] = "",     [ORR_UNIT_FRACTION] = "",         [ORR_UNIT_BYTES] = "B",  [ORR_UNIT_BYTES_PER_S] = "B/s",
-    [ORR_UNIT_SECONDS] = "s", [ORR_UNIT_FLOP_PER_S] = "FLOP/s", [ORR_UNIT_HERTZ] = "Hz", [ORR_UNIT_WATTS] = "W",
+    [ORR_UNIT_NONE] = "",           [ORR_UNIT_FRACTION] = "", [ORR_UNIT_BYTES] = "B",
+    [ORR_UNIT_BYTES_PER_S] = "B/s", [ORR_UNIT_SECONDS] = "s", [ORR_UNIT_FLOP_PER_S] = "FLOP/s",
+    [ORR_UNIT_HERTZ] = "Hz",        [ORR_UNIT_WATTS] = "W",
 };
 
 const char *orr_unit_symbol(OrrUnit unit) { return base_symbols[unit]; }
@@ -117,8 +123,7 @@ const char *orr_unit_allowed(OrrUnit unit) {
   static char *lists[ORR_N_UNITS];
   static gsize is_made = 0;
   if (g_once_init_enter(&is_made)) {
-    for (int i = 0; i < ORR_N_UNITS; i++)
-      lists[i] = list_symbols((OrrUnit)i);
+    for (int i = 0; i < ORR_N_UNITS; i++) lists[i] = list_symbols((OrrUnit)i);
     g_once_init_leave(&is_made, 1);
   }
   return lists[unit];
@@ -126,8 +131,7 @@ const char *orr_unit_allowed(OrrUnit unit) {
 
 static const Symbol *find_symbol(OrrUnit unit, const char *text) {
   for (guint i = 0; i < G_N_ELEMENTS(symbols); i++)
-    if (symbols[i].unit == unit && g_str_equal(symbols[i].symbol, text))
-      return &symbols[i];
+    if (symbols[i].unit == unit && g_str_equal(symbols[i].symbol, text)) return &symbols[i];
   return NULL;
 }
 
@@ -135,44 +139,42 @@ static const Symbol *find_symbol(OrrUnit unit, const char *text) {
 static guint take_digits(const char **at, GString *digits) {
   guint n = 0;
   for (; g_ascii_isdigit(**at) || (**at == '_' && n > 0 && g_ascii_isdigit((*at)[1])); (*at)++) {
-    if (**at == '_')
-      continue;
+    if (**at == '_') continue;
     g_string_append_c(digits, **at);
     n++;
   }
   return n;
 }
 
-/* [+-] digits [. digits] [e [+-] digits], into the text before the exponent and the exponent. FALSE: no number. */
+/* [+-] digits [. digits] [e [+-] digits], into the text before the exponent and the exponent.
+ * FALSE: no number. */
 static gboolean take_number(const char **at, GString *mantissa, long *ret_exponent) {
-  if (**at == '+' || **at == '-')
-    g_string_append_c(mantissa, *(*at)++);
+  if (**at == '+' || **at == '-') g_string_append_c(mantissa, *(*at)++);
   guint n = take_digits(at, mantissa);
   if (**at == '.') {
     g_string_append_c(mantissa, *(*at)++);
     n += take_digits(at, mantissa);
   }
-  if (n == 0)
-    return FALSE;
+  if (n == 0) return FALSE;
   *ret_exponent = 0;
   const char *digits = *at + 1 + (**at && ((*at)[1] == '+' || (*at)[1] == '-'));
-  if ((**at != 'e' && **at != 'E') || !g_ascii_isdigit(*digits))
-    return TRUE;
+  if ((**at != 'e' && **at != 'E') || !g_ascii_isdigit(*digits)) return TRUE;
   *ret_exponent = CLAMP(strtol(*at + 1, NULL, 10), -100000, 100000);
-  for (*at = digits; g_ascii_isdigit(**at);)
-    (*at)++;
+  for (*at = digits; g_ascii_isdigit(**at);) (*at)++;
   return TRUE;
 }
 
 static gboolean refuse_unit(const char *text, const char *found, OrrUnit unit, GError **error) {
   const char *allowed = orr_unit_allowed(unit);
   if (unit == ORR_UNIT_NONE)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' has a unit ('%.20s') where a pure number is needed",
-                text, found);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "'%.60s' has a unit ('%.20s') where a pure number is needed", text, found);
   else if (found[0] == '\0')
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' has no unit: allowed are %s", text, allowed);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' has no unit: allowed are %s", text,
+                allowed);
   else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "'%.60s' has an unknown unit '%.20s': allowed %s %s", text, found,
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "'%.60s' has an unknown unit '%.20s': allowed %s %s", text, found,
                 unit == ORR_UNIT_FRACTION ? "is none or" : "are", allowed);
   return FALSE;
 }
@@ -190,15 +192,12 @@ gboolean orr_quantity_parse(const char *text, OrrUnit unit, double *ret_value, G
   g_autoptr(GString) number = g_string_new(NULL);
   const char *at = trimmed;
   long exponent = 0;
-  if (!take_number(&at, number, &exponent))
-    return refuse_number(trimmed, unit, error);
-  while (*at == ' ')
-    at++;
+  if (!take_number(&at, number, &exponent)) return refuse_number(trimmed, unit, error);
+  while (*at == ' ') at++;
   const Symbol *symbol = find_symbol(unit, at);
   if (!symbol && at[0] == '\0' && (unit == ORR_UNIT_NONE || unit == ORR_UNIT_FRACTION))
     symbol = &pure;
-  if (!symbol)
-    return refuse_unit(trimmed, at, unit, error);
+  if (!symbol) return refuse_unit(trimmed, at, unit, error);
   g_string_append_printf(number, "e%ld", exponent + symbol->exponent);
   double value = g_ascii_strtod(number->str, NULL) * symbol->multiplier;
   if (!isfinite(value)) {
@@ -215,16 +214,15 @@ static double round_to_four(double value) {
   return g_ascii_strtod(g_ascii_formatd(digits, sizeof digits, "%.3e", value), NULL);
 }
 
-/* The first SHOWN symbol that keeps the rounded value below a thousand (binary: 1024), else the last; NULL for none. */
+/* The first SHOWN symbol that keeps the rounded value below a thousand (binary: 1024), else the
+ * last; NULL for none. */
 static const Symbol *symbol_to_show(OrrUnit unit, double value) {
   const Symbol *symbol = NULL;
   for (guint i = 0; i < G_N_ELEMENTS(symbols); i++) {
-    if (symbols[i].unit != unit || symbols[i].rank != SHOWN)
-      continue;
+    if (symbols[i].unit != unit || symbols[i].rank != SHOWN) continue;
     symbol = &symbols[i];
     double scaled = fabs(round_to_four(value / (pow(10, symbol->exponent) * symbol->multiplier)));
-    if (scaled < (unit == ORR_UNIT_BYTES ? 1024 : 1000))
-      break;
+    if (scaled < (unit == ORR_UNIT_BYTES ? 1024 : 1000)) break;
   }
   return symbol;
 }
@@ -234,8 +232,7 @@ char *orr_quantity_format(double value, OrrUnit unit) {
   if (!isfinite(value))
     return g_strdup(isnan(value) ? "unknown" : value > 0 ? "infinite" : "-infinite");
   const Symbol *symbol = value == 0 ? NULL : symbol_to_show(unit, value);
-  if (value != 0 && symbol)
-    value /= pow(10, symbol->exponent) * symbol->multiplier;
+  if (value != 0 && symbol) value /= pow(10, symbol->exponent) * symbol->multiplier;
   /* %g turns to an exponent at 1e4: whole numbers are shown whole as long as they are counts. */
   const char *format = fabs(value) < 1000 || fabs(value) >= 1e15 ? "%.4g" : "%.0f";
   g_ascii_formatd(digits, sizeof digits, format, value);
@@ -243,7 +240,8 @@ char *orr_quantity_format(double value, OrrUnit unit) {
   return g_strconcat(digits, name[0] ? " " : "", name, NULL);
 }
 
-/* A pure number has a point before its exponent, "5.0e+09": YAML 1.1 (PyYAML) reads "5e+09" as a text. */
+/* A pure number has a point before its exponent, "5.0e+09": YAML 1.1 (PyYAML) reads "5e+09" as a
+ * text. */
 static void put_point(char *digits, gsize size) {
   char *e = strchr(digits, 'e');
   if (!e || strchr(digits, '.')) return;

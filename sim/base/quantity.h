@@ -1,9 +1,10 @@
 /*
  * quantity.h - numbers with units, as documents write them.
  *
- * "450 GB/s", "400 Gb/s", "2 us", "80 GiB", "312 TFLOP/s", "90 %". Decimal and binary prefixes are told apart (GB is
- * 1e9 bytes, GiB 2^30), bits (b) and bytes (B) too. A value is held in the base unit of its dimension. A bare number
- * where a unit is needed is an error that lists the units; dimensionless values take none.
+ * "450 GB/s", "400 Gb/s", "2 us", "80 GiB", "312 TFLOP/s", "90 %". Decimal and binary prefixes are
+ * told apart (GB is 1e9 bytes, GiB 2^30), bits (b) and bytes (B) too. A value is held in the base
+ * unit of its dimension. A bare number where a unit is needed is an error that lists the units;
+ * dimensionless values take none.
  */
 #ifndef ORR_QUANTITY_H
 #define ORR_QUANTITY_H
@@ -13,27 +14,29 @@
 G_BEGIN_DECLS
 
 typedef enum {
-  ORR_UNIT_NONE,            /* a pure number */
-  ORR_UNIT_FRACTION,        /* 0.9 or "90 %"; base 1 */
-  ORR_UNIT_BYTES,           /* B, kB, MB, GB, TB, KiB .. TiB; base byte */
-  ORR_UNIT_BYTES_PER_S,     /* GB/s, Gb/s (or Gbit/s), GiB/s, TB/s ...; base byte/s */
-  ORR_UNIT_SECONDS,         /* ns, us, ms, s, min, h, d; base second */
-  ORR_UNIT_FLOP_PER_S,      /* GFLOP/s, TFLOP/s, PFLOP/s; base FLOP/s */
-  ORR_UNIT_HERTZ,           /* MHz, GHz; base Hz */
-  ORR_UNIT_WATTS,           /* W, kW, MW */
+  ORR_UNIT_NONE,        /* a pure number */
+  ORR_UNIT_FRACTION,    /* 0.9 or "90 %"; base 1 */
+  ORR_UNIT_BYTES,       /* B, kB, MB, GB, TB, KiB .. TiB; base byte */
+  ORR_UNIT_BYTES_PER_S, /* GB/s, Gb/s (or Gbit/s), GiB/s, TB/s ...; base byte/s */
+  ORR_UNIT_SECONDS,     /* ns, us, ms, s, min, h, d; base second */
+  ORR_UNIT_FLOP_PER_S,  /* GFLOP/s, TFLOP/s, PFLOP/s; base FLOP/s */
+  ORR_UNIT_HERTZ,       /* MHz, GHz; base Hz */
+  ORR_UNIT_WATTS,       /* W, kW, MW */
   ORR_N_UNITS
 } OrrUnit;
 
-/* The value of @text in the base unit. FALSE with ORR_FAULT_DOCUMENT, whose message says what is wrong and lists the
- * units that are allowed. Infinity and NaN are refused. Counts may be written 1_000_000 or 1e6. */
+/* The value of @text in the base unit. FALSE with ORR_FAULT_DOCUMENT, whose message says what is
+ * wrong and lists the units that are allowed. Infinity and NaN are refused. Counts may be
+ * written 1_000_000 or 1e6. */
 gboolean orr_quantity_parse(const char *text, OrrUnit unit, double *ret_value, GError **error);
 
-/* Human text with a prefix that keeps 1 <= |x| < 1000, e.g. "26.1 s", "450 GB/s", "80 GiB" (bytes are shown in binary
- * prefixes). Four significant digits, zeros at the end dropped; fractions in %. Pure numbers have no prefix. Newly
- * allocated. */
+/* Human text with a prefix that keeps 1 <= |x| < 1000, e.g. "26.1 s", "450 GB/s", "80 GiB"
+ * (bytes are shown in binary prefixes). Four significant digits, zeros at the end dropped;
+ * fractions in %. Pure numbers have no prefix. Newly allocated. */
 char *orr_quantity_format(double value, OrrUnit unit);
 
-/* Exact text that orr_quantity_parse reads back to the same double, e.g. "4.5e+11 B/s". Newly allocated. */
+/* Exact text that orr_quantity_parse reads back to the same double, e.g. "4.5e+11 B/s". Newly
+ * allocated. */
 char *orr_quantity_exact(double value, OrrUnit unit);
 
 const char *orr_unit_symbol(OrrUnit unit);  /* base unit: "B", "B/s", "s", "" ... */

@@ -1,7 +1,8 @@
 /*
- * random.c - xoshiro256** (D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 2021),
- * seeded by SplitMix64 (Steele, Lea, Flood, OOPSLA 2014; constants of Vigna's public-domain form) from the seed and the
- * 64-bit FNV-1a hash of the stream's name (Fowler, Noll, Vo).
+ * random.c - xoshiro256** (D. Blackman, S. Vigna, "Scrambled linear pseudorandom number
+ * generators", ACM TOMS 2021), seeded by SplitMix64 (Steele, Lea, Flood, OOPSLA 2014; constants of
+ * Vigna's public-domain form) from the seed and the 64-bit FNV-1a hash of the stream's name
+ * (Fowler, Noll, Vo).
  *
  * Invariants
  *  1. A stream depends on (seed, name) alone; drawing from one never moves another.
@@ -20,7 +21,9 @@ static guint64 mix(guint64 z) {
   return z ^ (z >> 31);
 }
 
-static guint64 splitmix64(guint64 *state) { return mix(*state += G_GUINT64_CONSTANT(0x9E3779B97F4A7C15)); }
+static guint64 splitmix64(guint64 *state) {
+  return mix(*state += G_GUINT64_CONSTANT(0x9E3779B97F4A7C15));
+}
 
 static guint64 fnv1a(const char *text) {
   guint64 hash = G_GUINT64_CONSTANT(0xCBF29CE484222325);
@@ -30,7 +33,8 @@ static guint64 fnv1a(const char *text) {
 }
 
 OrrRandom orr_random_stream(guint64 seed, const char *name) {
-  /* The seed is mixed first, so that neighbouring seeds and similar names do not cancel in the xor. */
+  /* The seed is mixed first, so that neighbouring seeds and similar names do not cancel in the
+   * xor. */
   guint64 state = splitmix64(&seed) ^ fnv1a(name);
   OrrRandom random;
   for (int i = 0; i < 4; i++)
@@ -56,12 +60,13 @@ guint64 orr_random_below(OrrRandom *random, guint64 n) {
   /* 2^64 mod n values at the bottom would make some remainders likelier: they are drawn again. */
   guint64 n_refused = (0 - n) % n;
   guint64 drawn = orr_random_u64(random);
-  while (drawn < n_refused)
-    drawn = orr_random_u64(random);
+  while (drawn < n_refused) drawn = orr_random_u64(random);
   return drawn % n;
 }
 
-double orr_random_unit(OrrRandom *random) { return (double)(orr_random_u64(random) >> 11) * 0x1p-53; }
+double orr_random_unit(OrrRandom *random) {
+  return (double)(orr_random_u64(random) >> 11) * 0x1p-53;
+}
 
 /* Box and Muller 1958. The second of the pair is dropped: it would be state beside the stream's. */
 double orr_random_normal(OrrRandom *random) {
@@ -70,6 +75,7 @@ double orr_random_normal(OrrRandom *random) {
 }
 
 guint64 orr_hash3(guint64 a, guint64 b, guint64 c) {
-  const guint64 step = G_GUINT64_CONSTANT(0x9E3779B97F4A7C15); /* so that (0, 0, 0) is not mapped to 0 */
+  const guint64 step =
+      G_GUINT64_CONSTANT(0x9E3779B97F4A7C15); /* so that (0, 0, 0) is not mapped to 0 */
   return mix(mix(mix(a + step) + b + step) + c + step);
 }

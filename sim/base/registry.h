@@ -1,9 +1,11 @@
 /*
- * registry.h - families of choices: fabrics, collective algorithms, pipeline schedules, workloads ...
+ * registry.h - families of choices: fabrics, collective algorithms, pipeline schedules, workloads
+ * ...
  *
- * Each choice is one file with one exported `const` struct whose first member is an OrrEntry. A family is one explicit,
- * alphabetical array. A document picks an entry by name, bare (`fabric: fat-tree`) or with its parameters
- * (`fabric: {kind: fat-tree, levels: 3}`), which the entry's own field table reads.
+ * Each choice is one file with one exported `const` struct whose first member is an OrrEntry. A
+ * family is one explicit, alphabetical array. A document picks an entry by name, bare (`fabric:
+ * fat-tree`) or with its parameters (`fabric: {kind: fat-tree, levels: 3}`), which the entry's own
+ * field table reads.
  */
 #ifndef ORR_REGISTRY_H
 #define ORR_REGISTRY_H
@@ -25,15 +27,18 @@ typedef struct {
   const OrrEntry *const *entries; /* alphabetical, NULL-terminated */
 } OrrRegistry;
 
-/* What a document chose. @params is a struct of entry->params->size bytes, or NULL; owned, freed with the struct that
- * holds the choice (orr_fields_clear). Cast @entry to the family's own struct. */
+/* What a document chose. @params is a struct of entry->params->size bytes, or NULL; owned, freed
+ * with the struct that holds the choice (orr_fields_clear). Cast @entry to the family's own
+ * struct. */
 typedef struct {
   const OrrEntry *entry;
   void *params;
 } OrrChoice;
 
-const OrrEntry *orr_registry_find(const OrrRegistry *registry, const char *name); /* NULL when unknown */
-const char **orr_registry_names(const OrrRegistry *registry); /* NULL-terminated; free the array, not the names */
+const OrrEntry *orr_registry_find(const OrrRegistry *registry,
+                                  const char *name); /* NULL when unknown */
+const char **orr_registry_names(
+    const OrrRegistry *registry); /* NULL-terminated; free the array, not the names */
 
 G_END_DECLS
 

@@ -36,7 +36,8 @@ static OrrNode *read_node(Reader *reader, const yaml_event_t *event, guint depth
 static OrrPlace whole_file(const char *file) { return (OrrPlace){.file = file}; }
 
 static OrrPlace place_of(const Reader *reader, yaml_mark_t mark) {
-  return (OrrPlace){.file = reader->file, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
+  return (OrrPlace){
+      .file = reader->file, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
 }
 
 /* For what stops before libyaml has counted lines. @offset in bytes. */
@@ -56,8 +57,7 @@ static OrrPlace place_at_offset(const char *file, const char *text, gsize offset
 /* libyaml's marks count characters. */
 static gboolean is_tab_at(const Reader *reader, yaml_mark_t mark) {
   const char *at = reader->text, *end = reader->text + reader->length;
-  for (size_t i = 0; i < mark.index && at < end; i++)
-    at = g_utf8_next_char(at);
+  for (size_t i = 0; i < mark.index && at < end; i++) at = g_utf8_next_char(at);
   return at < end && *at == '\t';
 }
 
@@ -65,16 +65,18 @@ static void report_parser(const Reader *reader) {
   const yaml_parser_t *parser = reader->parser;
   const char *problem = parser->problem ? parser->problem : "out of memory";
   if (parser->error == YAML_READER_ERROR) {
-    OrrPlace place = place_at_offset(reader->file, reader->text, MIN(parser->problem_offset, reader->length));
-    orr_diags_error(reader->diags, place, "is no YAML: %s (0x%02X)", problem, (guint)parser->problem_value);
+    OrrPlace place =
+        place_at_offset(reader->file, reader->text, MIN(parser->problem_offset, reader->length));
+    orr_diags_error(reader->diags, place, "is no YAML: %s (0x%02X)", problem,
+                    (guint)parser->problem_value);
     return;
   }
   OrrPlace place = place_of(reader, parser->problem_mark);
   if (is_tab_at(reader, parser->problem_mark))
     orr_diags_error(reader->diags, place, "is no YAML: a tab, where only spaces can indent");
   else if (parser->context && parser->context_mark.line != parser->problem_mark.line)
-    orr_diags_error(reader->diags, place, "is no YAML: %s %s that began on line %d", problem, parser->context,
-                    (int)parser->context_mark.line + 1);
+    orr_diags_error(reader->diags, place, "is no YAML: %s %s that began on line %d", problem,
+                    parser->context, (int)parser->context_mark.line + 1);
   else if (parser->context)
     orr_diags_error(reader->diags, place, "is no YAML: %s %s", problem, parser->context);
   else
@@ -82,18 +84,18 @@ static void report_parser(const Reader *reader) {
 }
 
 static gboolean next_event(Reader *reader, yaml_event_t *event) {
-  if (yaml_parser_parse(reader->parser, event))
-    return TRUE;
+  if (yaml_parser_parse(reader->parser, event)) return TRUE;
   report_parser(reader);
   return FALSE;
 }
 
-static void refuse_marks(const Reader *reader, OrrPlace place, const yaml_char_t *anchor, const yaml_char_t *tag) {
+static void refuse_marks(const Reader *reader, OrrPlace place, const yaml_char_t *anchor,
+                         const yaml_char_t *tag) {
   if (anchor)
-    orr_diags_error(reader->diags, place, "anchor '&%s': anchors and aliases are not supported, write the value out",
+    orr_diags_error(reader->diags, place,
+                    "anchor '&%s': anchors and aliases are not supported, write the value out",
                     anchor);
-  if (tag)
-    orr_diags_error(reader->diags, place, "tag '%s': tags are not supported", tag);
+  if (tag) orr_diags_error(reader->diags, place, "tag '%s': tags are not supported", tag);
 }
 
 static OrrNode *read_scalar(const Reader *reader, const yaml_event_t *event) {
@@ -113,19 +115,18 @@ static OrrNode *read_list(Reader *reader, const yaml_event_t *start, guint depth
   g_autoptr(OrrNode) list = orr_node_new_list(place);
   while (TRUE) {
     g_auto(yaml_event_t) event = {0};
-    if (!next_event(reader, &event))
-      return NULL;
-    if (event.type == YAML_SEQUENCE_END_EVENT)
-      return g_steal_pointer(&list);
+    if (!next_event(reader, &event)) return NULL;
+    if (event.type == YAML_SEQUENCE_END_EVENT) return g_steal_pointer(&list);
     OrrNode *item = read_node(reader, &event, depth + 1);
-    if (!item)
-      return NULL;
+    if (!item) return NULL;
     orr_node_append(list, item);
   }
 }
 
-/* Adds the pair, or says why not. Takes both. @seen: text of the map's keys (owned by them) to the keys. */
-static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNode *taken_key, OrrNode *taken_value) {
+/* Adds the pair, or says why not. Takes both. @seen: text of the map's keys (owned by them) to
+ * the keys. */
+static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNode *taken_key,
+                     OrrNode *taken_value) {
   g_autoptr(OrrNode) key = taken_key;
   g_autoptr(OrrNode) value = taken_value;
   if (key->kind != ORR_NODE_SCALAR) {
@@ -134,13 +135,14 @@ static void add_pair(const Reader *reader, OrrNode *map, GHashTable *seen, OrrNo
     return;
   }
   if (!key->quoted && g_str_equal(key->text, "<<")) {
-    orr_diags_error(reader->diags, key->place, "merge keys ('<<') are not supported, write the entries out");
+    orr_diags_error(reader->diags, key->place,
+                    "merge keys ('<<') are not supported, write the entries out");
     return;
   }
   const OrrNode *first = g_hash_table_lookup(seen, key->text);
   if (first) {
-    orr_diags_error(reader->diags, key->place, "key '%s' is there twice: first on line %d", key->text,
-                    first->place.line);
+    orr_diags_error(reader->diags, key->place, "key '%s' is there twice: first on line %d",
+                    key->text, first->place.line);
     return;
   }
   g_hash_table_insert(seen, key->text, key);
@@ -156,16 +158,12 @@ static OrrNode *read_map(Reader *reader, const yaml_event_t *start, guint depth)
   while (TRUE) {
     g_auto(yaml_event_t) key_event = {0};
     g_auto(yaml_event_t) value_event = {0};
-    if (!next_event(reader, &key_event))
-      return NULL;
-    if (key_event.type == YAML_MAPPING_END_EVENT)
-      return g_steal_pointer(&map);
+    if (!next_event(reader, &key_event)) return NULL;
+    if (key_event.type == YAML_MAPPING_END_EVENT) return g_steal_pointer(&map);
     g_autoptr(OrrNode) key = read_node(reader, &key_event, depth + 1);
-    if (!key || !next_event(reader, &value_event))
-      return NULL;
+    if (!key || !next_event(reader, &value_event)) return NULL;
     OrrNode *value = read_node(reader, &value_event, depth + 1);
-    if (!value)
-      return NULL;
+    if (!value) return NULL;
     add_pair(reader, map, seen, g_steal_pointer(&key), value);
   }
 }
@@ -189,7 +187,8 @@ static OrrNode *read_node(Reader *reader, const yaml_event_t *event, guint depth
   case YAML_MAPPING_START_EVENT:
     return read_map(reader, event, depth);
   case YAML_ALIAS_EVENT:
-    orr_diags_error(reader->diags, place, "alias '*%s': anchors and aliases are not supported, write the value out",
+    orr_diags_error(reader->diags, place,
+                    "alias '*%s': anchors and aliases are not supported, write the value out",
                     event->data.alias.anchor);
     return orr_node_new_scalar(place, "");
   default:
@@ -208,19 +207,17 @@ static OrrNode *read_document(Reader *reader) {
   g_auto(yaml_event_t) value = {0};
   g_auto(yaml_event_t) end = {0};
   g_auto(yaml_event_t) after = {0};
-  if (!next_event(reader, &stream) || !next_event(reader, &start))
-    return NULL;
+  if (!next_event(reader, &stream) || !next_event(reader, &start)) return NULL;
   if (start.type == YAML_STREAM_END_EVENT) {
     orr_diags_error(reader->diags, whole_file(reader->file), "holds no document");
     return NULL;
   }
-  if (!next_event(reader, &value))
-    return NULL;
+  if (!next_event(reader, &value)) return NULL;
   g_autoptr(OrrNode) root = read_node(reader, &value, 1);
-  if (!root || !next_event(reader, &end) || !next_event(reader, &after))
-    return NULL;
+  if (!root || !next_event(reader, &end) || !next_event(reader, &after)) return NULL;
   if (after.type != YAML_STREAM_END_EVENT) {
-    orr_diags_error(reader->diags, place_of(reader, after.start_mark), "a second document: a file holds one");
+    orr_diags_error(reader->diags, place_of(reader, after.start_mark),
+                    "a second document: a file holds one");
   } else if (is_nothing(root)) {
     orr_diags_error(reader->diags, whole_file(reader->file), "holds no document");
     return NULL;
@@ -228,7 +225,8 @@ static OrrNode *read_document(Reader *reader) {
   return g_steal_pointer(&root);
 }
 
-/* libyaml compares each %TAG line with all before it, in time quadratic in their number; tags are refused anyway. */
+/* libyaml compares each %TAG line with all before it, in time quadratic in their number; tags
+ * are refused anyway. */
 static gboolean has_tag_directive(const char *text, gsize length, gsize *ret_offset) {
   const char *end = text + length;
   for (const char *line = text; line && line < end;) {
@@ -252,8 +250,9 @@ static gboolean check_bytes(const char *text, gsize length, const char *file, Or
     orr_diags_error(diags, whole_file(file), "is larger than %u MiB, the most that is read",
                     (guint)(ORR_YAML_MAX_BYTES >> 20));
   } else if (!g_utf8_validate_len(text, length, &bad)) {
-    orr_diags_error(diags, place_at_offset(file, text, (gsize)(bad - text)), "is not text: byte 0x%02X is %s",
-                    (guint)(guchar)*bad, *bad ? "not UTF-8" : "binary");
+    orr_diags_error(diags, place_at_offset(file, text, (gsize)(bad - text)),
+                    "is not text: byte 0x%02X is %s", (guint)(guchar)*bad,
+                    *bad ? "not UTF-8" : "binary");
   } else if (has_tag_directive(text, length, &offset)) {
     orr_diags_error(diags, place_at_offset(file, text, offset), "'%%TAG': tags are not supported");
   } else {
@@ -264,14 +263,14 @@ static gboolean check_bytes(const char *text, gsize length, const char *file, Or
 
 OrrNode *orr_yaml_parse(const char *text, gsize length, const char *file, OrrDiags *diags) {
   g_auto(yaml_parser_t) parser = {0};
-  if (length > 3 && memcmp(text, "\357\273\277", 3) == 0) { /* libyaml would count a byte order mark as indentation */
+  if (length > 3 && memcmp(text, "\357\273\277", 3) ==
+                        0) { /* libyaml would count a byte order mark as indentation */
     text += 3;
     length -= 3;
   }
   Reader reader = {.parser = &parser, .text = text, .length = length, .diags = diags};
   reader.file = g_intern_string(file);
-  if (!check_bytes(text, length, reader.file, diags))
-    return NULL;
+  if (!check_bytes(text, length, reader.file, diags)) return NULL;
   if (!yaml_parser_initialize(&parser)) {
     orr_diags_error(diags, whole_file(reader.file), "cannot be read: out of memory");
     return NULL;
@@ -285,20 +284,21 @@ OrrNode *orr_yaml_read_file(const char *path, OrrDiags *diags) {
   g_autoptr(GError) reason = NULL;
   gsize length = 0;
   g_autofree char *text = orr_file_read(path, ORR_YAML_MAX_BYTES, &length, &reason);
-  if (text)
-    return orr_yaml_parse(text, length, path, diags);
+  if (text) return orr_yaml_parse(text, length, path, diags);
   orr_diags_error(diags, whole_file(g_intern_string(path)), "%s", reason->message);
   return NULL;
 }
 
-/* Writing. libyaml takes an event from us, and fails only for want of memory or on text that is not UTF-8. */
+/* Writing. libyaml takes an event from us, and fails only for want of memory or on text that is
+ * not UTF-8. */
 
 static int write_text(void *text, unsigned char *bytes, size_t n_bytes) {
   g_string_append_len(text, (const char *)bytes, (gssize)n_bytes);
   return 1;
 }
 
-/* Digits and ':' (or '-') alone: YAML 1.1 reads 1:30 as 90, counting by sixties, and 2026-11-22 as a date. */
+/* Digits and ':' (or '-') alone: YAML 1.1 reads 1:30 as 90, counting by sixties, and 2026-11-22
+ * as a date. */
 static gboolean is_split_number(const char *text, char split) {
   gboolean is_split = FALSE;
   for (const char *c = text; *c; c++) {
@@ -308,7 +308,8 @@ static gboolean is_split_number(const char *text, char split) {
   return is_split;
 }
 
-/* A text here, but not for every reader: YAML 1.1 (PyYAML) takes these for truth values, numbers and dates. */
+/* A text here, but not for every reader: YAML 1.1 (PyYAML) takes these for truth values, numbers
+ * and dates. */
 static gboolean is_other_in_yaml_1_1(const char *text) {
   static const char *const words[] = {"yes", "no", "on", "off"};
   for (guint i = 0; i < G_N_ELEMENTS(words); i++)
@@ -320,26 +321,29 @@ static gboolean emit_scalar(yaml_emitter_t *emitter, const OrrNode *node) {
   yaml_event_t event;
   g_autofree char *text = g_utf8_make_valid(node->text, -1);
   /* An empty plain scalar reads as nothing at all where it is the whole document. */
-  gboolean quote = node->quoted || text[0] == '\0' || g_str_equal(text, "<<") || is_other_in_yaml_1_1(text);
+  gboolean quote =
+      node->quoted || text[0] == '\0' || g_str_equal(text, "<<") || is_other_in_yaml_1_1(text);
   yaml_scalar_style_t style = quote ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE;
-  return yaml_scalar_event_initialize(&event, NULL, NULL, (yaml_char_t *)text, (int)strlen(text), 1, 1, style) &&
+  return yaml_scalar_event_initialize(&event, NULL, NULL, (yaml_char_t *)text, (int)strlen(text), 1,
+                                      1, style) &&
          yaml_emitter_emit(emitter, &event);
 }
 
 static gboolean emit_node(yaml_emitter_t *emitter, const OrrNode *node) {
   yaml_event_t event;
-  if (node->kind == ORR_NODE_SCALAR)
-    return emit_scalar(emitter, node);
+  if (node->kind == ORR_NODE_SCALAR) return emit_scalar(emitter, node);
   gboolean is_map = node->kind == ORR_NODE_MAP;
-  int made = is_map ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE)
-                    : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE);
+  int made =
+      is_map
+          ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE)
+          : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE);
   gboolean fine = made && yaml_emitter_emit(emitter, &event);
   for (guint i = 0; fine && i < node->items->len; i++)
     fine = (!is_map || emit_scalar(emitter, g_ptr_array_index(node->keys, i))) &&
            emit_node(emitter, g_ptr_array_index(node->items, i));
-  if (!fine)
-    return FALSE;
-  made = is_map ? yaml_mapping_end_event_initialize(&event) : yaml_sequence_end_event_initialize(&event);
+  if (!fine) return FALSE;
+  made = is_map ? yaml_mapping_end_event_initialize(&event)
+                : yaml_sequence_end_event_initialize(&event);
   return made && yaml_emitter_emit(emitter, &event);
 }
 
@@ -347,8 +351,7 @@ char *orr_yaml_text(const OrrNode *node) {
   g_auto(yaml_emitter_t) emitter = {0};
   g_autoptr(GString) text = g_string_new(NULL);
   yaml_event_t event;
-  if (!yaml_emitter_initialize(&emitter))
-    g_return_val_if_reached(NULL);
+  if (!yaml_emitter_initialize(&emitter)) g_return_val_if_reached(NULL);
   yaml_emitter_set_output(&emitter, write_text, text);
   yaml_emitter_set_width(&emitter, -1);
   yaml_emitter_set_unicode(&emitter, 1);
@@ -356,8 +359,9 @@ char *orr_yaml_text(const OrrNode *node) {
                   yaml_emitter_emit(&emitter, &event) &&
                   yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1) &&
                   yaml_emitter_emit(&emitter, &event) && emit_node(&emitter, node) &&
-                  yaml_document_end_event_initialize(&event, 1) && yaml_emitter_emit(&emitter, &event) &&
-                  yaml_stream_end_event_initialize(&event) && yaml_emitter_emit(&emitter, &event);
+                  yaml_document_end_event_initialize(&event, 1) &&
+                  yaml_emitter_emit(&emitter, &event) && yaml_stream_end_event_initialize(&event) &&
+                  yaml_emitter_emit(&emitter, &event);
   g_return_val_if_fail(fine, NULL);
   return g_string_free(g_steal_pointer(&text), FALSE);
 }

@@ -16,10 +16,10 @@ enum { ROUND_ROWS = 64 };
 
 typedef struct {
   const OrrCalibrateOrder *order;
-  OrrStore *store;              /* NULL: rows are not stored */
-  GArray *round;                /* of OrrMeasureRow: not stored yet */
-  GArray *refusals;             /* of OrrMeasureRefusal, likewise */
-  OrrMeasureOutcome kept;       /* rows and refusals so far: what a session that fails does not report */
+  OrrStore *store;        /* NULL: rows are not stored */
+  GArray *round;          /* of OrrMeasureRow: not stored yet */
+  GArray *refusals;       /* of OrrMeasureRefusal, likewise */
+  OrrMeasureOutcome kept; /* rows and refusals so far: what a session that fails does not report */
   const OrrMeasureVisit *visit; /* to be stored with the last round; NULL before */
   char *resolved, *hash;
   gint64 round_began_us;
@@ -42,8 +42,9 @@ static gboolean add_family(GPtrArray *families, const char *name, GError **error
     g_autofree const char **names = orr_registry_names(&orr_measure_registry);
     const char *nearest = orr_nearest_word(name, names);
     g_autofree char *all = g_strjoinv(", ", (char **)names);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown family of microkernels '%s'%s%s%s (known: %s)", name,
-                nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_USAGE, "unknown family of microkernels '%s'%s%s%s (known: %s)",
+        name, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", all);
     return FALSE;
   }
   if (!g_ptr_array_find(families, family, NULL)) g_ptr_array_add(families, (gpointer)family);
@@ -65,12 +66,13 @@ static GPtrArray *asked_families(char **asked, GError **error) {
 static gboolean store_rows(Keeper *keeper, GError **error) {
   gboolean fine = TRUE;
   for (guint i = 0; i < keeper->round->len && fine; i++)
-    fine = orr_store_add_row(keeper->store, &orr_measure_row_table, &g_array_index(keeper->round, OrrMeasureRow, i),
-                             error);
+    fine = orr_store_add_row(keeper->store, &orr_measure_row_table,
+                             &g_array_index(keeper->round, OrrMeasureRow, i), error);
   for (guint i = 0; i < keeper->refusals->len && fine; i++)
     fine = orr_store_add_row(keeper->store, &orr_measure_refusal_table,
                              &g_array_index(keeper->refusals, OrrMeasureRefusal, i), error);
-  if (fine && keeper->visit) fine = orr_store_add_row(keeper->store, &orr_measure_visit_table, keeper->visit, error);
+  if (fine && keeper->visit)
+    fine = orr_store_add_row(keeper->store, &orr_measure_visit_table, keeper->visit, error);
   if (!fine) orr_store_abandon_run(keeper->store);
   return fine;
 }
@@ -86,8 +88,10 @@ static gboolean store_round(Keeper *keeper, GError **error) {
                              .engine = keeper->order->layer->name,
                              .fidelity = "measured",
                              .wall_time_s = seconds};
-  if (!keeper->store || (keeper->round->len + keeper->refusals->len == 0 && !keeper->visit)) return TRUE;
-  if (!orr_store_begin_run(keeper->store, &facts, NULL, error) || !store_rows(keeper, error)) return FALSE;
+  if (!keeper->store || (keeper->round->len + keeper->refusals->len == 0 && !keeper->visit))
+    return TRUE;
+  if (!orr_store_begin_run(keeper->store, &facts, NULL, error) || !store_rows(keeper, error))
+    return FALSE;
   keeper->round_began_us = g_get_monotonic_time();
   g_array_set_size(keeper->round, 0);
   g_array_set_size(keeper->refusals, 0);
@@ -104,7 +108,9 @@ static gboolean keep_row(const OrrMeasureRow *row, void *user, GError **error) {
   return keeper->round->len < ROUND_ROWS || store_round(keeper, error);
 }
 
-static void refusal_clear(gpointer refusal) { orr_fields_clear(&orr_measure_refusal_table, refusal); }
+static void refusal_clear(gpointer refusal) {
+  orr_fields_clear(&orr_measure_refusal_table, refusal);
+}
 
 static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GError **error) {
   Keeper *keeper = user;
@@ -135,14 +141,17 @@ static void pass_progress(double spent_s, double budget_s, void *user) {
 /* --- A session --- */
 
 /* Rank 0 alone has the database. */
-static gboolean open_keeper(Keeper *keeper, const OrrBenchFacts *facts, GArray **ret_known, GError **error) {
+static gboolean open_keeper(Keeper *keeper, const OrrBenchFacts *facts, GArray **ret_known,
+                            GError **error) {
   keeper->round = orr_calibrate_rows_new();
   keeper->refusals = g_array_new(FALSE, TRUE, sizeof(OrrMeasureRefusal));
   g_array_set_clear_func(keeper->refusals, refusal_clear);
   keeper->round_began_us = g_get_monotonic_time();
-  g_autofree char *families = keeper->order->families ? g_strjoinv(", ", keeper->order->families) : g_strdup("all");
-  keeper->resolved = g_strdup_printf("kind: calibration\ndevice: \"%s\"\nlayer: %s\nfamilies: \"%s\"\nbudget: %g s\n",
-                                     facts->device, keeper->order->layer->name, families, keeper->order->budget_s);
+  g_autofree char *families =
+      keeper->order->families ? g_strjoinv(", ", keeper->order->families) : g_strdup("all");
+  keeper->resolved = g_strdup_printf(
+      "kind: calibration\ndevice: \"%s\"\nlayer: %s\nfamilies: \"%s\"\nbudget: %g s\n",
+      facts->device, keeper->order->layer->name, families, keeper->order->budget_s);
   keeper->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, keeper->resolved, -1);
   if (!keeper->order->db || facts->rank != 0) return TRUE;
   if (g_file_test(keeper->order->db, G_FILE_TEST_EXISTS) &&
@@ -159,16 +168,17 @@ static void tell_untold(const OrrBenchFacts *facts, GPtrArray *families, GPtrArr
   }
 }
 
-/* The last round, with what came of it all. What was measured before a failure is kept too; the failure is what is
- * told. */
+/* The last round, with what came of it all. What was measured before a failure is kept too; the
+ * failure is what is told. */
 static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const OrrBenchState *before,
                     const OrrMeasureOutcome *outcome, gboolean fine, GError **error) {
   const OrrBenchState after = keeper->order->layer->state(bench);
   OrrMeasureVisit visit;
   keeper->kept.spent_s = keeper->order->layer->clock_s(bench);
   if (!fine) outcome = &keeper->kept;
-  orr_measure_visit_init(&visit, date, keeper->order->layer->facts(bench), keeper->order->budget_s, outcome, before,
-                         &after, !fine && error && *error ? (*error)->message : NULL);
+  orr_measure_visit_init(&visit, date, keeper->order->layer->facts(bench), keeper->order->budget_s,
+                         outcome, before, &after,
+                         !fine && error && *error ? (*error)->message : NULL);
   keeper->visit = &visit;
   const gboolean is_stored = store_round(keeper, fine ? error : NULL);
   keeper->visit = NULL;
@@ -176,8 +186,8 @@ static gboolean end(Keeper *keeper, OrrBench *bench, const char *date, const Orr
   return is_stored && fine;
 }
 
-static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray *families, OrrCalibrateAnswer *answer,
-                      GError **error) {
+static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray *families,
+                      OrrCalibrateAnswer *answer, GError **error) {
   g_auto(Keeper) keeper = {.order = order};
   g_autoptr(GArray) known = NULL;
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -194,7 +204,8 @@ static gboolean spend(const OrrCalibrateOrder *order, OrrBench *bench, GPtrArray
                                    .note = pass_note,
                                    .progress = pass_progress,
                                    .user = &keeper};
-  gboolean fine = orr_measure_session(order->layer, bench, &session, &answer->outcome, answer->states, error);
+  gboolean fine =
+      orr_measure_session(order->layer, bench, &session, &answer->outcome, answer->states, error);
   return end(&keeper, bench, date, &before, &answer->outcome, fine, error);
 }
 
@@ -210,8 +221,8 @@ static OrrCalibrateAnswer answer_of(const OrrBenchFacts *facts, GPtrArray *famil
   return answer;
 }
 
-gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus, OrrCalibrateAnswer *ret_answer,
-                            GError **error) {
+gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus,
+                            OrrCalibrateAnswer *ret_answer, GError **error) {
   g_autoptr(GPtrArray) families = asked_families(order->families, error);
   OrrBench *bench = families ? order->layer->open(order->device, error) : NULL;
   if (!bench) return FALSE;
@@ -225,7 +236,8 @@ gboolean orr_calibrate_plan(const OrrCalibrateOrder *order, gint64 n_gpus, OrrCa
   return TRUE;
 }
 
-gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_answer, GError **error) {
+gboolean orr_calibrate(const OrrCalibrateOrder *order, OrrCalibrateAnswer *ret_answer,
+                       GError **error) {
   g_autoptr(GPtrArray) families = asked_families(order->families, error);
   if (!families) return FALSE;
   OrrBench *bench = order->layer->open(order->device, error);

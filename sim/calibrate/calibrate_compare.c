@@ -1,5 +1,6 @@
 /*
- * calibrate_compare.c - see calibrate_compare.h: a measured shape as the operator that a workload would ask for.
+ * calibrate_compare.c - see calibrate_compare.h: a measured shape as the operator that a workload
+ * would ask for.
  */
 #include "sim/calibrate/calibrate_compare.h"
 
@@ -12,7 +13,8 @@
 typedef struct {
   const char *family;
   char *(*label)(const OrrShape *shape);
-  gboolean (*ask)(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row, OrrCost *ret_cost);
+  gboolean (*ask)(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
+                  OrrCost *ret_cost);
 } Answerer;
 
 static gboolean dtype_of(const OrrShape *shape, OrrDtype *ret_dtype) {
@@ -36,8 +38,8 @@ static gboolean answer(const OrrCostModel *model, const OrrOperator *op, OrrCost
 
 static char *label_gemm(const OrrShape *shape) {
   const gint64 batch = orr_shape_at(shape, "batch");
-  return g_strdup_printf("gemm %s %s%s", orr_shape_word(shape, "dtype"), orr_shape_word(shape, "layout"),
-                         batch > 1 ? " batched" : "");
+  return g_strdup_printf("gemm %s %s%s", orr_shape_word(shape, "dtype"),
+                         orr_shape_word(shape, "layout"), batch > 1 ? " batched" : "");
 }
 
 static gboolean ask_gemm(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
@@ -46,45 +48,50 @@ static gboolean ask_gemm(const OrrCostModel *model, const OrrShape *shape, const
   OrrDtype dtype;
   (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
-  const OrrOperator op =
-      orr_operator_gemm("compared", passes[orr_shape_at(shape, "layout")], dtype, orr_shape_at(shape, "batch"),
-                        orr_shape_at(shape, "m"), orr_shape_at(shape, "n"), orr_shape_at(shape, "k"));
+  const OrrOperator op = orr_operator_gemm("compared", passes[orr_shape_at(shape, "layout")], dtype,
+                                           orr_shape_at(shape, "batch"), orr_shape_at(shape, "m"),
+                                           orr_shape_at(shape, "n"), orr_shape_at(shape, "k"));
   return answer(model, &op, ret_cost);
 }
 
 /* --- Attention --- */
 
 static char *label_prefill(const OrrShape *shape) {
-  return g_strdup_printf("attention-prefill %s %s %s%s", orr_shape_word(shape, "dtype"), orr_shape_word(shape, "pass"),
-                         orr_shape_word(shape, "mask"), orr_shape_at(shape, "prefix") ? " on a prefix" : "");
+  return g_strdup_printf("attention-prefill %s %s %s%s", orr_shape_word(shape, "dtype"),
+                         orr_shape_word(shape, "pass"), orr_shape_word(shape, "mask"),
+                         orr_shape_at(shape, "prefix") ? " on a prefix" : "");
 }
 
 /* Heads whose values are of another size than their keys have no operator. */
-static gboolean ask_attention(const OrrCostModel *model, const OrrShape *shape, OrrPass pass, gint64 queries,
-                              gint64 keys, gboolean is_causal, OrrCost *ret_cost) {
+static gboolean ask_attention(const OrrCostModel *model, const OrrShape *shape, OrrPass pass,
+                              gint64 queries, gint64 keys, gboolean is_causal, OrrCost *ret_cost) {
   OrrDtype dtype;
-  if (!dtype_of(shape, &dtype) || orr_shape_at(shape, "v-dim") != orr_shape_at(shape, "head-dim")) return FALSE;
-  const OrrOperator op = orr_operator_attention("compared", pass, dtype, orr_shape_at(shape, "batch"), queries, keys,
-                                                orr_shape_at(shape, "heads"), orr_shape_at(shape, "kv-heads"),
-                                                orr_shape_at(shape, "head-dim"), is_causal);
+  if (!dtype_of(shape, &dtype) || orr_shape_at(shape, "v-dim") != orr_shape_at(shape, "head-dim"))
+    return FALSE;
+  const OrrOperator op =
+      orr_operator_attention("compared", pass, dtype, orr_shape_at(shape, "batch"), queries, keys,
+                             orr_shape_at(shape, "heads"), orr_shape_at(shape, "kv-heads"),
+                             orr_shape_at(shape, "head-dim"), is_causal);
   return answer(model, &op, ret_cost);
 }
 
-static gboolean ask_prefill(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                            OrrCost *ret_cost) {
+static gboolean ask_prefill(const OrrCostModel *model, const OrrShape *shape,
+                            const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 length = orr_shape_at(shape, "length");
   (void)row;
-  return ask_attention(model, shape, orr_shape_at(shape, "pass") ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, length,
-                       length + orr_shape_at(shape, "prefix"), orr_shape_at(shape, "mask") == 0, ret_cost);
+  return ask_attention(
+      model, shape, orr_shape_at(shape, "pass") ? ORR_PASS_DGRAD : ORR_PASS_FORWARD, length,
+      length + orr_shape_at(shape, "prefix"), orr_shape_at(shape, "mask") == 0, ret_cost);
 }
 
 static char *label_decode(const OrrShape *shape) {
-  return g_strdup_printf("attention-decode %s %s", orr_shape_word(shape, "dtype"), orr_shape_word(shape, "spread"));
+  return g_strdup_printf("attention-decode %s %s", orr_shape_word(shape, "dtype"),
+                         orr_shape_word(shape, "spread"));
 }
 
 /* A batch of mixed lengths is asked for as one of their mean: what serving does with it. */
-static gboolean ask_decode(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                           OrrCost *ret_cost) {
+static gboolean ask_decode(const OrrCostModel *model, const OrrShape *shape,
+                           const OrrMeasureRow *row, OrrCost *ret_cost) {
   const gint64 batch = orr_shape_at(shape, "batch"), length = orr_shape_at(shape, "length");
   const gint64 mean = orr_shape_at(shape, "spread") ? length * (batch + 1) / (2 * batch) : length;
   (void)row;
@@ -94,26 +101,30 @@ static gboolean ask_decode(const OrrCostModel *model, const OrrShape *shape, con
 /* --- Experts, collectives, memory --- */
 
 static char *label_moe(const OrrShape *shape) {
-  return g_strdup_printf("moe-ffn %s %s", orr_shape_word(shape, "dtype"), orr_shape_word(shape, "distribution"));
+  return g_strdup_printf("moe-ffn %s %s", orr_shape_word(shape, "dtype"),
+                         orr_shape_word(shape, "distribution"));
 }
 
-static gboolean ask_moe(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row, OrrCost *ret_cost) {
+static gboolean ask_moe(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
+                        OrrCost *ret_cost) {
   OrrDtype dtype;
   (void)row;
   if (!dtype_of(shape, &dtype)) return FALSE;
-  const OrrOperator op = orr_operator_moe("compared", ORR_PASS_FORWARD, dtype, orr_shape_at(shape, "num-tokens"),
-                                          orr_shape_at(shape, "hidden-size"), orr_shape_at(shape, "inter-size"),
-                                          orr_shape_at(shape, "topk"), orr_shape_at(shape, "num-experts"), 1,
-                                          orr_shape_at(shape, "ep"), 3, orr_shape_at(shape, "distribution") ? 1.2 : 0);
+  const OrrOperator op =
+      orr_operator_moe("compared", ORR_PASS_FORWARD, dtype, orr_shape_at(shape, "num-tokens"),
+                       orr_shape_at(shape, "hidden-size"), orr_shape_at(shape, "inter-size"),
+                       orr_shape_at(shape, "topk"), orr_shape_at(shape, "num-experts"), 1,
+                       orr_shape_at(shape, "ep"), 3, orr_shape_at(shape, "distribution") ? 1.2 : 0);
   return answer(model, &op, ret_cost);
 }
 
 static char *label_collective(const OrrShape *shape) {
-  return g_strdup_printf("collective %s %s", orr_shape_word(shape, "op"), orr_shape_word(shape, "dtype"));
+  return g_strdup_printf("collective %s %s", orr_shape_word(shape, "op"),
+                         orr_shape_word(shape, "dtype"));
 }
 
-static gboolean ask_collective(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                               OrrCost *ret_cost) {
+static gboolean ask_collective(const OrrCostModel *model, const OrrShape *shape,
+                               const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                       "reduce",     "alltoall",   "sendrecv"};
   (void)row;
@@ -121,11 +132,13 @@ static gboolean ask_collective(const OrrCostModel *model, const OrrShape *shape,
                              (double)orr_shape_at(shape, "bytes"), ret_cost);
 }
 
-static char *label_memory(const OrrShape *shape) { return g_strdup_printf("memory %s", orr_shape_word(shape, "op")); }
+static char *label_memory(const OrrShape *shape) {
+  return g_strdup_printf("memory %s", orr_shape_word(shape, "op"));
+}
 
 /* The kernel as profiles name it in `kernels`. */
-static gboolean ask_memory(const OrrCostModel *model, const OrrShape *shape, const OrrMeasureRow *row,
-                           OrrCost *ret_cost) {
+static gboolean ask_memory(const OrrCostModel *model, const OrrShape *shape,
+                           const OrrMeasureRow *row, OrrCost *ret_cost) {
   static const struct {
     const char *op, *name;
     OrrPass pass;
@@ -191,7 +204,8 @@ static Sum *sum_of(GHashTable *sums, char *label) {
   return sum;
 }
 
-static gboolean add_row(GHashTable *sums, const OrrCostModel *model, const OrrMeasureRow *row, GError **error) {
+static gboolean add_row(GHashTable *sums, const OrrCostModel *model, const OrrMeasureRow *row,
+                        GError **error) {
   const OrrMeasureFamily *family = orr_family_find(row->family);
   OrrShape shape;
   OrrCost cost;
@@ -235,7 +249,8 @@ GPtrArray *orr_calibrate_compare(const GArray *rows, const OrrMachine *machine, 
   g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, sum_free);
   for (guint i = rows->len; i-- > 0;) {
     const OrrMeasureRow *row = &g_array_index(rows, OrrMeasureRow, i);
-    if (row->verified == ORR_VERIFIED_NO || !g_hash_table_add(newest, g_strconcat(row->family, " ", row->shape, NULL)))
+    if (row->verified == ORR_VERIFIED_NO ||
+        !g_hash_table_add(newest, g_strconcat(row->family, " ", row->shape, NULL)))
       continue;
     if (!add_row(sums, model, row, error)) return NULL;
   }

@@ -1,6 +1,6 @@
 /*
- * calibrate_report.c - see calibrate_report.h. Sections are CSV under a heading, so that a program can read them too; a
- * session is a list of `column: value`.
+ * calibrate_report.c - see calibrate_report.h. Sections are CSV under a heading, so that a program
+ * can read them too; a session is a list of `column: value`.
  */
 #include "sim/calibrate/calibrate_report.h"
 
@@ -16,7 +16,9 @@
 #define ORR_VERSION "unknown"
 #endif
 
-void orr_calibrate_report_clear(OrrCalibrateReport *report) { g_clear_pointer(&report->text, g_free); }
+void orr_calibrate_report_clear(OrrCalibrateReport *report) {
+  g_clear_pointer(&report->text, g_free);
+}
 
 /* --- Privacy --- */
 
@@ -29,7 +31,8 @@ static char *replace(char *text, const char *pattern) {
 }
 
 char *orr_calibrate_scrub(const char *text, const char *const *words) {
-  char *clean = replace(g_utf8_make_valid(text, -1), "(?<![\\w.])~?(/[^\\s:;,'\")]+)+/?"); /* paths */
+  char *clean =
+      replace(g_utf8_make_valid(text, -1), "(?<![\\w.])~?(/[^\\s:;,'\")]+)+/?"); /* paths */
   for (; *words; words++) {
     if (strlen(*words) < 2) continue;
     g_autofree char *word = g_regex_escape_string(*words, -1);
@@ -68,7 +71,8 @@ static void add_lists(GString *text, const OrrAnswer *answer) {
 }
 
 /* The answer to @sql for @device where table @name is there; else none. */
-static OrrAnswer *ask(OrrStore *store, const char *name, const char *sql, const char *device, GError **error) {
+static OrrAnswer *ask(OrrStore *store, const char *name, const char *sql, const char *device,
+                      GError **error) {
   const OrrBinding binding = {"device", device};
   g_autofree char *has = g_strdup_printf("SELECT name FROM sqlite_master WHERE name = '%s'", name);
   g_autoptr(OrrAnswer) found = orr_store_query(store, has, 0, error);
@@ -77,26 +81,34 @@ static OrrAnswer *ask(OrrStore *store, const char *name, const char *sql, const 
 }
 
 static const char sessions_sql[] =
-    "SELECT date, device, driver, cuda, cublas, cudnn, nccl, compute_capability, sms, n_gpus, n_ranks, "
+    "SELECT date, device, driver, cuda, cublas, cudnn, nccl, compute_capability, sms, n_gpus, "
+    "n_ranks, "
     "round(memory_bytes / 1e9, 1) AS memory_gb, round(l2_bytes / 1e6, 1) AS l2_mb, "
     "round(sm_clock_limit_hz / 1e6) AS sm_clock_limit_mhz, round(memory_clock_limit_hz / 1e6) AS "
-    "memory_clock_limit_mhz, power_limit_watts, persistence, ecc, budget_s, round(spent_s, 1) AS spent_s, new_rows, "
+    "memory_clock_limit_mhz, power_limit_watts, persistence, ecc, budget_s, round(spent_s, 1) AS "
+    "spent_s, new_rows, "
     "known_rows, refused, wrong_rows, is_complete, failure, watts_before, watts_after, "
-    "round(sm_clock_hz_before / 1e6) AS sm_clock_mhz_before, round(sm_clock_hz_after / 1e6) AS sm_clock_mhz_after, "
+    "round(sm_clock_hz_before / 1e6) AS sm_clock_mhz_before, round(sm_clock_hz_after / 1e6) AS "
+    "sm_clock_mhz_after, "
     "round(memory_clock_hz_before / 1e6) AS memory_clock_mhz_before, "
-    "round(memory_clock_hz_after / 1e6) AS memory_clock_mhz_after, celsius_before, celsius_after, slowed_before, "
-    "slowed_after, processes_before, processes_after FROM kernel_session WHERE device = :device ORDER BY rowid";
+    "round(memory_clock_hz_after / 1e6) AS memory_clock_mhz_after, celsius_before, celsius_after, "
+    "slowed_before, "
+    "slowed_after, processes_before, processes_after FROM kernel_session WHERE device = :device "
+    "ORDER BY rowid";
 
 static const char families_sql[] =
     "SELECT family, count(*) AS rows, sum(verified = 'no') AS wrong, "
     "sum(verified = 'unchecked') AS unchecked, round(100 * avg(spread), 2) AS mean_spread_percent, "
     "round(100 * max(spread), 1) AS max_spread_percent, sum(method = 'unheld') AS unheld, "
-    "round(min(sm_clock_hz) / 1e6) AS min_sm_clock_mhz, round(max(sm_clock_hz) / 1e6) AS max_sm_clock_mhz, "
-    "round(max(watts)) AS max_watts FROM kernel_sample WHERE device = :device GROUP BY family ORDER BY family";
+    "round(min(sm_clock_hz) / 1e6) AS min_sm_clock_mhz, round(max(sm_clock_hz) / 1e6) AS "
+    "max_sm_clock_mhz, "
+    "round(max(watts)) AS max_watts FROM kernel_sample WHERE device = :device GROUP BY family "
+    "ORDER BY family";
 
-static const char refusals_sql[] =
-    "SELECT family, reason, count(DISTINCT shape) AS shapes, min(shape) AS example, max(ends_job) AS "
-    "ended_session FROM kernel_refusal WHERE device = :device GROUP BY family, reason ORDER BY family, reason";
+static const char refusals_sql[] = "SELECT family, reason, count(DISTINCT shape) AS shapes, "
+                                   "min(shape) AS example, max(ends_job) AS "
+                                   "ended_session FROM kernel_refusal WHERE device = :device GROUP "
+                                   "BY family, reason ORDER BY family, reason";
 
 static void add_number(GString *text, double value, const char *format) {
   char number[G_ASCII_DTOSTR_BUF_SIZE] = "";
@@ -105,11 +117,13 @@ static void add_number(GString *text, double value, const char *format) {
 }
 
 static void add_differences(GString *text, const GPtrArray *differences) {
-  g_string_append(text, "kernels,rows,asked,mean_error_percent,bias_percent,p90_percent,from_rows_percent\n");
+  g_string_append(
+      text, "kernels,rows,asked,mean_error_percent,bias_percent,p90_percent,from_rows_percent\n");
   for (guint i = 0; i < differences->len; i++) {
     const OrrCalibrateDifference *difference = differences->pdata[i];
     const OrrErrors *errors = &difference->errors;
-    g_string_append_printf(text, "%s,%u,%u", difference->kernels, difference->n_rows, (guint)errors->n);
+    g_string_append_printf(text, "%s,%u,%u", difference->kernels, difference->n_rows,
+                           (guint)errors->n);
     add_number(text, errors->n ? 100 * errors->mape : NAN, "%.1f");
     add_number(text, errors->n ? 100 * errors->bias : NAN, "%.1f");
     add_number(text, errors->n ? 100 * errors->p90 : NAN, "%.1f");
@@ -124,8 +138,8 @@ static void add_row(GString *text, const OrrMeasureRow *row) {
   add_number(text, row->median_us, "%.6g");
   add_number(text, row->best_us, "%.6g");
   add_number(text, row->spread, "%.3g");
-  g_string_append_printf(text, ",%d,%d,%s,%s", (int)row->repeats, (int)row->calls, row->method ? row->method : "",
-                         row->setting ? row->setting : "");
+  g_string_append_printf(text, ",%d,%d,%s,%s", (int)row->repeats, (int)row->calls,
+                         row->method ? row->method : "", row->setting ? row->setting : "");
   add_number(text, row->watts, "%.1f");
   add_number(text, row->sm_clock_hz / 1e6, "%.0f");
   add_number(text, row->memory_clock_hz / 1e6, "%.0f");
@@ -135,8 +149,9 @@ static void add_row(GString *text, const OrrMeasureRow *row) {
 }
 
 static void add_rows(GString *text, const GArray *rows) {
-  g_string_append(text, "family,shape,median_us,best_us,spread,repeats,calls,method,setting,watts,sm_clock_mhz,"
-                        "memory_clock_mhz,verified,max_error,harness,date\n");
+  g_string_append(
+      text, "family,shape,median_us,best_us,spread,repeats,calls,method,setting,watts,sm_clock_mhz,"
+            "memory_clock_mhz,verified,max_error,harness,date\n");
   for (guint i = 0; i < rows->len; i++) add_row(text, &g_array_index(rows, OrrMeasureRow, i));
 }
 
@@ -155,31 +170,36 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answers, answers_clear)
 
 static gboolean ask_all(const char *db, const char *device, Answers *ret_answers, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(db, error);
-  return store && (ret_answers->sessions = ask(store, "kernel_session", sessions_sql, device, error)) &&
+  return store &&
+         (ret_answers->sessions = ask(store, "kernel_session", sessions_sql, device, error)) &&
          (ret_answers->families = ask(store, "kernel_sample", families_sql, device, error)) &&
          (ret_answers->refusals = ask(store, "kernel_refusal", refusals_sql, device, error));
 }
 
-static gboolean add_residuals(GString *text, const GArray *rows, const char *profile, const OrrMachine *machine,
-                              GError **error) {
+static gboolean add_residuals(GString *text, const GArray *rows, const char *profile,
+                              const OrrMachine *machine, GError **error) {
   if (!machine) {
     g_string_append(text, "\n## Residuals\n\nno profile of this device is known\n");
     return TRUE;
   }
   g_autoptr(GPtrArray) differences = orr_calibrate_compare(rows, machine, error);
   if (!differences) return FALSE;
-  g_string_append_printf(text, "\n## Residuals: the profile %s over the measured time, less one\n\n", profile);
+  g_string_append_printf(
+      text, "\n## Residuals: the profile %s over the measured time, less one\n\n", profile);
   add_differences(text, differences);
   return TRUE;
 }
 
-gboolean orr_calibrate_report(const char *db, const char *device, const char *profile, const OrrMachine *machine,
-                              OrrCalibrateReport *ret_report, GError **error) {
+gboolean orr_calibrate_report(const char *db, const char *device, const char *profile,
+                              const OrrMachine *machine, OrrCalibrateReport *ret_report,
+                              GError **error) {
   g_auto(Answers) answers = {NULL, NULL, NULL};
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
-  if (!rows || !ask_all(db, g_array_index(rows, OrrMeasureRow, 0).device, &answers, error)) return FALSE;
+  if (!rows || !ask_all(db, g_array_index(rows, OrrMeasureRow, 0).device, &answers, error))
+    return FALSE;
   g_autoptr(GString) text = g_string_new("# orrery calibration report, version 1\n\n");
-  g_string_append(text, "written by: orrery " ORR_VERSION "\nholds: no host or user name, serial number or path\n");
+  g_string_append(text, "written by: orrery " ORR_VERSION
+                        "\nholds: no host or user name, serial number or path\n");
   g_string_append(text, "\n## Sessions\n\n");
   add_lists(text, answers.sessions);
   g_string_append(text, "\n## Measured\n\n");
@@ -189,8 +209,9 @@ gboolean orr_calibrate_report(const char *db, const char *device, const char *pr
   add_csv(text, answers.refusals);
   g_string_append(text, "\n## Rows\n\n");
   add_rows(text, rows);
-  *ret_report = (OrrCalibrateReport){
-      .n_rows = rows->len, .n_sessions = answers.sessions->rows->len, .n_refusals = answers.refusals->rows->len};
+  *ret_report = (OrrCalibrateReport){.n_rows = rows->len,
+                                     .n_sessions = answers.sessions->rows->len,
+                                     .n_refusals = answers.refusals->rows->len};
   ret_report->text = g_string_free(g_steal_pointer(&text), FALSE);
   return TRUE;
 }

@@ -61,16 +61,18 @@ static gboolean is_among(const OrrAnswer *names, const char *name) {
 static char *select_sql(const OrrAnswer *columns) {
   GString *sql = g_string_new("SELECT ");
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {
-    g_autofree char *column = g_strdelimit(g_strdup(orr_measure_row_table.fields[i].name), "-", '_');
-    g_string_append_printf(sql, is_among(columns, column) ? "%s\"%s\"" : "%sNULL AS \"%s\"", i ? ", " : "", column);
+    g_autofree char *column =
+        g_strdelimit(g_strdup(orr_measure_row_table.fields[i].name), "-", '_');
+    g_string_append_printf(sql, is_among(columns, column) ? "%s\"%s\"" : "%sNULL AS \"%s\"",
+                           i ? ", " : "", column);
   }
   g_string_append_printf(sql, " FROM %s ORDER BY rowid", orr_measure_row_table.name);
   return g_string_free(sql, FALSE);
 }
 
 static gboolean has_rows(OrrStore *store, gboolean *ret_has, GError **error) {
-  g_autoptr(OrrAnswer) answer =
-      orr_store_query(store, "SELECT name FROM sqlite_master WHERE name = 'kernel_sample'", 0, error);
+  g_autoptr(OrrAnswer) answer = orr_store_query(
+      store, "SELECT name FROM sqlite_master WHERE name = 'kernel_sample'", 0, error);
   if (answer) *ret_has = answer->rows->len > 0;
   return answer != NULL;
 }
@@ -95,7 +97,8 @@ GArray *orr_calibrate_read(const char *db, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(db, error);
   g_autoptr(GArray) rows = orr_calibrate_rows_new();
   gboolean has = FALSE;
-  if (!store || !has_rows(store, &has, error) || (has && !read_rows(store, rows, error))) return NULL;
+  if (!store || !has_rows(store, &has, error) || (has && !read_rows(store, rows, error)))
+    return NULL;
   return g_steal_pointer(&rows);
 }
 
@@ -110,7 +113,8 @@ static gboolean is_device(const OrrMeasureRow *row, const char *device) {
 static gboolean is_one_stranger(const GArray *rows) {
   for (guint i = 0; i < rows->len; i++) {
     const char *device = g_array_index(rows, OrrMeasureRow, i).device;
-    if (orr_measure_device_is_shipped(device) || strcmp(device, g_array_index(rows, OrrMeasureRow, 0).device) != 0)
+    if (orr_measure_device_is_shipped(device) ||
+        strcmp(device, g_array_index(rows, OrrMeasureRow, 0).device) != 0)
       return FALSE;
   }
   return rows->len > 0;
@@ -128,12 +132,13 @@ GArray *orr_calibrate_rows_of(const char *db, const char *device, GError **error
     g_array_append_val(rows, copy);
   }
   if (rows->len > 0) return g_steal_pointer(&rows);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds no measured kernels%s%s", db, device ? " of " : "",
-              device ? device : "");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: holds no measured kernels%s%s", db,
+              device ? " of " : "", device ? device : "");
   return NULL;
 }
 
-GPtrArray *orr_calibrate_export(const char *db, const char *device, const char *folder, GError **error) {
+GPtrArray *orr_calibrate_export(const char *db, const char *device, const char *folder,
+                                GError **error) {
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
   g_autoptr(GPtrArray) files = rows ? orr_measure_export(rows, error) : NULL;
   if (!files) return NULL;

@@ -22,15 +22,19 @@
 
 /* Alphabetical. To add one: see cli.h. */
 static const OrrCommand *const commands[] = {
-    &orr_verb_calibrate, &orr_verb_capacity, &orr_verb_check, &orr_verb_compare, &orr_verb_cost, &orr_verb_db, &orr_verb_describe, &orr_verb_import,   &orr_verb_list,
-    &orr_verb_plot, &orr_verb_query, &orr_verb_report, &orr_verb_run,  &orr_verb_schema, &orr_verb_sweep,   &orr_verb_validate,
+    &orr_verb_calibrate, &orr_verb_capacity, &orr_verb_check,    &orr_verb_compare,
+    &orr_verb_cost,      &orr_verb_db,       &orr_verb_describe, &orr_verb_import,
+    &orr_verb_list,      &orr_verb_plot,     &orr_verb_query,    &orr_verb_report,
+    &orr_verb_run,       &orr_verb_schema,   &orr_verb_sweep,    &orr_verb_validate,
 };
 
-/* GOption replaces an array at each parse, so what stands before the verb and after it have one each. */
+/* GOption replaces an array at each parse, so what stands before the verb and after it have one
+ * each. */
 static char **folders_before, **folders_after;
 static gboolean asked_help, asked_version;
 
-#define LIBRARY_SENTENCE "Search DIR for documents before ORRERY_PATH and the shipped library; may be repeated"
+#define LIBRARY_SENTENCE                                                                           \
+  "Search DIR for documents before ORRERY_PATH and the shipped library; may be repeated"
 
 static const GOptionEntry before_verb[] = {
     {"library", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &folders_before, LIBRARY_SENTENCE, "DIR"},
@@ -54,7 +58,8 @@ gboolean orr_cli_check_args(char **args, guint min, guint max, const char *what,
   if (n < min)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s", what);
   else if (n > max)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s' is one argument too many: %s", args[max], what);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s' is one argument too many: %s", args[max],
+                what);
   else
     return TRUE;
   return FALSE;
@@ -75,8 +80,8 @@ static void add_option_names(GPtrArray *names, const GOptionEntry *entries) {
 }
 
 /* GOption's fault as ours, with the nearest option where the option is unknown. */
-static void set_option_fault(const GError *reason, const GOptionEntry *own, const GOptionEntry *common,
-                             GError **error) {
+static void set_option_fault(const GError *reason, const GOptionEntry *own,
+                             const GOptionEntry *common, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   const char *dashes = strstr(reason->message, "--");
   const char *nearest = NULL;
@@ -85,18 +90,19 @@ static void set_option_fault(const GError *reason, const GOptionEntry *own, cons
   g_ptr_array_add(names, NULL);
   if (g_error_matches(reason, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && dashes)
     nearest = orr_nearest_word(dashes + 2, (const char *const *)names->pdata);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s%s%s%s", reason->message, nearest ? ": did you mean '--" : "",
-              nearest ? nearest : "", nearest ? "'?" : "");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s%s%s%s", reason->message,
+              nearest ? ": did you mean '--" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /* --- Help --- */
 
 static void print_options(const GOptionEntry *entries) {
   for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++) {
-    g_autofree char *short_name = entry->short_name ? g_strdup_printf("-%c, ", entry->short_name) : g_strdup("");
-    g_autofree char *name =
-        g_strdup_printf("%s--%s%s%s", short_name, entry->long_name, entry->arg_description ? " " : "",
-                        entry->arg_description ? entry->arg_description : "");
+    g_autofree char *short_name =
+        entry->short_name ? g_strdup_printf("-%c, ", entry->short_name) : g_strdup("");
+    g_autofree char *name = g_strdup_printf("%s--%s%s%s", short_name, entry->long_name,
+                                            entry->arg_description ? " " : "",
+                                            entry->arg_description ? entry->arg_description : "");
     printf("  %-26s %s\n", name, entry->description);
   }
 }
@@ -104,8 +110,11 @@ static void print_options(const GOptionEntry *entries) {
 static int print_help(void) {
   printf("Orrery simulates AI clusters and the work that runs on them.\n\n"
          "usage: orrery [--library DIR]... VERB [OPTION]... [ARGUMENT]...\n\n");
-  for (guint i = 0; i < G_N_ELEMENTS(commands); i++) printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
-  printf("  %-10s %s\n\n", "help", "Explain a verb and its options; --man and --completion print a page for man, and for bash.");
+  for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+    printf("  %-10s %s\n", commands[i]->verb, commands[i]->sentence);
+  printf(
+      "  %-10s %s\n\n", "help",
+      "Explain a verb and its options; --man and --completion print a page for man, and for bash.");
   print_options(before_verb);
   printf("\nTry: orrery run gpt3-175b-1024-a100\n");
   return 0;
@@ -140,19 +149,23 @@ static int print_text(char *text) {
 
 static int run_help(char **args, GError **error) {
   if (!args[0]) return print_help();
-  if (strcmp(args[0], "--man") == 0) return print_text(orr_manual_page(commands, G_N_ELEMENTS(commands)));
-  if (strcmp(args[0], "--completion") == 0) return print_text(orr_manual_completion(commands, G_N_ELEMENTS(commands)));
+  if (strcmp(args[0], "--man") == 0)
+    return print_text(orr_manual_page(commands, G_N_ELEMENTS(commands)));
+  if (strcmp(args[0], "--completion") == 0)
+    return print_text(orr_manual_completion(commands, G_N_ELEMENTS(commands)));
   const OrrCommand *command = find_command(args[0], error);
   return command ? print_command_help(command) : 2;
 }
 
 /* --- Short options --- */
 
-static const GOptionEntry *find_option(const GOptionEntry *const tables[2], const char *name, gsize length) {
+static const GOptionEntry *find_option(const GOptionEntry *const tables[2], const char *name,
+                                       gsize length) {
   for (guint i = 0; i < 2; i++)
     for (const GOptionEntry *entry = tables[i]; entry && entry->long_name; entry++)
-      if (length == 0 ? entry->short_name == *name
-                      : strlen(entry->long_name) == length && strncmp(entry->long_name, name, length) == 0)
+      if (length == 0
+              ? entry->short_name == *name
+              : strlen(entry->long_name) == length && strncmp(entry->long_name, name, length) == 0)
         return entry;
   return NULL;
 }
@@ -161,8 +174,8 @@ static gboolean wants_value(const GOptionEntry *entry) {
   return entry && entry->arg != G_OPTION_ARG_NONE && entry->arg != G_OPTION_ARG_CALLBACK;
 }
 
-/* Adds "-j2" as "-j" and "2", which is all that GOption reads; flags may stand before it ("-vj2"). Whether the next
- * argument is the option's value. */
+/* Adds "-j2" as "-j" and "2", which is all that GOption reads; flags may stand before it
+ * ("-vj2"). Whether the next argument is the option's value. */
 static gboolean add_short(const GOptionEntry *const tables[2], const char *arg, GStrvBuilder *out) {
   const char *at = arg + 1;
   while (*at && !wants_value(find_option(tables, at, 0))) at++;
@@ -185,17 +198,18 @@ static GStrv split_short_options(char **args, const GOptionEntry *own, const GOp
       is_value = add_short(tables, arg, out);
       continue;
     }
-    is_value = !is_value && g_str_has_prefix(arg, "--") && wants_value(find_option(tables, arg + 2, strlen(arg + 2)));
+    is_value = !is_value && g_str_has_prefix(arg, "--") &&
+               wants_value(find_option(tables, arg + 2, strlen(arg + 2)));
     g_strv_builder_add(out, arg);
   }
   g_strv_builder_addv(out, (const char **)args);
   return g_strv_builder_end(out);
 }
 
-/* Parses the options in @args (argv[0] is skipped) and removes them. GOption takes pointers out of the array, so it
- * works on a copy that does not own its texts. */
-static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GOptionEntry *common, char ***args,
-                      GError **error) {
+/* Parses the options in @args (argv[0] is skipped) and removes them. GOption takes pointers out
+ * of the array, so it works on a copy that does not own its texts. */
+static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GOptionEntry *common,
+                      char ***args, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_option_context_set_help_enabled(context, FALSE);
   if (own) g_option_context_add_main_entries(context, own, NULL);
@@ -209,11 +223,14 @@ static gboolean parse(GOptionContext *context, const GOptionEntry *own, const GO
 
 static OrrLibrary *open_library(GError **error) {
   g_autoptr(GPtrArray) folders = g_ptr_array_new();
-  for (char **folder = folders_before; folder && *folder; folder++) g_ptr_array_add(folders, *folder);
-  for (char **folder = folders_after; folder && *folder; folder++) g_ptr_array_add(folders, *folder);
+  for (char **folder = folders_before; folder && *folder; folder++)
+    g_ptr_array_add(folders, *folder);
+  for (char **folder = folders_after; folder && *folder; folder++)
+    g_ptr_array_add(folders, *folder);
   for (guint i = 0; i < folders->len; i++) {
     if (g_file_test(folders->pdata[i], G_FILE_TEST_IS_DIR)) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--library %s: no such folder", (char *)folders->pdata[i]);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--library %s: no such folder",
+                (char *)folders->pdata[i]);
     return NULL;
   }
   g_ptr_array_add(folders, NULL);

@@ -17,7 +17,8 @@ gboolean orr_cluster_ask_apply(const OrrClusterAsk *ask, OrrNode *tree, GError *
   for (char **setting = ask->settings; setting && *setting; setting++) {
     const char *equals = strchr(*setting, '=');
     if (!equals || equals == *setting) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'", *setting);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'",
+                  *setting);
       return FALSE;
     }
     g_autofree char *path = g_strndup(*setting, (gsize)(equals - *setting));
@@ -38,14 +39,16 @@ static gboolean find_op(const char *word, OrrCollectiveOp *ret_op, GError **erro
   return FALSE;
 }
 
-static gboolean find_algorithm(const char *name, const OrrCollectiveAlgorithm **ret_algorithm, GError **error) {
+static gboolean find_algorithm(const char *name, const OrrCollectiveAlgorithm **ret_algorithm,
+                               GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   *ret_algorithm = NULL;
   if (!name) return TRUE;
   for (guint i = 0; orr_collective_registry.entries[i]; i++)
     g_ptr_array_add(names, (gpointer)orr_collective_registry.entries[i]->name);
   g_ptr_array_add(names, NULL);
-  *ret_algorithm = (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, name);
+  *ret_algorithm =
+      (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, name);
   if (*ret_algorithm) return TRUE;
   orr_cli_unknown("collective algorithm", name, (const char *const *)names->pdata, error);
   return FALSE;
@@ -54,7 +57,9 @@ static gboolean find_algorithm(const char *name, const OrrCollectiveAlgorithm **
 char *orr_cluster_ask_answer(const OrrClusterAsk *ask, const OrrCluster *cluster, GError **error) {
   const OrrCollectiveAlgorithm *algorithm = NULL;
   OrrCollectiveCall call = {.bytes = 1 << 30, .n = (guint)orr_cluster_n_gpus(cluster)};
-  if (!find_op(ask->collective, &call.op, error) || !find_algorithm(ask->algorithm, &algorithm, error)) return NULL;
+  if (!find_op(ask->collective, &call.op, error) ||
+      !find_algorithm(ask->algorithm, &algorithm, error))
+    return NULL;
   if (ask->size && !orr_quantity_parse(ask->size, ORR_UNIT_BYTES, &call.bytes, error)) {
     g_prefix_error(error, "--size: ");
     return NULL;

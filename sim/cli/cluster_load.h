@@ -1,5 +1,6 @@
 /*
- * cluster_load.h - `orrery describe cluster NAME --collective OP`: what a collective puts on its links.
+ * cluster_load.h - `orrery describe cluster NAME --collective OP`: what a collective puts on its
+ * links.
  */
 #ifndef ORR_CLUSTER_LOAD_H
 #define ORR_CLUSTER_LOAD_H

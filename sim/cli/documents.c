@@ -1,5 +1,6 @@
 /*
- * documents.c - see documents.h. To add a kind: a row in `codes`, beside its row in sim/base/library.c.
+ * documents.c - see documents.h. To add a kind: a row in `codes`, beside its row in
+ * sim/base/library.c.
  */
 #include "sim/cli/documents.h"
 
@@ -19,17 +20,19 @@ static char *device_fact(const void *data) {
   const OrrDevice *device = data;
   double peak = MAX(device->bf16_flops, device->fp16_flops);
   g_autofree char *memory = orr_quantity_format(device->memory_bytes, ORR_UNIT_BYTES);
-  g_autofree char *bandwidth = orr_quantity_format(device->memory_bytes_per_s, ORR_UNIT_BYTES_PER_S);
+  g_autofree char *bandwidth =
+      orr_quantity_format(device->memory_bytes_per_s, ORR_UNIT_BYTES_PER_S);
   g_autofree char *flops = orr_quantity_format(peak, ORR_UNIT_FLOP_PER_S);
   g_autofree char *link = orr_quantity_format(device->scale_up_bytes_per_s, ORR_UNIT_BYTES_PER_S);
-  return g_strdup_printf("%s, %s at %s, %s %s dense, scale-up %s a direction", device->architecture, memory, bandwidth,
-                         flops, device->bf16_flops > 0 ? "bf16" : "fp16", link);
+  return g_strdup_printf("%s, %s at %s, %s %s dense, scale-up %s a direction", device->architecture,
+                         memory, bandwidth, flops, device->bf16_flops > 0 ? "bf16" : "fp16", link);
 }
 
 static char *cluster_fact(const void *data) {
   const OrrCluster *cluster = data;
-  return g_strdup_printf("%" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT " %s, %s", cluster->nodes,
-                         cluster->node.gpus, cluster->device.name, cluster->fabric.entry->name);
+  return g_strdup_printf("%" G_GINT64_FORMAT " nodes of %" G_GINT64_FORMAT " %s, %s",
+                         cluster->nodes, cluster->node.gpus, cluster->device.name,
+                         cluster->fabric.entry->name);
 }
 
 static char *cluster_describe(const void *data, GError **error) {
@@ -40,9 +43,11 @@ static char *cluster_describe(const void *data, GError **error) {
 
 static char *model_fact(const void *data) {
   const OrrModel *model = data;
-  return g_strdup_printf("%.4g billion parameters: %" G_GINT64_FORMAT " layers, hidden %" G_GINT64_FORMAT
-                         ", %" G_GINT64_FORMAT " heads, context %" G_GINT64_FORMAT,
-                         orr_model_parameters(model) / 1e9, model->layers, model->hidden, model->heads, model->context);
+  return g_strdup_printf("%.4g billion parameters: %" G_GINT64_FORMAT
+                         " layers, hidden %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
+                         " heads, context %" G_GINT64_FORMAT,
+                         orr_model_parameters(model) / 1e9, model->layers, model->hidden,
+                         model->heads, model->context);
 }
 
 static char *model_describe(const void *data, GError **error) {
@@ -52,12 +57,13 @@ static char *model_describe(const void *data, GError **error) {
   g_autofree char *fact = model_fact(model);
   g_autofree char *weights = orr_quantity_format(2 * n, ORR_UNIT_BYTES);
   g_autofree char *training = orr_quantity_format(16 * n, ORR_UNIT_BYTES);
-  return g_strdup_printf("%s\n"
-                         "  parameters        %.0f, of which %.0f in each layer\n"
-                         "  training a token  %.4g GFLOP, at its context of %.0f tokens\n"
-                         "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
-                         fact, n, orr_model_layer_parameters(model, 0), orr_model_flops(model, 1, tokens) / tokens / 1e9,
-                         tokens, weights, training);
+  return g_strdup_printf(
+      "%s\n"
+      "  parameters        %.0f, of which %.0f in each layer\n"
+      "  training a token  %.4g GFLOP, at its context of %.0f tokens\n"
+      "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
+      fact, n, orr_model_layer_parameters(model, 0),
+      orr_model_flops(model, 1, tokens) / tokens / 1e9, tokens, weights, training);
 }
 
 static char *profile_fact(const void *data) {
@@ -103,9 +109,13 @@ static char *workload_fact(const void *data) {
 
 /* --- Kinds --- */
 
-static void settle_model(void *data, OrrPlace place, OrrDiags *diags) { orr_model_settle(data, place, diags); }
+static void settle_model(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_model_settle(data, place, diags);
+}
 
-static void settle_cluster(void *data, OrrPlace place, OrrDiags *diags) { orr_cluster_check(data, place, diags); }
+static void settle_cluster(void *data, OrrPlace place, OrrDiags *diags) {
+  orr_cluster_check(data, place, diags);
+}
 
 static const OrrDocumentCode codes[] = {
     {"device", &orr_device_table, NULL, device_fact, NULL},
@@ -133,16 +143,19 @@ void orr_documents_free(const OrrDocumentCode *code, gpointer data) {
   g_free(data);
 }
 
-static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+static gpointer read_fields(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree,
+                            OrrDiags *diags) {
   gpointer data = g_malloc0(code->table->size);
   guint n_before = orr_diags_n_errors(diags);
-  if (orr_fields_read(code->table, tree, library, diags, data) && code->settle) code->settle(data, tree->place, diags);
+  if (orr_fields_read(code->table, tree, library, diags, data) && code->settle)
+    code->settle(data, tree->place, diags);
   if (orr_diags_n_errors(diags) == n_before) return data;
   orr_documents_free(code, data);
   return NULL;
 }
 
-gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags) {
+gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree,
+                            OrrDiags *diags) {
   if (code->table == &orr_profile_table) return orr_profile_read(tree, library, diags);
   if (code->table == &orr_scenario_table) return orr_scenario_read(library, tree, diags);
   if (code->table != &workload_table) return read_fields(code, library, tree, diags);
@@ -160,20 +173,23 @@ static const OrrDocumentCode *code_of(const OrrNode *tree, OrrDiags *diags) {
   for (guint i = 0; i < G_N_ELEMENTS(codes); i++) names[i] = codes[i].kind;
   g_autofree char *known = g_strjoinv("/1, ", (char **)names);
   if (!schema) {
-    orr_diags_error(diags, tree->place, "a document is a map that begins with 'schema: KIND/1' (kinds: %s/1)", known);
+    orr_diags_error(diags, tree->place,
+                    "a document is a map that begins with 'schema: KIND/1' (kinds: %s/1)", known);
     return NULL;
   }
   g_auto(GStrv) parts = g_strsplit(schema, "/", 2);
   const OrrDocumentCode *code = parts[0] ? orr_documents_find(parts[0]) : NULL;
   const char *nearest = parts[0] ? orr_nearest_word(parts[0], names) : NULL;
   if (!code)
-    orr_diags_error(diags, orr_node_get(tree, "schema")->place, "unknown schema '%s'%s%s%s (known: %s/1)", schema,
-                    nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "/1'?" : "", known);
+    orr_diags_error(diags, orr_node_get(tree, "schema")->place,
+                    "unknown schema '%s'%s%s%s (known: %s/1)", schema,
+                    nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                    nearest ? "/1'?" : "", known);
   return code;
 }
 
-/* Adds what is wrong with the sweep: section. Reading it reads the scenario again, so a sound section adds nothing: its
- * warnings are there already. */
+/* Adds what is wrong with the sweep: section. Reading it reads the scenario again, so a sound
+ * section adds nothing: its warnings are there already. */
 static void check_sweep(OrrLibrary *library, const char *path, OrrDiags *diags) {
   g_autoptr(OrrDiags) own = orr_diags_new();
   orr_sweep_check_document(library, path, own);

@@ -1,5 +1,6 @@
 /*
- * documents.h - each kind of document with the code that reads it: what check, list, describe and schema walk.
+ * documents.h - each kind of document with the code that reads it: what check, list, describe and
+ * schema walk.
  */
 #ifndef ORR_DOCUMENTS_H
 #define ORR_DOCUMENTS_H
@@ -23,7 +24,8 @@ typedef struct {
 const OrrDocumentCode *orr_documents_find(const char *kind); /* NULL when unknown */
 
 /* A struct of code->table, checked; free with orr_documents_free. NULL: see @diags. */
-gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
+gpointer orr_documents_read(const OrrDocumentCode *code, OrrLibrary *library, const OrrNode *tree,
+                            OrrDiags *diags);
 void orr_documents_free(const OrrDocumentCode *code, gpointer data);
 
 /* All that is wrong with the file at @path, of whatever kind it says it is. */

@@ -24,9 +24,11 @@ struct OrrProgress {
 static void draw(OrrProgress *progress, guint done, guint total, gint64 now_us) {
   char bar[BAR + 1] = "";
   gint64 seconds = (now_us - progress->begin_us) / G_USEC_PER_SEC;
-  for (int i = 0; total > 0 && i < BAR; i++) bar[i] = (guint64)i * total < (guint64)done * BAR ? '#' : '.';
+  for (int i = 0; total > 0 && i < BAR; i++)
+    bar[i] = (guint64)i * total < (guint64)done * BAR ? '#' : '.';
   g_autofree char *line =
-      total > 0 ? g_strdup_printf("%s [%s] %u of %u, %" G_GINT64_FORMAT " s ", progress->what, bar, done, total, seconds)
+      total > 0 ? g_strdup_printf("%s [%s] %u of %u, %" G_GINT64_FORMAT " s ", progress->what, bar,
+                                  done, total, seconds)
                 : g_strdup_printf("%s, %" G_GINT64_FORMAT " s ", progress->what, seconds);
   orr_terminal_line(line);
   progress->drawn_us = now_us;
@@ -38,7 +40,8 @@ static gpointer tick(gpointer user) {
   gint64 next_us = progress->begin_us + FIRST_US;
   g_mutex_lock(&progress->lock);
   while (!progress->stop) {
-    if (!g_cond_wait_until(&progress->wake, &progress->lock, next_us)) draw(progress, 0, 0, g_get_monotonic_time());
+    if (!g_cond_wait_until(&progress->wake, &progress->lock, next_us))
+      draw(progress, 0, 0, g_get_monotonic_time());
     next_us = g_get_monotonic_time() + EVERY_US;
   }
   g_mutex_unlock(&progress->lock);
@@ -58,7 +61,8 @@ OrrProgress *orr_progress_new(const char *what, gboolean ticking) {
 
 void orr_progress_update(OrrProgress *progress, guint done, guint total) {
   gint64 now_us = g_get_monotonic_time();
-  if (progress->is_terminal && now_us - progress->begin_us >= FIRST_US && now_us - progress->drawn_us >= EVERY_US)
+  if (progress->is_terminal && now_us - progress->begin_us >= FIRST_US &&
+      now_us - progress->drawn_us >= EVERY_US)
     draw(progress, done, total, now_us);
 }
 

@@ -38,6 +38,7 @@ gboolean orr_question_check_view(const char *question, GError **error) {
 
 gboolean orr_question_run(const char *word, gint64 *ret_run, GError **error) {
   if (g_ascii_string_to_signed(word, 10, 1, G_MAXINT64, ret_run, NULL)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "'%s' is no run's number: 'orrery query DB runs' lists them", word);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "'%s' is no run's number: 'orrery query DB runs' lists them", word);
   return FALSE;
 }

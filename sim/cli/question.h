@@ -1,5 +1,6 @@
 /*
- * question.h - what the verbs that ask the results database share: names of views and runs, values for parameters.
+ * question.h - what the verbs that ask the results database share: names of views and runs, values
+ * for parameters.
  */
 #ifndef ORR_QUESTION_H
 #define ORR_QUESTION_H
@@ -8,8 +9,8 @@
 
 G_BEGIN_DECLS
 
-/* "NAME=VALUE" texts (may be NULL) as OrrBinding, which point into copies that go with the array. NULL with
- * ORR_FAULT_USAGE. */
+/* "NAME=VALUE" texts (may be NULL) as OrrBinding, which point into copies that go with the
+ * array. NULL with ORR_FAULT_USAGE. */
 GArray *orr_question_bindings(char **params, GError **error);
 
 /* A lone word that is no view is a misspelt one: SQL has blanks. */

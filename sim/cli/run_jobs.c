@@ -25,13 +25,13 @@ static void print_json(const GPtrArray *jobs) {
 }
 
 static void print_table(const OrrScenario *scenario, const GPtrArray *jobs) {
-  printf("%s\n\n  %-16s %-12s %6s %10s %12s %12s %9s\n", scenario->name, "job", "kind", "GPUs", "start", "alone",
-         "together", "slowdown");
+  printf("%s\n\n  %-16s %-12s %6s %10s %12s %12s %9s\n", scenario->name, "job", "kind", "GPUs",
+         "start", "alone", "together", "slowdown");
   for (guint i = 0; i < jobs->len; i++) {
     const OrrJobRow *row = &job_at(jobs, i)->row;
     printf("  %-16s %-12s %6" G_GINT64_FORMAT " %8.4g s %10.5g s %10.5g s %8.3fx\n", row->job,
-           job_at(jobs, i)->outcome->kind->kind->entry.name, row->n_gpus, row->start_s, row->alone_s, row->together_s,
-           row->slowdown);
+           job_at(jobs, i)->outcome->kind->kind->entry.name, row->n_gpus, row->start_s,
+           row->alone_s, row->together_s, row->slowdown);
   }
 }
 
@@ -45,7 +45,8 @@ static void print_warnings(const GPtrArray *jobs) {
 /* What faults did to each job's step. */
 static void print_faults(const GPtrArray *jobs) {
   g_autoptr(GString) out = g_string_new(NULL);
-  for (guint i = 0; i < jobs->len; i++) orr_summary_faults(out, job_at(jobs, i)->outcome, job_at(jobs, i)->row.job);
+  for (guint i = 0; i < jobs->len; i++)
+    orr_summary_faults(out, job_at(jobs, i)->outcome, job_at(jobs, i)->row.job);
   if (out->len > 0) printf("\n%s", out->str);
 }
 
@@ -64,12 +65,14 @@ static void drop_many_spans(const GPtrArray *jobs, guint many) {
   for (guint i = 0; many && i < jobs->len; i++) {
     OrrOutcome *outcome = job_at(jobs, i)->outcome;
     if (outcome->spans->len <= many) continue;
-    g_ptr_array_add(outcome->warnings, g_strdup("its time line is not stored: --spans all stores it"));
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("its time line is not stored: --spans all stores it"));
     g_array_set_size(outcome->spans, 0);
   }
 }
 
-int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how, GError **error) {
+int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
+                 GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
   g_autoptr(GPtrArray) jobs = orr_simulate_jobs(library, scenario, how->keep_spans, error);
   gint64 run_id = 0;

@@ -17,7 +17,8 @@ typedef struct {
 } OrrRunJobs;
 
 /* Simulates, stores and prints; the exit status. */
-int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how, GError **error);
+int orr_run_jobs(OrrLibrary *library, const OrrScenario *scenario, const OrrRunJobs *how,
+                 GError **error);
 
 G_END_DECLS
 

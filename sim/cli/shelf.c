@@ -28,19 +28,23 @@
 #include "workloads/serving/speculation/speculation.h"
 
 const OrrShelf orr_shelves[] = {
-    {"autoscalers", "autoscaler", "how many replicas a fleet wants", NULL, &orr_autoscaler_registry},
-    {"balances", "balance", "which packed sequences go to which replica", NULL, &orr_balance_registry},
+    {"autoscalers", "autoscaler", "how many replicas a fleet wants", NULL,
+     &orr_autoscaler_registry},
+    {"balances", "balance", "which packed sequences go to which replica", NULL,
+     &orr_balance_registry},
     {"clusters", "cluster", "machines: nodes, fabric, routing", "cluster", NULL},
     {"collectives", "collective", "collective algorithms", NULL, &orr_collective_registry},
     {"devices", "device", "accelerators, as their datasheets give them", "device", NULL},
-    {"expert-loads", "expert-load", "how tokens spread over experts", NULL, &orr_expert_load_registry},
+    {"expert-loads", "expert-load", "how tokens spread over experts", NULL,
+     &orr_expert_load_registry},
     {"fabrics", "fabric", "kinds of scale-out network", NULL, &orr_fabric_registry},
     {"transports", "transport", "what carries messages over it", NULL, &orr_transport_registry},
     {"faults", "fault", "what goes wrong with a machine", NULL, &orr_machine_fault_registry},
     {"job-placements", "job-placement", "which GPUs a job gets on a machine that it shares", NULL,
      &orr_job_placement_registry},
     {"loads", "load", "loads of serving", NULL, &orr_arrival_registry},
-    {"microkernels", "microkernel", "what orrery calibrate can measure", NULL, &orr_measure_registry},
+    {"microkernels", "microkernel", "what orrery calibrate can measure", NULL,
+     &orr_measure_registry},
     {"models", "model", "transformers", "model", NULL},
     {"pipelines", "pipeline", "pipeline schedules", NULL, &orr_pipeline_registry},
     {"plots", "plot", "pictures of a results database", NULL, NULL},
@@ -51,21 +55,25 @@ const OrrShelf orr_shelves[] = {
     {"schedulers", "scheduler", "schedulers of serving", NULL, &orr_scheduler_registry},
     {"shardings", "sharding", "ways of data parallelism", NULL, &orr_sharding_registry},
     {"speculators", "speculator", "who guesses tokens ahead", NULL, &orr_speculation_registry},
-    {"sweep-names", "sweep-name", "what a sweep's expressions may name, beside its axes and results", NULL, NULL},
-    {"tp-comm-overlaps", "tp-comm-overlap", "tensor-parallel communication in pieces beside its products", NULL,
-     &orr_tp_overlap_registry},
+    {"sweep-names", "sweep-name",
+     "what a sweep's expressions may name, beside its axes and results", NULL, NULL},
+    {"tp-comm-overlaps", "tp-comm-overlap",
+     "tensor-parallel communication in pieces beside its products", NULL, &orr_tp_overlap_registry},
     {"validation-sets", "validation-set", "published measurements to compare with", NULL, NULL},
     {"views", "view", "questions to a results database", NULL, NULL},
     {"workloads", "workload", "what can run on a cluster", "workload", &orr_workload_registry},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static gboolean is(const OrrShelf *shelf, const char *plural) { return strcmp(shelf->plural, plural) == 0; }
+static gboolean is(const OrrShelf *shelf, const char *plural) {
+  return strcmp(shelf->plural, plural) == 0;
+}
 
 const OrrShelf *orr_shelf_find(const char *word, GError **error) {
   const char *names[G_N_ELEMENTS(orr_shelves)] = {NULL};
   for (guint i = 0; orr_shelves[i].plural; i++) {
-    if (is(&orr_shelves[i], word) || strcmp(orr_shelves[i].singular, word) == 0) return &orr_shelves[i];
+    if (is(&orr_shelves[i], word) || strcmp(orr_shelves[i].singular, word) == 0)
+      return &orr_shelves[i];
     names[i] = orr_shelves[i].plural;
   }
   orr_cli_unknown("kind", word, names, error);
@@ -91,7 +99,8 @@ static char **plot_names(void) {
 static char **sweep_names(void) {
   g_autoptr(GStrvBuilder) names = g_strv_builder_new();
   const char *sentence;
-  for (guint i = 0; orr_sweep_name(i, &sentence); i++) g_strv_builder_add(names, orr_sweep_name(i, &sentence));
+  for (guint i = 0; orr_sweep_name(i, &sentence); i++)
+    g_strv_builder_add(names, orr_sweep_name(i, &sentence));
   return g_strv_builder_end(names);
 }
 
@@ -128,7 +137,8 @@ static char *document_fact(const char *kind, OrrLibrary *library, const char *na
 
 static char *validation_fact(OrrLibrary *library, const char *name) {
   if (orr_validation_is_costs(library, name))
-    return g_strdup("Kernels on shapes that a profile has not seen: how far are they told from measurements?");
+    return g_strdup(
+        "Kernels on shapes that a profile has not seen: how far are they told from measurements?");
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autofree char *path = orr_validation_path(library, name);
   g_autoptr(OrrNode) tree = path ? orr_scenario_tree(library, path, diags) : NULL;

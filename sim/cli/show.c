@@ -12,7 +12,8 @@
 
 #define MAX_DIAGS 100
 
-/* The text's first MAX_DIAGS lines. A fault that carries the diagnostics of a document is as long as they are. */
+/* The text's first MAX_DIAGS lines. A fault that carries the diagnostics of a document is as
+ * long as they are. */
 static void print_lines(const char *text) {
   const char *end = text;
   guint n_left = 0;
@@ -47,13 +48,16 @@ int orr_show_end(const char *what, int status, const GError *error) {
     status = orr_fault_exit_status(error);
   }
   if (status != 0 && !has_reason)
-    orr_show_problem("%s ended with status %d and gave no reason: a defect of Orrery, please report it", what, status);
+    orr_show_problem(
+        "%s ended with status %d and gave no reason: a defect of Orrery, please report it", what,
+        status);
   return status;
 }
 
 void orr_show_error(const GError *error) {
   has_reason = TRUE;
-  gboolean has_place = strstr(error->message, ": error: ") != NULL; /* diagnostics say where they are from */
+  gboolean has_place =
+      strstr(error->message, ": error: ") != NULL; /* diagnostics say where they are from */
   if (!has_place) fputs("orrery: ", stderr);
   print_lines(error->message);
 }
@@ -115,7 +119,8 @@ static void append_member(GString *out, const OrrField *field, const void *row) 
     orr_show_json_number(out, *(const double *)member);
     break;
   default:
-    text = *(char *const *)member || field->kind != ORR_FIELD_TEXT ? orr_field_text(field, row) : NULL;
+    text =
+        *(char *const *)member || field->kind != ORR_FIELD_TEXT ? orr_field_text(field, row) : NULL;
     orr_show_json_text(out, text);
   }
 }

@@ -1,5 +1,6 @@
 /*
- * summary.c - see summary.h. Each function adds one line: a word of 12 letters at most, then what it says.
+ * summary.c - see summary.h. Each function adds one line: a word of 12 letters at most, then what
+ * it says.
  */
 #include "sim/cli/summary.h"
 
@@ -25,12 +26,15 @@ static void add(GString *out, const char *what, const char *format, ...) {
 
 static void add_asked(GString *out, const OrrScenario *scenario, const OrrTrainingResult *result) {
   g_autofree char *gpus = orr_show_count(result->n_gpus);
-  g_autofree char *cp = result->cp > 1 ? g_strdup_printf(" x CP %" G_GINT64_FORMAT, result->cp) : g_strdup("");
-  add(out, "model", "%s, %.4g billion parameters", scenario->model.name, orr_model_parameters(&scenario->model) / 1e9);
-  add(out, "machine", "%s GPUs (%s) of %s", gpus, scenario->cluster.device.name, scenario->cluster.name);
+  g_autofree char *cp =
+      result->cp > 1 ? g_strdup_printf(" x CP %" G_GINT64_FORMAT, result->cp) : g_strdup("");
+  add(out, "model", "%s, %.4g billion parameters", scenario->model.name,
+      orr_model_parameters(&scenario->model) / 1e9);
+  add(out, "machine", "%s GPUs (%s) of %s", gpus, scenario->cluster.device.name,
+      scenario->cluster.name);
   add(out, "parallel",
-      "TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT " x DP %" G_GINT64_FORMAT "%s, %" G_GINT64_FORMAT
-      " micro-batches a step",
+      "TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT " x DP %" G_GINT64_FORMAT
+      "%s, %" G_GINT64_FORMAT " micro-batches a step",
       result->tp, result->pp, result->dp, cp, result->micro_batches);
 }
 
@@ -44,8 +48,10 @@ static void add_speed(GString *out, const OrrScenario *scenario, const OrrTraini
   g_autofree char *time = orr_quantity_format(result->iteration_time_s, ORR_UNIT_SECONDS);
   g_autofree char *tokens = orr_show_count((gint64)(result->tokens_per_s + 0.5));
   g_autofree char *mfu = orr_show_percent(result->mfu), *hfu = orr_show_percent(result->hfu);
-  add(out, "iteration", "%s, %s tokens/s, %.1f tokens/s per GPU", time, tokens, result->tokens_per_s_per_gpu);
-  add(out, "efficiency", "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)",
+  add(out, "iteration", "%s, %s tokens/s, %.1f tokens/s per GPU", time, tokens,
+      result->tokens_per_s_per_gpu);
+  add(out, "efficiency",
+      "%.1f TFLOP/s per GPU by the model, MFU %s, HFU %s (of %.0f TFLOP/s, the %s peak)",
       result->model_tflops_per_gpu, mfu, hfu, result->peak_tflops_per_gpu, peak_name(scenario));
 }
 
@@ -68,7 +74,8 @@ static void add_bounds(GString *out, const OrrOutcome *outcome) {
   for (guint rank = 0; rank < 3; rank++) {
     int best = -1;
     for (int i = 0; i < ORR_N_TIMES; i++)
-      if (!taken[i] && outcome->time_by_kind[i] > (best < 0 ? 0 : outcome->time_by_kind[best])) best = i;
+      if (!taken[i] && outcome->time_by_kind[i] > (best < 0 ? 0 : outcome->time_by_kind[best]))
+        best = i;
     if (best < 0) break;
     taken[best] = TRUE;
     g_autofree char *share = orr_show_percent(outcome->time_by_kind[best] / sum);
@@ -84,19 +91,22 @@ static void add_host_memory(GString *out, const OrrTrainingResult *result) {
   if (result->host_memory_peak_bytes == 0) return;
   const double headroom = result->host_headroom_bytes;
   g_autofree char *peak = orr_quantity_format(result->host_memory_peak_bytes, ORR_UNIT_BYTES);
-  g_autofree char *of = orr_quantity_format(result->host_memory_peak_bytes + headroom, ORR_UNIT_BYTES);
+  g_autofree char *of =
+      orr_quantity_format(result->host_memory_peak_bytes + headroom, ORR_UNIT_BYTES);
   g_autofree char *missing = orr_quantity_format(fabs(headroom), ORR_UNIT_BYTES);
   if (headroom >= 0)
     add(out, "host memory", "%s of %s of a node at the peak: it fits", peak, of);
   else
-    add(out, "host memory", "%s of %s of a node at the peak: it does NOT fit, by %s", peak, of, missing);
+    add(out, "host memory", "%s of %s of a node at the peak: it does NOT fit, by %s", peak, of,
+        missing);
 }
 
 static void add_memory(GString *out, const OrrOutcome *outcome) {
   double capacity = 0;
   for (guint i = 0; i < outcome->memory->len; i++)
     capacity = MAX(capacity, g_array_index(outcome->memory, OrrMemoryRow, i).capacity_bytes);
-  g_autofree char *peak = orr_quantity_format(outcome->result.training.memory_peak_bytes, ORR_UNIT_BYTES);
+  g_autofree char *peak =
+      orr_quantity_format(outcome->result.training.memory_peak_bytes, ORR_UNIT_BYTES);
   g_autofree char *of = orr_quantity_format(capacity, ORR_UNIT_BYTES);
   const double headroom = outcome->result.training.headroom_bytes;
   g_autofree char *missing = orr_quantity_format(fabs(headroom), ORR_UNIT_BYTES);
@@ -114,29 +124,34 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
   for (guint i = 0; i < outcome->operators->len; i++) {
     const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
     for (guint how = 0; how <= ORR_HOW_OUTSIDE; how++)
-      if (g_strcmp0(row->how, orr_cost_how_text(outcome->carried_from, (OrrHow)how)) == 0) seconds[how] += row->seconds_total;
+      if (g_strcmp0(row->how, orr_cost_how_text(outcome->carried_from, (OrrHow)how)) == 0)
+        seconds[how] += row->seconds_total;
     sum += row->seconds_total;
   }
   for (guint how = 0; sum > 0 && how <= ORR_HOW_OUTSIDE; how++)
     if (seconds[how] > 0)
       g_string_append_printf(text, "%s%s %.0f %%", text->len ? ", " : "",
-                             orr_cost_how_text(outcome->carried_from, (OrrHow)how), 100 * seconds[how] / sum);
+                             orr_cost_how_text(outcome->carried_from, (OrrHow)how),
+                             100 * seconds[how] / sum);
   if (text->len) add(out, "costs", "%s of the kernels' time", text->str);
 }
 
-/* ", 16 classes for 1,024 ranks": how much stood for how much. Newly allocated; "" where ranks have no classes. */
+/* ", 16 classes for 1,024 ranks": how much stood for how much. Newly allocated; "" where ranks
+ * have no classes. */
 static char *folding_text(const OrrOutcome *outcome) {
   gint64 ranks = 0;
-  for (guint i = 0; i < outcome->lanes->len; i++) ranks += g_array_index(outcome->lanes, OrrLaneRow, i).multiplicity;
+  for (guint i = 0; i < outcome->lanes->len; i++)
+    ranks += g_array_index(outcome->lanes, OrrLaneRow, i).multiplicity;
   if (outcome->kind->result != &orr_training_result_table) return g_strdup("");
   g_autofree char *classes = orr_show_count(outcome->lanes->len), *all = orr_show_count(ranks);
-  return g_strdup_printf(", %s %s for %s ranks", classes, outcome->lanes->len == 1 ? "class" : "classes", all);
+  return g_strdup_printf(", %s %s for %s ranks", classes,
+                         outcome->lanes->len == 1 ? "class" : "classes", all);
 }
 
 static void add_replay(GString *out, const OrrOutcome *outcome, gint64 n_events) {
   g_autofree char *events = orr_show_count(n_events), *folding = folding_text(outcome);
-  add(out, "replay", "%s, %s%s: %s events in %.2f s of wall time", outcome->engine, outcome->fidelity, folding, events,
-      outcome->wall_time_s);
+  add(out, "replay", "%s, %s%s: %s events in %.2f s of wall time", outcome->engine,
+      outcome->fidelity, folding, events, outcome->wall_time_s);
 }
 
 /* What was exchanged with the file system, and what compute waited for it. */
@@ -146,7 +161,8 @@ static void add_storage(GString *out, const OrrOutcome *outcome) {
     g_autofree char *bytes = orr_quantity_format(row->bytes, ORR_UNIT_BYTES);
     g_autofree char *longest = orr_quantity_format(row->wall_s, ORR_UNIT_SECONDS);
     g_autofree char *rate = orr_quantity_format(row->bytes_per_s, ORR_UNIT_BYTES_PER_S);
-    add(out, i == 0 ? "storage" : "", "%d %s of %s: %s, %s", (int)row->count, row->name, bytes, longest, rate);
+    add(out, i == 0 ? "storage" : "", "%d %s of %s: %s, %s", (int)row->count, row->name, bytes,
+        longest, rate);
   }
 }
 
@@ -161,8 +177,8 @@ static void add_training(GString *out, const OrrScenario *scenario, const OrrOut
   add_storage(out, outcome);
 }
 
-char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file, const char *database,
-                       gint64 run_id) {
+char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file,
+                       const char *database, gint64 run_id) {
   GString *out = g_string_new(NULL);
   const gboolean is_training = outcome->kind->result == &orr_training_result_table;
   const gboolean is_serving = outcome->kind->result == &orr_serving_result_table;
@@ -175,7 +191,8 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   else
     orr_summary_collectives(out, scenario, outcome);
   orr_summary_faults(out, outcome, NULL);
-  for (guint i = 0; i < outcome->warnings->len; i++) add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
+  for (guint i = 0; i < outcome->warnings->len; i++)
+    add(out, "warning", "%s", (char *)outcome->warnings->pdata[i]);
   add_replay(out, outcome,
              is_training  ? result->training.events
              : is_serving ? result->serving.events
@@ -183,7 +200,8 @@ char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, c
   if (database) {
     g_autofree char *quoted = strchr(database, ' ') ? g_shell_quote(database) : g_strdup(database);
     add(out, "stored", "run %" G_GINT64_FORMAT " in %s", run_id, database);
-    add(out, "more", "orrery query %s %s --run %" G_GINT64_FORMAT, quoted, outcome->kind->view, run_id);
+    add(out, "more", "orrery query %s %s --run %" G_GINT64_FORMAT, quoted, outcome->kind->view,
+        run_id);
   } else {
     add(out, "stored", "nowhere");
     add(out, "more", "orrery run %s --json", file);

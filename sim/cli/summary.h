@@ -8,10 +8,10 @@
 
 G_BEGIN_DECLS
 
-/* @database: where it is stored, or NULL with @run_id 0. @file: what was asked to run. Newly allocated; the last line
- * is the command that shows more. */
-char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file, const char *database,
-                       gint64 run_id);
+/* @database: where it is stored, or NULL with @run_id 0. @file: what was asked to run. Newly
+ * allocated; the last line is the command that shows more. */
+char *orr_summary_text(const OrrScenario *scenario, const OrrOutcome *outcome, const char *file,
+                       const char *database, gint64 run_id);
 
 G_END_DECLS
 

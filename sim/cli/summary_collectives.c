@@ -4,7 +4,8 @@
 
 /* As nccl-tests names number formats. */
 static const char *type_name(const char *dtype) {
-  static const char *const names[][2] = {{"fp32", "float"}, {"fp16", "half"}, {"bf16", "bfloat16"}, {"fp8", "f8e4m3"}};
+  static const char *const names[][2] = {
+      {"fp32", "float"}, {"fp16", "half"}, {"bf16", "bfloat16"}, {"fp8", "f8e4m3"}};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++)
     if (g_str_equal(dtype, names[i][0])) return names[i][1];
   return dtype;
@@ -18,23 +19,27 @@ static char *time_text(double time_s) {
 
 static void add_size(GString *out, const OrrNcclTestRow *row) {
   g_autofree char *time = time_text(row->time_s);
-  g_string_append_printf(out, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
-                         row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
-  g_string_append_printf(out, "  %7s  %6.2f  %6.2f  %s %s, %s\n", time, row->algbw_bytes_per_s / 1e9,
-                         row->busbw_bytes_per_s / 1e9, row->algorithm, row->protocol, row->how);
+  g_string_append_printf(
+      out, "%12" G_GINT64_FORMAT "  %12" G_GINT64_FORMAT "  %8s  %6s  %6" G_GINT64_FORMAT,
+      row->size_bytes, row->count, type_name(row->type), row->redop, row->root);
+  g_string_append_printf(out, "  %7s  %6.2f  %6.2f  %s %s, %s\n", time,
+                         row->algbw_bytes_per_s / 1e9, row->busbw_bytes_per_s / 1e9, row->algorithm,
+                         row->protocol, row->how);
 }
 
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome) {
   const OrrCollectivesResult *result = &outcome->result.collectives;
   g_autofree char *gpus = orr_show_count(result->n_gpus);
-  g_string_append_printf(out, "  %-12s  %s GPUs (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT "\n",
-                         "machine", gpus, scenario->cluster.device.name, scenario->cluster.name, result->n_groups,
-                         result->n_groups == 1 ? "" : "s", result->n_ranks);
-  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  chosen, how known\n", "size", "count", "type",
-                         "redop", "root", "time", "algbw", "busbw");
-  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s\n", "(B)", "(elements)", "", "", "", "(us)",
-                         "(GB/s)", "(GB/s)");
+  g_string_append_printf(
+      out, "  %-12s  %s GPUs (%s) of %s, %" G_GINT64_FORMAT " group%s of %" G_GINT64_FORMAT "\n",
+      "machine", gpus, scenario->cluster.device.name, scenario->cluster.name, result->n_groups,
+      result->n_groups == 1 ? "" : "s", result->n_ranks);
+  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  chosen, how known\n",
+                         "size", "count", "type", "redop", "root", "time", "algbw", "busbw");
+  g_string_append_printf(out, "#%11s  %12s  %8s  %6s  %6s  %7s  %6s  %6s\n", "(B)", "(elements)",
+                         "", "", "", "(us)", "(GB/s)", "(GB/s)");
   for (guint i = 0; i < outcome->nccl_tests->len; i++)
     add_size(out, &g_array_index(outcome->nccl_tests, OrrNcclTestRow, i));
-  g_string_append_printf(out, "# Avg bus bandwidth    : %g\n", result->mean_busbw_bytes_per_s / 1e9);
+  g_string_append_printf(out, "# Avg bus bandwidth    : %g\n",
+                         result->mean_busbw_bytes_per_s / 1e9);
 }

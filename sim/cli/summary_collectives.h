@@ -8,7 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* Appends the machine, the table of sizes with nccl-tests' columns (out of place), what chose them, and the mean. */
+/* Appends the machine, the table of sizes with nccl-tests' columns (out of place), what chose
+ * them, and the mean. */
 void orr_summary_collectives(GString *out, const OrrScenario *scenario, const OrrOutcome *outcome);
 
 G_END_DECLS

@@ -16,8 +16,10 @@ static void add_step(GString *out, const char *when, double seconds) {
 
 static void add_fault(GString *out, const OrrFaultRow *row) {
   g_autofree char *begin = orr_quantity_format(row->begin_s, ORR_UNIT_SECONDS);
-  g_autofree char *end = isnan(row->end_s) ? NULL : orr_quantity_format(row->end_s, ORR_UNIT_SECONDS);
-  g_string_append_printf(out, "%s from %s%s%s", row->what, begin, end ? " to " : " on", end ? end : "");
+  g_autofree char *end =
+      isnan(row->end_s) ? NULL : orr_quantity_format(row->end_s, ORR_UNIT_SECONDS);
+  g_string_append_printf(out, "%s from %s%s%s", row->what, begin, end ? " to " : " on",
+                         end ? end : "");
   if (isnan(row->step_without_s)) return;
   g_autofree char *without = orr_quantity_format(row->step_without_s, ORR_UNIT_SECONDS);
   g_string_append_printf(out, "; a step without %s", without);
@@ -34,11 +36,13 @@ void orr_summary_faults(GString *out, const OrrOutcome *outcome, const char *nam
     g_string_append_c(out, '\n');
   }
   if (outcome->faults->len > MOST)
-    g_string_append_printf(out, "  %-13s and %u more: see the view faults\n", "", outcome->faults->len - MOST);
+    g_string_append_printf(out, "  %-13s and %u more: see the view faults\n", "",
+                           outcome->faults->len - MOST);
   if (!job || outcome->faults->len == 0) return;
   g_autofree char *together = orr_quantity_format(job->together_s, ORR_UNIT_SECONDS);
   g_autofree char *alone = orr_quantity_format(job->alone_s, ORR_UNIT_SECONDS);
-  g_string_append_printf(out, "  %-13s %s in all, %s without faults: %.4gx\n", "cost", together, alone, job->slowdown);
+  g_string_append_printf(out, "  %-13s %s in all, %s without faults: %.4gx\n", "cost", together,
+                         alone, job->slowdown);
 }
 
 void orr_summary_faults_json(GString *out, const OrrOutcome *outcome) {
@@ -46,7 +50,8 @@ void orr_summary_faults_json(GString *out, const OrrOutcome *outcome) {
   g_string_append(out, ", \"fault\": [");
   for (guint i = 0; i < outcome->faults->len; i++) {
     g_string_append(out, i > 0 ? ",\n  {" : "\n  {");
-    orr_show_json_members(out, &orr_fault_row_table, &g_array_index(outcome->faults, OrrFaultRow, i));
+    orr_show_json_members(out, &orr_fault_row_table,
+                          &g_array_index(outcome->faults, OrrFaultRow, i));
     g_string_append_c(out, '}');
   }
   g_string_append_c(out, ']');

@@ -8,8 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* A line each, of the first few, and what all of them cost; nothing where there are none. Lines begin with @name,
- * "faults" where that is NULL. */
+/* A line each, of the first few, and what all of them cost; nothing where there are none. Lines
+ * begin with @name, "faults" where that is NULL. */
 void orr_summary_faults(GString *out, const OrrOutcome *outcome, const char *name);
 
 /* ", "fault": [{...}, ...], "slowdown": 1.05": nothing where there are none. */

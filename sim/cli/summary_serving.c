@@ -34,9 +34,11 @@ static char *groups_text(const OrrServing *params) {
   GString *text = g_string_new(NULL);
   for (guint i = 0; params->groups && i < params->groups->len; i++) {
     const OrrReplicaGroup *group = params->groups->pdata[i];
-    g_string_append_printf(text, ", %" G_GINT64_FORMAT " of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT,
-                           group->replicas, group->parallel.tp, group->parallel.pp);
-    if (group->device.name && *group->device.name) g_string_append_printf(text, " on %s", group->device.name);
+    g_string_append_printf(
+        text, ", %" G_GINT64_FORMAT " of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT,
+        group->replicas, group->parallel.tp, group->parallel.pp);
+    if (group->device.name && *group->device.name)
+      g_string_append_printf(text, " on %s", group->device.name);
   }
   return g_string_free(text, FALSE);
 }
@@ -47,17 +49,21 @@ static void add_asked(GString *out, const OrrScenario *scenario, const OrrOutcom
   g_autofree char *gpus = orr_show_count(result->n_gpus);
   g_autofree char *tokens = orr_show_count(result->kv_blocks * params->engine.block_size);
   g_autofree char *weights = orr_quantity_format(result->weights_bytes, ORR_UNIT_BYTES);
-  add(out, "model", "%s in %s, %s of weights a GPU, key-value cache of %s tokens", scenario->model.name,
+  add(out, "model", "%s in %s, %s of weights a GPU, key-value cache of %s tokens",
+      scenario->model.name,
       params->quantization == ORR_QUANTIZATION_NONE ? orr_dtype_names[params->precision]
                                                     : orr_quantization_words[params->quantization],
       weights, tokens);
   g_autofree char *differing = groups_text(params);
   add(out, "machine",
-      "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT " x PP %" G_GINT64_FORMAT "%s", gpus,
-      scenario->cluster.device.name, scenario->cluster.name, result->replicas - n_differing(params),
+      "%s GPUs (%s) of %s: %" G_GINT64_FORMAT " replica%s of TP %" G_GINT64_FORMAT
+      " x PP %" G_GINT64_FORMAT "%s",
+      gpus, scenario->cluster.device.name, scenario->cluster.name,
+      result->replicas - n_differing(params),
       result->replicas - n_differing(params) == 1 ? "" : "s", result->tp, result->pp, differing);
-  add(out, "engine", "scheduler %s, load %s, metrics as %s defines them", params->engine.scheduler.entry->name,
-      params->load.entry->name, orr_metrics_words[params->metrics.definition]);
+  add(out, "engine", "scheduler %s, load %s, metrics as %s defines them",
+      params->engine.scheduler.entry->name, params->load.entry->name,
+      orr_metrics_words[params->metrics.definition]);
 }
 
 static void add_costs(GString *out, const OrrOutcome *outcome) {
@@ -75,30 +81,36 @@ static void add_costs(GString *out, const OrrOutcome *outcome) {
 /* Where there are several replicas, or some that come and go. */
 static void add_fleet(GString *out, const OrrScenario *scenario, const OrrServingResult *result) {
   if (result->replicas > 1 || result->rejected > 0)
-    add(out, "fleet", "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
-        ((const OrrServing *)scenario->workload.params)->router.entry->name, result->replica_imbalance,
-        result->rejected);
+    add(out, "fleet",
+        "router %s, busiest replica %.2f of the mean, %" G_GINT64_FORMAT " requests rejected",
+        ((const OrrServing *)scenario->workload.params)->router.entry->name,
+        result->replica_imbalance, result->rejected);
   if (result->starts > 0 || result->failed > 0 || result->retried > 0) {
     g_autofree char *took = orr_quantity_format(result->start_mean_s, ORR_UNIT_SECONDS);
     add(out, "replicas",
-        "%.3g of %" G_GINT64_FORMAT " held, mean; %" G_GINT64_FORMAT " started in %s each; %" G_GINT64_FORMAT
-        " requests taken up again, %" G_GINT64_FORMAT " failed",
-        result->replicas_mean, result->replicas, result->starts, took, result->retried, result->failed);
+        "%.3g of %" G_GINT64_FORMAT " held, mean; %" G_GINT64_FORMAT
+        " started in %s each; %" G_GINT64_FORMAT " requests taken up again, %" G_GINT64_FORMAT
+        " failed",
+        result->replicas_mean, result->replicas, result->starts, took, result->retried,
+        result->failed);
   }
   if (result->handover_bytes > 0) {
     g_autofree char *took = orr_quantity_format(result->handover_mean_s, ORR_UNIT_SECONDS);
     g_autofree char *bytes = orr_quantity_format(result->handover_bytes, ORR_UNIT_BYTES);
-    add(out, "hand-over", "%s of cache from prefill to decode, %s after a prompt's end", bytes, took);
+    add(out, "hand-over", "%s of cache from prefill to decode, %s after a prompt's end", bytes,
+        took);
   }
 }
 
 static void add_encoders(GString *out, const OrrServing *params, const OrrServingResult *result) {
   if (params->encoders.replicas == 0) return;
   g_autofree char *took = orr_quantity_format(result->encode_mean_s, ORR_UNIT_SECONDS);
-  g_autofree char *busy = orr_show_percent(result->encoder_busy), *found = orr_show_percent(result->image_hit_rate);
+  g_autofree char *busy = orr_show_percent(result->encoder_busy),
+                  *found = orr_show_percent(result->image_hit_rate);
   g_autofree char *bytes = orr_quantity_format(result->embedding_bytes, ORR_UNIT_BYTES);
   add(out, "encoders",
-      "%" G_GINT64_FORMAT ", router %s, busy %s, %s of images found; %s of embeddings, there %s after a request came",
+      "%" G_GINT64_FORMAT
+      ", router %s, busy %s, %s of images found; %s of embeddings, there %s after a request came",
       params->encoders.replicas, params->encoders.router.entry->name, busy, found, bytes, took);
 }
 
@@ -113,30 +125,36 @@ void orr_summary_serving(GString *out, const OrrScenario *scenario, const OrrOut
   g_autofree char *completed = orr_show_count(result->completed);
   g_autofree char *duration = orr_quantity_format(result->duration_s, ORR_UNIT_SECONDS);
   g_autofree char *output = orr_show_count((gint64)(result->output_tokens_per_s + 0.5));
-  add(out, "throughput", "%s requests in %s: %.4g requests/s, goodput %.4g, %s output tokens/s", completed, duration,
-      result->requests_per_s, result->goodput_rps, output);
-  g_autofree char *busy = orr_show_percent(result->gpu_busy), *kv = orr_show_percent(result->kv_utilization);
+  add(out, "throughput", "%s requests in %s: %.4g requests/s, goodput %.4g, %s output tokens/s",
+      completed, duration, result->requests_per_s, result->goodput_rps, output);
+  g_autofree char *busy = orr_show_percent(result->gpu_busy),
+                  *kv = orr_show_percent(result->kv_utilization);
   g_autofree char *hits = orr_show_percent(result->prefix_hit_rate);
-  add(out, "engines", "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
+  add(out, "engines",
+      "batch %.1f, GPUs busy %s, cache held %s, prefix hits %s, %" G_GINT64_FORMAT " preemptions",
       result->running_mean, busy, kv, hits, result->preemptions);
-  const double below = result->prefix_host_rate + result->prefix_ssd_rate + result->prefix_remote_rate;
+  const double below =
+      result->prefix_host_rate + result->prefix_ssd_rate + result->prefix_remote_rate;
   if (below > 0) {
     g_autofree char *host = orr_show_percent(result->prefix_host_rate);
     g_autofree char *ssd = orr_show_percent(result->prefix_ssd_rate);
     g_autofree char *remote = orr_show_percent(result->prefix_remote_rate);
-    add(out, "tiers", "of the hits %s from host memory, %s from SSD, %s from the store on the network", host, ssd,
+    add(out, "tiers",
+        "of the hits %s from host memory, %s from SSD, %s from the store on the network", host, ssd,
         remote);
   }
-  const OrrChoice *speculation = &((const OrrServing *)scenario->workload.params)->engine.speculation;
+  const OrrChoice *speculation =
+      &((const OrrServing *)scenario->workload.params)->engine.speculation;
   if (orr_speculation_of(speculation).tokens > 0) {
     g_autofree char *right = orr_show_percent(result->acceptance_rate);
     add(out, "speculation", "%s, %" G_GINT64_FORMAT " tokens, %s of them right: %.2f tokens a step",
-        speculation->entry->name, orr_speculation_of(speculation).tokens, right, result->tokens_per_check);
+        speculation->entry->name, orr_speculation_of(speculation).tokens, right,
+        result->tokens_per_check);
   }
   add_encoders(out, scenario->workload.params, result);
   add_fleet(out, scenario, result);
   if (result->cost_per_million_output_tokens > 0)
-    add(out, "price", "%.4g per million output tokens, %.3g J per output token", result->cost_per_million_output_tokens,
-        result->energy_j_per_output_token);
+    add(out, "price", "%.4g per million output tokens, %.3g J per output token",
+        result->cost_per_million_output_tokens, result->energy_j_per_output_token);
   add_costs(out, outcome);
 }

@@ -24,9 +24,11 @@ void orr_summary_slurm_print(const OrrSlurmStatus *status, const char *db) {
     printf("  submitted     job %s, %u task%s; job %s merges%s", status->job, status->n_tasks,
            status->n_tasks == 1 ? "" : "s", status->merge_job ? status->merge_job : "(none)",
            status->submission > 1 ? "" : "\n");
-  if (status->job && status->submission > 1) printf("; submission %" G_GINT64_FORMAT "\n", status->submission);
+  if (status->job && status->submission > 1)
+    printf("; submission %" G_GINT64_FORMAT "\n", status->submission);
   for (int state = 0; state < ORR_N_SLURM_STATES; state++)
-    g_string_append_printf(tasks, "%s%u %s", state > 0 ? ", " : "", status->by_state[state], state_words[state]);
+    g_string_append_printf(tasks, "%s%u %s", state > 0 ? ", " : "", status->by_state[state],
+                           state_words[state]);
   printf("  tasks         %s\n", tasks->str);
   print_reasons(status->failures);
   printf("  points        %s of %s done\n", n_done, n_points);
@@ -55,12 +57,14 @@ void orr_summary_slurm_json(const OrrSlurmStatus *status) {
   orr_show_json_text(out, status->job);
   g_string_append(out, ", \"merge_job\": ");
   orr_show_json_text(out, status->merge_job);
-  g_string_append_printf(out,
-                         ", \"run\": %" G_GINT64_FORMAT ", \"submission\": %" G_GINT64_FORMAT
-                         ", \"n_points\": %" G_GUINT64_FORMAT ", \"n_done\": %" G_GUINT64_FORMAT ", \"n_tasks\": %u",
-                         status->sweep, status->submission, status->n_points, status->n_done, status->n_tasks);
+  g_string_append_printf(
+      out,
+      ", \"run\": %" G_GINT64_FORMAT ", \"submission\": %" G_GINT64_FORMAT
+      ", \"n_points\": %" G_GUINT64_FORMAT ", \"n_done\": %" G_GUINT64_FORMAT ", \"n_tasks\": %u",
+      status->sweep, status->submission, status->n_points, status->n_done, status->n_tasks);
   for (int word = 0; word < ORR_N_POINT_STATUSES; word++)
-    g_string_append_printf(out, ", \"n_%s\": %" G_GUINT64_FORMAT, orr_point_words[word], status->by_status[word]);
+    g_string_append_printf(out, ", \"n_%s\": %" G_GUINT64_FORMAT, orr_point_words[word],
+                           status->by_status[word]);
   for (int state = 0; state < ORR_N_SLURM_STATES; state++)
     g_string_append_printf(out, ", \"tasks_%s\": %u", state_words[state], status->by_state[state]);
   add_reasons(out, "not_simulated", status->refused);

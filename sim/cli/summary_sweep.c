@@ -14,7 +14,8 @@ static char *settings_text(const OrrSweepBest *one) {
   for (char **setting = one->settings; setting && *setting; setting++) {
     const char *equals = strchr(*setting, '='), *name = equals;
     while (name > *setting && name[-1] != '.') name--;
-    g_string_append_printf(text, "%s%.*s %s", text->len ? ", " : "", (int)(equals - name), name, equals + 1);
+    g_string_append_printf(text, "%s%.*s %s", text->len ? ", " : "", (int)(equals - name), name,
+                           equals + 1);
   }
   return g_string_free(text, FALSE);
 }
@@ -45,16 +46,19 @@ static void print_reasons(const GArray *reasons, const char *what, const char *u
     g_autofree char *each = orr_show_count((gint64)one->n);
     printf("    %10s  %s\n", each, one->reason);
   }
-  if (reasons->len > N_REASONS) printf("                and %u more reasons\n", reasons->len - N_REASONS);
+  if (reasons->len > N_REASONS)
+    printf("                and %u more reasons\n", reasons->len - N_REASONS);
 }
 
 /* The command that simulates the best again, in full. */
 static void print_more(const OrrSweepReport *report, const char *file, const char *db) {
-  const OrrSweepBest *best = report->best->len > 0 ? &g_array_index(report->best, OrrSweepBest, 0) : NULL;
+  const OrrSweepBest *best =
+      report->best->len > 0 ? &g_array_index(report->best, OrrSweepBest, 0) : NULL;
   if (best && best->again) {
     printf("  again         orrery run %s", file);
     for (char **setting = best->again; *setting; setting++) {
-      g_autofree char *quoted = strpbrk(*setting, " {}'\"") ? g_shell_quote(*setting) : g_strdup(*setting);
+      g_autofree char *quoted =
+          strpbrk(*setting, " {}'\"") ? g_shell_quote(*setting) : g_strdup(*setting);
       printf(" --set %s", quoted);
     }
     printf("\n");
@@ -66,29 +70,35 @@ static void print_more(const OrrSweepReport *report, const char *file, const cha
 
 void orr_summary_sweep_print(const OrrSweepReport *report, const char *file, const char *db) {
   g_autofree char *combinations = orr_show_count((gint64)report->n_combinations);
-  g_autofree char *points = orr_show_count((gint64)report->n_points), *done = orr_show_count((gint64)report->n_done);
+  g_autofree char *points = orr_show_count((gint64)report->n_points),
+                  *done = orr_show_count((gint64)report->n_done);
   g_autofree char *ok = orr_show_count((gint64)report->by_status[ORR_POINT_OK]);
   const double fresh = (double)(report->n_done - report->n_before);
   printf("  space         %s combinations, %s points\n", combinations, points);
   print_reasons(report->excluded, "excluded", "combinations");
   printf("  done          %s of %s points, %s simulated to the end", done, points, ok);
   if (report->n_before) printf(", %" G_GUINT64_FORMAT " of them before", report->n_before);
-  printf("; %.1f s, %.0f points/s\n", report->seconds, report->seconds > 0 ? fresh / report->seconds : 0);
+  printf("; %.1f s, %.0f points/s\n", report->seconds,
+         report->seconds > 0 ? fresh / report->seconds : 0);
   print_reasons(report->refused, "not simulated", "points");
-  for (guint i = 0; i < report->n_objectives; i++) printf("  objective     %s\n", report->objectives[i]);
+  for (guint i = 0; i < report->n_objectives; i++)
+    printf("  objective     %s\n", report->objectives[i]);
   print_points(report, report->best, "best");
   if (report->n_objectives > 1) print_points(report, report->front, "Pareto front");
   if (db) printf("  stored        run %" G_GINT64_FORMAT " in %s\n", report->sweep, db);
   print_more(report, file, db);
 }
 
-static void add_points(GString *out, const OrrSweepReport *report, const char *name, const GArray *points) {
+static void add_points(GString *out, const OrrSweepReport *report, const char *name,
+                       const GArray *points) {
   g_string_append_printf(out, ", \"%s\": [", name);
   for (guint k = 0; k < points->len; k++) {
     const OrrSweepBest *one = &g_array_index(points, OrrSweepBest, k);
-    g_string_append_printf(out, "%s\n  {\"point\": %" G_GUINT64_FORMAT, k > 0 ? "," : "", one->point);
+    g_string_append_printf(out, "%s\n  {\"point\": %" G_GUINT64_FORMAT, k > 0 ? "," : "",
+                           one->point);
     if (report->sweep)
-      g_string_append_printf(out, ", \"run\": %" G_GINT64_FORMAT, report->sweep + 1 + (gint64)one->point);
+      g_string_append_printf(out, ", \"run\": %" G_GINT64_FORMAT,
+                             report->sweep + 1 + (gint64)one->point);
     g_string_append(out, ", \"objectives\": [");
     for (guint i = 0; i < report->n_objectives; i++) {
       g_string_append(out, i > 0 ? ", " : "");
@@ -121,12 +131,14 @@ static void add_reasons(GString *out, const char *name, const GArray *reasons) {
 
 void orr_summary_sweep_json(const OrrSweepReport *report) {
   g_autoptr(GString) out = g_string_new("{");
-  g_string_append_printf(out,
-                         "\"n_combinations\": %" G_GUINT64_FORMAT ", \"n_points\": %" G_GUINT64_FORMAT
-                         ", \"n_done\": %" G_GUINT64_FORMAT ", \"n_before\": %" G_GUINT64_FORMAT,
-                         report->n_combinations, report->n_points, report->n_done, report->n_before);
+  g_string_append_printf(
+      out,
+      "\"n_combinations\": %" G_GUINT64_FORMAT ", \"n_points\": %" G_GUINT64_FORMAT
+      ", \"n_done\": %" G_GUINT64_FORMAT ", \"n_before\": %" G_GUINT64_FORMAT,
+      report->n_combinations, report->n_points, report->n_done, report->n_before);
   for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
-    g_string_append_printf(out, ", \"n_%s\": %" G_GUINT64_FORMAT, orr_point_words[status], report->by_status[status]);
+    g_string_append_printf(out, ", \"n_%s\": %" G_GUINT64_FORMAT, orr_point_words[status],
+                           report->by_status[status]);
   if (report->sweep) g_string_append_printf(out, ", \"run\": %" G_GINT64_FORMAT, report->sweep);
   g_string_append(out, ", \"seconds\": ");
   orr_show_json_number(out, report->seconds);
@@ -146,16 +158,19 @@ void orr_summary_sweep_json(const OrrSweepReport *report) {
 char *orr_summary_sweep_line(const OrrSweepReport *report) {
   char bar[BAR + 1] = "";
   const double share = report->n_points > 0 ? (double)report->n_done / (double)report->n_points : 0;
-  const double rate = report->seconds > 0 ? (double)(report->n_done - report->n_before) / report->seconds : 0;
+  const double rate =
+      report->seconds > 0 ? (double)(report->n_done - report->n_before) / report->seconds : 0;
   for (int i = 0; i < BAR; i++) bar[i] = i < share * BAR ? '#' : '.';
   g_autoptr(GString) line = g_string_new(NULL);
-  g_string_append_printf(line, "[%s] %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT ", %.3g/s", bar, report->n_done,
-                         report->n_points, rate);
+  g_string_append_printf(line, "[%s] %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT ", %.3g/s", bar,
+                         report->n_done, report->n_points, rate);
   if (rate > 0) {
-    g_autofree char *left = orr_quantity_format((double)(report->n_points - report->n_done) / rate, ORR_UNIT_SECONDS);
+    g_autofree char *left =
+        orr_quantity_format((double)(report->n_points - report->n_done) / rate, ORR_UNIT_SECONDS);
     g_string_append_printf(line, ", %s left", left);
   }
   if (report->best->len > 0)
-    g_string_append_printf(line, ", best %.5g", g_array_index(report->best, OrrSweepBest, 0).score[0]);
+    g_string_append_printf(line, ", best %.5g",
+                           g_array_index(report->best, OrrSweepBest, 0).score[0]);
   return g_strdup(line->str);
 }

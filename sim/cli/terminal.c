@@ -1,9 +1,10 @@
 /*
- * terminal.c - see terminal.h. glibc's stdout and stderr are variables: each is set to a stream of our own
- * (fopencookie) that escapes what it is given and writes it on.
+ * terminal.c - see terminal.h. glibc's stdout and stderr are variables: each is set to a stream of
+ * our own (fopencookie) that escapes what it is given and writes it on.
  *
- * Invariant: a character that arrives in pieces (a buffer's end cuts it) is judged when it is whole; until then its
- * bytes wait in `held`. No character that is escaped has more than 3 bytes, so no more than 2 ever wait.
+ * Invariant: a character that arrives in pieces (a buffer's end cuts it) is judged when it is
+ * whole; until then its bytes wait in `held`. No character that is escaped has more than 3 bytes,
+ * so no more than 2 ever wait.
  */
 #define _GNU_SOURCE /* fopencookie */
 #include "sim/cli/terminal.h"
@@ -17,7 +18,8 @@ typedef struct {
   int file;
   guchar held[4];
   guint n_held;
-  guint n_left; /* bytes to come of a longer character that has begun, and that needs no judgement */
+  guint
+      n_left; /* bytes to come of a longer character that has begun, and that needs no judgement */
 } Filter;
 
 static gboolean write_all(int file, const char *bytes, gsize n_bytes) {
@@ -30,8 +32,8 @@ static gboolean write_all(int file, const char *bytes, gsize n_bytes) {
 }
 
 static gboolean is_obeyed(gunichar c) {
-  return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F ||
-         (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) || c == 0x200E ||
+         c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
 static void append_whole(Filter *filter, gunichar c, GString *out) {
@@ -42,7 +44,8 @@ static void append_whole(Filter *filter, gunichar c, GString *out) {
   filter->n_held = 0;
 }
 
-/* The first byte of a character: ASCII, of two (C1 begin with C2), of three (the marks begin with E2), or of others. */
+/* The first byte of a character: ASCII, of two (C1 begin with C2), of three (the marks begin
+ * with E2), or of others. */
 static void begin_character(Filter *filter, guchar byte, GString *out) {
   if (byte < 0x80 && byte != '\r') {
     filter->held[0] = byte;
@@ -76,7 +79,8 @@ static void add_byte(Filter *filter, guchar byte, GString *out) {
   } else if (filter->n_held > 0 && filter->held[0] != '\r' && goes_on) {
     filter->held[filter->n_held++] = byte;
     if (filter->n_held == wanted)
-      append_whole(filter, g_utf8_get_char_validated((const char *)filter->held, (gssize)wanted), out);
+      append_whole(filter, g_utf8_get_char_validated((const char *)filter->held, (gssize)wanted),
+                   out);
   } else if (filter->n_held == 0 && filter->n_left > 0 && goes_on) {
     filter->n_left--;
     g_string_append_c(out, (char)byte);

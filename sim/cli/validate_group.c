@@ -19,18 +19,21 @@ static const OrrValidationRow *row_at(const OrrValidation *validation, guint i) 
   return &g_array_index(validation->rows, OrrValidationRow, i);
 }
 
-static gboolean is_memory(const OrrValidationRow *row) { return g_str_has_suffix(row->metric, "_bytes"); }
+static gboolean is_memory(const OrrValidationRow *row) {
+  return g_str_has_suffix(row->metric, "_bytes");
+}
 
 static gboolean is_rate(const OrrValidationRow *row) {
-  return strstr(row->metric, "per_s") || strstr(row->metric, "tflops") || strstr(row->metric, "mfu") ||
-         strstr(row->metric, "hfu");
+  return strstr(row->metric, "per_s") || strstr(row->metric, "tflops") ||
+         strstr(row->metric, "mfu") || strstr(row->metric, "hfu");
 }
 
 double orr_validate_group_error(const OrrValidationRow *row) {
   return is_rate(row) ? row->measured / row->simulated - 1 : row->error;
 }
 
-/* Where the words begin that differ from row to row: a list of what is allowed, the next finding. */
+/* Where the words begin that differ from row to row: a list of what is allowed, the next
+ * finding. */
 static gsize reason_length(const char *reason) {
   static const char *const ends[] = {" (allowed:", " (known:", ": did you mean", "; ", NULL};
   gsize length = strlen(reason);
@@ -75,25 +78,27 @@ static double near_share(const GArray *errors) {
   return (double)n / errors->len;
 }
 
-static void print_errors(const char *name, const char *what, int width, GArray *errors, int n_refused) {
+static void print_errors(const char *name, const char *what, int width, GArray *errors,
+                         int n_refused) {
   g_autofree char *refused = n_refused < 0 ? g_strdup("") : g_strdup_printf("%d", n_refused);
   const double near = near_share(errors);
   printf("  %-*s  %-6s  %8u  %8s", width, name, what, errors->len, refused);
   if (errors->len > 0) {
     const OrrErrors e = orr_errors_of(errors);
-    printf("  %6.1f %%  %+6.1f %%  %6.1f %%  %6.1f %%  %6.0f %%", 100 * e.mape, 100 * e.bias, 100 * e.median,
-           100 * e.p90, 100 * near);
+    printf("  %6.1f %%  %+6.1f %%  %6.1f %%  %6.1f %%  %6.0f %%", 100 * e.mape, 100 * e.bias,
+           100 * e.median, 100 * e.p90, 100 * near);
   }
   printf("\n");
 }
 
 static void print_table(GPtrArray *validations) {
-  GArray *all[2] = {g_array_new(FALSE, FALSE, sizeof(double)), g_array_new(FALSE, FALSE, sizeof(double))};
+  GArray *all[2] = {g_array_new(FALSE, FALSE, sizeof(double)),
+                    g_array_new(FALSE, FALSE, sizeof(double))};
   int width = 3, n_refused = 0;
   for (guint i = 0; i < validations->len; i++)
     width = MAX(width, (int)strlen(((const OrrValidation *)validations->pdata[i])->set_name));
-  printf("  %-*s  %-6s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", width, "set", "of", "compared", "refused", "mape", "bias",
-         "median", "p90", "near");
+  printf("  %-*s  %-6s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", width, "set", "of", "compared",
+         "refused", "mape", "bias", "median", "p90", "near");
   for (guint i = 0; i < validations->len; i++) {
     const OrrValidation *one = validations->pdata[i];
     for (int memory = 0; memory < 2; memory++) {
@@ -141,7 +146,8 @@ static void print_refusals(GPtrArray *validations) {
   for (guint i = 0; i < validations->len; i++) {
     const OrrValidation *one = validations->pdata[i];
     for (guint k = 0; k < one->refusals->len; k++)
-      count_reason(reasons, one->set_name, g_array_index(one->refusals, OrrValidationRefusal, k).reason);
+      count_reason(reasons, one->set_name,
+                   g_array_index(one->refusals, OrrValidationRefusal, k).reason);
   }
   if (reasons->len > 0) printf("refused\n");
   for (guint i = 0; i < reasons->len; i++) {
@@ -169,14 +175,15 @@ static void print_worst(GPtrArray *validations) {
   for (guint i = 0; i < MIN(rows->len, N_WORST); i++) {
     const OrrValidationRow *row = rows->pdata[i];
     g_autofree char *error = orr_show_signed_percent(orr_validate_group_error(row));
-    printf("  %9s  %s, line %" G_GINT64_FORMAT ", %s, %s: %s\n", error, row->set_name, row->row, row->label,
-           is_memory(row) ? "memory" : "time", row->explanation);
+    printf("  %9s  %s, line %" G_GINT64_FORMAT ", %s, %s: %s\n", error, row->set_name, row->row,
+           row->label, is_memory(row) ? "memory" : "time", row->explanation);
   }
 }
 
 void orr_validate_group_print(const char *group, GPtrArray *validations) {
-  printf("%s: above 0 the simulation is slower (larger) than the measurement; near: within %.0f %%\n", group,
-         100 * NEAR);
+  printf(
+      "%s: above 0 the simulation is slower (larger) than the measurement; near: within %.0f %%\n",
+      group, 100 * NEAR);
   print_table(validations);
   print_refusals(validations);
   print_worst(validations);

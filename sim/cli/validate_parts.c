@@ -46,8 +46,10 @@ gboolean orr_validate_parts_print(const OrrValidation *validation) {
   for (guint i = 0; i < parts->len; i++) {
     const Part *part = &g_array_index(parts, Part, i);
     const OrrErrors errors = orr_errors_of(part->errors);
-    printf("  %-*s  %-*s  %4u compared; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%\n", width,
-           part->part, metric_width, part->metric, errors.n, 100 * errors.mape, 100 * errors.bias, 100 * errors.median);
+    printf(
+        "  %-*s  %-*s  %4u compared; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%\n",
+        width, part->part, metric_width, part->metric, errors.n, 100 * errors.mape,
+        100 * errors.bias, 100 * errors.median);
   }
   return parts->len > 0;
 }

@@ -1,6 +1,6 @@
 /*
- * verb_calibrate_fit.c - orrery calibrate fit --raw DIR|DB --device NAME [-o FILE]; calibrate compare PROFILE;
- * calibrate errors PROFILE.
+ * verb_calibrate_fit.c - orrery calibrate fit --raw DIR|DB --device NAME [-o FILE]; calibrate
+ * compare PROFILE; calibrate errors PROFILE.
  */
 #include "sim/cli/verb_calibrate_fit.h"
 
@@ -32,13 +32,17 @@ static int write_text(const char *text, const char *output, GError **error) {
 static gboolean check_fit(const OrrCalibrateFit *fit, GError **error) {
   if (!fit->raw)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "calibrate fit wants --raw DIR: gemm.csv and its siblings, or a database of orrery calibrate");
+                "calibrate fit wants --raw DIR: gemm.csv and its siblings, or a database of orrery "
+                "calibrate");
   else if (!fit->device)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "calibrate fit wants --device NAME: which device was measured");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "calibrate fit wants --device NAME: which device was measured");
   else if (fit->collectives && !fit->machine)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--collectives wants --system NAME: whose rows to take");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--collectives wants --system NAME: whose rows to take");
   else if (fit->thin < 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--thin %d: want a number of rows above 0", fit->thin);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--thin %d: want a number of rows above 0",
+                fit->thin);
   else if (!g_file_test(fit->raw, G_FILE_TEST_EXISTS))
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no such folder or database", fit->raw);
   else
@@ -61,8 +65,8 @@ typedef struct {
 
 static void unpacked_clear(Unpacked *unpacked) {
   for (guint i = 0; unpacked->files && i < unpacked->files->len; i++) {
-    g_autofree char *path =
-        g_build_filename(unpacked->folder, ((OrrExportFile *)unpacked->files->pdata[i])->file, NULL);
+    g_autofree char *path = g_build_filename(
+        unpacked->folder, ((OrrExportFile *)unpacked->files->pdata[i])->file, NULL);
     g_unlink(path);
   }
   if (unpacked->folder) g_rmdir(unpacked->folder);
@@ -81,12 +85,14 @@ static gboolean unpack(const OrrCalibrateFit *fit, Unpacked *unpacked, GError **
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
     return FALSE;
   }
-  return (unpacked->files = orr_calibrate_export(fit->raw, fit->device, unpacked->folder, error)) != NULL;
+  return (unpacked->files = orr_calibrate_export(fit->raw, fit->device, unpacked->folder, error)) !=
+         NULL;
 }
 
-int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 0, 0, "calibrate fit takes options", error) || !check_fit(fit, error) ||
-      !check_paths(fit, error))
+int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **args,
+                      GError **error) {
+  if (!orr_cli_check_args(args, 0, 0, "calibrate fit takes options", error) ||
+      !check_fit(fit, error) || !check_paths(fit, error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL};
@@ -96,7 +102,8 @@ int orr_calibrate_fit(OrrLibrary *library, const OrrCalibrateFit *fit, char **ar
     g_auto(GStrv) known = orr_library_names(library, "device");
     return orr_cli_unknown("device", fit->device, (const char *const *)known, error);
   }
-  if (!orr_machine_load_device(library, fit->device, &machine, diags)) return orr_diags_check(diags, error), 2;
+  if (!orr_machine_load_device(library, fit->device, &machine, diags))
+    return orr_diags_check(diags, error), 2;
   const gboolean is_db = !g_file_test(fit->raw, G_FILE_TEST_IS_DIR);
   if (is_db && !unpack(fit, &unpacked, error)) return 1;
   const char *folder = is_db ? unpacked.folder : fit->raw;
@@ -124,12 +131,16 @@ static void print_difference(const OrrCalibrateDifference *difference) {
     printf("%-48s %6u  no profile tells these\n", difference->kernels, difference->n_rows);
     return;
   }
-  g_autofree char *mape = orr_show_percent(errors->mape), *bias = orr_show_signed_percent(errors->bias),
-                  *p90 = orr_show_percent(errors->p90), *from = orr_show_percent(difference->share_rows);
-  printf("%-48s %6u %6u %9s %9s %9s %12s\n", difference->kernels, difference->n_rows, errors->n, mape, bias, p90, from);
+  g_autofree char *mape = orr_show_percent(errors->mape),
+                  *bias = orr_show_signed_percent(errors->bias),
+                  *p90 = orr_show_percent(errors->p90),
+                  *from = orr_show_percent(difference->share_rows);
+  printf("%-48s %6u %6u %9s %9s %9s %12s\n", difference->kernels, difference->n_rows, errors->n,
+         mape, bias, p90, from);
 }
 
-int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args, GError **error) {
+int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device, char **args,
+                         GError **error) {
   if (!orr_cli_check_args(args, 1, 1, "calibrate compare wants a profile", error)) return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL};
@@ -139,16 +150,20 @@ int orr_calibrate_differ(OrrLibrary *library, const char *db, const char *device
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device ? device : machine.device->name, error);
   g_autoptr(GPtrArray) differences = rows ? orr_calibrate_compare(rows, &machine, error) : NULL;
   if (!differences) return 1;
-  printf("%s against what was measured on %s\n", args[0], g_array_index(rows, OrrMeasureRow, 0).device);
-  printf("%-48s %6s %6s %9s %9s %9s %12s\n", "kernels", "rows", "asked", "mean", "bias", "p90", "from rows");
+  printf("%s against what was measured on %s\n", args[0],
+         g_array_index(rows, OrrMeasureRow, 0).device);
+  printf("%-48s %6s %6s %9s %9s %9s %12s\n", "kernels", "rows", "asked", "mean", "bias", "p90",
+         "from rows");
   for (guint i = 0; i < differences->len; i++) print_difference(differences->pdata[i]);
   return 0;
 }
 
 /* --- As a report --- */
 
-/* The profile to hold the rows against: the one that is asked for, else that of the device they were measured on. */
-static char *profile_of(OrrLibrary *library, const char *db, const char *device, char **args, GError **error) {
+/* The profile to hold the rows against: the one that is asked for, else that of the device they
+ * were measured on. */
+static char *profile_of(OrrLibrary *library, const char *db, const char *device, char **args,
+                        GError **error) {
   if (args[0]) return g_strdup(args[0]);
   g_autoptr(GArray) rows = orr_calibrate_rows_of(db, device, error);
   if (!rows) return NULL;
@@ -158,10 +173,11 @@ static char *profile_of(OrrLibrary *library, const char *db, const char *device,
   return name ? name : g_strdup("");
 }
 
-int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *device, const char *output, char **args,
-                               GError **error) {
+int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *device,
+                               const char *output, char **args, GError **error) {
   const char *file = output ? output : "calibration-report.txt";
-  const OrrPath paths[] = {{"the database", db, ORR_PATH_READ, TRUE}, {"-o", file, ORR_PATH_WRITTEN, FALSE}};
+  const OrrPath paths[] = {{"the database", db, ORR_PATH_READ, TRUE},
+                           {"-o", file, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_cli_check_args(args, 0, 1, "calibrate report takes a profile at most", error) ||
       !orr_paths_check(paths, G_N_ELEMENTS(paths), error))
     return 2;
@@ -174,12 +190,13 @@ int orr_calibrate_write_report(OrrLibrary *library, const char *db, const char *
   orr_show_diags(diags);
   if (!is_loaded) return 2;
   const char *whose = device ? device : args[0] ? machine.device->name : NULL;
-  if (!orr_calibrate_report(db, whose, profile, *profile ? &machine : NULL, &report, error)) return 1;
+  if (!orr_calibrate_report(db, whose, profile, *profile ? &machine : NULL, &report, error))
+    return 1;
   const int status = write_text(report.text, file, error);
   if (status == 0)
-    printf("%s: %u rows of %u session%s, %u reason%s for refusals, against %s\n", file, report.n_rows,
-           report.n_sessions, report.n_sessions == 1 ? "" : "s", report.n_refusals, report.n_refusals == 1 ? "" : "s",
-           *profile ? profile : "no profile");
+    printf("%s: %u rows of %u session%s, %u reason%s for refusals, against %s\n", file,
+           report.n_rows, report.n_sessions, report.n_sessions == 1 ? "" : "s", report.n_refusals,
+           report.n_refusals == 1 ? "" : "s", *profile ? profile : "no profile");
   return status;
 }
 
@@ -191,7 +208,8 @@ int orr_calibrate_errors(OrrLibrary *library, char **args, GError **error) {
   orr_show_diags(diags);
   if (!is_loaded) return 2;
   if (!machine.profile) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "device %s has no profile: there is nothing to leave out", args[0]);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "device %s has no profile: there is nothing to leave out", args[0]);
     return 2;
   }
   g_autoptr(GPtrArray) tables = orr_crossval_run(machine.profile, machine.device, NULL, error);

@@ -23,7 +23,8 @@ const OrrCommand orr_verb_check = {
     .verb = "check",
     .sentence = "Say all that is wrong with documents, without running anything.",
     .usage = "FILE...",
-    .more = "Documents of every kind: each begins with 'schema: KIND/1'. Exit status 2 when any has an error.",
+    .more = "Documents of every kind: each begins with 'schema: KIND/1'. Exit status 2 when any "
+            "has an error.",
     .options = NULL,
     .run = run,
 };

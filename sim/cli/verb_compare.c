@@ -1,6 +1,7 @@
 /*
- * verb_compare.c - orrery compare DB RUN RUN: what differs in the input of two runs, what in the answer, and where the
- * time went. Each part is a view: compare-inputs, compare-results, compare-time.
+ * verb_compare.c - orrery compare DB RUN RUN: what differs in the input of two runs, what in the
+ * answer, and where the time went. Each part is a view: compare-inputs, compare-results,
+ * compare-time.
  */
 #include <stdio.h>
 
@@ -27,7 +28,8 @@ enum { N_PARTS = G_N_ELEMENTS(parts) };
 
 static void print_parts(OrrAnswer *const *answers, const char *other, const char *this) {
   for (guint i = 0; i < N_PARTS; i++) {
-    g_autofree char *table = as_markdown ? orr_answer_markdown(answers[i]) : orr_answer_table(answers[i]);
+    g_autofree char *table =
+        as_markdown ? orr_answer_markdown(answers[i]) : orr_answer_table(answers[i]);
     if (as_markdown)
       printf("%s## %s: run %s beside run %s\n\n", i > 0 ? "\n" : "", parts[i].heading, other, this);
     else
@@ -47,16 +49,20 @@ static void print_json(OrrAnswer *const *answers) {
   printf("}\n");
 }
 
-static gboolean check_same_kind(OrrStore *store, const char *other, const char *this, GError **error) {
+static gboolean check_same_kind(OrrStore *store, const char *other, const char *this,
+                                GError **error) {
   const OrrBinding pair[] = {{"this", this}, {"other", other}};
   g_autoptr(OrrAnswer) runs = orr_store_ask(
-      store, "SELECT id, kind FROM run WHERE id IN (:this, :other) ORDER BY id = :this", 0, pair, 2, error);
+      store, "SELECT id, kind FROM run WHERE id IN (:this, :other) ORDER BY id = :this", 0, pair, 2,
+      error);
   if (!runs) return FALSE;
   if (g_ascii_strtoll(other, NULL, 10) == g_ascii_strtoll(this, NULL, 10))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "run %s beside itself: want two runs", this);
   else if (runs->rows->len < 2)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no run %s: 'orrery query DB runs' lists them",
-                runs->rows->len == 1 && g_str_equal(((char **)runs->rows->pdata[0])[0], this) ? other : this);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_USAGE, "there is no run %s: 'orrery query DB runs' lists them",
+        runs->rows->len == 1 && g_str_equal(((char **)runs->rows->pdata[0])[0], this) ? other
+                                                                                      : this);
   else if (!g_str_equal(((char **)runs->rows->pdata[0])[1], ((char **)runs->rows->pdata[1])[1]))
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
                 "run %s is of kind %s, run %s of kind %s: they have no answer in common", other,
@@ -69,7 +75,8 @@ static gboolean check_same_kind(OrrStore *store, const char *other, const char *
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   gint64 other = 0, this = 0;
-  if (!orr_cli_check_args(args, 3, 3, "compare wants a database and the numbers of two runs", error) ||
+  if (!orr_cli_check_args(args, 3, 3, "compare wants a database and the numbers of two runs",
+                          error) ||
       !orr_question_run(args[1], &other, error) || !orr_question_run(args[2], &this, error))
     return 2;
   if (as_json && as_markdown) {
@@ -81,7 +88,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   OrrAnswer *answers[N_PARTS] = {NULL};
   gboolean asked = TRUE;
   for (guint i = 0; i < N_PARTS && asked; i++) {
-    answers[i] = orr_store_ask(store, parts[i].view, this, &(OrrBinding){"other", args[1]}, 1, error);
+    answers[i] =
+        orr_store_ask(store, parts[i].view, this, &(OrrBinding){"other", args[1]}, 1, error);
     asked = answers[i] != NULL;
   }
   if (asked && as_json)
@@ -96,7 +104,8 @@ const OrrCommand orr_verb_compare = {
     .verb = "compare",
     .sentence = "Set two runs side by side: what was asked, what came out, where the time went.",
     .usage = "DB RUN RUN [--json|--markdown]",
-    .more = "Changes are of the second run against the first. The three tables are the views compare-inputs,\n"
+    .more = "Changes are of the second run against the first. The three tables are the views "
+            "compare-inputs,\n"
             "compare-results and compare-time.",
     .options = options,
     .run = run,

@@ -1,6 +1,6 @@
 /*
- * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: what one kernel or collective costs, and how that is
- * known.
+ * verb_cost.c - orrery cost PROFILE OPERATOR [key=value ...]: what one kernel or collective costs,
+ * and how that is known.
  */
 #include <stdio.h>
 
@@ -14,7 +14,8 @@ static char *rows;
 static gboolean as_json;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows, "Add predicted_us and how to each row of a table", "FILE.csv"},
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows, "Add predicted_us and how to each row of a table",
+     "FILE.csv"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {NULL},
 };
@@ -40,7 +41,8 @@ static void print_json(OrrCost cost, const char *how, const char *note) {
 static int answer_one(const OrrCostModel *model, char **args, GError **error) {
   OrrCost cost;
   if (!orr_ask_operator(model, args[0], (const char *const *)args + 1, &cost, error)) return 2;
-  const char *how = orr_cost_how_text(cost.from ? cost.from : orr_cost_carried_from(model), cost.how);
+  const char *how =
+      orr_cost_how_text(cost.from ? cost.from : orr_cost_carried_from(model), cost.how);
   g_autofree char *note = orr_ask_note(model, args[0], (const char *const *)args + 1);
   if (as_json) {
     print_json(cost, how, note);
@@ -55,14 +57,19 @@ static int answer_one(const OrrCostModel *model, char **args, GError **error) {
 static int print_operators(const OrrCostModel *model) {
   g_autofree char *text = orr_ask_help(), *asides = orr_cost_asides(model);
   fputs(text, stdout);
-  if (*asides) printf("\nRows set aside, since they contradict others and are interpolated instead: %s.\n", asides);
+  if (*asides)
+    printf("\nRows set aside, since they contradict others and are interpolated instead: %s.\n",
+           asides);
   return 0;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost wants a profile and an operator", error)) return 2;
+  if (!orr_cli_check_args(args, 1, rows ? 2 : G_MAXUINT, "cost wants a profile and an operator",
+                          error))
+    return 2;
   if (rows && !args[1]) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows wants the operator that the table is of");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--rows wants the operator that the table is of");
     return 2;
   }
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -80,8 +87,10 @@ const OrrCommand orr_verb_cost = {
     .verb = "cost",
     .sentence = "Say what one kernel or collective costs, and how that is known.",
     .usage = "PROFILE OPERATOR [key=value ...] [--rows FILE.csv] [--json]",
-    .more = "How: measured (a row), interpolated (between rows), carried over from another device (its rows), modelled (by\n"
-            "formula), outside (beyond the measured range). 'orrery cost PROFILE' lists the operators and their keys. A table has the same keys as columns.",
+    .more = "How: measured (a row), interpolated (between rows), carried over from another device "
+            "(its rows), modelled (by\n"
+            "formula), outside (beyond the measured range). 'orrery cost PROFILE' lists the "
+            "operators and their keys. A table has the same keys as columns.",
     .options = options,
     .run = run,
 };

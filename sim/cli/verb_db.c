@@ -14,8 +14,8 @@
 static char *output;
 
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "export: the folder, made where there is none; else NAME.csv.d",
-     "DIR"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+     "export: the folder, made where there is none; else NAME.csv.d", "DIR"},
     {NULL},
 };
 
@@ -32,25 +32,30 @@ static gint64 file_size(const char *path) {
 
 static int info(char **args, GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
-  g_autoptr(OrrAnswer) version = store ? orr_store_query(store, "PRAGMA user_version", 0, error) : NULL;
+  g_autoptr(OrrAnswer) version =
+      store ? orr_store_query(store, "PRAGMA user_version", 0, error) : NULL;
   g_autoptr(OrrAnswer) kinds =
-      version ? orr_store_query(store,
-                                "SELECT kind, count(*) AS runs, min(started_at) AS first, max(started_at) AS last"
-                                " FROM run GROUP BY kind ORDER BY kind",
-                                0, error)
-              : NULL;
+      version
+          ? orr_store_query(
+                store,
+                "SELECT kind, count(*) AS runs, min(started_at) AS first, max(started_at) AS last"
+                " FROM run GROUP BY kind ORDER BY kind",
+                0, error)
+          : NULL;
   g_autoptr(OrrAnswer) tables = kinds ? orr_store_tables(store, error) : NULL;
   if (!tables) return 1;
   g_autofree char *size = g_format_size_full(file_size(args[0]), G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *runs = orr_answer_table(kinds), *rows = orr_answer_table(tables);
-  printf("%s: %s, schema version %s\n\n%s\n%s", args[0], size, ((char **)version->rows->pdata[0])[0], runs, rows);
+  printf("%s: %s, schema version %s\n\n%s\n%s", args[0], size,
+         ((char **)version->rows->pdata[0])[0], runs, rows);
   return 0;
 }
 
 static int vacuum(char **args, GError **error) {
   const gint64 before = file_size(args[0]);
   if (before == 0) { /* opening for writing would make it */
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: there is no such results database", args[0]);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: there is no such results database",
+                args[0]);
     return 1;
   }
   g_autoptr(OrrStore) store = orr_store_open(args[0], error);
@@ -64,7 +69,8 @@ static int vacuum(char **args, GError **error) {
 
 static int export_tables(char **args, GError **error) {
   g_autofree char *folder = output ? g_strdup(output) : g_strconcat(args[0], ".csv.d", NULL);
-  const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE}, {"-o", folder, ORR_PATH_WRITTEN, FALSE}};
+  const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE},
+                           {"-o", folder, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   if (!store || !orr_store_export(store, folder, error)) return 1;
@@ -82,9 +88,11 @@ static void print_merged(char **paths, const OrrMergeFacts *facts) {
   for (guint i = 0; paths[i]; i++) {
     printf("%s: %" G_GINT64_FORMAT " runs added", paths[i], facts[i].runs);
     if (facts[i].points) printf(", %" G_GINT64_FORMAT " points of sweeps", facts[i].points);
-    if (facts[i].duplicates) printf("; %" G_GINT64_FORMAT " were here and are left out", facts[i].duplicates);
+    if (facts[i].duplicates)
+      printf("; %" G_GINT64_FORMAT " were here and are left out", facts[i].duplicates);
     if (facts[i].differing)
-      printf("; %" G_GINT64_FORMAT " have the hash of one that is here and other rows (runs are added, points are not)",
+      printf("; %" G_GINT64_FORMAT
+             " have the hash of one that is here and other rows (runs are added, points are not)",
              facts[i].differing);
     printf("\n");
   }
@@ -103,10 +111,12 @@ static gboolean check_merge(char **args, GError **error) {
 /* Whole or not at all: what was made for it goes again where it fails. */
 static int merge(char **args, GError **error) {
   if (!check_merge(args, error)) return 2;
-  const gboolean is_new = file_size(args[0]) == 0, was_there = g_file_test(args[0], G_FILE_TEST_EXISTS);
+  const gboolean is_new = file_size(args[0]) == 0,
+                 was_there = g_file_test(args[0], G_FILE_TEST_EXISTS);
   g_autofree OrrMergeFacts *facts = g_new0(OrrMergeFacts, g_strv_length(args));
   g_autoptr(OrrStore) store = orr_store_open(args[0], error);
-  const gboolean merged = store && orr_store_begin_batch(store, error) && merge_all(store, args + 1, facts, error);
+  const gboolean merged =
+      store && orr_store_begin_batch(store, error) && merge_all(store, args + 1, facts, error);
   if (store && !merged) g_prefix_error(error, "nothing is merged: ");
   g_clear_pointer(&store, orr_store_free);
   if (!merged && is_new && !was_there) g_unlink(args[0]);
@@ -124,14 +134,16 @@ static const Action actions[] = {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 1, G_MAXUINT, "db wants an action (export, info, merge, vacuum) and a database", error))
+  if (!orr_cli_check_args(args, 1, G_MAXUINT,
+                          "db wants an action (export, info, merge, vacuum) and a database", error))
     return 2;
   const char *names[G_N_ELEMENTS(actions) + 1] = {NULL};
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
     const Action *action = &actions[i];
     if (strcmp(action->name, args[0]) == 0)
-      return orr_cli_check_args(args, action->least, action->most, action->wants, error) ? action->act(args + 1, error)
-                                                                                         : 2;
+      return orr_cli_check_args(args, action->least, action->most, action->wants, error)
+                 ? action->act(args + 1, error)
+                 : 2;
     names[i] = actions[i].name;
   }
   return orr_cli_unknown("action", args[0], names, error);
@@ -141,10 +153,12 @@ const OrrCommand orr_verb_db = {
     .verb = "db",
     .sentence = "Look after a results database: info, export, merge, vacuum.",
     .usage = "export|info|merge|vacuum DB [OTHER]... [-o DIR]",
-    .more =
-        "export writes every table as a CSV file; info prints size, schema version, runs and rows; vacuum gives\n"
-        "unused space back. merge takes the runs of OTHER... into DB, which is made where there is none: all or none.\n"
-        "Runs get new numbers, points of the same sweep join it, and what is there already is left out and told.",
+    .more = "export writes every table as a CSV file; info prints size, schema version, runs and "
+            "rows; vacuum gives\n"
+            "unused space back. merge takes the runs of OTHER... into DB, which is made where "
+            "there is none: all or none.\n"
+            "Runs get new numbers, points of the same sweep join it, and what is there already is "
+            "left out and told.",
     .options = options,
     .run = run,
 };

@@ -22,14 +22,20 @@ static OrrClusterAsk ask = {.seed = 1};
 
 static const GOptionEntry options[] = {
     {"plot", 0, 0, G_OPTION_ARG_FILENAME, &plot,
-     "Of a profile: draw modelled against measured, on shapes left out, with gnuplot (.svg, .png, .pdf)", "FILE"},
+     "Of a profile: draw modelled against measured, on shapes left out, with gnuplot (.svg, .png, "
+     ".pdf)",
+     "FILE"},
     {"collective", 0, 0, G_OPTION_ARG_FILENAME, &ask.collective,
-     "Of a cluster: flows on each kind of link, and the hottest links, under a collective over all of its GPUs", "OP"},
-    {"algorithm", 0, 0, G_OPTION_ARG_FILENAME, &ask.algorithm, "By that algorithm; else the fastest", "NAME"},
+     "Of a cluster: flows on each kind of link, and the hottest links, under a collective over all "
+     "of its GPUs",
+     "OP"},
+    {"algorithm", 0, 0, G_OPTION_ARG_FILENAME, &ask.algorithm,
+     "By that algorithm; else the fastest", "NAME"},
     {"size", 0, 0, G_OPTION_ARG_FILENAME, &ask.size, "Its buffer (default 1 GiB)", "SIZE"},
     {"seed", 0, 0, G_OPTION_ARG_INT, &ask.seed, "Of the hash under routing ecmp (default 1)", "N"},
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &ask.settings,
-     "Change the cluster, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated", "PATH=VALUE"},
+     "Change the cluster, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated",
+     "PATH=VALUE"},
     {NULL},
 };
 
@@ -43,7 +49,8 @@ static int describe_entry(const OrrShelf *shelf, const OrrEntry *entry) {
   return 0;
 }
 
-/* A profile's tables are tens of thousands of numbers: of each list of rows only the length is shown. */
+/* A profile's tables are tens of thousands of numbers: of each list of rows only the length is
+ * shown. */
 static void shorten(OrrNode *node) {
   for (guint i = 0; i < orr_node_length(node); i++) {
     OrrNode *item = node->items->pdata[i];
@@ -63,7 +70,8 @@ static int describe_data(const OrrDocumentCode *code, gconstpointer data, GError
   g_autoptr(OrrNode) tree = orr_fields_dump(code->table, data);
   shorten(tree);
   g_autofree char *text = orr_yaml_text(tree);
-  printf("%s%s\nschema: %s/1\n%s", head, g_str_has_suffix(head, "\n") ? "" : "\n", code->kind, text);
+  printf("%s%s\nschema: %s/1\n%s", head, g_str_has_suffix(head, "\n") ? "" : "\n", code->kind,
+         text);
   return 0;
 }
 
@@ -77,13 +85,16 @@ static int describe_load(const OrrCluster *cluster, GError **error) {
 /* What is asked of clusters alone. */
 static gboolean check_ask(const char *kind, GError **error) {
   if (!orr_cluster_ask_is_made(&ask)) return TRUE;
-  if (strcmp(kind, "cluster") == 0 && (ask.collective || (!ask.algorithm && !ask.size))) return TRUE;
+  if (strcmp(kind, "cluster") == 0 && (ask.collective || (!ask.algorithm && !ask.size)))
+    return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-              "--collective, --algorithm, --size and --set are for a cluster, --algorithm and --size beside --collective");
+              "--collective, --algorithm, --size and --set are for a cluster, --algorithm and "
+              "--size beside --collective");
   return FALSE;
 }
 
-static int describe_document(const char *kind, OrrLibrary *library, const char *name, GError **error) {
+static int describe_document(const char *kind, OrrLibrary *library, const char *name,
+                             GError **error) {
   const OrrDocumentCode *code = orr_documents_find(kind);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
@@ -122,8 +133,8 @@ static int plot_profile(OrrLibrary *library, const char *name, GError **error) {
     return 2;
   }
   g_autoptr(GPtrArray) tables = orr_crossval_run(machine.profile, machine.device, NULL, error);
-  g_autofree char *script =
-      g_build_filename(orr_library_shipped(library), "calibration", "plots", "measured-modelled.gp", NULL);
+  g_autofree char *script = g_build_filename(orr_library_shipped(library), "calibration", "plots",
+                                             "measured-modelled.gp", NULL);
   g_autofree char *title = g_strdup_printf("%s, on shapes left out", name);
   g_autofree char *data = g_strconcat(plot, ".dat", NULL);
   const OrrPath paths[] = {{"--plot", plot, ORR_PATH_WRITTEN, FALSE},
@@ -136,7 +147,8 @@ static int plot_profile(OrrLibrary *library, const char *name, GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_cli_check_args(args, 2, 2, "describe wants a kind and a name, e.g. cluster dgx-h100-superpod", error))
+  if (!orr_cli_check_args(
+          args, 2, 2, "describe wants a kind and a name, e.g. cluster dgx-h100-superpod", error))
     return 2;
   const OrrShelf *shelf = orr_shelf_find(args[0], error);
   if (!shelf) return 2;
@@ -147,7 +159,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (strcmp(shelf->singular, "sweep-name") == 0) {
     g_autofree char *sentence = orr_shelf_fact(shelf, library, args[1]);
     g_auto(GStrv) known = orr_shelf_names(shelf, library);
-    if (!sentence) return orr_cli_unknown(shelf->singular, args[1], (const char *const *)known, error);
+    if (!sentence)
+      return orr_cli_unknown(shelf->singular, args[1], (const char *const *)known, error);
     printf("%s: %s\n", args[1], sentence);
     return 0;
   }
@@ -166,11 +179,13 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_describe = {
     .verb = "describe",
     .sentence = "Show one device, cluster, model, schedule, view ... in full.",
-    .usage = "KIND NAME [--plot FILE] [--collective OP [--algorithm NAME] [--size SIZE]] [--set PATH=VALUE ...]",
-    .more =
-        "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each level, or with --collective\n"
-        "the flows on its links; a document ends\n"
-        "with its YAML, every default filled in. A profile says how far it is from rows that were left out.",
+    .usage = "KIND NAME [--plot FILE] [--collective OP [--algorithm NAME] [--size SIZE]] [--set "
+             "PATH=VALUE ...]",
+    .more = "A cluster shows counts, bisection bandwidth, hops and the oversubscription of each "
+            "level, or with --collective\n"
+            "the flows on its links; a document ends\n"
+            "with its YAML, every default filled in. A profile says how far it is from rows that "
+            "were left out.",
     .options = options,
     .run = run,
 };

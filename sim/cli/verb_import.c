@@ -1,5 +1,6 @@
 /*
- * verb_import.c - orrery import FORMAT SOURCE: makes documents and tables from what others measured.
+ * verb_import.c - orrery import FORMAT SOURCE: makes documents and tables from what others
+ * measured.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,23 +20,30 @@ static gint64 ranks;
 static const GOptionEntry options[] = {
     {"device", 0, 0, G_OPTION_ARG_FILENAME, &device, "The device that was measured", "NAME"},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there instead of to stdout", "FILE"},
-    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives, "measured: collectives beside the kernels", "FILE.csv"},
-    {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine, "measured: which system's rows of the collectives to take",
-     "NAME"},
+    {"collectives", 0, 0, G_OPTION_ARG_FILENAME, &collectives,
+     "measured: collectives beside the kernels", "FILE.csv"},
+    {"system", 0, 0, G_OPTION_ARG_FILENAME, &machine,
+     "measured: which system's rows of the collectives to take", "NAME"},
     {"base", 0, 0, G_OPTION_ARG_FILENAME, &base,
-     "measured, nccl-tests: the profile that the new one is laid on (nccl-tests: the device's own, where there is one)",
+     "measured, nccl-tests: the profile that the new one is laid on (nccl-tests: the device's own, "
+     "where there is one)",
      "NAME"},
     {"same-chip", 0, 0, G_OPTION_ARG_FILENAME, &same_chip,
-     "measured: tables of the same chip under a lower power limit: long calls a tenth slower than there take its times",
+     "measured: tables of the same chip under a lower power limit: long calls a tenth slower than "
+     "there take its times",
      "DIR"},
-    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin, "measured: round latencies to three digits (within 0.5 %); every row stays", NULL},
-    {"op", 0, 0, G_OPTION_ARG_FILENAME, &op, "nccl-tests: the collective, where the text does not say", "NAME"},
+    {"thin", 0, 0, G_OPTION_ARG_NONE, &thin,
+     "measured: round latencies to three digits (within 0.5 %); every row stays", NULL},
+    {"op", 0, 0, G_OPTION_ARG_FILENAME, &op,
+     "nccl-tests: the collective, where the text does not say", "NAME"},
     {"in-place", 0, 0, G_OPTION_ARG_NONE, &in_place, "nccl-tests: take the in-place times", NULL},
-    {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain, "nccl-tests: the hosts share one scale-up domain", NULL},
-    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "nccl-tests: rows for --collectives instead of a profile", NULL},
+    {"one-domain", 0, 0, G_OPTION_ARG_NONE, &one_domain,
+     "nccl-tests: the hosts share one scale-up domain", NULL},
+    {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv,
+     "nccl-tests: rows for --collectives instead of a profile", NULL},
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &name, "huggingface: what to call the model", "NAME"},
-    {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks, "nsys: write NCCL's ranges, which so many ranks ran, not the kernels",
-     "N"},
+    {"ranks", 0, 0, G_OPTION_ARG_INT64, &ranks,
+     "nsys: write NCCL's ranges, which so many ranks ran, not the kernels", "N"},
     {NULL},
 };
 
@@ -54,7 +62,8 @@ static char *import_measured(const char *folder, GError **error) {
                                      .same_chip = same_chip,
                                      .thin = thin};
   if (!collectives || machine) return orr_measured_import(folder, &wanted, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--collectives wants --system NAME: whose rows to take");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "--collectives wants --system NAME: whose rows to take");
   return NULL;
 }
 
@@ -79,7 +88,8 @@ static char *import_nsys(const char *path, GError **error) {
   if (!nsys) return NULL;
   if (ranks == 0) return orr_nsys_kernels_csv(nsys);
   char *text = orr_nsys_collectives_csv(nsys, device, ranks, &n_left_out);
-  if (n_left_out) fprintf(stderr, "orrery: %u calls left out: their ranges hold no message size\n", n_left_out);
+  if (n_left_out)
+    fprintf(stderr, "orrery: %u calls left out: their ranges hold no message size\n", n_left_out);
   return text;
 }
 
@@ -87,7 +97,8 @@ static char *import_huggingface(const char *path, GError **error) {
   g_autofree char *left_out = NULL;
   char *text = orr_import_huggingface(path, name, &left_out, error);
   g_auto(GStrv) keys = g_strsplit(left_out ? left_out : "", "\n", -1);
-  for (guint i = 0; text && keys[i] && *keys[i]; i++) fprintf(stderr, "orrery: %s: not mapped: %s\n", path, keys[i]);
+  for (guint i = 0; text && keys[i] && *keys[i]; i++)
+    fprintf(stderr, "orrery: %s: not mapped: %s\n", path, keys[i]);
   return text;
 }
 
@@ -124,8 +135,9 @@ static int write_text(const char *text, GError **error) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *names[G_N_ELEMENTS(formats) + 1] = {NULL};
   const gboolean wants_base = args[0] && strcmp(args[0], "nccl-tests") == 0 && device && !base;
-  if (!orr_cli_check_args(args, 2, 2, "import wants a format (huggingface, measured, nccl-tests, nsys) and a source",
-                          error))
+  if (!orr_cli_check_args(
+          args, 2, 2,
+          "import wants a format (huggingface, measured, nccl-tests, nsys) and a source", error))
     return 2;
   if (wants_base) {
     g_autofree char *path = orr_library_path(library, "profile", device);
@@ -143,18 +155,25 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_import = {
     .verb = "import",
-    .sentence = "Make a model from its config, a profile or rows for one from what others measured.",
-    .usage = "huggingface CONFIG.json | measured DIR | nccl-tests FILE | nsys FILE.sqlite [--device NAME] [-o FILE]",
-    .more =
-        "huggingface: a config.json becomes a model document; keys that it could not map are told, on stderr and in\n"
-        "comments. Put it in models/ of a folder that --library or ORRERY_PATH names.\n"
-        "measured: DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of them is enough. The\n"
-        "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's constants takes as "
-        "its base.\n"
-        "nccl-tests: the text that all_reduce_perf and its siblings print becomes the profile DEVICE-collectives, laid\n"
-        "on the device's profile: its rows answer for their collective, ranks and range of sizes, the base for all else.\n"
-        "nsys: the SQLite export of Nsight Systems becomes a table of kernels, or with --ranks one of collectives.\n"
-        "A bad line is named, and then nothing is written.",
+    .sentence =
+        "Make a model from its config, a profile or rows for one from what others measured.",
+    .usage = "huggingface CONFIG.json | measured DIR | nccl-tests FILE | nsys FILE.sqlite "
+             "[--device NAME] [-o FILE]",
+    .more = "huggingface: a config.json becomes a model document; keys that it could not map are "
+            "told, on stderr and in\n"
+            "comments. Put it in models/ of a folder that --library or ORRERY_PATH names.\n"
+            "measured: DIR holds gemm.csv, attention_prefill.csv and attention_decode.csv; one of "
+            "them is enough. The\n"
+            "answer is the profile DEVICE-kernels: rows alone, which a profile with the device's "
+            "constants takes as "
+            "its base.\n"
+            "nccl-tests: the text that all_reduce_perf and its siblings print becomes the profile "
+            "DEVICE-collectives, laid\n"
+            "on the device's profile: its rows answer for their collective, ranks and range of "
+            "sizes, the base for all else.\n"
+            "nsys: the SQLite export of Nsight Systems becomes a table of kernels, or with --ranks "
+            "one of collectives.\n"
+            "A bad line is named, and then nothing is written.",
     .options = options,
     .run = run,
 };

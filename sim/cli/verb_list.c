@@ -44,12 +44,14 @@ static void list_shelves(GStrvBuilder *names, GPtrArray *facts) {
 static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(GPtrArray) facts = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-  if (!orr_cli_check_args(args, 0, 1, "list takes one kind, or none to see the kinds", error)) return 2;
+  if (!orr_cli_check_args(args, 0, 1, "list takes one kind, or none to see the kinds", error))
+    return 2;
   const OrrShelf *shelf = args[0] ? orr_shelf_find(args[0], error) : NULL;
   if (args[0] && !shelf) return 2;
   if (!shelf) list_shelves(builder, facts);
   g_auto(GStrv) names = shelf ? orr_shelf_names(shelf, library) : g_strv_builder_end(builder);
-  for (char **name = names; shelf && *name; name++) g_ptr_array_add(facts, orr_shelf_fact(shelf, library, *name));
+  for (char **name = names; shelf && *name; name++)
+    g_ptr_array_add(facts, orr_shelf_fact(shelf, library, *name));
   if (as_json)
     print_json(names, facts);
   else

@@ -18,12 +18,13 @@ static char *output, *terminal;
 static char **params;
 
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Draw into FILE (.svg, .png, .pdf); NAME.svg when not given",
-     "FILE"},
-    {"term", 0, 0, G_OPTION_ARG_FILENAME, &terminal, "ascii: draw with letters, on the terminal", "ascii"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+     "Draw into FILE (.svg, .png, .pdf); NAME.svg when not given", "FILE"},
+    {"term", 0, 0, G_OPTION_ARG_FILENAME, &terminal, "ascii: draw with letters, on the terminal",
+     "ascii"},
     {"run", 0, 0, G_OPTION_ARG_INT64, &run_id, "Draw run N instead of the newest", "N"},
-    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params, "A value for what the view takes; may be repeated",
-     "NAME=VALUE"},
+    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
+     "A value for what the view takes; may be repeated", "NAME=VALUE"},
     {NULL},
 };
 
@@ -41,23 +42,25 @@ static const OrrPlot *find_plot(const char *name, GError **error) {
 static gboolean check_terminal(GError **error) {
   if (!terminal) return TRUE;
   if (strcmp(terminal, "ascii") != 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--term %s: allowed is ascii; a picture's kind is its file's name",
-                terminal);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--term %s: allowed is ascii; a picture's kind is its file's name", terminal);
   else if (output)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--term ascii draws on the terminal: without -o");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--term ascii draws on the terminal: without -o");
   else
     return TRUE;
   return FALSE;
 }
 
-static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *bindings, GError **error) {
+static OrrAnswer *ask(const char *database, const OrrPlot *plot, const GArray *bindings,
+                      GError **error) {
   g_autoptr(OrrStore) store = orr_store_open_read(database, error);
   if (!store) return NULL;
-  g_autoptr(OrrAnswer) answer =
-      orr_store_ask(store, plot->name, run_id, (const OrrBinding *)bindings->data, bindings->len, error);
+  g_autoptr(OrrAnswer) answer = orr_store_ask(
+      store, plot->name, run_id, (const OrrBinding *)bindings->data, bindings->len, error);
   if (answer && answer->rows->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: nothing to draw: the view %s has no rows", database,
-                plot->name);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "%s: nothing to draw: the view %s has no rows", database, plot->name);
     return NULL;
   }
   return g_steal_pointer(&answer);
@@ -71,12 +74,14 @@ static gboolean write_file(const char *path, const char *text, GError **error) {
 }
 
 /* Writes data and script beside @picture, draws, and takes them away again where that went well. */
-static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture, const char *term,
-                     GError **error) {
+static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *picture,
+                     const char *term, GError **error) {
   guint blocks = 0;
   const char *question = orr_view_find(plot->name)->question;
-  g_autofree char *title = g_strndup(question, strcspn(question, "?") + (strchr(question, '?') != NULL));
-  g_autofree char *data_path = g_strconcat(picture, ".dat", NULL), *script_path = g_strconcat(picture, ".gp", NULL);
+  g_autofree char *title =
+      g_strndup(question, strcspn(question, "?") + (strchr(question, '?') != NULL));
+  g_autofree char *data_path = g_strconcat(picture, ".dat", NULL),
+                  *script_path = g_strconcat(picture, ".gp", NULL);
   g_autofree char *data = orr_plot_data(answer, &blocks), *text = NULL;
   g_autofree char *script = orr_plot_script(plot, title, data_path, blocks, picture, term);
   g_autofree char *script_name = orr_gnuplot_path(script_path);
@@ -91,7 +96,8 @@ static gboolean draw(const OrrPlot *plot, const OrrAnswer *answer, const char *p
 }
 
 static gboolean check_paths(const char *database, const char *picture, GError **error) {
-  g_autofree char *data = g_strconcat(picture, ".dat", NULL), *script = g_strconcat(picture, ".gp", NULL);
+  g_autofree char *data = g_strconcat(picture, ".dat", NULL),
+                  *script = g_strconcat(picture, ".gp", NULL);
   const OrrPath paths[] = {{"the database", database, ORR_PATH_READ, TRUE},
                            {"-o", terminal ? NULL : picture, ORR_PATH_WRITTEN, FALSE},
                            {"the picture's data", data, ORR_PATH_WRITTEN, FALSE},
@@ -101,12 +107,14 @@ static gboolean check_paths(const char *database, const char *picture, GError **
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "plot wants a database and a name of 'orrery list plots'", error) ||
+  if (!orr_cli_check_args(args, 2, 2, "plot wants a database and a name of 'orrery list plots'",
+                          error) ||
       !check_terminal(error))
     return 2;
   const OrrPlot *plot = find_plot(args[1], error);
   g_autoptr(GArray) bindings = plot ? orr_question_bindings(params, error) : NULL;
-  g_autofree char *picture = output ? g_strdup(output) : g_strconcat(args[1], terminal ? ".txt" : ".svg", NULL);
+  g_autofree char *picture =
+      output ? g_strdup(output) : g_strconcat(args[1], terminal ? ".txt" : ".svg", NULL);
   const char *term = !bindings ? NULL : terminal ? "dumb" : orr_gnuplot_terminal(picture, error);
   if (!term || !check_paths(args[0], picture, error)) return 2;
   g_autoptr(OrrAnswer) answer = ask(args[0], plot, bindings, error);
@@ -119,9 +127,9 @@ const OrrCommand orr_verb_plot = {
     .verb = "plot",
     .sentence = "Draw a view of the results database with gnuplot.",
     .usage = "DB NAME [-o FILE] [--term ascii] [--run N] [--param NAME=VALUE]...",
-    .more =
-        "'orrery list plots' names them; 'orrery query DB NAME' gives the numbers behind one. Where gnuplot is not\n"
-        "installed, the data and the script are left beside the picture's place.",
+    .more = "'orrery list plots' names them; 'orrery query DB NAME' gives the numbers behind one. "
+            "Where gnuplot is not\n"
+            "installed, the data and the script are left beside the picture's place.",
     .options = options,
     .run = run,
 };

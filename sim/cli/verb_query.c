@@ -17,15 +17,16 @@ static const GOptionEntry options[] = {
     {"csv", 0, 0, G_OPTION_ARG_NONE, &as_csv, "Print CSV (RFC 4180)", NULL},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print an array of JSON objects", NULL},
     {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print a Markdown table", NULL},
-    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params, "A value for what the question takes; may be repeated",
-     "NAME=VALUE"},
+    {"param", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &params,
+     "A value for what the question takes; may be repeated", "NAME=VALUE"},
     {NULL},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 2, 2, "query wants a database and a question: SQL, or a name of 'orrery list views'",
-                          error))
+  if (!orr_cli_check_args(
+          args, 2, 2,
+          "query wants a database and a question: SQL, or a name of 'orrery list views'", error))
     return 2;
   if (as_csv + as_json + as_markdown > 1) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "only one of --csv, --json and --markdown");
@@ -35,7 +36,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   if (!bindings || !orr_question_check_view(args[1], error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   const OrrBinding *values = (const OrrBinding *)bindings->data;
-  g_autoptr(OrrAnswer) answer = store ? orr_store_ask(store, args[1], run_id, values, bindings->len, error) : NULL;
+  g_autoptr(OrrAnswer) answer =
+      store ? orr_store_ask(store, args[1], run_id, values, bindings->len, error) : NULL;
   if (!answer) return 1;
   g_autofree char *text = as_csv        ? orr_answer_csv(answer)
                           : as_json     ? orr_answer_json(answer)
@@ -49,8 +51,10 @@ const OrrCommand orr_verb_query = {
     .verb = "query",
     .sentence = "Ask the results database: SQL, or a named view.",
     .usage = "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown]",
-    .more = "Views are one question each: 'orrery list views', 'orrery describe view NAME'. SQL is read-only.\n"
-            ":run is the newest simulation; a first line '-- about: validation' makes it the newest run of that kind.",
+    .more = "Views are one question each: 'orrery list views', 'orrery describe view NAME'. SQL is "
+            "read-only.\n"
+            ":run is the newest simulation; a first line '-- about: validation' makes it the "
+            "newest run of that kind.",
     .options = options,
     .run = run,
 };

@@ -12,18 +12,21 @@
 static char *output;
 
 static const GOptionEntry options[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write FILE; report.html when not given", "FILE"},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write FILE; report.html when not given",
+     "FILE"},
     {NULL},
 };
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
   gint64 run_id = 0;
-  if (!orr_cli_check_args(args, 1, 2, "report wants a database, and may be given the number of a run", error) ||
+  if (!orr_cli_check_args(args, 1, 2,
+                          "report wants a database, and may be given the number of a run", error) ||
       (args[1] && !orr_question_run(args[1], &run_id, error)))
     return 2;
   const char *path = output ? output : "report.html";
-  const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE}, {"-o", path, ORR_PATH_WRITTEN, FALSE}};
+  const OrrPath paths[] = {{"the database", args[0], ORR_PATH_READ, TRUE},
+                           {"-o", path, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_paths_check(paths, G_N_ELEMENTS(paths), error)) return 2;
   g_autoptr(OrrStore) store = orr_store_open_read(args[0], error);
   g_autofree char *html = store ? orr_report_html(store, run_id, error) : NULL;
@@ -41,12 +44,14 @@ const OrrCommand orr_verb_report = {
     .verb = "report",
     .sentence = "Write a run as one self-contained HTML page.",
     .usage = "DB [RUN] [-o FILE]",
-    .more =
-        "The newest run (of a sweep the sweep, not its last point), or run RUN. Of training: question, answer, where "
-        "the\n"
-        "time goes, timeline, memory, communication, how each cost is known, warnings and the resolved scenario; of\n"
-        "serving: latencies, load, batches and cache over time; of a sweep: the best, the front, what each axis does,\n"
-        "failures; of a validation: measured against simulated. The page needs no network.",
+    .more = "The newest run (of a sweep the sweep, not its last point), or run RUN. Of training: "
+            "question, answer, where "
+            "the\n"
+            "time goes, timeline, memory, communication, how each cost is known, warnings and the "
+            "resolved scenario; of\n"
+            "serving: latencies, load, batches and cache over time; of a sweep: the best, the "
+            "front, what each axis does,\n"
+            "failures; of a validation: measured against simulated. The page needs no network.",
     .options = options,
     .run = run,
 };

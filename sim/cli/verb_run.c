@@ -27,12 +27,14 @@ static gboolean as_json;
 static const GOptionEntry options[] = {
     {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
      "Change the scenario, e.g. workload.parallel.tp=4; may be repeated", "PATH=VALUE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the run there (default orrery.db); 'none' stores nothing",
-     "FILE"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
+     "Store the run there (default orrery.db); 'none' stores nothing", "FILE"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print the result as one JSON object", NULL},
     {"spans", 0, 0, G_OPTION_ARG_FILENAME, &spans,
-     "Store the time line: all, none, or auto (the default: where it has at most 250,000 spans)", "WHICH"},
-    {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the time line for Perfetto (Trace Event format)", "FILE"},
+     "Store the time line: all, none, or auto (the default: where it has at most 250,000 spans)",
+     "WHICH"},
+    {"trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
+     "Write the time line for Perfetto (Trace Event format)", "FILE"},
     {"fidelity", 0, 0, G_OPTION_ARG_FILENAME, &fidelity, "auto, folded or full", "F"},
     {NULL},
 };
@@ -50,14 +52,16 @@ static gboolean apply_setting(OrrNode *tree, const char *setting, GError **error
   return FALSE;
 }
 
-/* The scenario with what the command line changes, and its tree; NULL with @error, or with @diags. */
-static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree, OrrDiags *diags,
-                                  GError **error) {
+/* The scenario with what the command line changes, and its tree; NULL with @error, or with
+ * @diags. */
+static OrrScenario *read_scenario(OrrLibrary *library, const char *file, OrrNode **ret_tree,
+                                  OrrDiags *diags, GError **error) {
   OrrNode *tree = *ret_tree = orr_scenario_tree(library, file, diags);
   if (!tree) return NULL;
   for (char **setting = settings; setting && *setting; setting++)
     if (!apply_setting(tree, *setting, error)) return NULL;
-  if (fidelity && !orr_fields_set(&orr_scenario_table, tree, "fidelity", fidelity, error)) return NULL;
+  if (fidelity && !orr_fields_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
+    return NULL;
   return orr_scenario_read(library, tree, diags);
 }
 
@@ -77,7 +81,8 @@ static void add_parts(GString *out, const OrrOutcome *outcome) {
 /* ", "ttft_s": {"mean": ..., "p50": ...}": members that belong together. */
 static void add_groups(GString *out, const OrrOutcome *outcome) {
   for (const OrrResultGroup *group = outcome->kind->groups; group && group->name; group++) {
-    const double *values = (const double *)(const void *)((const char *)&outcome->result + group->offset);
+    const double *values =
+        (const double *)(const void *)((const char *)&outcome->result + group->offset);
     g_string_append_printf(out, ", \"%s\": {", group->name);
     for (guint i = 0; group->members[i]; i++) {
       g_string_append_printf(out, "%s\"%s\": ", i > 0 ? ", " : "", group->members[i]);
@@ -99,42 +104,49 @@ static void print_json(const OrrOutcome *outcome) {
 static void drop_many_spans(OrrOutcome *outcome) {
   if (!g_str_equal(spans, "auto") || outcome->spans->len <= MANY_SPANS) return;
   g_autofree char *count = orr_show_count(outcome->spans->len);
-  g_ptr_array_add(outcome->warnings,
-                  g_strdup_printf("the time line of %s spans is not stored: --spans all stores it", count));
+  g_ptr_array_add(
+      outcome->warnings,
+      g_strdup_printf("the time line of %s spans is not stored: --spans all stores it", count));
   g_array_set_size(outcome->spans, 0);
 }
 
-/* Twice: before the work with what the scenario and its documents are, and before the trace is written with the files
- * that the work has read. */
+/* Twice: before the work with what the scenario and its documents are, and before the trace is
+ * written with the files that the work has read. */
 static gboolean check_paths(const char *file, GError **error) {
   const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE},
-                           {"--db", g_strcmp0(database, "none") == 0 ? NULL : database ? database : "orrery.db",
+                           {"--db",
+                            g_strcmp0(database, "none") == 0 ? NULL
+                            : database                       ? database
+                                                             : "orrery.db",
                             ORR_PATH_WRITTEN, TRUE},
                            {"--trace", trace, ORR_PATH_WRITTEN, FALSE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 /* All that can fail comes before the first word of the answer. */
-static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
-                     gint64 *ret_run_id, GError **error) {
-  if (trace && (!check_paths(file, error) || !orr_outcome_trace(outcome, trace, error))) return FALSE;
+static gboolean keep(OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
+                     OrrStore *store, gint64 *ret_run_id, GError **error) {
+  if (trace && (!check_paths(file, error) || !orr_outcome_trace(outcome, trace, error)))
+    return FALSE;
   drop_many_spans(outcome);
   return !store || orr_outcome_store(outcome, scenario, file, store, ret_run_id, error);
 }
 
-/* A trace that cannot be written is told before the work, like a database. It is written beside its place and renamed,
- * which would replace a device (/dev/stdout) by a file. */
+/* A trace that cannot be written is told before the work, like a database. It is written beside
+ * its place and renamed, which would replace a device (/dev/stdout) by a file. */
 static gboolean check_trace(GError **error) {
   g_autofree char *folder = trace ? g_path_get_dirname(trace) : NULL;
   if (!folder) return TRUE;
   if (!*trace)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace wants the name of a file");
   else if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace, folder);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: there is no folder %s", trace,
+                folder);
   else if (g_file_test(trace, G_FILE_TEST_EXISTS) && !g_file_test(trace, G_FILE_TEST_IS_REGULAR))
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: is not a regular file", trace);
   else if (g_access(folder, W_OK) != 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "--trace %s: the folder %s cannot be written to", trace, folder);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "--trace %s: the folder %s cannot be written to", trace, folder);
   else
     return TRUE;
   return FALSE;
@@ -144,21 +156,24 @@ static gboolean check_spans(GError **error) {
   static const char *const words[] = {"all", "auto", "none", NULL};
   if (!spans) spans = g_strdup("auto");
   if (g_strv_contains(words, spans)) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--spans %s: allowed are all, auto and none", spans);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--spans %s: allowed are all, auto and none",
+              spans);
   return FALSE;
 }
 
-static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
+static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
+                            GError **error) {
   OrrProgress *progress = orr_progress_new("simulating", TRUE);
   OrrOutcome *outcome = orr_simulate(library, scenario, keep_spans, error);
   orr_progress_free(progress);
   return outcome;
 }
 
-static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char *file, OrrStore *store,
-                    const char *path, GError **error) {
+static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char *file,
+                    OrrStore *store, const char *path, GError **error) {
   if (trace) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--trace is of one workload; a scenario of jobs stores spans by job");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--trace is of one workload; a scenario of jobs stores spans by job");
     return 2;
   }
   const OrrRunJobs how = {.file = file,
@@ -173,7 +188,9 @@ static int run_jobs(OrrLibrary *library, const OrrScenario *scenario, const char
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
-  if (!orr_cli_check_args(args, 1, 1, "run wants one scenario: a file, or a name of 'orrery list scenarios'", error) ||
+  if (!orr_cli_check_args(args, 1, 1,
+                          "run wants one scenario: a file, or a name of 'orrery list scenarios'",
+                          error) ||
       !check_trace(error) || !check_spans(error))
     return 2;
   g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -184,15 +201,18 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrStore) store = is_stored ? orr_store_open(path, error) : NULL;
   if (is_stored && !store) return 1;
   if (store) orr_store_keep_aside(store);
-  if (orr_scenario_has_jobs(scenario)) return run_jobs(library, scenario, args[0], store, path, error);
-  g_autoptr(OrrOutcome) outcome = simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
+  if (orr_scenario_has_jobs(scenario))
+    return run_jobs(library, scenario, args[0], store, path, error);
+  g_autoptr(OrrOutcome) outcome =
+      simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
   if (!outcome || !keep(outcome, scenario, args[0], store, &run_id, error)) return 1;
   if (as_json) {
     print_json(outcome);
   } else {
-    g_autofree char *text = orr_summary_text(scenario, outcome, args[0], store ? orr_store_path(store) : NULL, run_id);
+    g_autofree char *text =
+        orr_summary_text(scenario, outcome, args[0], store ? orr_store_path(store) : NULL, run_id);
     fputs(text, stdout);
   }
   return orr_patience_end_store(path, store);
@@ -201,11 +221,14 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_run = {
     .verb = "run",
     .sentence = "Simulate a scenario, store the run and sum it up.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] [--fidelity F]",
-    .more =
-        "FILE is a scenario's file, or its name in the library. The database is made where there is none; each run\n"
-        "is added to it whole or not at all. Where another process keeps it locked for a minute (ORRERY_LOCK_WAIT), the\n"
-        "answer is printed, the run is kept beside it in FILE.kept-N, which 'orrery db merge' takes, and the status is 1.",
+    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [--spans WHICH] [--json] [--trace FILE] "
+             "[--fidelity F]",
+    .more = "FILE is a scenario's file, or its name in the library. The database is made where "
+            "there is none; each run\n"
+            "is added to it whole or not at all. Where another process keeps it locked for a "
+            "minute (ORRERY_LOCK_WAIT), the\n"
+            "answer is printed, the run is kept beside it in FILE.kept-N, which 'orrery db merge' "
+            "takes, and the status is 1.",
     .options = options,
     .run = run,
 };

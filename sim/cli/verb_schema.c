@@ -1,5 +1,6 @@
 /*
- * verb_schema.c - orrery schema KIND: the reference of documents and of result rows, from the tables that read them.
+ * verb_schema.c - orrery schema KIND: the reference of documents and of result rows, from the
+ * tables that read them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,16 +15,18 @@
 static gboolean as_markdown;
 
 static const GOptionEntry options[] = {
-    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown, "Print the reference as Markdown instead of JSON Schema", NULL},
+    {"markdown", 0, 0, G_OPTION_ARG_NONE, &as_markdown,
+     "Print the reference as Markdown instead of JSON Schema", NULL},
     {NULL},
 };
 
 /* Documents and tables of `orrery validate` and `orrery sweep`. */
-static const OrrFieldTable *const others[] = {&orr_cost_validation_table, &orr_cost_error_table,
-                                              &orr_sweep_section_table,   &orr_sweep_point_table,
-                                              &orr_sweep_excluded_table,  &orr_validation_row_table};
+static const OrrFieldTable *const others[] = {
+    &orr_cost_validation_table, &orr_cost_error_table,     &orr_sweep_section_table,
+    &orr_sweep_point_table,     &orr_sweep_excluded_table, &orr_validation_row_table};
 
-/* The table of a kind that is no document of the library; else NULL, and all their names in @names. */
+/* The table of a kind that is no document of the library; else NULL, and all their names in
+ * @names. */
 static const OrrFieldTable *find_table(const char *name, GPtrArray *names) {
   for (const OrrFieldTable *const *table = orr_row_tables; *table; table++) {
     if (strcmp(name, (*table)->name) == 0) return *table;
@@ -55,14 +58,18 @@ static char *describe(const char *document, const OrrFieldTable *table) {
 
 static int run(OrrLibrary *library, char **args, GError **error) {
   (void)library;
-  if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results", error)) return 2;
+  if (!orr_cli_check_args(args, 1, 1, "schema wants one kind of document or table of results",
+                          error))
+    return 2;
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   const OrrDocumentCode *code = find_document(args[0], names);
   const OrrFieldTable *table = code ? code->table : find_table(args[0], names);
   g_ptr_array_add(names, NULL);
   if (!table) return orr_cli_unknown("kind", args[0], (const char *const *)names->pdata, error);
   /* A set of measured kernels is a document too, though the library does not hold it by name. */
-  const char *document = code ? code->kind : table == &orr_cost_validation_table ? "cost-validation" : NULL;
+  const char *document = code                                  ? code->kind
+                         : table == &orr_cost_validation_table ? "cost-validation"
+                                                               : NULL;
   g_autofree char *text = describe(document, table);
   printf("%s%s", text, g_str_has_suffix(text, "\n") ? "" : "\n");
   return 0;
@@ -72,8 +79,8 @@ const OrrCommand orr_verb_schema = {
     .verb = "schema",
     .sentence = "Print what a document or a table of results holds, as JSON Schema or Markdown.",
     .usage = "KIND [--markdown]",
-    .more =
-        "Kinds: device, cluster, model, profile, workload, scenario, sweep (its section), cost-validation;\nand the tables of results (training_result ...).",
+    .more = "Kinds: device, cluster, model, profile, workload, scenario, sweep (its section), "
+            "cost-validation;\nand the tables of results (training_result ...).",
     .options = options,
     .run = run,
 };

@@ -20,19 +20,23 @@ static gboolean as_json, collect, resume, status, whole_steps, yes;
 static gint n_jobs, task = -1;
 
 static const GOptionEntry options[] = {
-    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings, "Change the scenario, e.g. cluster.nodes=64; may be repeated",
-     "PATH=VALUE"},
-    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database, "Store the points there (default orrery.db); 'none' stores nothing",
-     "FILE"},
+    {"set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings,
+     "Change the scenario, e.g. cluster.nodes=64; may be repeated", "PATH=VALUE"},
+    {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
+     "Store the points there (default orrery.db); 'none' stores nothing", "FILE"},
     {"jobs", 'j', 0, G_OPTION_ARG_INT, &n_jobs, "Worker processes (default: one a core)", "N"},
     {"executor", 0, 0, G_OPTION_ARG_FILENAME, &executor,
-     "local (default): worker processes here; slurm: a job array, as the section sweep.slurm says", "WORD"},
-    {"status", 0, 0, G_OPTION_ARG_NONE, &status, "Say how far the sweep is that was submitted to Slurm for --db", NULL},
+     "local (default): worker processes here; slurm: a job array, as the section sweep.slurm says",
+     "WORD"},
+    {"status", 0, 0, G_OPTION_ARG_NONE, &status,
+     "Say how far the sweep is that was submitted to Slurm for --db", NULL},
     {"collect", 0, 0, G_OPTION_ARG_NONE, &collect,
      "Merge what its tasks have into --db, and submit again what is missing", NULL},
     {"task", 0, 0, G_OPTION_ARG_INT, &task, "Run one task of it: what the submitted job does", "N"},
-    {"resume", 0, 0, G_OPTION_ARG_NONE, &resume, "Go on with the newest sweep of this document in the database", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout, "The longest that one point may take, e.g. 30s", "TIME"},
+    {"resume", 0, 0, G_OPTION_ARG_NONE, &resume,
+     "Go on with the newest sweep of this document in the database", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &timeout,
+     "The longest that one point may take, e.g. 30s", "TIME"},
     {"whole-steps", 0, 0, G_OPTION_ARG_NONE, &whole_steps,
      "Replay every micro-batch, and do not fast-forward over a pipeline's steady state", NULL},
     {"yes", 0, 0, G_OPTION_ARG_NONE, &yes, "Run a sweep of more points than sweep.most", NULL},
@@ -40,8 +44,9 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-/* The signals that ask a program to end: Ctrl-C, kill, a terminal that closes, Ctrl-\. The first lets the points that
- * run end, the second ends them too, the third ends the program on the spot. */
+/* The signals that ask a program to end: Ctrl-C, kill, a terminal that closes, Ctrl-\. The first
+ * lets the points that run end, the second ends them too, the third ends the program on the
+ * spot. */
 static const struct {
   int number;
   const char *name;
@@ -89,7 +94,8 @@ static gboolean read_timeout(double *ret_timeout_s, GError **error) {
     return FALSE;
   }
   if (*ret_timeout_s > 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--timeout wants a time above 0, found %s", timeout);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--timeout wants a time above 0, found %s",
+              timeout);
   return FALSE;
 }
 
@@ -109,7 +115,8 @@ static gboolean check_options(GError **error) {
                 : collect ? "--collect"
                           : "--executor slurm");
   else if (is_slurm() && n_jobs > 0)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j is of --executor local; sweep.slurm has tasks and cpus");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "-j is of --executor local; sweep.slurm has tasks and cpus");
   else if (status && collect)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--status and --collect are two commands");
   else
@@ -128,8 +135,9 @@ static int finish_early(const OrrSweepReport *report, const char *file, const ch
                      " points are stored in %s; 'orrery sweep %s --db %s --resume' goes on",
                      name, n, report->n_points, db, file, db);
   else
-    orr_show_problem("interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " points ran; none is stored", name,
-                     n, report->n_points);
+    orr_show_problem("interrupted by %s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                     " points ran; none is stored",
+                     name, n, report->n_points);
   return 128 + interrupted_by;
 }
 
@@ -143,7 +151,8 @@ static int finish(const OrrSweepReport *report, const char *file, const char *db
 }
 
 static gboolean check_paths(const char *file, const char *db, GError **error) {
-  const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE}, {"--db", db, ORR_PATH_WRITTEN, TRUE}};
+  const OrrPath paths[] = {{"the scenario", file, ORR_PATH_READ, FALSE},
+                           {"--db", db, ORR_PATH_WRITTEN, TRUE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
@@ -186,7 +195,9 @@ static int submit(OrrLibrary *library, const OrrSweepOrder *order, GError **erro
 
 /* What speaks of a sweep that was submitted: its document is known. */
 static int run_submitted(OrrLibrary *library, char **args, const char *path, GError **error) {
-  if (!orr_cli_check_args(args, 0, 0, "--status, --collect and --task want no scenario, only --db", error)) return 2;
+  if (!orr_cli_check_args(args, 0, 0, "--status, --collect and --task want no scenario, only --db",
+                          error))
+    return 2;
   if (status) return show_status(path, error);
   return collect ? merge_shards(library, path, error) : run_task(library, path, error);
 }
@@ -207,7 +218,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   double timeout_s = 0;
   if (!check_options(error) || !read_timeout(&timeout_s, error)) return 2;
   if (status || collect || task >= 0) return run_submitted(library, args, path, error);
-  if (!orr_cli_check_args(args, 1, 1, "sweep wants one scenario with a sweep: section", error)) return 2;
+  if (!orr_cli_check_args(args, 1, 1, "sweep wants one scenario with a sweep: section", error))
+    return 2;
   const OrrSweepOrder order = {
       .file = args[0],
       .settings = settings,
@@ -227,17 +239,22 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_sweep = {
     .verb = "sweep",
     .sentence = "Simulate many configurations of a scenario and say which are best.",
-    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--resume] [--timeout TIME] [--yes] "
+    .usage = "FILE [--set PATH=VALUE]... [--db FILE] [-j N] [--executor slurm] [--resume] "
+             "[--timeout TIME] [--yes] "
              "[--json]\n"
              "       orrery sweep --status|--collect [--db FILE] [--json]",
-    .more =
-        "FILE is a scenario with a sweep: section ('orrery schema sweep' describes it). Points that cannot work or do\n"
-        "not fit into memory are counted by reason. Ctrl-C, SIGTERM, SIGHUP and SIGQUIT let the points\n"
-        "that run end and keep them; a second one ends them too. --resume goes on after that, a kill, a full disk or a\n"
-        "reboot: every point is stored exactly once.\n"
-        "\n"
-        "--executor slurm submits a job array that shares the points, and a job that merges what the tasks have and\n"
-        "submits again what is missing. --status says how far it is. Folder DB.slurm has to be seen by all nodes.",
+    .more = "FILE is a scenario with a sweep: section ('orrery schema sweep' describes it). Points "
+            "that cannot work or do\n"
+            "not fit into memory are counted by reason. Ctrl-C, SIGTERM, SIGHUP and SIGQUIT let "
+            "the points\n"
+            "that run end and keep them; a second one ends them too. --resume goes on after that, "
+            "a kill, a full disk or a\n"
+            "reboot: every point is stored exactly once.\n"
+            "\n"
+            "--executor slurm submits a job array that shares the points, and a job that merges "
+            "what the tasks have and\n"
+            "submits again what is missing. --status says how far it is. Folder DB.slurm has to be "
+            "seen by all nodes.",
     .options = options,
     .run = run,
 };

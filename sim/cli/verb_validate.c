@@ -20,8 +20,10 @@ static gboolean as_json;
 static gint n_jobs;
 
 static const GOptionEntry options[] = {
-    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv, "Replay these rows instead of the set's own", "FILE.csv"},
-    {"profile", 0, 0, G_OPTION_ARG_FILENAME, &profile, "Of a set of costs: ask this profile alone", "NAME"},
+    {"rows", 0, 0, G_OPTION_ARG_FILENAME, &rows_csv, "Replay these rows instead of the set's own",
+     "FILE.csv"},
+    {"profile", 0, 0, G_OPTION_ARG_FILENAME, &profile, "Of a set of costs: ask this profile alone",
+     "NAME"},
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON object", NULL},
     {"db", 0, 0, G_OPTION_ARG_FILENAME, &database,
      "Store the comparison there (default orrery.db); 'none' stores nothing", "FILE"},
@@ -50,10 +52,11 @@ static char *value_text(const OrrValidationRow *row, double value) {
 }
 
 static void print_row(const OrrValidationRow *row, int label_width, int metric_width) {
-  g_autofree char *measured = value_text(row, row->measured), *simulated = value_text(row, row->simulated);
+  g_autofree char *measured = value_text(row, row->measured),
+                  *simulated = value_text(row, row->simulated);
   g_autofree char *error = orr_show_signed_percent(row->error);
-  printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, row->label, metric_width, row->metric, measured, simulated,
-         error);
+  printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, row->label, metric_width, row->metric,
+         measured, simulated, error);
 }
 
 static void print_rows(const OrrValidation *validation) {
@@ -63,9 +66,10 @@ static void print_rows(const OrrValidation *validation) {
     metric_width = MAX(metric_width, (int)strlen(row_at(validation, i)->metric));
   }
   if (validation->rows->len > 0)
-    printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, "row", metric_width, "metric", "measured", "simulated",
-           "error");
-  for (guint i = 0; i < validation->rows->len; i++) print_row(row_at(validation, i), label_width, metric_width);
+    printf("  %-*s  %-*s  %11s  %11s  %9s\n", label_width, "row", metric_width, "metric",
+           "measured", "simulated", "error");
+  for (guint i = 0; i < validation->rows->len; i++)
+    print_row(row_at(validation, i), label_width, metric_width);
   for (guint i = 0; i < validation->refusals->len; i++) {
     const OrrValidationRefusal *refusal = refusal_at(validation, i);
     printf("  %s (line %" G_GINT64_FORMAT "): %s: %s\n", refusal->label, refusal->row,
@@ -84,42 +88,47 @@ static void print_costs(const OrrValidation *validation) {
     profile_width = MAX(profile_width, (int)strlen(cost_at(validation, i)->profile));
     kernels_width = MAX(kernels_width, (int)strlen(cost_at(validation, i)->kernels));
   }
-  printf("  %-*s  %-*s  %-11s  %8s  %7s  %7s  %7s  %7s  %8s\n", profile_width, "profile", kernels_width, "kernels",
-         "region", "shapes", "mape", "bias", "median", "p90", "worst");
+  printf("  %-*s  %-*s  %-11s  %8s  %7s  %7s  %7s  %7s  %8s\n", profile_width, "profile",
+         kernels_width, "kernels", "region", "shapes", "mape", "bias", "median", "p90", "worst");
   for (guint i = 0; i < validation->costs->len; i++) {
     const OrrCostError *row = cost_at(validation, i);
     gboolean is_all = strcmp(row->region, "all") == 0;
-    printf("  %-*s  %-*s  %-11s  %8" G_GINT64_FORMAT "  %5.1f %%  %+5.1f %%  %5.1f %%  %5.1f %%  %6.1f %%%s\n",
-           profile_width, is_all ? row->profile : "", kernels_width, is_all ? row->kernels : "", row->region, row->n,
-           100 * row->mape, 100 * row->bias, 100 * row->median, 100 * row->p90, 100 * row->worst,
-           is_all && !row->met ? "  misses the target" : "");
+    printf("  %-*s  %-*s  %-11s  %8" G_GINT64_FORMAT
+           "  %5.1f %%  %+5.1f %%  %5.1f %%  %5.1f %%  %6.1f %%%s\n",
+           profile_width, is_all ? row->profile : "", kernels_width, is_all ? row->kernels : "",
+           row->region, row->n, 100 * row->mape, 100 * row->bias, 100 * row->median, 100 * row->p90,
+           100 * row->worst, is_all && !row->met ? "  misses the target" : "");
   }
 }
 
 static int compare_worst(gconstpointer a, gconstpointer b) {
-  double x = fabs((*(const OrrValidationRow *const *)a)->error), y = fabs((*(const OrrValidationRow *const *)b)->error);
+  double x = fabs((*(const OrrValidationRow *const *)a)->error),
+         y = fabs((*(const OrrValidationRow *const *)b)->error);
   return x > y ? -1 : x < y;
 }
 
 static void print_worst(const OrrValidation *validation, gboolean with_set, guint n_worst) {
   g_autoptr(GPtrArray) rows = g_ptr_array_new();
-  for (guint i = 0; i < validation->rows->len; i++) g_ptr_array_add(rows, (gpointer)row_at(validation, i));
+  for (guint i = 0; i < validation->rows->len; i++)
+    g_ptr_array_add(rows, (gpointer)row_at(validation, i));
   g_ptr_array_sort(rows, compare_worst); /* stable: equal errors stay in the table's order */
   for (guint i = 0; i < MIN(rows->len, n_worst); i++) {
     const OrrValidationRow *row = rows->pdata[i];
     g_autofree char *error = orr_show_signed_percent(row->error);
-    printf("  %s %s%s%s, %s %s: %s\n", i == 0 ? "worst" : "     ", with_set ? row->set_name : "", with_set ? " " : "",
-           row->label, row->metric, error, row->explanation);
+    printf("  %s %s%s%s, %s %s: %s\n", i == 0 ? "worst" : "     ", with_set ? row->set_name : "",
+           with_set ? " " : "", row->label, row->metric, error, row->explanation);
   }
 }
 
 static void print_statistics(const OrrValidation *validation) {
   guint n_refused = validation->refusals->len;
-  printf("  %u compared, %u row%s refused", validation->n_compared, n_refused, n_refused == 1 ? "" : "s");
+  printf("  %u compared, %u row%s refused", validation->n_compared, n_refused,
+         n_refused == 1 ? "" : "s");
   if (validation->n_compared > 0)
-    printf("; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%, 90th percentile %.1f %%, worst %.1f %%",
-           100 * validation->mape, 100 * validation->bias, 100 * validation->median, 100 * validation->p90,
-           100 * validation->worst);
+    printf("; mean absolute error %.1f %%, bias %+.1f %%, median %.1f %%, 90th percentile %.1f %%, "
+           "worst %.1f %%",
+           100 * validation->mape, 100 * validation->bias, 100 * validation->median,
+           100 * validation->p90, 100 * validation->worst);
   printf("\n");
 }
 
@@ -176,8 +185,9 @@ static void add_set(GString *out, const OrrValidation *validation) {
   g_string_append(out, ",\n   \"refused\": [");
   for (guint i = 0; i < validation->refusals->len; i++) {
     const OrrValidationRefusal *refusal = refusal_at(validation, i);
-    g_string_append_printf(out, "%s\n    {\"row\": %" G_GINT64_FORMAT ", \"failed\": %s, \"label\": ", i > 0 ? "," : "",
-                           refusal->row, refusal->failed ? "true" : "false");
+    g_string_append_printf(out,
+                           "%s\n    {\"row\": %" G_GINT64_FORMAT ", \"failed\": %s, \"label\": ",
+                           i > 0 ? "," : "", refusal->row, refusal->failed ? "true" : "false");
     orr_show_json_text(out, refusal->label);
     g_string_append(out, ", \"reason\": ");
     orr_show_json_text(out, refusal->reason);
@@ -200,16 +210,20 @@ static void print_json(GPtrArray *validations, const OrrValidation *all) {
 
 /* --- The whole --- */
 
-static void show_progress(guint done, guint total, void *user) { orr_progress_update(user, done, total); }
+static void show_progress(guint done, guint total, void *user) {
+  orr_progress_update(user, done, total);
+}
 
-static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store, GError **error) {
+static OrrValidation *validate_one(OrrLibrary *library, const char *set, OrrStore *store,
+                                   GError **error) {
   g_autoptr(OrrProgress) progress = orr_progress_new(set, FALSE);
-  if (orr_validation_is_costs(library, set)) return orr_validate_costs(library, set, profile, rows_csv, store, error);
+  if (orr_validation_is_costs(library, set))
+    return orr_validate_costs(library, set, profile, rows_csv, store, error);
   return orr_validate(library, set, rows_csv, (guint)n_jobs, store, show_progress, progress, error);
 }
 
-/* All sets of scenarios as one; kernels, of which there are a thousand times more, are told by set. The rows stay
- * theirs: they are copied flat and never cleared. */
+/* All sets of scenarios as one; kernels, of which there are a thousand times more, are told by
+ * set. The rows stay theirs: they are copied flat and never cleared. */
 static void merge(GPtrArray *validations, OrrValidation *ret_all) {
   *ret_all = (OrrValidation){.set_name = (char *)"all",
                              .rows = g_array_new(FALSE, FALSE, sizeof(OrrValidationRow)),
@@ -226,7 +240,8 @@ static void merge(GPtrArray *validations, OrrValidation *ret_all) {
 /* How many of them are of scenarios. */
 static guint count_replayed(const GPtrArray *validations) {
   guint n = 0;
-  for (guint i = 0; i < validations->len; i++) n += ((const OrrValidation *)validations->pdata[i])->costs->len == 0;
+  for (guint i = 0; i < validations->len; i++)
+    n += ((const OrrValidation *)validations->pdata[i])->costs->len == 0;
   return n;
 }
 
@@ -250,8 +265,10 @@ static int status_of(const OrrValidation *all) {
   return first ? 1 : 0;
 }
 
-static int validate_sets(OrrLibrary *library, const char *group, char **sets, OrrStore *store, GError **error) {
-  g_autoptr(GPtrArray) validations = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
+static int validate_sets(OrrLibrary *library, const char *group, char **sets, OrrStore *store,
+                         GError **error) {
+  g_autoptr(GPtrArray) validations =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_validation_free);
   OrrValidation all;
   for (char **set = sets; *set; set++) {
     OrrValidation *validation = validate_one(library, *set, store, error);
@@ -288,7 +305,8 @@ static gboolean check_sets(OrrLibrary *library, char **sets, GError **error) {
 
 static gboolean check_options(char **args, GError **error) {
   if (rows_csv && g_strv_length(args) != 1)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows wants one SET, whose scenario its rows run through");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--rows wants one SET, whose scenario its rows run through");
   else if (n_jobs < 0)
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "-j wants a number above 0, found %d", n_jobs);
   else
@@ -297,7 +315,8 @@ static gboolean check_options(char **args, GError **error) {
 }
 
 static gboolean check_paths(const char *db, GError **error) {
-  const OrrPath paths[] = {{"--rows", rows_csv, ORR_PATH_READ, FALSE}, {"--db", db, ORR_PATH_WRITTEN, TRUE}};
+  const OrrPath paths[] = {{"--rows", rows_csv, ORR_PATH_READ, FALSE},
+                           {"--db", db, ORR_PATH_WRITTEN, TRUE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
@@ -305,7 +324,8 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   const char *path = database ? database : "orrery.db";
   gboolean is_stored = strcmp(path, "none") != 0;
 
-  g_auto(GStrv) shipped = args[0] ? orr_validation_group(library, args[0]) : orr_validation_sets(library);
+  g_auto(GStrv) shipped =
+      args[0] ? orr_validation_group(library, args[0]) : orr_validation_sets(library);
   const char *group = args[0] && shipped[0] && !args[1] ? args[0] : NULL;
   char **sets = args[0] && !group ? args : shipped;
   if (!check_options(args, error) || !check_sets(library, sets, error) ||
@@ -322,11 +342,12 @@ const OrrCommand orr_verb_validate = {
     .verb = "validate",
     .sentence = "Replay published measurements and say how far the simulation is from them.",
     .usage = "[GROUP | SET...] [--rows FILE.csv] [--profile NAME] [--json] [--db FILE] [-j N]",
-    .more =
-        "Without a set: all of 'orrery list validation-sets'; training: the sets of training steps, a line each. A row "
-        "that the checks refuse is told with its reason.\n"
-        "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and ask the rest for them; "
-        "with\n--rows the profile answers for the rows' kernels, beside their latency_us.",
+    .more = "Without a set: all of 'orrery list validation-sets'; training: the sets of training "
+            "steps, a line each. A row "
+            "that the checks refuse is told with its reason.\n"
+            "Sets of costs (attention, collectives, gemm) leave whole shapes out of a profile and "
+            "ask the rest for them; "
+            "with\n--rows the profile answers for the rows' kernels, beside their latency_us.",
     .options = options,
     .run = run,
 };

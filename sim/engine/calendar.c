@@ -31,7 +31,8 @@ static void sift_up(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
 
 static void sift_down(OrrCalendar *calendar, guint32 slot, OrrCalendarKey key) {
   for (guint32 child = 2 * slot + 1; child < calendar->n; child = 2 * slot + 1) {
-    if (child + 1 < calendar->n && before(&calendar->keys[child + 1], &calendar->keys[child])) child++;
+    if (child + 1 < calendar->n && before(&calendar->keys[child + 1], &calendar->keys[child]))
+      child++;
     if (!before(&calendar->keys[child], &key)) break;
     place(calendar, slot, calendar->keys[child]);
     slot = child;
@@ -67,4 +68,6 @@ void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event) {
   if (slot < calendar->n) settle(calendar, slot, last);
 }
 
-OrrEvent *orr_calendar_first(const OrrCalendar *calendar) { return calendar->n > 0 ? calendar->keys[0].event : NULL; }
+OrrEvent *orr_calendar_first(const OrrCalendar *calendar) {
+  return calendar->n > 0 ? calendar->keys[0].event : NULL;
+}

@@ -1,8 +1,9 @@
 /*
  * calendar.h - what is to happen next: events ordered by (date, submission).
  *
- * A binary heap that knows where each event sits, so that the end of a transfer can be moved when its rate changes. The
- * keys lie in the heap's array, apart from the events, to keep sifting within the cache.
+ * A binary heap that knows where each event sits, so that the end of a transfer can be moved when
+ * its rate changes. The keys lie in the heap's array, apart from the events, to keep sifting within
+ * the cache.
  *
  * Invariants
  *  1. An event is in the heap once (slot is its place) or not at all (slot is ORR_NOT_SCHEDULED).
@@ -42,8 +43,9 @@ void orr_calendar_clear(OrrCalendar *calendar); /* the events are the owner's */
 
 /* Puts @event at event->date_s, or moves it there. */
 void orr_calendar_put(OrrCalendar *calendar, OrrEvent *event);
-void orr_calendar_remove(OrrCalendar *calendar, OrrEvent *event); /* fine where it is not scheduled */
-OrrEvent *orr_calendar_first(const OrrCalendar *calendar);        /* NULL when empty */
+void orr_calendar_remove(OrrCalendar *calendar,
+                         OrrEvent *event);                 /* fine where it is not scheduled */
+OrrEvent *orr_calendar_first(const OrrCalendar *calendar); /* NULL when empty */
 
 G_END_DECLS
 

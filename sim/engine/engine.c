@@ -1,5 +1,6 @@
 /*
- * engine.c - time, order and bytes: what both engines have in common (see engine.h and engine_private.h).
+ * engine.c - time, order and bytes: what both engines have in common (see engine.h and
+ * engine_private.h).
  */
 #include "sim/engine/engine_private.h"
 
@@ -8,8 +9,8 @@
 
 #include "sim/base/fault.h"
 
-/* Dates this close to each other, relative to the time, are one: they differ by rounding only (a double holds 1.1e-16),
- * and rule 3 of engine.h orders them by submission. */
+/* Dates this close to each other, relative to the time, are one: they differ by rounding only (a
+ * double holds 1.1e-16), and rule 3 of engine.h orders them by submission. */
 #define SAME_DATE 1e-14
 
 /* Life */
@@ -53,11 +54,12 @@ void orr_engine_free(OrrEngine *engine) {
   g_free(engine);
 }
 
-gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwidth_bytes_per_s, OrrLink *ret_link,
-                             GError **error) {
+gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwidth_bytes_per_s,
+                             OrrLink *ret_link, GError **error) {
   if (!(bandwidth_bytes_per_s > 0) || !isfinite(bandwidth_bytes_per_s) || engine->ran) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "link %s: %s (bandwidth %g bytes/s)", name,
-                engine->ran ? "added after the run began" : "the bandwidth must be finite and above 0",
+                engine->ran ? "added after the run began"
+                            : "the bandwidth must be finite and above 0",
                 bandwidth_bytes_per_s);
     return FALSE;
   }
@@ -69,8 +71,8 @@ gboolean orr_engine_add_link(OrrEngine *engine, const char *name, double bandwid
   return TRUE;
 }
 
-/* Arguments that are wrong are a bug of the caller; submitting functions have no error to return, so the first one is
- * kept and ends the run. */
+/* Arguments that are wrong are a bug of the caller; submitting functions have no error to
+ * return, so the first one is kept and ends the run. */
 static void G_GNUC_PRINTF(2, 3) refuse(OrrEngine *engine, const char *format, ...) {
   if (engine->fault != NULL) return;
   va_list args;
@@ -88,8 +90,9 @@ void orr_engine_at(OrrEngine *engine, double date_s, OrrEngineCall call, void *u
     refuse(engine, "a call at %g s, asked for at %g s", date_s, engine->now_s);
     return;
   }
-  OrrEvent *event =
-      engine->spare->len > 0 ? g_ptr_array_steal_index_fast(engine->spare, engine->spare->len - 1) : g_new(OrrEvent, 1);
+  OrrEvent *event = engine->spare->len > 0
+                        ? g_ptr_array_steal_index_fast(engine->spare, engine->spare->len - 1)
+                        : g_new(OrrEvent, 1);
   *event = (OrrEvent){date_s, engine->n_submitted++, call, user, ORR_NOT_SCHEDULED, FALSE};
   orr_calendar_put(&engine->calendar, event);
 }
@@ -98,11 +101,14 @@ void orr_engine_after(OrrEngine *engine, double delay_s, OrrEngineCall call, voi
   orr_engine_at(engine, engine->now_s + delay_s, call, user);
 }
 
-static gboolean uses_are_fine(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses, guint n_uses) {
+static gboolean uses_are_fine(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses,
+                              guint n_uses) {
   gboolean fine = size_bytes >= 0 && isfinite(size_bytes);
-  for (guint i = 0; i < n_uses; i++) fine = fine && uses[i].link < engine->links->len && uses[i].weight > 0;
+  for (guint i = 0; i < n_uses; i++)
+    fine = fine && uses[i].link < engine->links->len && uses[i].weight > 0;
   if (!fine)
-    refuse(engine, "a transfer of %g bytes over %u links has a wrong size, link or weight", size_bytes, n_uses);
+    refuse(engine, "a transfer of %g bytes over %u links has a wrong size, link or weight",
+           size_bytes, n_uses);
   return fine;
 }
 
@@ -117,8 +123,8 @@ static gboolean transfer_works(const OrrEngine *engine, const OrrTransfer *trans
   return TRUE;
 }
 
-OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses, guint n_uses,
-                                 OrrEngineCall done, void *user) {
+OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const OrrLinkUse *uses,
+                                 guint n_uses, OrrEngineCall done, void *user) {
   if (!uses_are_fine(engine, size_bytes, uses, n_uses)) return NULL;
   if (size_bytes == 0 || n_uses == 0) {
     orr_engine_at(engine, engine->now_s, done, user);
@@ -142,7 +148,8 @@ OrrTransfer *orr_engine_transfer(OrrEngine *engine, double size_bytes, const Orr
 
 void orr_engine_set_rate(OrrEngine *engine, OrrTransfer *transfer, double rate) {
   if (rate == transfer->rate) return;
-  transfer->left_bytes = MAX(0, transfer->left_bytes - transfer->rate * (engine->now_s - transfer->since_s));
+  transfer->left_bytes =
+      MAX(0, transfer->left_bytes - transfer->rate * (engine->now_s - transfer->since_s));
   transfer->since_s = engine->now_s;
   transfer->rate = rate;
   if (rate > 0) {
@@ -168,7 +175,8 @@ static void hold_or_release(OrrEngine *engine, OrrLink link) {
 }
 
 void orr_engine_set_bandwidth(OrrEngine *engine, OrrLink link, double bandwidth_bytes_per_s) {
-  if (link >= engine->links->len || !(bandwidth_bytes_per_s >= 0) || !isfinite(bandwidth_bytes_per_s)) {
+  if (link >= engine->links->len || !(bandwidth_bytes_per_s >= 0) ||
+      !isfinite(bandwidth_bytes_per_s)) {
     refuse(engine, "link %u of %u cannot get a bandwidth of %g bytes/s", link, engine->links->len,
            bandwidth_bytes_per_s);
     return;
@@ -209,8 +217,8 @@ static void finish_transfer(OrrEngine *engine, OrrTransfer *transfer, double byt
   g_ptr_array_set_size(engine->transfers, engine->transfers->len - 1);
 }
 
-/* Takes the events of the next date off the calendar. Transfers end here, before anything is delivered, so that a
- * callback sees the links as they are after all of them. */
+/* Takes the events of the next date off the calendar. Transfers end here, before anything is
+ * delivered, so that a callback sees the links as they are after all of them. */
 static void take_batch(OrrEngine *engine) {
   OrrEvent *event = orr_calendar_first(&engine->calendar);
   engine->now_s = MAX(engine->now_s, event->date_s);
@@ -219,7 +227,8 @@ static void take_batch(OrrEngine *engine) {
   for (; event != NULL && event->date_s <= until_s; event = orr_calendar_first(&engine->calendar)) {
     orr_calendar_remove(&engine->calendar, event);
     g_ptr_array_add(engine->batch, event);
-    if (event->transfer) finish_transfer(engine, (OrrTransfer *)event, ((OrrTransfer *)event)->size_bytes);
+    if (event->transfer)
+      finish_transfer(engine, (OrrTransfer *)event, ((OrrTransfer *)event)->size_bytes);
   }
   if (engine->batch->len > 1) g_ptr_array_sort(engine->batch, compare_order);
 }
@@ -231,8 +240,8 @@ static double take_off(OrrEngine *engine, OrrTransfer *transfer) {
   return transfer->left_bytes / transfer->size_bytes;
 }
 
-OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double size_bytes, const OrrLinkUse *uses,
-                             guint n_uses) {
+OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double size_bytes,
+                             const OrrLinkUse *uses, guint n_uses) {
   if (transfer->ended) return transfer;
   const double share = take_off(engine, transfer);
   const OrrEngineCall done = transfer->event.call;
@@ -252,7 +261,8 @@ void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
 
 void orr_engine_dispatch(OrrEngine *engine) {
   take_batch(engine);
-  /* The batch is the engine's own and callbacks only submit, so it does not change under the loop. */
+  /* The batch is the engine's own and callbacks only submit, so it does not change under the
+   * loop. */
   for (guint i = 0; i < engine->batch->len; i++) {
     OrrEvent *event = g_ptr_array_index(engine->batch, i);
     OrrEngineCall call = event->call;
@@ -286,9 +296,11 @@ static void set_stuck(const OrrEngine *engine, GError **error) {
   }
   const char *name = "none";
   for (guint32 i = first->n_uses; i-- > 0;)
-    if (!link_works(engine, first->uses[i].link)) name = orr_engine_link(engine, first->uses[i].link)->name;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "at %g s, %u transfers wait for links that stay down; the first is %s",
-              engine->now_s, engine->transfers->len, name);
+    if (!link_works(engine, first->uses[i].link))
+      name = orr_engine_link(engine, first->uses[i].link)->name;
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+              "at %g s, %u transfers wait for links that stay down; the first is %s", engine->now_s,
+              engine->transfers->len, name);
 }
 
 gboolean orr_engine_run(OrrEngine *engine, GError **error) {
@@ -307,7 +319,9 @@ gboolean orr_engine_run(OrrEngine *engine, GError **error) {
 
 /* Looking */
 
-double orr_engine_link_bytes(const OrrEngine *engine, OrrLink link) { return orr_engine_link(engine, link)->bytes; }
+double orr_engine_link_bytes(const OrrEngine *engine, OrrLink link) {
+  return orr_engine_link(engine, link)->bytes;
+}
 
 guint64 orr_engine_n_events(const OrrEngine *engine) { return engine->n_events; }
 

@@ -1,18 +1,20 @@
 /*
- * engine_fair.c - transfers share links max-min fairly, solved here: SimGrid's answer without SimGrid's price.
+ * engine_fair.c - transfers share links max-min fairly, solved here: SimGrid's answer without
+ * SimGrid's price.
  *
  *     maximise the smallest rate, then the next smallest ...
  *     subject to  sum over transfers t of w(t, l) * rate(t) <= B(l)  for every link l
  *
- * by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): the rates of all grow together until the link
- * with the least B / sum of weights is full; its transfers are settled at that rate, and what they take is taken off
- * their other links. The solution is unique, so it is SimGrid's up to rounding (1e-15 a rate;
- * tests/engine/test_engine_random.c holds both to it). Unlike SimGrid it may be opened any number of times in a
- * process: sweeps need no child for it.
+ * by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): the rates of all grow
+ * together until the link with the least B / sum of weights is full; its transfers are settled at
+ * that rate, and what they take is taken off their other links. The solution is unique, so it is
+ * SimGrid's up to rounding (1e-15 a rate; tests/engine/test_engine_random.c holds both to it).
+ * Unlike SimGrid it may be opened any number of times in a process: sweeps need no child for it.
  *
- * Only what a change can reach is solved again: from the links of transfers that started or ended, over the transfers
- * on them, to the links of those. A part of k transfers over m links takes O(m) for each link that fills, and O(1) for
- * each use; parts of thousands of links that fill one by one are SimGrid's.
+ * Only what a change can reach is solved again: from the links of transfers that started or ended,
+ * over the transfers on them, to the links of those. A part of k transfers over m links takes O(m)
+ * for each link that fills, and O(1) for each use; parts of thousands of links that fill one by one
+ * are SimGrid's.
  *
  *   link -> first use <-> use <-> use        transfer -> its uses, one array
  *
@@ -55,7 +57,9 @@ typedef struct {
   guint64 round;
 } Fair;
 
-static Link *link_at(const Fair *fair, OrrLink link) { return &g_array_index(fair->links, Link, link); }
+static Link *link_at(const Fair *fair, OrrLink link) {
+  return &g_array_index(fair->links, Link, link);
+}
 
 static void note_change(Fair *fair, OrrLink link) {
   Link *it = link_at(fair, link);
@@ -117,7 +121,8 @@ static void gather(Fair *fair, const OrrEngine *engine) {
   }
   g_array_set_size(fair->changed, 0);
   for (guint i = 0; i < fair->reached->len; i++)
-    for (Use *use = link_at(fair, g_array_index(fair->reached, OrrLink, i))->first; use; use = use->next) {
+    for (Use *use = link_at(fair, g_array_index(fair->reached, OrrLink, i))->first; use;
+         use = use->next) {
       Flow *flow = use->flow;
       if (flow->round == fair->round) continue;
       flow->round = fair->round;
@@ -130,7 +135,8 @@ static void gather(Fair *fair, const OrrEngine *engine) {
     }
 }
 
-/* The link that fills first; NULL when nothing is left to fix. Links that nothing is left to fill leave the list. */
+/* The link that fills first; NULL when nothing is left to fix. Links that nothing is left to
+ * fill leave the list. */
 static Link *fullest(Fair *fair, double *ret_rate) {
   Link *first = NULL;
   guint kept = 0;
@@ -165,7 +171,8 @@ static gboolean solve_lone(const Fair *fair, OrrEngine *engine) {
   OrrTransfer *transfer = ((Flow *)fair->spread->pdata[0])->transfer;
   double rate = G_MAXDOUBLE;
   for (guint32 u = 0; u < transfer->n_uses; u++)
-    rate = MIN(rate, orr_engine_link(engine, transfer->uses[u].link)->bandwidth / transfer->uses[u].weight);
+    rate = MIN(rate, orr_engine_link(engine, transfer->uses[u].link)->bandwidth /
+                         transfer->uses[u].weight);
   orr_engine_set_rate(engine, transfer, rate);
   return TRUE;
 }
@@ -227,7 +234,9 @@ static void fair_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) {
   (held ? take_off_links : put_on_links)(engine->state, transfer->action);
 }
 
-static void fair_bandwidth_changed(OrrEngine *engine, OrrLink link) { note_change(engine->state, link); }
+static void fair_bandwidth_changed(OrrEngine *engine, OrrLink link) {
+  note_change(engine->state, link);
+}
 
 static gboolean fair_run(OrrEngine *engine, GError **error) {
   (void)error;

@@ -1,9 +1,9 @@
 /*
  * engine_ideal.c - each transfer has its links to itself.
  *
- * rate = min over its links of bandwidth / weight; hence size * max(weight / bandwidth) seconds. It is exact where no
- * link can be shared (orr_program_uncontended), and a lower bound on the time elsewhere: what contention costs is the
- * difference to the simgrid engine.
+ * rate = min over its links of bandwidth / weight; hence size * max(weight / bandwidth) seconds. It
+ * is exact where no link can be shared (orr_program_uncontended), and a lower bound on the time
+ * elsewhere: what contention costs is the difference to the simgrid engine.
  */
 #include "sim/engine/engine_private.h"
 
@@ -11,7 +11,8 @@ static void ideal_start(OrrEngine *engine, OrrTransfer *transfer) {
   if (transfer->held) return;
   double rate = G_MAXDOUBLE;
   for (guint32 i = 0; i < transfer->n_uses; i++)
-    rate = MIN(rate, orr_engine_link(engine, transfer->uses[i].link)->bandwidth / transfer->uses[i].weight);
+    rate = MIN(rate, orr_engine_link(engine, transfer->uses[i].link)->bandwidth /
+                         transfer->uses[i].weight);
   orr_engine_set_rate(engine, transfer, rate);
 }
 
@@ -21,7 +22,8 @@ static void ideal_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) 
 
 static void ideal_bandwidth_changed(OrrEngine *engine, OrrLink link) {
   (void)link;
-  for (guint i = 0; i < engine->transfers->len; i++) ideal_start(engine, g_ptr_array_index(engine->transfers, i));
+  for (guint i = 0; i < engine->transfers->len; i++)
+    ideal_start(engine, g_ptr_array_index(engine->transfers, i));
 }
 
 static gboolean ideal_run(OrrEngine *engine, GError **error) {

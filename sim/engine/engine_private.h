@@ -1,8 +1,9 @@
 /*
  * engine_private.h - what the engine and its implementations share.
  *
- * engine.c owns time, order and the bytes left of each transfer; an implementation (OrrEngineClass) answers one
- * question: at which rate does each transfer run now. It answers through orr_engine_set_rate.
+ * engine.c owns time, order and the bytes left of each transfer; an implementation (OrrEngineClass)
+ * answers one question: at which rate does each transfer run now. It answers through
+ * orr_engine_set_rate.
  *
  *   submitted --start()--> running --date--> done
  *                 ^          |  set_rate: bytes left are brought up to now, the end gets a new date
@@ -30,7 +31,7 @@ struct OrrTransfer {
   guint32 n_uses;
   gboolean held;
   gboolean ended; /* its call is about to be made */
-  void *action; /* the implementation's */
+  void *action;   /* the implementation's */
   OrrLinkUse uses[];
 };
 
@@ -48,10 +49,12 @@ typedef struct {
   gboolean (*add_link)(OrrEngine *engine, OrrLink link, GError **error);
   void (*start)(OrrEngine *engine, OrrTransfer *transfer);
   void (*end)(OrrEngine *engine, OrrTransfer *transfer);
-  void (*hold)(OrrEngine *engine, OrrTransfer *transfer, gboolean held); /* a link of it went down, or all are up */
-  void (*bandwidth_changed)(OrrEngine *engine, OrrLink link);            /* the new one is > 0 */
-  void (*settle)(OrrEngine *engine);                                     /* set_rate for all whose rate changed */
-  gboolean (*run)(OrrEngine *engine, GError **error); /* orr_engine_next_date and orr_engine_dispatch until the end */
+  void (*hold)(OrrEngine *engine, OrrTransfer *transfer,
+               gboolean held); /* a link of it went down, or all are up */
+  void (*bandwidth_changed)(OrrEngine *engine, OrrLink link); /* the new one is > 0 */
+  void (*settle)(OrrEngine *engine); /* set_rate for all whose rate changed */
+  gboolean (*run)(OrrEngine *engine,
+                  GError **error); /* orr_engine_next_date and orr_engine_dispatch until the end */
 } OrrEngineClass;
 
 struct OrrEngine {

@@ -1,25 +1,28 @@
 /*
- * engine_simgrid.cpp - transfers share links as SimGrid solves it. The only C++, the only include of SimGrid.
+ * engine_simgrid.cpp - transfers share links as SimGrid solves it. The only C++, the only include
+ * of SimGrid.
  *
- * What is SimGrid's here: the clock and its timers (s4u::Engine, kernel::timer), and the sharing, a max-min system
- * (kernel::lmm) with one constraint a link and one variable a transfer:
+ * What is SimGrid's here: the clock and its timers (s4u::Engine, kernel::timer), and the sharing, a
+ * max-min system (kernel::lmm) with one constraint a link and one variable a transfer:
  *
  *     maximise the smallest rate, then the next smallest ...
  *     subject to  sum over transfers t of w(t, l) * rate(t) <= B(l)  for every link l
  *
- * with w the whole weight of transfer t on link l and B the link's bandwidth (max-min fairness: Bertsekas and Gallager,
- * Data Networks, 6.5.2; SimGrid: Casanova et al., J. Parallel Distrib. Comput. 74(10), 2014). SimGrid re-solves only
- * the part of the system that a start, an end or a change of bandwidth can reach, and names the actions whose rate it
- * set.
+ * with w the whole weight of transfer t on link l and B the link's bandwidth (max-min fairness:
+ * Bertsekas and Gallager, Data Networks, 6.5.2; SimGrid: Casanova et al., J. Parallel Distrib.
+ * Comput. 74(10), 2014). SimGrid re-solves only the part of the system that a start, an end or a
+ * change of bandwidth can reach, and names the actions whose rate it set.
  *
- * Why not s4u::Comm: it takes the weight of a link only as the number of times the link is named in a route (weight
- * 1000 costs 1000 insertions), walks the list of all detached communications at each end, and keeps dates only to
- * surf/precision. A variable takes its weight as a number, there is no list, and dates are kept to the last bit. Over
- * links that do not meet, a transfer costs 1.2 us with 1,000 in flight and 2 us with 8,000 (tests/engine/test_engine -m
- * perf). A component where all transfers meet is solved whole at each start and end: 1,000 of them, 0.4 ms.
+ * Why not s4u::Comm: it takes the weight of a link only as the number of times the link is named in
+ * a route (weight 1000 costs 1000 insertions), walks the list of all detached communications at
+ * each end, and keeps dates only to surf/precision. A variable takes its weight as a number, there
+ * is no list, and dates are kept to the last bit. Over links that do not meet, a transfer costs 1.2
+ * us with 1,000 in flight and 2 us with 8,000 (tests/engine/test_engine -m perf). A component where
+ * all transfers meet is solved whole at each start and end: 1,000 of them, 0.4 ms.
  *
- * lmm::System is exported by libsimgrid but its header is not installed; the part that is used is declared below as it
- * is in SimGrid 3.32. The linker checks the names and argument types of each function against the library.
+ * lmm::System is exported by libsimgrid but its header is not installed; the part that is used is
+ * declared below as it is in SimGrid 3.32. The linker checks the names and argument types of each
+ * function against the library.
  *
  * Invariants
  *  1. One engine a process: SimGrid's clock and configuration are global.
@@ -46,7 +49,8 @@
 #include "sim/engine/engine_private.h"
 
 #if SIMGRID_VERSION < 33200 || SIMGRID_VERSION >= 33300
-#error "The adapter is written for SimGrid 3.32 (Debian 12): check the declaration of lmm::System against your version"
+#error                                                                                             \
+    "The adapter is written for SimGrid 3.32 (Debian 12): check the declaration of lmm::System against your version"
 #endif
 
 namespace simgrid::kernel::lmm {
@@ -54,8 +58,10 @@ class System {
 public:
   static System *build(std::string_view solver_name, bool selective_update);
   Constraint *constraint_new(resource::Resource *id, double bound);
-  Variable *variable_new(resource::Action *id, double sharing_penalty, double bound, size_t number_of_constraints);
-  void expand(Constraint *constraint, Variable *variable, double consumption_weight, bool force_creation);
+  Variable *variable_new(resource::Action *id, double sharing_penalty, double bound,
+                         size_t number_of_constraints);
+  void expand(Constraint *constraint, Variable *variable, double consumption_weight,
+              bool force_creation);
   void update_variable_penalty(Variable *variable, double penalty);
   void update_constraint_bound(Constraint *constraint, double bound);
   void solve();
@@ -66,12 +72,14 @@ namespace {
 namespace lmm = simgrid::kernel::lmm;
 namespace resource = simgrid::kernel::resource;
 
-/* A transfer as SimGrid knows it. Bytes and dates are engine.c's, so the base class's own bookkeeping stays unused. */
+/* A transfer as SimGrid knows it. Bytes and dates are engine.c's, so the base class's own
+ * bookkeeping stays unused. */
 class Flow : public resource::Action {
 public:
   OrrTransfer *const transfer;
 
-  Flow(resource::Model *model, OrrTransfer *of) : Action(model, of->size_bytes, false), transfer(of) {}
+  Flow(resource::Model *model, OrrTransfer *of)
+      : Action(model, of->size_bytes, false), transfer(of) {}
   void update_remains_lazy(double) override {}
 };
 
@@ -100,7 +108,8 @@ template <class Body> gboolean guard(GError **error, Body body) {
   } catch (const std::exception &exception) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "SimGrid: %s", exception.what());
   } catch (...) {
-    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "SimGrid: an exception of no known type");
+    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                        "SimGrid: an exception of no known type");
   }
   return FALSE;
 }
@@ -110,19 +119,22 @@ template <class Body> void guard_later(OrrEngine *engine, Body body) {
   guard(engine->fault == nullptr ? &engine->fault : nullptr, body);
 }
 
-/* SimGrid finds what a change can reach by recursion, as deep as the longest chain of links that share transfers: some
- * hundred bytes of stack a link, so that 8 MiB overflow below 100,000 links and 120 MiB hold a million (measured).
- * Linux keeps 128 MiB of addresses free below the main thread's stack, and lets it grow into them as far as the soft
- * limit of the moment says. */
+/* SimGrid finds what a change can reach by recursion, as deep as the longest chain of links that
+ * share transfers: some hundred bytes of stack a link, so that 8 MiB overflow below 100,000
+ * links and 120 MiB hold a million (measured). Linux keeps 128 MiB of addresses free below the
+ * main thread's stack, and lets it grow into them as far as the soft limit of the moment says. */
 void allow_deep_stack() {
   constexpr rlim_t wanted = 120 << 20;
   struct rlimit limit;
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted) return;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      limit.rlim_cur >= wanted)
+    return;
   limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : std::min(wanted, limit.rlim_max);
   setrlimit(RLIMIT_STACK, &limit); /* where it is refused, only the deepest networks suffer */
 }
 
-/* SimGrid handles SIGINT and SIGSEGV itself: Ctrl-C in a run would crash it. What a signal does is the program's. */
+/* SimGrid handles SIGINT and SIGSEGV itself: Ctrl-C in a run would crash it. What a signal does
+ * is the program's. */
 void open_world(OrrEngine *engine) {
   static char name[] = "orrery";
   static char quiet[] = "--log=root.thresh:critical";
@@ -139,7 +151,8 @@ void open_world(OrrEngine *engine) {
 gboolean simgrid_open(OrrEngine *engine, GError **error) {
   static bool taken = false;
   if (taken) {
-    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "a process has one SimGrid engine, and it has had it");
+    g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                        "a process has one SimGrid engine, and it has had it");
     return FALSE;
   }
   taken = true;
@@ -155,7 +168,8 @@ void simgrid_close(OrrEngine *engine) {
 gboolean simgrid_add_link(OrrEngine *engine, OrrLink link, GError **error) {
   return guard(error, [=] {
     World *world = world_of(engine);
-    world->constraints.push_back(world->sharing->constraint_new(nullptr, orr_engine_link(engine, link)->bandwidth));
+    world->constraints.push_back(
+        world->sharing->constraint_new(nullptr, orr_engine_link(engine, link)->bandwidth));
   });
 }
 
@@ -163,11 +177,12 @@ void simgrid_start(OrrEngine *engine, OrrTransfer *transfer) {
   guard_later(engine, [=] {
     World *world = world_of(engine);
     auto flow = std::make_unique<Flow>(&world->model, transfer);
-    lmm::Variable *variable =
-        world->sharing->variable_new(flow.get(), transfer->held ? 0.0 : 1.0, -1.0, transfer->n_uses);
+    lmm::Variable *variable = world->sharing->variable_new(flow.get(), transfer->held ? 0.0 : 1.0,
+                                                           -1.0, transfer->n_uses);
     flow->set_variable(variable);
     for (guint32 i = 0; i < transfer->n_uses; i++)
-      world->sharing->expand(world->constraints[transfer->uses[i].link], variable, transfer->uses[i].weight, true);
+      world->sharing->expand(world->constraints[transfer->uses[i].link], variable,
+                             transfer->uses[i].weight, true);
     transfer->action = flow.release();
   });
 }
@@ -188,7 +203,8 @@ void simgrid_hold(OrrEngine *engine, OrrTransfer *transfer, gboolean held) {
 void simgrid_bandwidth_changed(OrrEngine *engine, OrrLink link) {
   guard_later(engine, [=] {
     World *world = world_of(engine);
-    world->sharing->update_constraint_bound(world->constraints[link], orr_engine_link(engine, link)->bandwidth);
+    world->sharing->update_constraint_bound(world->constraints[link],
+                                            orr_engine_link(engine, link)->bandwidth);
   });
 }
 
@@ -205,7 +221,8 @@ void simgrid_settle(OrrEngine *engine) {
   });
 }
 
-/* One timer of SimGrid's is armed at a time, for the next date. Dates that are not in the future need none. */
+/* One timer of SimGrid's is armed at a time, for the next date. Dates that are not in the future
+ * need none. */
 void arm(OrrEngine *engine) {
   double date_s;
   while (orr_engine_next_date(engine, &date_s)) {

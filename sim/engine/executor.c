@@ -1,9 +1,10 @@
 /*
  * executor.c - replays a sealed program on an engine (see executor.h).
  *
- * Only transfers depend on what else goes on, so only they need the engine. A WORK op's end is known when it begins, an
- * event's time when it is recorded, a comm's start when its last member arrives; each stream therefore has a time of
- * its own and runs ahead of the engine, through any number of ops, until it needs something that is not known yet:
+ * Only transfers depend on what else goes on, so only they need the engine. A WORK op's end is
+ * known when it begins, an event's time when it is recorded, a comm's start when its last member
+ * arrives; each stream therefore has a time of its own and runs ahead of the engine, through any
+ * number of ops, until it needs something that is not known yet:
  *
  *          +--------- ready <-------- comm over, event recorded
  *          v                             |
@@ -53,25 +54,26 @@ static gint32 tag_of(const OrrExecutor *executor, guint32 stream, const OrrOp *o
   return call ? call->tag : op->tag;
 }
 
-static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm, double begin_s,
-                     double started_s, double end_s, guint32 beside) {
+static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, guint32 comm,
+                     double begin_s, double started_s, double end_s, guint32 beside) {
   if (orr_executor_is_lost(executor, stream, end_s)) return;
   executor->end_s = MAX(executor->end_s, end_s);
   OrrSpanBuffer *buffer = &executor->spans;
   if (buffer->sink == NULL) return;
-  OrrKeptSpan kept = {{stream, op->label, tag_of(executor, stream, op), comm, begin_s, started_s, end_s, beside, 0, 0, 0},
+  OrrKeptSpan kept = {{stream, op->label, tag_of(executor, stream, op), comm, begin_s, started_s,
+                       end_s, beside, 0, 0, 0},
                       buffer->n++};
   g_array_append_val(buffer->kept, kept);
 }
 
-void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first, guint32 n_ops,
-                          double begin_s, double end_s) {
+void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine, guint32 first,
+                          guint32 n_ops, double begin_s, double end_s) {
   const OrrOp *call = orr_call_op(executor, stream);
   OrrSpanBuffer *buffer = &executor->spans;
   executor->end_s = MAX(executor->end_s, end_s);
   if (buffer->sink == NULL) return;
-  const OrrSpan span = {stream, call->label, call->tag, G_MAXUINT32, begin_s, begin_s, end_s, G_MAXUINT32,
-                        routine, first, n_ops};
+  const OrrSpan span = {stream, call->label, call->tag, G_MAXUINT32, begin_s, begin_s,
+                        end_s,  G_MAXUINT32, routine,   first,       n_ops};
   const OrrKeptSpan kept = {span, buffer->n++};
   g_array_append_val(buffer->kept, kept);
 }
@@ -84,7 +86,8 @@ static int compare_spans(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-/* Each to its place among those before it; FALSE, with nothing lost, where they are far from sorted. */
+/* Each to its place among those before it; FALSE, with nothing lost, where they are far from
+ * sorted. */
 static gboolean settle_spans(OrrKeptSpan *spans, guint n) {
   guint64 n_moves = 0;
   for (guint i = 1; i < n && n_moves <= 8 * (guint64)n; i++) {
@@ -128,7 +131,8 @@ static void send_rest(OrrCommState *comm, double share) {
   comm->phase++;
   executor->n_transfers++;
   orr_express_begin_flow(executor, uses, n_uses);
-  comm->transfer = orr_engine_transfer(executor->engine, share * phase->bytes, uses, n_uses, comm_goes_on, comm);
+  comm->transfer =
+      orr_engine_transfer(executor->engine, share * phase->bytes, uses, n_uses, comm_goes_on, comm);
 }
 
 static void start_transfer(void *user) { send_rest(user, 1); }
@@ -138,7 +142,8 @@ static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
   for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
     OrrStreamState *state = &executor->streams[stream];
     if (executor->besides.works) orr_besides_end_flight(executor, stream);
-    add_span(executor, stream, orr_stream_op(state), index, state->now_s, comm->started_s, end_s, G_MAXUINT32);
+    add_span(executor, stream, orr_stream_op(state), index, state->now_s, comm->started_s, end_s,
+             G_MAXUINT32);
     state->now_s = end_s;
     state->waiting = FALSE;
     orr_stream_list_append(executor->streams, &executor->ready, stream);
@@ -153,7 +158,8 @@ static void comm_is_over(void *user) {
   run_ready(comm->executor);
 }
 
-/* From @at_s on: delays up to the next transfer, or to the end. Needs the engine only for a transfer. */
+/* From @at_s on: delays up to the next transfer, or to the end. Needs the engine only for a
+ * transfer. */
 static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
   for (; comm->phase < comm->n_phases; comm->phase++) {
     const OrrPhase *phase = &comm->phases[comm->phase];
@@ -176,7 +182,8 @@ static void go_on_from(OrrExecutor *executor, OrrCommState *comm, double at_s) {
 /* Streams */
 
 static void begin_flights(OrrExecutor *executor, const OrrCommState *comm) {
-  for (guint32 stream = comm->members.first; stream != ORR_NOBODY; stream = executor->streams[stream].next)
+  for (guint32 stream = comm->members.first; stream != ORR_NOBODY;
+       stream = executor->streams[stream].next)
     orr_besides_begin_flight(executor, stream, orr_stream_op(&executor->streams[stream])->label);
 }
 
@@ -185,7 +192,9 @@ static gboolean arrive(OrrExecutor *executor, guint32 stream, OrrCommState *comm
   executor->streams[stream].waiting = TRUE;
   orr_stream_list_append(executor->streams, &comm->members, stream);
   comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
-  if (++comm->n_arrived < orr_program_comm_members(executor->program, (guint32)(comm - executor->comms))) return FALSE;
+  if (++comm->n_arrived <
+      orr_program_comm_members(executor->program, (guint32)(comm - executor->comms)))
+    return FALSE;
   if (executor->besides.works) begin_flights(executor, comm);
   orr_executor_choose_phases(executor, comm);
   return TRUE;
@@ -200,11 +209,14 @@ static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
 static void join_within(OrrExecutor *executor, guint32 stream, guint32 index, double left_s) {
   OrrCommState *comm = &executor->comms[index];
   arrive(executor, stream, comm);
-  double end_s = orr_engine_now(executor->engine) + left_s; /* of the phase; from the last one back */
+  double end_s =
+      orr_engine_now(executor->engine) + left_s; /* of the phase; from the last one back */
   for (comm->phase = comm->n_phases; comm->phase-- > 0;) {
     const OrrPhase *phase = &comm->phases[comm->phase];
     const double bytes_s =
-        phase->path == ORR_NO_PATH ? 0 : phase->bytes * orr_program_seconds_a_byte(executor->program, phase->path);
+        phase->path == ORR_NO_PATH
+            ? 0
+            : phase->bytes * orr_program_seconds_a_byte(executor->program, phase->path);
     if (left_s < bytes_s) {
       send_rest(comm, left_s / bytes_s);
       return;
@@ -231,9 +243,9 @@ static void record_event(OrrExecutor *executor, double at_s, OrrEventState *even
 static double work_end(const OrrExecutor *executor, guint32 stream, const OrrOp *op) {
   const double now_s = executor->streams[stream].now_s;
   if (executor->slowdowns.starts == NULL) return now_s + op->duration_s;
-  return orr_slowdowns_work_end(&executor->slowdowns, orr_program_stream_lane(executor->program, stream), now_s,
-                                op->duration_s,
-                                orr_executor_fixed_share(executor, stream));
+  return orr_slowdowns_work_end(&executor->slowdowns,
+                                orr_program_stream_lane(executor->program, stream), now_s,
+                                op->duration_s, orr_executor_fixed_share(executor, stream));
 }
 
 /* Replays a stream until it has to wait or is done. */
@@ -304,12 +316,14 @@ void orr_executor_join_within(OrrExecutor *executor, guint32 stream, double left
   join_within(executor, stream, orr_stream_op(&executor->streams[stream])->target, left_s);
 }
 
-void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s, double end_s,
-                           guint32 beside) {
-  add_span(executor, stream, op, op->kind == ORR_OP_BESIDE ? op->target : G_MAXUINT32, begin_s, begin_s, end_s, beside);
+void orr_executor_add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, double begin_s,
+                           double end_s, guint32 beside) {
+  add_span(executor, stream, op, op->kind == ORR_OP_BESIDE ? op->target : G_MAXUINT32, begin_s,
+           begin_s, end_s, beside);
 }
 
-void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s, guint32 beside) {
+void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s, double end_s,
+                           guint32 beside) {
   const OrrStreamState *state = &executor->streams[stream];
   add_span(executor, stream, orr_stream_op(state), G_MAXUINT32, begin_s, begin_s, end_s, beside);
   orr_executor_go_on(executor, stream, end_s);
@@ -318,7 +332,8 @@ void orr_executor_end_work(OrrExecutor *executor, guint32 stream, double begin_s
 static void note_end_of_flow(OrrExecutor *executor, const OrrCommState *comm) {
   guint n_uses;
   if (!executor->express.routines) return;
-  const OrrLinkUse *uses = orr_use_rows_get(&executor->uses, comm->phases[comm->phase - 1].path, &n_uses);
+  const OrrLinkUse *uses =
+      orr_use_rows_get(&executor->uses, comm->phases[comm->phase - 1].path, &n_uses);
   orr_express_end_flow(executor, uses, n_uses);
 }
 
@@ -326,7 +341,8 @@ static void comm_goes_on(void *user) {
   OrrCommState *comm = user;
   comm->transfer = NULL;
   note_end_of_flow(comm->executor, comm);
-  /* The engine calls dates that differ by rounding one date, so its time may be a rounding before the start. */
+  /* The engine calls dates that differ by rounding one date, so its time may be a rounding
+   * before the start. */
   go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
   run_ready(comm->executor);
 }
@@ -356,7 +372,8 @@ static gboolean add_links(OrrExecutor *executor, GError **error) {
 
 static void change_link(void *user) {
   const OrrLinkChange *change = user;
-  if (change->bandwidth > 0) orr_engine_set_bandwidth(change->engine, change->link, change->bandwidth);
+  if (change->bandwidth > 0)
+    orr_engine_set_bandwidth(change->engine, change->link, change->bandwidth);
   orr_engine_set_up(change->engine, change->link, change->bandwidth > 0);
 }
 
@@ -385,7 +402,8 @@ static void set_up_states(OrrExecutor *executor) {
   for (guint32 i = 0; i < program->n_events; i++) executor->events[i].waiters = empty;
   for (guint32 i = 0; i < program->streams->len; i++) {
     executor->streams[i].ops = orr_program_ops(program, i, &executor->streams[i].n_ops);
-    if (executor->streams[i].n_ops > 0) orr_stream_list_append(executor->streams, &executor->ready, i); /* a helper idles */
+    if (executor->streams[i].n_ops > 0)
+      orr_stream_list_append(executor->streams, &executor->ready, i); /* a helper idles */
   }
 }
 
@@ -405,15 +423,16 @@ void orr_executor_free(OrrExecutor *executor) {
   g_free(executor);
 }
 
-static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean is_brief, OrrSpanSink sink,
-                          void *user, GError **error) {
+static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean is_brief,
+                          OrrSpanSink sink, void *user, GError **error) {
   if (!program->sealed) {
     g_set_error_literal(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the program is not sealed");
     return NULL;
   }
   g_autoptr(OrrExecutor) executor = g_new0(OrrExecutor, 1);
   *executor = (OrrExecutor){.program = program, .engine = engine};
-  executor->spans = (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
+  executor->spans =
+      (OrrSpanBuffer){sink, user, g_array_new(FALSE, FALSE, sizeof(OrrKeptSpan)), 0, SPAN_BUFFER};
   if (!add_links(executor, error)) return NULL;
   set_up_states(executor);
   orr_slowdowns_init(&executor->slowdowns, program);
@@ -425,12 +444,14 @@ static OrrExecutor *begin(const OrrProgram *program, OrrEngine *engine, gboolean
   return g_steal_pointer(&executor);
 }
 
-OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
-                                GError **error) {
+OrrExecutor *orr_executor_begin(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
+                                void *user, GError **error) {
   return begin(program, engine, FALSE, sink, user, error);
 }
 
-OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link) { return executor->links[link]; }
+OrrLink orr_executor_link(const OrrExecutor *executor, guint32 link) {
+  return executor->links[link];
+}
 
 static void report_links(const OrrExecutor *executor, double *link_bytes) {
   for (guint32 i = 0; i < orr_program_n_links(executor->program); i++) {
@@ -439,27 +460,28 @@ static void report_links(const OrrExecutor *executor, double *link_bytes) {
   }
 }
 
-gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_bytes, OrrReplay *ret_replay,
-                          GError **error) {
+gboolean orr_executor_end(OrrExecutor *executor, gboolean has_run, double *link_bytes,
+                          OrrReplay *ret_replay, GError **error) {
   const gboolean fine = has_run && orr_executor_check_done(executor, error);
   if (!has_run) orr_executor_explain_stuck(executor, error);
   if (executor->spans.sink != NULL) orr_span_buffer_flush(&executor->spans, G_MAXDOUBLE);
   if (!fine) return FALSE;
   if (link_bytes != NULL) report_links(executor, link_bytes);
   if (ret_replay != NULL)
-    *ret_replay = (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine), executor->n_transfers};
+    *ret_replay =
+        (OrrReplay){executor->end_s, orr_engine_n_events(executor->engine), executor->n_transfers};
   return TRUE;
 }
 
-gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
-                          double *link_bytes, OrrReplay *ret_replay, GError **error) {
+gboolean orr_executor_run(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
+                          void *user, double *link_bytes, OrrReplay *ret_replay, GError **error) {
   g_autoptr(OrrExecutor) executor = orr_executor_begin(program, engine, sink, user, error);
   if (!executor) return FALSE;
   return orr_executor_end(executor, orr_engine_run(engine, error), link_bytes, ret_replay, error);
 }
 
-gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink, void *user,
-                                  OrrReplay *ret_replay, GError **error) {
+gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine, OrrSpanSink sink,
+                                  void *user, OrrReplay *ret_replay, GError **error) {
   g_autoptr(OrrExecutor) executor = begin(program, engine, TRUE, sink, user, error);
   if (!executor) return FALSE;
   return orr_executor_end(executor, orr_engine_run(engine, error), NULL, ret_replay, error);

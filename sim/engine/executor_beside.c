@@ -6,8 +6,9 @@
  *   begin        a            b          end
  *     |  rate 1  |  rate 1/x  |  rate 1   |       the integral of the rate is d
  *
- * When a comm starts or ends, what is left of the lane's work is told from the rate since the last change, and its end
- * is set anew. An end that was set before stays in the engine's calendar and is void when it comes: generations tell.
+ * When a comm starts or ends, what is left of the lane's work is told from the rate since the last
+ * change, and its end is set anew. An end that was set before stays in the engine's calendar and is
+ * void when it comes: generations tell.
  *
  * Cost: an engine event for each piece of work, and one more for each change of its rate.
  */
@@ -31,7 +32,8 @@ static void list_streams(OrrBesides *besides, const OrrProgram *program) {
   for (guint32 s = 0; s < n_streams; s++) besides->first[orr_program_stream_lane(program, s) + 1]++;
   for (guint lane = 0; lane < n_lanes; lane++) besides->first[lane + 1] += besides->first[lane];
   g_autofree guint32 *next = g_memdup2(besides->first, (n_lanes + 1) * sizeof *next);
-  for (guint32 s = 0; s < n_streams; s++) besides->streams[next[orr_program_stream_lane(program, s)]++] = s;
+  for (guint32 s = 0; s < n_streams; s++)
+    besides->streams[next[orr_program_stream_lane(program, s)]++] = s;
 }
 
 void orr_besides_init(OrrExecutor *executor) {
@@ -61,7 +63,8 @@ void orr_besides_clear(OrrBesides *besides) {
 /* Dates nearer than this are one date: no comm slows work in between. */
 #define SAME_DATE 1e-12
 
-/* Of several comms beside it, work is slowed by the one on the least stream: whatever the order in which they began. */
+/* Of several comms beside it, work is slowed by the one on the least stream: whatever the order
+ * in which they began. */
 static void note(OrrExecutor *executor, guint32 stream, double now_s) {
   const OrrBesides *besides = &executor->besides;
   OrrWorkState *work = &besides->works[stream];
@@ -89,7 +92,8 @@ static void work_ends(void *user) {
 }
 
 static OrrWorkEnd *take_end(OrrBesides *besides) {
-  if (besides->idle->len > 0) return g_ptr_array_remove_index_fast(besides->idle, besides->idle->len - 1);
+  if (besides->idle->len > 0)
+    return g_ptr_array_remove_index_fast(besides->idle, besides->idle->len - 1);
   OrrWorkEnd *end = g_new(OrrWorkEnd, 1);
   g_ptr_array_add(besides->ends, end);
   return end;
@@ -102,13 +106,15 @@ static void set_end(OrrExecutor *executor, guint32 stream, double now_s) {
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   work->factor = besides->n_flights[lane] > 0 ? lane_of(executor, lane)->beside : 1;
   work->since_s = now_s;
-  work->end_s = executor->slowdowns.starts
-                    ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor,
-                                             orr_executor_fixed_share(executor, stream))
-                    : now_s + work->left_s * work->factor;
+  work->end_s =
+      executor->slowdowns.starts
+          ? orr_slowdowns_work_end(&executor->slowdowns, lane, now_s, work->left_s * work->factor,
+                                   orr_executor_fixed_share(executor, stream))
+          : now_s + work->left_s * work->factor;
   OrrWorkEnd *end = take_end(besides);
   *end = (OrrWorkEnd){executor, stream, ++work->generation};
-  orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)), work_ends, end);
+  orr_engine_at(executor->engine, MAX(work->end_s, orr_engine_now(executor->engine)), work_ends,
+                end);
 }
 
 static void begin_work(OrrExecutor *executor, guint32 stream, double left_s, double now_s) {
@@ -126,7 +132,8 @@ void orr_besides_begin_work(OrrExecutor *executor, guint32 stream, double durati
   begin_work(executor, stream, duration_s, executor->streams[stream].now_s);
 }
 
-void orr_besides_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside, guint32 label) {
+void orr_besides_resume_work(OrrExecutor *executor, guint32 stream, double left_s, guint32 beside,
+                             guint32 label) {
   begin_work(executor, stream, left_s, orr_engine_now(executor->engine));
   executor->besides.works[stream].slowed_by = beside;
   executor->besides.works[stream].beside = label;
@@ -136,10 +143,11 @@ static void change_rate(OrrExecutor *executor, guint32 stream, double now_s) {
   OrrWorkState *work = &executor->besides.works[stream];
   const guint32 lane = orr_program_stream_lane(executor->program, stream);
   if (!work->working || now_s >= work->end_s) return;
-  const double done_s = executor->slowdowns.starts
-                            ? orr_slowdowns_work_between(&executor->slowdowns, lane, work->since_s, now_s,
-                                                         orr_executor_fixed_share(executor, stream))
-                            : now_s - work->since_s;
+  const double done_s =
+      executor->slowdowns.starts
+          ? orr_slowdowns_work_between(&executor->slowdowns, lane, work->since_s, now_s,
+                                       orr_executor_fixed_share(executor, stream))
+          : now_s - work->since_s;
   work->left_s = MAX(work->left_s - done_s / work->factor, 0);
   set_end(executor, stream, now_s);
 }
@@ -165,4 +173,6 @@ void orr_besides_begin_flight(OrrExecutor *executor, guint32 stream, guint32 lab
   change_flight(executor, stream, label);
 }
 
-void orr_besides_end_flight(OrrExecutor *executor, guint32 stream) { change_flight(executor, stream, G_MAXUINT32); }
+void orr_besides_end_flight(OrrExecutor *executor, guint32 stream) {
+  change_flight(executor, stream, G_MAXUINT32);
+}

@@ -24,7 +24,8 @@ gboolean orr_call_end(OrrExecutor *executor, guint32 stream) {
 }
 
 const OrrOp *orr_call_op(const OrrExecutor *executor, guint32 stream) {
-  const guint32 caller = executor->streams[stream].helps > 0 ? executor->streams[stream].helps - 1 : stream;
+  const guint32 caller =
+      executor->streams[stream].helps > 0 ? executor->streams[stream].helps - 1 : stream;
   const guint32 call = executor->streams[caller].call;
   guint n;
   return call > 0 ? &orr_program_ops(executor->program, caller, &n)[call - 1] : NULL;

@@ -1,10 +1,10 @@
 /*
  * executor_express.c - routines in one go, as long as nobody meets them.
  *
- * A routine's ops follow one another on one stream. While no other transfer is on the links of its collectives, and no
- * communication that would slow its work is under way on its lane, each op takes its time alone: the whole rest of the
- * routine is one date. Whoever comes between breaks the run there; the op that it falls into goes on by itself, and
- * after that op the rest may run again.
+ * A routine's ops follow one another on one stream. While no other transfer is on the links of its
+ * collectives, and no communication that would slow its work is under way on its lane, each op
+ * takes its time alone: the whole rest of the routine is one date. Whoever comes between breaks the
+ * run there; the op that it falls into goes on by itself, and after that op the rest may run again.
  *
  *   ops     |work|  collective  |work|  collective  |work|...        begins[i]: of op i, from the routine's begin
  *   run     +-----------------+- - - - - - - - - - - - - -+          one event, at the last end
@@ -16,8 +16,8 @@
  *  2. A lane with a run on it has no communication under way on its other streams, where that would slow it.
  *  3. A run that is broken within rounding of an op's end is broken at that end.
  *
- * Exact: between two changes of who is under way, rates and factors are constant, and those of a run are 1. What
- * differs from a replay op by op is rounding.
+ * Exact: between two changes of who is under way, rates and factors are constant, and those of a
+ * run are 1. What differs from a replay op by op is rounding.
  */
 #include "sim/engine/executor_private.h"
 
@@ -46,7 +46,8 @@ typedef struct {
 
 /* --- set-up --- */
 
-static void add_links(const OrrExecutor *executor, guint32 comm, GArray *links, guint32 *seen, guint32 mark) {
+static void add_links(const OrrExecutor *executor, guint32 comm, GArray *links, guint32 *seen,
+                      guint32 mark) {
   guint n_phases, n_uses;
   const OrrPhase *phases = orr_program_phases(executor->program, comm, &n_phases);
   for (guint p = 0; p < n_phases; p++) {
@@ -122,12 +123,14 @@ static void leave(OrrExecutor *executor, guint32 stream) {
   if (executor->express.runs[stream].occupies) occupy(executor, stream, 0);
 }
 
-static gboolean is_free(const OrrExecutor *executor, guint32 lane, const OrrExpressRoutine *routine) {
+static gboolean is_free(const OrrExecutor *executor, guint32 lane,
+                        const OrrExpressRoutine *routine) {
   const OrrExpress *express = &executor->express;
   const gboolean is_slowed = g_array_index(executor->program->lanes, OrrLane, lane).beside > 1;
   if (express->on_lane[lane] || (is_slowed && executor->besides.n_flights[lane] > 0)) return FALSE;
   for (guint i = 0; i < routine->n_links; i++)
-    if (express->n_flows[routine->links[i]] > 0 || express->on_link[routine->links[i]]) return FALSE;
+    if (express->n_flows[routine->links[i]] > 0 || express->on_link[routine->links[i]])
+      return FALSE;
   return TRUE;
 }
 
@@ -138,7 +141,8 @@ static double seconds_between(const OrrExpressRoutine *routine, guint32 first, g
 static void hand_out(OrrExecutor *executor, guint32 stream, guint32 end, double end_s) {
   const OrrExpressRun *run = &executor->express.runs[stream];
   if (end > run->first)
-    orr_executor_add_run(executor, stream, run->routine, run->first, end - run->first, run->begin_s, end_s);
+    orr_executor_add_run(executor, stream, run->routine, run->first, end - run->first, run->begin_s,
+                         end_s);
 }
 
 static void run_ends(void *user) {
@@ -148,8 +152,8 @@ static void run_ends(void *user) {
   OrrStreamState *state = &executor->streams[end->stream];
   g_ptr_array_add(executor->express.idle, end);
   if (!run->runs || run->generation != end->generation) return;
-  const double end_s =
-      run->begin_s + seconds_between(&executor->express.routines[run->routine], run->first, state->n_ops);
+  const double end_s = run->begin_s + seconds_between(&executor->express.routines[run->routine],
+                                                      run->first, state->n_ops);
   hand_out(executor, end->stream, state->n_ops, end_s);
   leave(executor, end->stream);
   run->runs = FALSE;
@@ -158,7 +162,8 @@ static void run_ends(void *user) {
 }
 
 static RunEnd *take_end(OrrExpress *express) {
-  if (express->idle->len > 0) return g_ptr_array_remove_index_fast(express->idle, express->idle->len - 1);
+  if (express->idle->len > 0)
+    return g_ptr_array_remove_index_fast(express->idle, express->idle->len - 1);
   RunEnd *end = g_new(RunEnd, 1);
   g_ptr_array_add(express->ends, end);
   return end;
@@ -179,7 +184,9 @@ gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routin
   OrrExpressRun *run = &express->runs[stream];
   const OrrExpressRoutine *it = &express->routines[routine];
   if (state->next_op + 2 > state->n_ops) return FALSE; /* the last op needs no run */
-  if (beside_at(state, state->next_op) != G_MAXUINT32 && state->ops[state->next_op].kind != ORR_OP_BESIDE) return FALSE;
+  if (beside_at(state, state->next_op) != G_MAXUINT32 &&
+      state->ops[state->next_op].kind != ORR_OP_BESIDE)
+    return FALSE;
   if (!is_free(executor, orr_program_stream_lane(executor->program, stream), it)) return FALSE;
   *run = (OrrExpressRun){TRUE, FALSE, routine, state->next_op, state->now_s, run->generation + 1};
   occupy(executor, stream, stream + 1);
@@ -193,7 +200,8 @@ gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routin
 /* --- breaking --- */
 
 /* The op that is under way @at_s into the routine; n_ops: none is. */
-static guint32 op_at(const OrrExpressRoutine *routine, guint32 n_ops, guint32 first, double at_s, double same_s) {
+static guint32 op_at(const OrrExpressRoutine *routine, guint32 n_ops, guint32 first, double at_s,
+                     double same_s) {
   guint32 low = first, high = n_ops;
   while (low < high) {
     const guint32 middle = (low + high) / 2;
@@ -225,7 +233,8 @@ static void send_helper(const Break *it, guint32 beside, double flight_end) {
     orr_executor_join_within(it->executor, helper, flight_end - it->at_s);
     return;
   }
-  orr_executor_add_span(it->executor, helper, &state->ops[beside], begin_s, it->zero_s + flight_end, G_MAXUINT32);
+  orr_executor_add_span(it->executor, helper, &state->ops[beside], begin_s, it->zero_s + flight_end,
+                        G_MAXUINT32);
   it->executor->streams[helper].now_s = it->zero_s + flight_end;
   orr_call_helped(it->executor, helper);
 }
@@ -234,14 +243,16 @@ static void send_helper(const Break *it, guint32 beside, double flight_end) {
 static void work_beside(const Break *it, guint32 beside, guint32 op, double flight_end) {
   OrrExecutor *executor = it->executor;
   OrrStreamState *state = &executor->streams[it->stream];
-  const guint32 lane = orr_program_stream_lane(executor->program, it->stream), label = state->ops[beside].label;
+  const guint32 lane = orr_program_stream_lane(executor->program, it->stream),
+                label = state->ops[beside].label;
   const double factor = g_array_index(executor->program->lanes, OrrLane, lane).beside;
   for (guint32 i = beside + 1; i <= op; i++) {
     const double begin = it->begins[i], end = it->begins[i + 1];
-    const gboolean is_slowed = factor > 1 && MIN(i < op ? end : it->at_s, flight_end) - begin > it->same_s;
+    const gboolean is_slowed =
+        factor > 1 && MIN(i < op ? end : it->at_s, flight_end) - begin > it->same_s;
     if (i < op) {
-      orr_executor_add_span(executor, it->stream, &state->ops[i], it->zero_s + begin, it->zero_s + end,
-                            is_slowed ? label : G_MAXUINT32);
+      orr_executor_add_span(executor, it->stream, &state->ops[i], it->zero_s + begin,
+                            it->zero_s + end, is_slowed ? label : G_MAXUINT32);
       continue;
     }
     state->now_s = it->zero_s + begin;
@@ -262,7 +273,8 @@ static void break_within(const Break *it, guint32 op) {
   const double left_s = it->begins[op + 1] - it->at_s;
   state->next_op = op + 1;
   if (beside != G_MAXUINT32) {
-    const double flight_end = it->begins[beside] + orr_program_comm_alone(executor->program, state->ops[beside].target);
+    const double flight_end =
+        it->begins[beside] + orr_program_comm_alone(executor->program, state->ops[beside].target);
     send_helper(it, beside, flight_end);
     work_beside(it, beside, op, flight_end);
     return;
@@ -278,8 +290,11 @@ static void break_run(OrrExecutor *executor, guint32 stream) {
   OrrExpressRun *run = &executor->express.runs[stream];
   const OrrStreamState *state = &executor->streams[stream];
   const OrrExpressRoutine *routine = &executor->express.routines[run->routine];
-  const double now_s = orr_engine_now(executor->engine), zero_s = run->begin_s - routine->begins[run->first];
-  const Break it = {executor, stream, routine->begins, zero_s, MAX(now_s, run->begin_s) - zero_s, SAME_DATE * now_s};
+  const double now_s = orr_engine_now(executor->engine),
+               zero_s = run->begin_s - routine->begins[run->first];
+  const Break it = {
+      executor,         stream, routine->begins, zero_s, MAX(now_s, run->begin_s) - zero_s,
+      SAME_DATE * now_s};
   const guint32 op = op_at(routine, state->n_ops, run->first, it.at_s, it.same_s);
   leave(executor, stream);
   if (op == state->n_ops) return; /* it ends now, and its call is to come */

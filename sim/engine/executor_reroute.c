@@ -1,5 +1,6 @@
 /*
- * executor_reroute.c - what changes for communications at a date: they take other ways, or their lanes are lost.
+ * executor_reroute.c - what changes for communications at a date: they take other ways, or their
+ * lanes are lost.
  *
  *   epoch          0                1                2
  *   date           0 ---------------+----------------+------->        a comm that starts in epoch 1 has the phases of
@@ -26,13 +27,15 @@ static int compare_reroutes(const void *a, const void *b) {
 }
 
 /* The phases of @comm in epoch @index, or its own; the epoch before the first has index -1. */
-static const OrrPhase *phases_in(const OrrProgram *program, gint64 index, guint32 comm, guint *ret_n) {
+static const OrrPhase *phases_in(const OrrProgram *program, gint64 index, guint32 comm,
+                                 guint *ret_n) {
   if (index < 0) return orr_program_phases(program, comm, ret_n);
   const guint32 first = epoch_at(program, index)->first_reroute;
-  const guint32 end =
-      index + 1 < program->epochs->len ? epoch_at(program, index + 1)->first_reroute : program->reroutes->len;
+  const guint32 end = index + 1 < program->epochs->len ? epoch_at(program, index + 1)->first_reroute
+                                                       : program->reroutes->len;
   const OrrReroute key = {comm, 0, 0}, *all = (const OrrReroute *)(void *)program->reroutes->data;
-  const OrrReroute *found = end > first ? bsearch(&key, all + first, end - first, sizeof key, compare_reroutes) : NULL;
+  const OrrReroute *found =
+      end > first ? bsearch(&key, all + first, end - first, sizeof key, compare_reroutes) : NULL;
   if (!found) return orr_program_phases(program, comm, ret_n);
   *ret_n = found->n_phases;
   return (const OrrPhase *)(void *)program->phases->data + found->first_phase;
@@ -45,7 +48,8 @@ static guint32 number_of(const OrrExecutor *executor, const OrrCommState *comm) 
 void orr_executor_choose_phases(const OrrExecutor *executor, OrrCommState *comm) {
   const OrrProgram *program = executor->program;
   gint64 index = -1;
-  while (index + 1 < program->epochs->len && epoch_at(program, index + 1)->at_s <= comm->started_s) index++;
+  while (index + 1 < program->epochs->len && epoch_at(program, index + 1)->at_s <= comm->started_s)
+    index++;
   comm->phases = phases_in(program, index, number_of(executor, comm), &comm->n_phases);
 }
 
@@ -62,10 +66,13 @@ static void comm_moves(OrrExecutor *executor, OrrCommState *comm, const OrrPhase
   const OrrLinkUse *before = orr_use_rows_get(&executor->uses, old[now].path, &n_old);
   const OrrLinkUse *after = orr_use_rows_get(&executor->uses, phases[now].path, &n_new);
   if (phases[now].bytes == old[now].bytes && same_uses(before, n_old, after, n_new)) return;
-  comm->transfer = orr_engine_move(executor->engine, comm->transfer, phases[now].bytes, after, n_new);
+  comm->transfer =
+      orr_engine_move(executor->engine, comm->transfer, phases[now].bytes, after, n_new);
 }
 
-static gboolean sends(const OrrPhase *phase) { return phase->path != ORR_NO_PATH && phase->bytes > 0; }
+static gboolean sends(const OrrPhase *phase) {
+  return phase->path != ORR_NO_PATH && phase->bytes > 0;
+}
 
 /* Whether one may go on where the other is. */
 static gboolean same_shape(const OrrPhase *a, const OrrPhase *b, guint n) {
@@ -75,7 +82,8 @@ static gboolean same_shape(const OrrPhase *a, const OrrPhase *b, guint n) {
 }
 
 static gboolean is_under_way(const OrrExecutor *executor, const OrrCommState *comm) {
-  return comm->n_arrived == orr_program_comm_members(executor->program, number_of(executor, comm)) &&
+  return comm->n_arrived ==
+             orr_program_comm_members(executor->program, number_of(executor, comm)) &&
          comm->members.first != ORR_NOBODY;
 }
 
@@ -92,7 +100,8 @@ static void epoch_begins(void *user) {
   }
 }
 
-gboolean orr_executor_comm_is_lost(const OrrExecutor *executor, const OrrCommState *comm, double now_s) {
+gboolean orr_executor_comm_is_lost(const OrrExecutor *executor, const OrrCommState *comm,
+                                   double now_s) {
   if (executor->lost_s == NULL || comm->members.first == ORR_NOBODY) return FALSE;
   return executor->lost_s[orr_program_stream_lane(executor->program, comm->members.first)] <= now_s;
 }
@@ -102,7 +111,8 @@ static void lane_is_lost(void *user) {
   OrrExecutor *executor = call->executor;
   for (guint32 i = 0; i < orr_program_n_comms(executor->program); i++) {
     OrrCommState *comm = &executor->comms[i];
-    if (comm->transfer == NULL || !orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine)))
+    if (comm->transfer == NULL ||
+        !orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine)))
       continue;
     orr_engine_drop(executor->engine, comm->transfer);
     comm->transfer = NULL;
@@ -120,7 +130,8 @@ static void plan_losses(OrrExecutor *executor) {
     const OrrLoss *loss = &g_array_index(losses, OrrLoss, i);
     executor->lost_s[loss->lane] = MIN(executor->lost_s[loss->lane], loss->at_s);
     executor->losses[i] = (OrrDatedCall){executor, i};
-    if (i > 0 && loss->at_s == g_array_index(losses, OrrLoss, i - 1).at_s) continue; /* one look for all of a date */
+    if (i > 0 && loss->at_s == g_array_index(losses, OrrLoss, i - 1).at_s)
+      continue; /* one look for all of a date */
     orr_engine_at(executor->engine, loss->at_s, lane_is_lost, &executor->losses[i]);
   }
 }
@@ -131,7 +142,8 @@ void orr_executor_plan_changes(OrrExecutor *executor) {
   executor->epochs = g_new0(OrrDatedCall, epochs->len + 1);
   for (guint i = 0; i < epochs->len; i++) {
     executor->epochs[i] = (OrrDatedCall){executor, i};
-    orr_engine_at(executor->engine, g_array_index(epochs, OrrEpoch, i).at_s, epoch_begins, &executor->epochs[i]);
+    orr_engine_at(executor->engine, g_array_index(epochs, OrrEpoch, i).at_s, epoch_begins,
+                  &executor->epochs[i]);
   }
 }
 

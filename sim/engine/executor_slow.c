@@ -1,9 +1,9 @@
 /*
  * executor_slow.c - work on lanes that slow down.
  *
- * A lane's speed is a step function of time: 1 / factor from each of its dates on; where a share s of the work does not
- * feel it, 1 / (s + (1 - s) factor), as if the two were mixed evenly. Work of duration d that begins at t
- * ends at the T for which the speed's integral from t to T is d.
+ * A lane's speed is a step function of time: 1 / factor from each of its dates on; where a share s
+ * of the work does not feel it, 1 / (s + (1 - s) factor), as if the two were mixed evenly. Work of
+ * duration d that begins at t ends at the T for which the speed's integral from t to T is d.
  *
  *   speed 1 |-----------+              d = 3 from t = 1, factor 2 from 2 on: 1 second of it is done by 2, the other two
  *       1/2 |           +-------       take 4; T = 6
@@ -27,7 +27,8 @@ void orr_slowdowns_init(OrrSlowdowns *slowdowns, const OrrProgram *program) {
   slowdowns->starts = g_new0(guint32, n_lanes + 1);
   qsort(slowdowns->items, n, sizeof(OrrSlowdown), by_lane_and_date);
   for (guint i = 0; i < n; i++) slowdowns->starts[slowdowns->items[i].lane + 1]++;
-  for (guint lane = 0; lane < n_lanes; lane++) slowdowns->starts[lane + 1] += slowdowns->starts[lane];
+  for (guint lane = 0; lane < n_lanes; lane++)
+    slowdowns->starts[lane + 1] += slowdowns->starts[lane];
 }
 
 void orr_slowdowns_clear(OrrSlowdowns *slowdowns) {
@@ -35,8 +36,8 @@ void orr_slowdowns_clear(OrrSlowdowns *slowdowns) {
   g_clear_pointer(&slowdowns->items, g_free);
 }
 
-double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double duration_s,
-                              double fixed_share) {
+double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s,
+                              double duration_s, double fixed_share) {
   double now_s = begin_s, factor = 1;
   for (guint32 i = slowdowns->starts[lane]; i < slowdowns->starts[lane + 1]; i++) {
     const OrrSlowdown *slow = &slowdowns->items[i];
@@ -52,11 +53,12 @@ double orr_slowdowns_work_end(const OrrSlowdowns *slowdowns, guint32 lane, doubl
 
 double orr_executor_fixed_share(const OrrExecutor *executor, guint32 stream) {
   const OrrStreamState *state = &executor->streams[stream];
-  return g_array_index(executor->program->labels, OrrLabel, orr_stream_op(state)->label).fixed_share;
+  return g_array_index(executor->program->labels, OrrLabel, orr_stream_op(state)->label)
+      .fixed_share;
 }
 
-double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s, double end_s,
-                                  double fixed_share) {
+double orr_slowdowns_work_between(const OrrSlowdowns *slowdowns, guint32 lane, double begin_s,
+                                  double end_s, double fixed_share) {
   double now_s = begin_s, factor = 1, work_s = 0;
   for (guint32 i = slowdowns->starts[lane]; i < slowdowns->starts[lane + 1]; i++) {
     const OrrSlowdown *slow = &slowdowns->items[i];

@@ -1,8 +1,8 @@
 /*
  * executor_stuck.c - a replay that cannot end, explained.
  *
- * Communications held by a link that stays down: the one that waits longest, its link, and since when. All the others wait
- * for it, one way or another.
+ * Communications held by a link that stays down: the one that waits longest, its link, and since
+ * when. All the others wait for it, one way or another.
  *
  *   stage 0, replica 2 has waited since 1.02 s for gpu5.nic.tx, which went down at 1 s and stays down (pp-forward; ...
  *
@@ -22,10 +22,13 @@
 #define MAX_NAMES 4
 
 /* Among the stream's ops, that after the one it is in. */
-static guint32 place_of(const OrrStreamState *state) { return state->call > 0 ? state->call : state->next_op; }
+static guint32 place_of(const OrrStreamState *state) {
+  return state->call > 0 ? state->call : state->next_op;
+}
 
 /* Appends "STREAM at its op N" for each op of that kind and target that is not replayed yet. */
-static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind kind, guint32 target) {
+static void add_missing(GString *text, const OrrExecutor *executor, OrrOpKind kind,
+                        guint32 target) {
   guint n_found = 0;
   for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++) {
     guint n_ops;
@@ -47,7 +50,8 @@ static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stre
   g_string_append_printf(text, "\n  %s, op %u: ", name, place_of(state) - 1);
   if (op->kind == ORR_OP_COMM) {
     g_string_append_printf(text, "comm %u \"%s\", %u of %u there; still to come: ", op->target,
-                           orr_program_label_name(executor->program, op->label), executor->comms[op->target].n_arrived,
+                           orr_program_label_name(executor->program, op->label),
+                           executor->comms[op->target].n_arrived,
                            orr_program_comm_members(executor->program, op->target));
     add_missing(text, executor, ORR_OP_COMM, op->target);
   } else {
@@ -60,7 +64,8 @@ static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stre
 static guint add_all(GString *text, const OrrExecutor *executor) {
   guint n_waiting = 0;
   for (guint32 stream = 0; stream < orr_program_n_streams(executor->program); stream++) {
-    if (!executor->streams[stream].waiting || orr_executor_is_lost(executor, stream, G_MAXDOUBLE)) continue;
+    if (!executor->streams[stream].waiting || orr_executor_is_lost(executor, stream, G_MAXDOUBLE))
+      continue;
     if (n_waiting++ < MAX_LINES) add_waiting(text, executor, stream);
   }
   if (n_waiting > MAX_LINES) g_string_append_printf(text, "\n  and %u more", n_waiting - MAX_LINES);
@@ -85,7 +90,8 @@ static double down_since(const OrrProgram *program, guint32 link) {
 }
 
 /* The comm that @stream is in waits for @link, if that is down: keeps what has waited longest. */
-static void note_held(const OrrExecutor *executor, guint32 stream, const OrrCommState *comm, guint32 link, Held *held) {
+static void note_held(const OrrExecutor *executor, guint32 stream, const OrrCommState *comm,
+                      guint32 link, Held *held) {
   const double down_s = down_since(executor->program, link), since_s = MAX(comm->started_s, down_s);
   if (since_s < held->since_s) *held = (Held){stream, link, down_s, since_s};
 }
@@ -112,36 +118,41 @@ static guint count_waiting(const OrrExecutor *executor) {
   return n;
 }
 
-/* NCCL's network plugin retries a packet that nobody acknowledges, then its queue pair fails and with it the job:
- * NCCL_IB_RETRY_CNT (7) times 4.096 us 2^NCCL_IB_TIMEOUT (20 since NCCL 2.23), 30 s (NCCL user guide, environment variables).
- * Over shared memory and NVLink it waits for PyTorch's watchdog, 600 s (torch.distributed.init_process_group, timeout). */
-#define NCCL_GIVES_UP                                                                                                 \
-  "NCCL would have given up after 30 s on a network (NCCL_IB_RETRY_CNT 7 x 4.096 us x 2^NCCL_IB_TIMEOUT 20), PyTorch "  \
+/* NCCL's network plugin retries a packet that nobody acknowledges, then its queue pair fails and
+ * with it the job: NCCL_IB_RETRY_CNT (7) times 4.096 us 2^NCCL_IB_TIMEOUT (20 since NCCL 2.23),
+ * 30 s (NCCL user guide, environment variables). Over shared memory and NVLink it waits for
+ * PyTorch's watchdog, 600 s (torch.distributed.init_process_group, timeout). */
+#define NCCL_GIVES_UP                                                                              \
+  "NCCL would have given up after 30 s on a network (NCCL_IB_RETRY_CNT 7 x 4.096 us x "            \
+  "2^NCCL_IB_TIMEOUT 20), PyTorch "                                                                \
   "after 600 s elsewhere"
 
 void orr_executor_explain_stuck(const OrrExecutor *executor, GError **error) {
   const OrrProgram *program = executor->program;
   Held held = {ORR_NOBODY, 0, 0, INFINITY};
   if (error == NULL || !g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK)) return;
-  for (guint32 stream = 0; stream < orr_program_n_streams(program); stream++) note_stream(executor, stream, &held);
+  for (guint32 stream = 0; stream < orr_program_n_streams(program); stream++)
+    note_stream(executor, stream, &held);
   if (held.stream == ORR_NOBODY) return;
   g_clear_error(error);
   const guint n_others = count_waiting(executor) - 1;
-  g_autofree char *others = n_others > 0 ? g_strdup_printf("; %u more streams wait for it", n_others) : g_strdup("");
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-              "%s has waited since %.6g s for %s, which went down at %g s and stays down (%s%s). "
-              NCCL_GIVES_UP,
-              orr_program_lane_name(program, orr_program_stream_lane(program, held.stream)), held.since_s,
-              orr_program_link_name(program, held.link), held.down_s,
-              orr_program_label_name(program, orr_stream_op(&executor->streams[held.stream])->label),
-              others);
+  g_autofree char *others =
+      n_others > 0 ? g_strdup_printf("; %u more streams wait for it", n_others) : g_strdup("");
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_STUCK,
+      "%s has waited since %.6g s for %s, which went down at %g s and stays down "
+      "(%s%s). " NCCL_GIVES_UP,
+      orr_program_lane_name(program, orr_program_stream_lane(program, held.stream)), held.since_s,
+      orr_program_link_name(program, held.link), held.down_s,
+      orr_program_label_name(program, orr_stream_op(&executor->streams[held.stream])->label),
+      others);
 }
 
 gboolean orr_executor_check_done(const OrrExecutor *executor, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   const guint n_waiting = add_all(text, executor);
   if (n_waiting == 0) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "deadlock: %u streams wait for what nothing will end:%s", n_waiting,
-              text->str);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+              "deadlock: %u streams wait for what nothing will end:%s", n_waiting, text->str);
   return FALSE;
 }

@@ -1,8 +1,8 @@
 /*
  * program.c - building and looking at a program (see program.h).
  *
- * Building never fails: what is wrong (an index that does not exist, a comm without its members) is kept and told by
- * orr_program_seal, so that who builds a program writes no error paths.
+ * Building never fails: what is wrong (an index that does not exist, a comm without its members) is
+ * kept and told by orr_program_seal, so that who builds a program writes no error paths.
  */
 #include "sim/engine/program_private.h"
 
@@ -66,8 +66,8 @@ OrrProgram *orr_program_new(void) {
 
 void orr_program_free(OrrProgram *program) {
   if (program == NULL) return;
-  GArray *arrays[] = {program->links, program->lanes,  program->streams, program->labels,
-                      program->comms, program->phases, program->faults,  program->slowdowns,
+  GArray *arrays[] = {program->links,  program->lanes,  program->streams,  program->labels,
+                      program->comms,  program->phases, program->faults,   program->slowdowns,
                       program->losses, program->epochs, program->reroutes, program->routines};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   orr_use_rows_clear(&program->paths);
@@ -98,7 +98,7 @@ guint32 orr_program_lane(OrrProgram *program, const char *name, guint32 multipli
 
 guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) {
   OrrStream stream = {g_string_chunk_insert_const(program->names, name), lane, FALSE,
-                      g_array_new(FALSE, FALSE, sizeof(OrrOp)), NULL, 0};
+                      g_array_new(FALSE, FALSE, sizeof(OrrOp)),          NULL, 0};
   g_array_append_val(program->streams, stream);
   return program->streams->len - 1;
 }
@@ -106,11 +106,13 @@ guint32 orr_program_stream(OrrProgram *program, guint32 lane, const char *name) 
 guint32 orr_program_label(OrrProgram *program, const char *name, const char *category) {
   OrrLabel asked = {name, category, 0};
   gpointer found;
-  if (g_hash_table_lookup_extended(program->label_index, &asked, NULL, &found)) return GPOINTER_TO_UINT(found);
+  if (g_hash_table_lookup_extended(program->label_index, &asked, NULL, &found))
+    return GPOINTER_TO_UINT(found);
   OrrLabel label = {keep_name(program, name), keep_name(program, category), 0};
   guint32 index = program->labels->len;
   g_array_append_val(program->labels, label);
-  g_hash_table_insert(program->label_index, g_memdup2(&label, sizeof label), GUINT_TO_POINTER(index));
+  g_hash_table_insert(program->label_index, g_memdup2(&label, sizeof label),
+                      GUINT_TO_POINTER(index));
   return index;
 }
 
@@ -122,7 +124,8 @@ guint32 orr_program_path(OrrProgram *program, const OrrLinkUse *uses, guint n_us
   return orr_use_rows_n(&program->paths) - 1;
 }
 
-guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase *phases, guint n_phases) {
+guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase *phases,
+                         guint n_phases) {
   OrrComm comm = {n_members, program->phases->len, n_phases};
   if (n_phases > 0) g_array_append_vals(program->phases, phases, n_phases);
   g_array_append_val(program->comms, comm);
@@ -136,12 +139,16 @@ static void append_op(OrrProgram *program, guint32 stream, OrrOp op) {
     program->n_lost++;
 }
 
-void orr_program_work(OrrProgram *program, guint32 stream, double duration_s, guint32 label, gint32 tag) {
-  append_op(program, stream, (OrrOp){.duration_s = duration_s, .label = label, .tag = tag, .kind = ORR_OP_WORK});
+void orr_program_work(OrrProgram *program, guint32 stream, double duration_s, guint32 label,
+                      gint32 tag) {
+  append_op(program, stream,
+            (OrrOp){.duration_s = duration_s, .label = label, .tag = tag, .kind = ORR_OP_WORK});
 }
 
-void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32 label, gint32 tag) {
-  append_op(program, stream, (OrrOp){.label = label, .target = comm, .tag = tag, .kind = ORR_OP_COMM});
+void orr_program_join(OrrProgram *program, guint32 stream, guint32 comm, guint32 label,
+                      gint32 tag) {
+  append_op(program, stream,
+            (OrrOp){.label = label, .target = comm, .tag = tag, .kind = ORR_OP_COMM});
 }
 
 void orr_program_record(OrrProgram *program, guint32 stream, guint32 event) {
@@ -152,16 +159,20 @@ void orr_program_wait(OrrProgram *program, guint32 stream, guint32 event) {
   append_op(program, stream, (OrrOp){.target = event, .tag = -1, .kind = ORR_OP_WAIT});
 }
 
-void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label, gint32 tag) {
-  append_op(program, stream, (OrrOp){.label = label, .target = comm, .tag = tag, .kind = ORR_OP_BESIDE});
+void orr_program_beside(OrrProgram *program, guint32 stream, guint32 comm, guint32 label,
+                        gint32 tag) {
+  append_op(program, stream,
+            (OrrOp){.label = label, .target = comm, .tag = tag, .kind = ORR_OP_BESIDE});
 }
 
 void orr_program_meet(OrrProgram *program, guint32 stream) {
   append_op(program, stream, (OrrOp){.tag = -1, .kind = ORR_OP_MEET});
 }
 
-void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label, gint32 tag) {
-  append_op(program, stream, (OrrOp){.label = label, .target = routine, .tag = tag, .kind = ORR_OP_CALL});
+void orr_program_call(OrrProgram *program, guint32 stream, guint32 routine, guint32 label,
+                      gint32 tag) {
+  append_op(program, stream,
+            (OrrOp){.label = label, .target = routine, .tag = tag, .kind = ORR_OP_CALL});
 }
 
 void orr_program_fault(OrrProgram *program, double at_s, guint32 link, double factor) {
@@ -205,7 +216,8 @@ void orr_program_epoch(OrrProgram *program, double at_s) {
   g_array_append_val(program->epochs, epoch);
 }
 
-void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases, guint n_phases) {
+void orr_program_reroute(OrrProgram *program, guint32 comm, const OrrPhase *phases,
+                         guint n_phases) {
   OrrReroute reroute = {comm, program->phases->len, n_phases};
   if (n_phases > 0) g_array_append_vals(program->phases, phases, n_phases);
   g_array_append_val(program->reroutes, reroute);
@@ -266,9 +278,13 @@ guint32 orr_program_multiplicity(const OrrProgram *program, guint32 lane) {
   return g_array_index(program->lanes, OrrLane, lane).multiplicity;
 }
 
-guint32 orr_program_stream_lane(const OrrProgram *program, guint32 stream) { return STREAM(program, stream)->lane; }
+guint32 orr_program_stream_lane(const OrrProgram *program, guint32 stream) {
+  return STREAM(program, stream)->lane;
+}
 
-const char *orr_program_stream_name(const OrrProgram *program, guint32 stream) { return STREAM(program, stream)->name; }
+const char *orr_program_stream_name(const OrrProgram *program, guint32 stream) {
+  return STREAM(program, stream)->name;
+}
 
 char *orr_program_stream_title(const OrrProgram *program, guint32 stream) {
   const OrrStream *it = STREAM(program, stream);
@@ -289,11 +305,17 @@ const char *orr_program_label_category(const OrrProgram *program, guint32 label)
   return g_array_index(program->labels, OrrLabel, label).category;
 }
 
-const char *orr_program_link_name(const OrrProgram *program, guint32 link) { return LINK(program, link)->name; }
+const char *orr_program_link_name(const OrrProgram *program, guint32 link) {
+  return LINK(program, link)->name;
+}
 
-double orr_program_link_bandwidth(const OrrProgram *program, guint32 link) { return LINK(program, link)->bandwidth; }
+double orr_program_link_bandwidth(const OrrProgram *program, guint32 link) {
+  return LINK(program, link)->bandwidth;
+}
 
-guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link) { return LINK(program, link)->stands_for; }
+guint32 orr_program_link_stands_for(const OrrProgram *program, guint32 link) {
+  return LINK(program, link)->stands_for;
+}
 
 const OrrPhase *orr_program_phases(const OrrProgram *program, guint32 comm, guint *ret_n) {
   const OrrComm *it = &g_array_index(program->comms, OrrComm, comm);
@@ -315,7 +337,9 @@ const OrrLinkUse *orr_program_path_kept(const OrrProgram *program, guint32 path,
   return orr_use_rows_get(&program->kept, path, ret_n);
 }
 
-double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path) { return program->seconds_a_byte[path]; }
+double orr_program_seconds_a_byte(const OrrProgram *program, guint32 path) {
+  return program->seconds_a_byte[path];
+}
 
 double orr_program_comm_alone(const OrrProgram *program, guint32 comm) {
   guint n_phases = 0;

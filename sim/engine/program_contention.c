@@ -1,15 +1,17 @@
 /*
  * program_contention.c - can two transfers meet on a link?
  *
- * Comms that are all joined by one stream follow one another, as that stream takes them in order. So a link is safe
- * when the comms that use it have a stream in common. Sets of streams are intersected, first over the comms of a path,
- * then over the paths of a link: cost linear in joins and uses. A set only shrinks, and an empty one stays so.
+ * Comms that are all joined by one stream follow one another, as that stream takes them in order.
+ * So a link is safe when the comms that use it have a stream in common. Sets of streams are
+ * intersected, first over the comms of a path, then over the paths of a link: cost linear in joins
+ * and uses. A set only shrinks, and an empty one stays so.
  *
  * The test is sufficient, not necessary: comms kept apart by events alone are taken to meet.
  */
 #include "sim/engine/program_private.h"
 
-/* Streams by comm, ascending: compressed rows. A stream that joins one comm twice is listed twice: harmless. */
+/* Streams by comm, ascending: compressed rows. A stream that joins one comm twice is listed
+ * twice: harmless. */
 typedef struct {
   guint32 *starts;
   guint32 *streams;
@@ -20,7 +22,8 @@ static void count_joins(const OrrProgram *program, guint32 *starts) {
     starts[comm + 1] = starts[comm] + orr_program_comm_members(program, comm);
 }
 
-static void add_joins(const OrrOp *ops, guint n, guint32 stream, guint32 helper, Members *members, guint32 *next) {
+static void add_joins(const OrrOp *ops, guint n, guint32 stream, guint32 helper, Members *members,
+                      guint32 *next) {
   for (guint i = 0; i < n; i++) {
     if (ops[i].kind == ORR_OP_COMM) members->streams[next[ops[i].target]++] = stream;
     if (ops[i].kind == ORR_OP_BESIDE) members->streams[next[ops[i].target]++] = helper;
@@ -28,7 +31,8 @@ static void add_joins(const OrrOp *ops, guint n, guint32 stream, guint32 helper,
 }
 
 static void fill_members(const OrrProgram *program, Members *members) {
-  g_autofree guint32 *next = g_memdup2(members->starts, (program->comms->len + 1) * sizeof(guint32));
+  g_autofree guint32 *next =
+      g_memdup2(members->starts, (program->comms->len + 1) * sizeof(guint32));
   g_autofree gboolean *seen = g_new0(gboolean, program->routines->len + 1);
   for (guint32 stream = 0; stream < program->streams->len; stream++) {
     guint n, n_called;
@@ -36,9 +40,11 @@ static void fill_members(const OrrProgram *program, Members *members) {
     add_joins(ops, n, stream, 0, members, next);
     for (guint i = 0; i < n; i++) {
       if (ops[i].kind != ORR_OP_CALL || seen[ops[i].target]) continue;
-      seen[ops[i].target] = TRUE; /* one stream calls it, and its comms follow one another each time */
+      seen[ops[i].target] =
+          TRUE; /* one stream calls it, and its comms follow one another each time */
       const OrrOp *called = orr_program_routine_ops(program, ops[i].target, &n_called);
-      add_joins(called, n_called, stream, orr_program_routine(program, ops[i].target)->helper, members, next);
+      add_joins(called, n_called, stream, orr_program_routine(program, ops[i].target)->helper,
+                members, next);
     }
   }
 }

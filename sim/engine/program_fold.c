@@ -1,15 +1,16 @@
 /*
  * program_fold.c - fewer links, the same sharing.
  *
- * Max-min sharing sees link l as one inequality: sum over transfers of w(p, l) * rate <= B(l), where p is the
- * transfer's path. Write the link's weights as a vector over paths, w(., l) = g * v with g their greatest common
- * divisor; the inequality is v . rate <= B(l) / g. Links with the same v differ only on the right-hand side: the
- * smallest B / g implies all others, which can be left out without any rate changing. That holds at all times, as
- * bandwidths are constant; links whose bandwidth may change (faults, orr_program_keep_link) take no part, neither as
- * the one kept nor as one left out. Nor do links that others use too (orr_program_share_link). A tie keeps the first.
+ * Max-min sharing sees link l as one inequality: sum over transfers of w(p, l) * rate <= B(l),
+ * where p is the transfer's path. Write the link's weights as a vector over paths, w(., l) = g * v
+ * with g their greatest common divisor; the inequality is v . rate <= B(l) / g. Links with the same
+ * v differ only on the right-hand side: the smallest B / g implies all others, which can be left
+ * out without any rate changing. That holds at all times, as bandwidths are constant; links whose
+ * bandwidth may change (faults, orr_program_keep_link) take no part, neither as the one kept nor as
+ * one left out. Nor do links that others use too (orr_program_share_link). A tie keeps the first.
  *
- * Only paths that some comm really sends bytes over count. Cost: linear in the number of uses, plus a hash look-up a
- * link.
+ * Only paths that some comm really sends bytes over count. Cost: linear in the number of uses, plus
+ * a hash look-up a link.
  *
  *   paths        as columns (links)      v and B/g         kept
  *   0: a b       a: 0*2 1*4   B 10       0*1 1*2   5       a, stands for a and c
@@ -37,7 +38,8 @@ static gboolean *used_paths(const OrrProgram *program) {
   return used;
 }
 
-/* Where each link's column starts, n_links + 1 of them, from the number of used paths it lies on. */
+/* Where each link's column starts, n_links + 1 of them, from the number of used paths it lies
+ * on. */
 static guint32 *column_starts(const OrrProgram *program, const gboolean *used) {
   guint32 *starts = g_new0(guint32, program->links->len + 2);
   for (guint32 path = 0; path < orr_use_rows_n(&program->paths); path++) {
@@ -50,13 +52,15 @@ static guint32 *column_starts(const OrrProgram *program, const gboolean *used) {
 }
 
 /* The uses by link, each column in the order of paths. */
-static OrrLinkUse *transpose(const OrrProgram *program, const gboolean *used, const guint32 *starts) {
+static OrrLinkUse *transpose(const OrrProgram *program, const gboolean *used,
+                             const guint32 *starts) {
   g_autofree guint32 *next = g_memdup2(starts, (program->links->len + 1) * sizeof *starts);
   OrrLinkUse *entries = g_new(OrrLinkUse, starts[program->links->len] + 1);
   for (guint32 path = 0; path < orr_use_rows_n(&program->paths); path++) {
     guint n;
     const OrrLinkUse *uses = orr_use_rows_get(&program->paths, path, &n);
-    for (guint i = 0; used[path] && i < n; i++) entries[next[uses[i].link]++] = (OrrLinkUse){path, uses[i].weight};
+    for (guint i = 0; used[path] && i < n; i++)
+      entries[next[uses[i].link]++] = (OrrLinkUse){path, uses[i].weight};
   }
   return entries;
 }
@@ -82,7 +86,8 @@ static guint hash_column(gconstpointer key) {
   guint64 hash = column->n;
   for (guint32 i = 0; i < column->n; i++) {
     hash = (hash ^ column->column[i].link) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-    hash = (hash ^ (hash >> 29) ^ column->column[i].weight) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
+    hash =
+        (hash ^ (hash >> 29) ^ column->column[i].weight) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
   }
   return (guint)(hash >> 32);
 }
@@ -90,7 +95,8 @@ static guint hash_column(gconstpointer key) {
 static gboolean equal_columns(gconstpointer a, gconstpointer b) {
   const Column *x = a, *y = b;
   if (x == y) return TRUE;
-  return !x->alone && !y->alone && x->n == y->n && memcmp(x->column, y->column, x->n * sizeof *x->column) == 0;
+  return !x->alone && !y->alone && x->n == y->n &&
+         memcmp(x->column, y->column, x->n * sizeof *x->column) == 0;
 }
 
 /* Only the class's table is written, never walked: its order is nobody's. */
@@ -113,8 +119,10 @@ static void fold_columns(OrrProgram *program, const guint32 *starts, OrrLinkUse 
   for (guint32 i = 0; i < program->links->len; i++) {
     const OrrProgramLink *link = &g_array_index(program->links, OrrProgramLink, i);
     Column *column = &columns[i];
-    *column = (Column){i, starts[i + 1] - starts[i], entries + starts[i], link->bandwidth, 0, link->keep};
-    if (column->n == 0 && link->is_shared) g_array_index(program->links, OrrProgramLink, i).stands_for = 1;
+    *column =
+        (Column){i, starts[i + 1] - starts[i], entries + starts[i], link->bandwidth, 0, link->keep};
+    if (column->n == 0 && link->is_shared)
+      g_array_index(program->links, OrrProgramLink, i).stands_for = 1;
     if (column->n == 0) continue;
     reduce(column, entries + starts[i]);
     enter_class(classes, column, program);
@@ -127,7 +135,8 @@ static void keep_rows(OrrProgram *program, const gboolean *used) {
     guint n;
     const OrrLinkUse *uses = orr_use_rows_get(&program->paths, path, &n);
     for (guint i = 0; used[path] && i < n; i++)
-      if (orr_program_link_stands_for(program, uses[i].link) > 0) g_array_append_val(program->kept.uses, uses[i]);
+      if (orr_program_link_stands_for(program, uses[i].link) > 0)
+        g_array_append_val(program->kept.uses, uses[i]);
     orr_use_rows_end_row(&program->kept);
   }
 }

@@ -1,5 +1,6 @@
 /*
- * program_merge.c - arrays are put one after another; only links are looked up, so that two parts share one.
+ * program_merge.c - arrays are put one after another; only links are looked up, so that two parts
+ * share one.
  */
 #include "sim/engine/program_merge.h"
 
@@ -57,33 +58,41 @@ static void merge_labels(OrrProgram *merged, const OrrProgram *part) {
   for (guint i = 0; i < part->labels->len; i++) {
     const OrrLabel *known = &g_array_index(part->labels, OrrLabel, i);
     const OrrLabel label = {g_string_chunk_insert_const(merged->names, known->name),
-                            g_string_chunk_insert_const(merged->names, known->category), known->fixed_share};
+                            g_string_chunk_insert_const(merged->names, known->category),
+                            known->fixed_share};
     g_array_append_val(merged->labels, label);
   }
 }
 
 /* --- Numbers of ops and spans ---
  *
- * An op or a span refers to other things by number, and each number moves by its part's offset. The two functions below
- * are the only places that know which members are such numbers. Both list every member, in order, in one initializer: a
- * member added to OrrOp or OrrSpan does not compile here until it says whether it moves. */
+ * An op or a span refers to other things by number, and each number moves by its part's offset.
+ * The two functions below are the only places that know which members are such numbers. Both
+ * list every member, in order, in one initializer: a member added to OrrOp or OrrSpan does not
+ * compile here until it says whether it moves. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 static guint32 shift_of_target(const OrrProgramOffset *offset, guint8 kind) {
   switch ((OrrOpKind)kind) {
-    case ORR_OP_COMM:
-    case ORR_OP_BESIDE: return offset->first_comm;
-    case ORR_OP_RECORD:
-    case ORR_OP_WAIT: return offset->first_event;
-    case ORR_OP_CALL: return offset->first_routine;
-    case ORR_OP_WORK:
-    case ORR_OP_MEET: return 0;
+  case ORR_OP_COMM:
+  case ORR_OP_BESIDE:
+    return offset->first_comm;
+  case ORR_OP_RECORD:
+  case ORR_OP_WAIT:
+    return offset->first_event;
+  case ORR_OP_CALL:
+    return offset->first_routine;
+  case ORR_OP_WORK:
+  case ORR_OP_MEET:
+    return 0;
   }
   g_return_val_if_reached(0);
 }
 
-static gboolean has_label(guint8 kind) { return kind != ORR_OP_RECORD && kind != ORR_OP_WAIT && kind != ORR_OP_MEET; }
+static gboolean has_label(guint8 kind) {
+  return kind != ORR_OP_RECORD && kind != ORR_OP_WAIT && kind != ORR_OP_MEET;
+}
 
 static OrrOp merged_op(const OrrOp *op, const OrrProgramOffset *offset) {
   return (OrrOp){op->duration_s, op->label + (has_label(op->kind) ? offset->first_label : 0),
@@ -91,7 +100,9 @@ static OrrOp merged_op(const OrrOp *op, const OrrProgramOffset *offset) {
 }
 
 /* "None" stays none. */
-static guint32 shift_back(guint32 number, guint32 first) { return number == G_MAXUINT32 ? number : number - first; }
+static guint32 shift_back(guint32 number, guint32 first) {
+  return number == G_MAXUINT32 ? number : number - first;
+}
 
 OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offset) {
   return (OrrSpan){span->stream - offset->first_stream,
@@ -115,17 +126,20 @@ static void merge_ops(GArray *merged, const GArray *ops, const OrrProgramOffset 
   }
 }
 
-static void merge_routines(OrrProgram *merged, const OrrProgram *part, const OrrProgramOffset *offset) {
+static void merge_routines(OrrProgram *merged, const OrrProgram *part,
+                           const OrrProgramOffset *offset) {
   for (guint i = 0; i < part->routines->len; i++) {
     const OrrRoutine *own = orr_program_routine(part, i);
-    const OrrRoutine routine = {g_array_new(FALSE, FALSE, sizeof(OrrOp)), own->stream + offset->first_stream,
+    const OrrRoutine routine = {g_array_new(FALSE, FALSE, sizeof(OrrOp)),
+                                own->stream + offset->first_stream,
                                 own->helper + offset->first_stream};
     merge_ops(routine.ops, own->ops, offset);
     g_array_append_val(merged->routines, routine);
   }
 }
 
-static void merge_streams(OrrProgram *merged, const OrrProgram *part, const OrrProgramOffset *offset) {
+static void merge_streams(OrrProgram *merged, const OrrProgram *part,
+                          const OrrProgramOffset *offset) {
   for (guint i = 0; i < part->streams->len; i++) {
     const OrrStream *stream = &g_array_index(part->streams, OrrStream, i);
     const guint32 to = orr_program_stream(merged, offset->first_lane + stream->lane, stream->name);
@@ -139,7 +153,8 @@ static void merge_lanes(OrrProgram *merged, const OrrProgramPart *part) {
     const OrrLane *lane = &g_array_index(part->program->lanes, OrrLane, i);
     g_autofree char *name =
         part->name ? g_strdup_printf("%s: %s", part->name, lane->name) : g_strdup(lane->name);
-    orr_program_slow_beside(merged, orr_program_lane(merged, name, lane->multiplicity), lane->beside);
+    orr_program_slow_beside(merged, orr_program_lane(merged, name, lane->multiplicity),
+                            lane->beside);
   }
 }
 
@@ -164,7 +179,8 @@ static void merge_losses(OrrProgram *merged, const OrrProgram *part, guint32 fir
   }
 }
 
-static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known, OrrProgramOffset *offset) {
+static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTable *known,
+                       OrrProgramOffset *offset) {
   *offset = (OrrProgramOffset){merged->lanes->len, merged->streams->len, merged->labels->len,
                                merged->comms->len, merged->n_events,     merged->routines->len};
   g_autofree guint32 *links = merge_links(merged, part, known);
@@ -181,10 +197,12 @@ static void merge_part(OrrProgram *merged, const OrrProgramPart *part, GHashTabl
 }
 
 /* The first stream of each lane of @part waits for its start. */
-static void delay_part(OrrProgram *merged, const OrrProgramPart *part, const OrrProgramOffset *offset) {
+static void delay_part(OrrProgram *merged, const OrrProgramPart *part,
+                       const OrrProgramOffset *offset) {
   if (part->start_s <= 0) return;
   const OrrLabel idle = {"not started", "idle", 1};
-  const OrrOp wait = {.duration_s = part->start_s, .label = merged->labels->len, .tag = -1, .kind = ORR_OP_WORK};
+  const OrrOp wait = {
+      .duration_s = part->start_s, .label = merged->labels->len, .tag = -1, .kind = ORR_OP_WORK};
   g_array_append_val(merged->labels, idle);
   g_autofree gboolean *seen = g_new0(gboolean, part->program->lanes->len + 1);
   for (guint i = 0; i < part->program->streams->len; i++) {

@@ -1,8 +1,8 @@
 /*
  * program_private.h - what a program holds: shared by program*.c and executor*.c.
  *
- * Paths are kept as given and, after orr_program_seal, a second time over the kept links only, in rows of one array
- * (compressed sparse rows): row p is entries starts[p] .. starts[p + 1].
+ * Paths are kept as given and, after orr_program_seal, a second time over the kept links only, in
+ * rows of one array (compressed sparse rows): row p is entries starts[p] .. starts[p + 1].
  */
 #ifndef ORR_PROGRAM_PRIVATE_H
 #define ORR_PROGRAM_PRIVATE_H
@@ -28,10 +28,10 @@ typedef struct {
 typedef struct {
   const char *name;
   guint32 lane;
-  gboolean quiet;  /* its comms slow no work */
-  GArray *ops;     /* OrrOp */
-  GArray *outer;   /* the same, while `ops` is a routine that is being written; else NULL */
-  guint32 helper;  /* of that routine */
+  gboolean quiet; /* its comms slow no work */
+  GArray *ops;    /* OrrOp */
+  GArray *outer;  /* the same, while `ops` is a routine that is being written; else NULL */
+  guint32 helper; /* of that routine */
 } OrrStream;
 
 typedef struct {
@@ -92,10 +92,10 @@ struct OrrProgram {
   GArray *streams; /* OrrStream */
   GArray *labels;  /* OrrLabel */
   GHashTable *label_index;
-  GArray *comms;  /* OrrComm */
-  GArray *phases; /* OrrPhase */
-  GArray *routines; /* OrrRoutine */
-  GArray *faults; /* OrrFault */
+  GArray *comms;     /* OrrComm */
+  GArray *phases;    /* OrrPhase */
+  GArray *routines;  /* OrrRoutine */
+  GArray *faults;    /* OrrFault */
   GArray *slowdowns; /* OrrSlowdown */
   GArray *losses;    /* OrrLoss */
   GArray *epochs;    /* OrrEpoch */
@@ -115,7 +115,8 @@ static inline const OrrRoutine *orr_program_routine(const OrrProgram *program, g
 
 static inline guint32 orr_use_rows_n(const OrrUseRows *rows) { return rows->starts->len - 1; }
 
-static inline const OrrLinkUse *orr_use_rows_get(const OrrUseRows *rows, guint32 row, guint *ret_n) {
+static inline const OrrLinkUse *orr_use_rows_get(const OrrUseRows *rows, guint32 row,
+                                                 guint *ret_n) {
   const guint32 *starts = (const guint32 *)(void *)rows->starts->data;
   *ret_n = starts[row + 1] - starts[row];
   return (const OrrLinkUse *)(void *)rows->uses->data + starts[row];
@@ -123,7 +124,8 @@ static inline const OrrLinkUse *orr_use_rows_get(const OrrUseRows *rows, guint32
 
 void orr_use_rows_init(OrrUseRows *rows);
 void orr_use_rows_clear(OrrUseRows *rows);
-void orr_use_rows_end_row(OrrUseRows *rows); /* what was appended to uses since the last call is a row */
+void orr_use_rows_end_row(
+    OrrUseRows *rows); /* what was appended to uses since the last call is a row */
 
 /* Sets stands_for of all links and fills program->kept (program_fold.c). */
 void orr_program_fold(OrrProgram *program);
@@ -131,7 +133,8 @@ void orr_program_fold(OrrProgram *program);
 /* What orr_program_uncontended says, from program->kept (program_contention.c). */
 gboolean orr_program_find_uncontended(const OrrProgram *program);
 
-/* That routines are what program.h says, and one stream calls each; adds their joins to @joins, by comm. */
+/* That routines are what program.h says, and one stream calls each; adds their joins to @joins,
+ * by comm. */
 gboolean orr_program_check_routines(const OrrProgram *program, guint32 *joins, GError **error);
 
 /* "LANE/STREAM", newly allocated. */

@@ -1,8 +1,9 @@
 /*
- * program_routine.c - routines: written between begin and end, called again and again (see program.h).
+ * program_routine.c - routines: written between begin and end, called again and again (see
+ * program.h).
  *
- * While a routine is written, the stream's own ops wait in `outer` and whatever is put on the stream goes to the
- * routine.
+ * While a routine is written, the stream's own ops wait in `outer` and whatever is put on the
+ * stream goes to the routine.
  */
 #include <math.h>
 
@@ -10,7 +11,8 @@
 #include "sim/engine/program_private.h"
 
 static OrrStream *stream_at(const OrrProgram *program, guint32 stream) {
-  return stream < program->streams->len ? &g_array_index(program->streams, OrrStream, stream) : NULL;
+  return stream < program->streams->len ? &g_array_index(program->streams, OrrStream, stream)
+                                        : NULL;
 }
 
 void orr_program_begin_routine(OrrProgram *program, guint32 stream, guint32 helper) {
@@ -39,24 +41,28 @@ guint32 orr_program_end_routine(OrrProgram *program, guint32 stream) {
 guint orr_program_n_routines(const OrrProgram *program) { return program->routines->len; }
 
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n) {
-  const GArray *ops = routine < program->routines->len ? orr_program_routine(program, routine)->ops : NULL;
+  const GArray *ops =
+      routine < program->routines->len ? orr_program_routine(program, routine)->ops : NULL;
   *ret_n = ops ? ops->len : 0;
   return ops ? (const OrrOp *)(void *)ops->data : NULL;
 }
 
 double *orr_program_routine_begins(const OrrProgram *program, guint32 routine) {
-  const double beside = g_array_index(program->lanes, OrrLane,
-                                      orr_program_stream_lane(program, orr_program_routine(program, routine)->stream))
-                            .beside;
+  const double beside =
+      g_array_index(program->lanes, OrrLane,
+                    orr_program_stream_lane(program, orr_program_routine(program, routine)->stream))
+          .beside;
   guint n;
   const OrrOp *ops = orr_program_routine_ops(program, routine, &n);
   double *begins = g_new0(double, n + 1), flight_end = 0; /* of the comm beside */
   for (guint i = 0; i < n; i++) {
-    const double begin = begins[i], shared = MAX(flight_end - begin, 0) / beside; /* work done while it flies */
+    const double begin = begins[i],
+                 shared = MAX(flight_end - begin, 0) / beside; /* work done while it flies */
     switch ((OrrOpKind)ops[i].kind) {
     case ORR_OP_WORK:
-      begins[i + 1] = ops[i].duration_s <= shared ? begin + ops[i].duration_s * beside
-                                                  : MAX(begin, flight_end) + ops[i].duration_s - shared;
+      begins[i + 1] = ops[i].duration_s <= shared
+                          ? begin + ops[i].duration_s * beside
+                          : MAX(begin, flight_end) + ops[i].duration_s - shared;
       break;
     case ORR_OP_BESIDE:
       flight_end = begin + orr_program_comm_alone(program, ops[i].target);
@@ -74,7 +80,8 @@ double *orr_program_routine_begins(const OrrProgram *program, guint32 routine) {
 
 /* --- checks --- */
 
-static gboolean G_GNUC_PRINTF(3, 4) wrong(guint32 routine, GError **error, const char *format, ...) {
+static gboolean G_GNUC_PRINTF(3, 4)
+    wrong(guint32 routine, GError **error, const char *format, ...) {
   va_list args;
   va_start(args, format);
   g_autofree char *text = g_strdup_vprintf(format, args);
@@ -83,21 +90,25 @@ static gboolean G_GNUC_PRINTF(3, 4) wrong(guint32 routine, GError **error, const
   return FALSE;
 }
 
-static gboolean check_op(const OrrProgram *program, guint32 routine, const OrrOp *op, gboolean is_beside,
-                         GError **error) {
+static gboolean check_op(const OrrProgram *program, guint32 routine, const OrrOp *op,
+                         gboolean is_beside, GError **error) {
   const OrrOpKind kind = op->kind;
   const gboolean joins = kind == ORR_OP_COMM || kind == ORR_OP_BESIDE;
-  if (kind == ORR_OP_MEET) return is_beside || wrong(routine, error, "meets a comm that it did not begin");
+  if (kind == ORR_OP_MEET)
+    return is_beside || wrong(routine, error, "meets a comm that it did not begin");
   if (kind != ORR_OP_WORK && !joins) return wrong(routine, error, "has an op of kind %u", kind);
   if (op->label >= program->labels->len || !isfinite(op->duration_s) || op->duration_s < 0)
     return wrong(routine, error, "has an op of %g s, label %u", op->duration_s, op->label);
-  if (joins && is_beside) return wrong(routine, error, "joins comm %u while another is under way", op->target);
-  if (joins && (op->target >= program->comms->len || orr_program_comm_members(program, op->target) != 1))
+  if (joins && is_beside)
+    return wrong(routine, error, "joins comm %u while another is under way", op->target);
+  if (joins &&
+      (op->target >= program->comms->len || orr_program_comm_members(program, op->target) != 1))
     return wrong(routine, error, "joins comm %u, which has not one member", op->target);
   return TRUE;
 }
 
-static gboolean check_routine(const OrrProgram *program, guint32 index, guint32 *joins, GError **error) {
+static gboolean check_routine(const OrrProgram *program, guint32 index, guint32 *joins,
+                              GError **error) {
   const OrrRoutine *routine = orr_program_routine(program, index);
   gboolean is_beside = FALSE;
   guint n;
@@ -105,11 +116,12 @@ static gboolean check_routine(const OrrProgram *program, guint32 index, guint32 
   for (guint i = 0; i < n; i++) {
     if (!check_op(program, index, &ops[i], is_beside, error)) return FALSE;
     if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE) joins[ops[i].target]++;
-    if (ops[i].kind == ORR_OP_BESIDE &&
-        (routine->helper >= program->streams->len ||
-         orr_program_stream_lane(program, routine->helper) != orr_program_stream_lane(program, routine->stream) ||
-         stream_at(program, routine->helper)->ops->len > 0))
-      return wrong(index, error, "is helped by stream %u, which has ops or is of another lane", routine->helper);
+    if (ops[i].kind == ORR_OP_BESIDE && (routine->helper >= program->streams->len ||
+                                         orr_program_stream_lane(program, routine->helper) !=
+                                             orr_program_stream_lane(program, routine->stream) ||
+                                         stream_at(program, routine->helper)->ops->len > 0))
+      return wrong(index, error, "is helped by stream %u, which has ops or is of another lane",
+                   routine->helper);
     is_beside = ops[i].kind == ORR_OP_BESIDE || (is_beside && ops[i].kind != ORR_OP_MEET);
   }
   return !is_beside || wrong(index, error, "ends before a comm that it began");
@@ -122,7 +134,8 @@ static gboolean check_calls(const OrrProgram *program, guint32 stream, GError **
   for (guint i = 0; i < n; i++) {
     if (ops[i].kind != ORR_OP_CALL || ops[i].target >= program->routines->len) continue;
     const guint32 own = orr_program_routine(program, ops[i].target)->stream;
-    if (own != stream) return wrong(ops[i].target, error, "of stream %u is called by stream %u", own, stream);
+    if (own != stream)
+      return wrong(ops[i].target, error, "of stream %u is called by stream %u", own, stream);
   }
   return TRUE;
 }
@@ -131,7 +144,8 @@ gboolean orr_program_check_routines(const OrrProgram *program, guint32 *joins, G
   for (guint32 routine = 0; routine < program->routines->len; routine++)
     if (!check_routine(program, routine, joins, error)) return FALSE;
   for (guint32 stream = 0; stream < program->streams->len; stream++) {
-    if (stream_at(program, stream)->outer) return wrong(program->routines->len, error, "was begun and not ended");
+    if (stream_at(program, stream)->outer)
+      return wrong(program->routines->len, error, "was begun and not ended");
     if (!check_calls(program, stream, error)) return FALSE;
   }
   return TRUE;

@@ -1,8 +1,8 @@
 /*
  * program_seal.c - the checks that make a program safe to replay, then folding.
  *
- * After a seal, every index in ops, phases and paths exists, every duration and size is finite and not negative, each
- * comm has its joins and each event its record: the executor checks nothing.
+ * After a seal, every index in ops, phases and paths exists, every duration and size is finite and
+ * not negative, each comm has its joins and each event its record: the executor checks nothing.
  */
 #include <math.h>
 
@@ -28,35 +28,42 @@ static gboolean check_links(const OrrProgram *program, GError **error) {
   }
   for (guint i = 0; i < program->faults->len; i++) {
     const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
-    if (fault->link >= program->links->len || !fine_number(fault->at_s) || !fine_number(fault->factor))
-      return wrong(error, "fault %u is of link %u of %u, factor %g, at %g s", i, fault->link, program->links->len,
-                   fault->factor, fault->at_s);
+    if (fault->link >= program->links->len || !fine_number(fault->at_s) ||
+        !fine_number(fault->factor))
+      return wrong(error, "fault %u is of link %u of %u, factor %g, at %g s", i, fault->link,
+                   program->links->len, fault->factor, fault->at_s);
   }
   for (guint i = 0; i < program->slowdowns->len; i++) {
     const OrrSlowdown *slow = &g_array_index(program->slowdowns, OrrSlowdown, i);
-    if (slow->lane >= program->lanes->len || !fine_number(slow->at_s) || !fine_number(slow->factor) || slow->factor == 0)
-      return wrong(error, "slowdown %u is of lane %u of %u, factor %g, at %g s", i, slow->lane, program->lanes->len,
-                   slow->factor, slow->at_s);
+    if (slow->lane >= program->lanes->len || !fine_number(slow->at_s) ||
+        !fine_number(slow->factor) || slow->factor == 0)
+      return wrong(error, "slowdown %u is of lane %u of %u, factor %g, at %g s", i, slow->lane,
+                   program->lanes->len, slow->factor, slow->at_s);
   }
   for (guint i = 0; i < program->losses->len; i++) {
     const OrrLoss *loss = &g_array_index(program->losses, OrrLoss, i);
     if (loss->lane >= program->lanes->len || !fine_number(loss->at_s))
-      return wrong(error, "loss %u is of lane %u of %u, at %g s", i, loss->lane, program->lanes->len, loss->at_s);
+      return wrong(error, "loss %u is of lane %u of %u, at %g s", i, loss->lane,
+                   program->lanes->len, loss->at_s);
   }
   return TRUE;
 }
 
 static gboolean check_epochs(const OrrProgram *program, GError **error) {
   for (guint e = 0; e < program->epochs->len; e++) {
-    const OrrEpoch *epoch = &g_array_index(program->epochs, OrrEpoch, e), *last = e > 0 ? epoch - 1 : NULL;
-    const guint32 end = e + 1 < program->epochs->len ? epoch[1].first_reroute : program->reroutes->len;
+    const OrrEpoch *epoch = &g_array_index(program->epochs, OrrEpoch, e),
+                   *last = e > 0 ? epoch - 1 : NULL;
+    const guint32 end =
+        e + 1 < program->epochs->len ? epoch[1].first_reroute : program->reroutes->len;
     if (!fine_number(epoch->at_s) || (last && epoch->at_s <= last->at_s))
-      return wrong(error, "epoch %u begins at %g s, the one before at %g s", e, epoch->at_s, last ? last->at_s : 0);
+      return wrong(error, "epoch %u begins at %g s, the one before at %g s", e, epoch->at_s,
+                   last ? last->at_s : 0);
     for (guint32 i = epoch->first_reroute; i < end; i++) {
       const OrrReroute *reroute = &g_array_index(program->reroutes, OrrReroute, i);
-      if (reroute->comm >= program->comms->len || (i > epoch->first_reroute && reroute->comm <= reroute[-1].comm))
-        return wrong(error, "epoch %u gives another way to comm %u of %u, or not in order", e, reroute->comm,
-                     program->comms->len);
+      if (reroute->comm >= program->comms->len ||
+          (i > epoch->first_reroute && reroute->comm <= reroute[-1].comm))
+        return wrong(error, "epoch %u gives another way to comm %u of %u, or not in order", e,
+                     reroute->comm, program->comms->len);
     }
   }
   if (program->reroutes->len > 0 &&
@@ -69,7 +76,8 @@ static gboolean check_lanes(const OrrProgram *program, GError **error) {
   for (guint i = 0; i < program->lanes->len; i++) {
     const OrrLane *lane = &g_array_index(program->lanes, OrrLane, i);
     if (!fine_number(lane->beside) || lane->beside < 1)
-      return wrong(error, "lane %s is slowed by %g beside communication: 1 or more", lane->name, lane->beside);
+      return wrong(error, "lane %s is slowed by %g beside communication: 1 or more", lane->name,
+                   lane->beside);
   }
   return TRUE;
 }
@@ -81,10 +89,11 @@ static gboolean check_paths(const OrrProgram *program, GError **error) {
     const OrrLinkUse *uses = orr_use_rows_get(&program->paths, path, &n);
     for (guint i = 0; i < n; i++) {
       if (uses[i].link >= program->links->len || uses[i].weight == 0)
-        return wrong(error, "path %u uses link %u of %u with weight %u", path, uses[i].link, program->links->len,
-                     uses[i].weight);
+        return wrong(error, "path %u uses link %u of %u with weight %u", path, uses[i].link,
+                     program->links->len, uses[i].weight);
       if (seen_in[uses[i].link] == path + 1)
-        return wrong(error, "path %u names link %s twice", path, orr_program_link_name(program, uses[i].link));
+        return wrong(error, "path %u names link %s twice", path,
+                     orr_program_link_name(program, uses[i].link));
       seen_in[uses[i].link] = path + 1;
     }
   }
@@ -102,13 +111,15 @@ static gboolean check_phases(const OrrProgram *program, GError **error) {
     const OrrPhase *phases = orr_program_phases(program, comm, &n);
     for (guint i = 0; i < n; i++)
       if (!phase_is_fine(program, &phases[i]))
-        return wrong(error, "comm %u, phase %u: %g s, %g bytes on path %u of %u", comm, i, phases[i].latency_s,
-                     phases[i].bytes, phases[i].path, orr_use_rows_n(&program->paths));
+        return wrong(error, "comm %u, phase %u: %g s, %g bytes on path %u of %u", comm, i,
+                     phases[i].latency_s, phases[i].bytes, phases[i].path,
+                     orr_use_rows_n(&program->paths));
   }
   for (guint i = 0; i < program->reroutes->len; i++) {
     const OrrReroute *reroute = &g_array_index(program->reroutes, OrrReroute, i);
     for (guint k = 0; k < reroute->n_phases; k++)
-      if (!phase_is_fine(program, &g_array_index(program->phases, OrrPhase, reroute->first_phase + k)))
+      if (!phase_is_fine(program,
+                         &g_array_index(program->phases, OrrPhase, reroute->first_phase + k)))
         return wrong(error, "comm %u, phase %u of another way is wrong", reroute->comm, k);
   }
   return TRUE;
@@ -132,18 +143,19 @@ static gboolean check_op(const OrrProgram *program, const OrrOp *op) {
   return FALSE;
 }
 
-static gboolean count_ops(const OrrProgram *program, guint32 *joins, guint32 *records, GError **error) {
+static gboolean count_ops(const OrrProgram *program, guint32 *joins, guint32 *records,
+                          GError **error) {
   for (guint32 stream = 0; stream < program->streams->len; stream++) {
     if (orr_program_stream_lane(program, stream) >= program->lanes->len)
-      return wrong(error, "stream %u belongs to lane %u of %u", stream, orr_program_stream_lane(program, stream),
-                   program->lanes->len);
+      return wrong(error, "stream %u belongs to lane %u of %u", stream,
+                   orr_program_stream_lane(program, stream), program->lanes->len);
     guint n;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
     for (guint i = 0; i < n; i++) {
       if (!check_op(program, &ops[i])) {
         g_autofree char *name = orr_program_stream_title(program, stream);
-        return wrong(error, "stream %s, op %u: kind %u, %g s, target %u or label %u is wrong", name, i, ops[i].kind,
-                     ops[i].duration_s, ops[i].target, ops[i].label);
+        return wrong(error, "stream %s, op %u: kind %u, %g s, target %u or label %u is wrong", name,
+                     i, ops[i].kind, ops[i].duration_s, ops[i].target, ops[i].label);
       }
       joins[ops[i].target] += ops[i].kind == ORR_OP_COMM;
       records[ops[i].target] += ops[i].kind == ORR_OP_RECORD;
@@ -157,13 +169,16 @@ static gboolean check_ops(const OrrProgram *program, GError **error) {
   guint32 n = MAX(MAX(MAX(program->comms->len, program->n_events), program->routines->len), 1);
   g_autofree guint32 *joins = g_new0(guint32, n);
   g_autofree guint32 *records = g_new0(guint32, n);
-  if (!orr_program_check_routines(program, joins, error) || !count_ops(program, joins, records, error)) return FALSE;
+  if (!orr_program_check_routines(program, joins, error) ||
+      !count_ops(program, joins, records, error))
+    return FALSE;
   for (guint32 comm = 0; comm < program->comms->len; comm++)
     if (joins[comm] != orr_program_comm_members(program, comm))
       return wrong(error, "comm %u has %u joins and %u members", comm, joins[comm],
                    orr_program_comm_members(program, comm));
   for (guint32 event = 0; event < program->n_events; event++)
-    if (records[event] != 1) return wrong(error, "event %u is recorded %u times, not once", event, records[event]);
+    if (records[event] != 1)
+      return wrong(error, "event %u is recorded %u times, not once", event, records[event]);
   return TRUE;
 }
 
@@ -182,10 +197,12 @@ static void time_paths(OrrProgram *program) {
 gboolean orr_program_seal(OrrProgram *program, GError **error) {
   if (program->sealed) return wrong(error, "sealed twice");
   if (program->n_lost > 0)
-    return wrong(error, "%" G_GUINT64_FORMAT " ops or links name a stream or link that does not exist",
+    return wrong(error,
+                 "%" G_GUINT64_FORMAT " ops or links name a stream or link that does not exist",
                  program->n_lost);
-  if (!check_links(program, error) || !check_lanes(program, error) || !check_epochs(program, error) ||
-      !check_paths(program, error) || !check_phases(program, error) || !check_ops(program, error))
+  if (!check_links(program, error) || !check_lanes(program, error) ||
+      !check_epochs(program, error) || !check_paths(program, error) ||
+      !check_phases(program, error) || !check_ops(program, error))
     return FALSE;
   orr_program_fold(program);
   time_paths(program);

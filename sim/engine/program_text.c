@@ -12,11 +12,13 @@ static void add_links(GString *text, const OrrProgram *program) {
   }
   for (guint i = 0; i < program->faults->len; i++) {
     const OrrFault *fault = &g_array_index(program->faults, OrrFault, i);
-    g_string_append_printf(text, "fault at %g s: link %u x %g\n", fault->at_s, fault->link, fault->factor);
+    g_string_append_printf(text, "fault at %g s: link %u x %g\n", fault->at_s, fault->link,
+                           fault->factor);
   }
   for (guint i = 0; i < program->slowdowns->len; i++) {
     const OrrSlowdown *slow = &g_array_index(program->slowdowns, OrrSlowdown, i);
-    g_string_append_printf(text, "slow at %g s: lane %u x %g\n", slow->at_s, slow->lane, slow->factor);
+    g_string_append_printf(text, "slow at %g s: lane %u x %g\n", slow->at_s, slow->lane,
+                           slow->factor);
   }
 }
 
@@ -25,7 +27,8 @@ static void add_paths(GString *text, const OrrProgram *program) {
     guint n;
     const OrrLinkUse *uses = orr_use_rows_get(&program->paths, path, &n);
     g_string_append_printf(text, "path %u:", path);
-    for (guint i = 0; i < n; i++) g_string_append_printf(text, " %u*%u", uses[i].weight, uses[i].link);
+    for (guint i = 0; i < n; i++)
+      g_string_append_printf(text, " %u*%u", uses[i].weight, uses[i].link);
     g_string_append_c(text, '\n');
   }
 }
@@ -87,8 +90,9 @@ static void add_routines(GString *text, const OrrProgram *program) {
 static void add_streams(GString *text, const OrrProgram *program) {
   for (guint32 stream = 0; stream < program->streams->len; stream++) {
     g_autofree char *name = orr_program_stream_title(program, stream);
-    g_string_append_printf(text, "stream %u \"%s\" x %u\n", stream, name,
-                           orr_program_multiplicity(program, orr_program_stream_lane(program, stream)));
+    g_string_append_printf(
+        text, "stream %u \"%s\" x %u\n", stream, name,
+        orr_program_multiplicity(program, orr_program_stream_lane(program, stream)));
     guint n;
     const OrrOp *ops = orr_program_ops(program, stream, &n);
     for (guint i = 0; i < n; i++) add_op(text, program, &ops[i]);

@@ -17,14 +17,19 @@ typedef struct {
   char message[512];
 } Answer;
 
-static void keep_end(const OrrSpan *span, void *user) { *(double *)user = fmax(*(double *)user, span->end_s); }
+static void keep_end(const OrrSpan *span, void *user) {
+  *(double *)user = fmax(*(double *)user, span->end_s);
+}
 
-static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone, GError **error) {
+static gboolean replay(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
+                       GError **error) {
   const OrrLivePart live = {.work = work};
   const gboolean is_live = orr_work_is_live(work);
   g_autoptr(OrrEngine) engine = orr_simulate_engine(scenario, work->program, work->contends, error);
   if (!engine) return FALSE;
-  if (!orr_replay(work->program, &live, is_live, engine, keep_end, &ret_alone->end_s, NULL, NULL, error)) return FALSE;
+  if (!orr_replay(work->program, &live, is_live, engine, keep_end, &ret_alone->end_s, NULL, NULL,
+                  error))
+    return FALSE;
   if (is_live) orr_work_times(work, &ret_alone->end_s, &ret_alone->answer_s);
   return TRUE;
 }
@@ -45,16 +50,19 @@ static gboolean ask_child(const OrrScenario *scenario, OrrWork *work, Answer *an
   const pid_t child = fork();
   if (child == 0) answer_in_child(scenario, work, ends[1]);
   close(ends[1]);
-  const gboolean fine = child > 0 && read(ends[0], answer, sizeof *answer) == (gssize)sizeof *answer;
+  const gboolean fine =
+      child > 0 && read(ends[0], answer, sizeof *answer) == (gssize)sizeof *answer;
   close(ends[0]);
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   return fine;
 }
 
-gboolean orr_simulate_alone(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone, GError **error) {
+gboolean orr_simulate_alone(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
+                            GError **error) {
   Answer answer = {0};
   if (!ask_child(scenario, work, &answer)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone", scenario->name);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s could not be replayed alone",
+                scenario->name);
     return FALSE;
   }
   if (answer.message[0] != '\0') {

@@ -1,5 +1,6 @@
 /*
- * alone.h - a work with the machine to itself, in a process of its own: a process has one SimGrid engine.
+ * alone.h - a work with the machine to itself, in a process of its own: a process has one SimGrid
+ * engine.
  */
 #ifndef ORR_ALONE_H
 #define ORR_ALONE_H
@@ -14,7 +15,8 @@ typedef struct {
 } OrrAlone;
 
 /* ORR_FAULT_RESOURCE, or what stopped the work. */
-gboolean orr_simulate_alone(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone, GError **error);
+gboolean orr_simulate_alone(const OrrScenario *scenario, OrrWork *work, OrrAlone *ret_alone,
+                            GError **error);
 
 G_END_DECLS
 

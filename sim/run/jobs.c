@@ -41,7 +41,9 @@ static const OrrField fields[] = {
 const OrrFieldTable orr_job_table =
     ORR_FIELD_TABLE("job", "One of several workloads that share a machine.", OrrJobSpec, fields);
 
-static OrrJobSpec *spec_at(const OrrScenario *scenario, guint index) { return scenario->jobs->pdata[index]; }
+static OrrJobSpec *spec_at(const OrrScenario *scenario, guint index) {
+  return scenario->jobs->pdata[index];
+}
 
 OrrScenario orr_jobs_scenario(const OrrScenario *scenario, guint index) {
   const OrrJobSpec *spec = spec_at(scenario, index);
@@ -55,7 +57,8 @@ OrrScenario orr_jobs_scenario(const OrrScenario *scenario, guint index) {
   return one;
 }
 
-static gboolean place_one(const OrrScenario *scenario, guint index, gboolean *taken, gint64 *gpus, GError **error) {
+static gboolean place_one(const OrrScenario *scenario, guint index, gboolean *taken, gint64 *gpus,
+                          GError **error) {
   const OrrJobSpec *spec = spec_at(scenario, index);
   const OrrJobPlacementAsk ask = {&scenario->cluster, taken, orr_cluster_n_gpus(&scenario->cluster),
                                   (guint64)scenario->seed, spec->name};
@@ -87,7 +90,8 @@ static OrrPlace place_of(const OrrNode *tree, guint index, const char *key) {
 static void check_name(const OrrScenario *scenario, guint index, OrrPlace place, OrrDiags *diags) {
   for (guint i = 0; i < index; i++)
     if (g_str_equal(spec_at(scenario, i)->name, spec_at(scenario, index)->name))
-      orr_diags_error(diags, place, "two jobs are called '%s': results tell jobs apart by their names",
+      orr_diags_error(diags, place,
+                      "two jobs are called '%s': results tell jobs apart by their names",
                       spec_at(scenario, index)->name);
 }
 
@@ -102,14 +106,16 @@ static void check_job(OrrScenario *scenario, guint index, const OrrNode *tree, O
     orr_model_settle(&spec->model, place_of(tree, index, "model"), diags);
   else if (!kind->without_model)
     orr_diags_error(diags, place_of(tree, index, "workload"),
-                    "missing key 'model' in job %s: a workload of kind %s runs a model.", spec->name, kind->entry.name);
+                    "missing key 'model' in job %s: a workload of kind %s runs a model.",
+                    spec->name, kind->entry.name);
   if (spec->gpus > n_gpus)
     orr_diags_error(diags, place_of(tree, index, "gpus"),
-                    "job %s wants %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT, spec->name, spec->gpus,
-                    n_gpus);
+                    "job %s wants %" G_GINT64_FORMAT " GPUs: the cluster has %" G_GINT64_FORMAT,
+                    spec->name, spec->gpus, n_gpus);
   if (orr_diags_n_errors(diags) > before) return;
   const OrrScenario one = orr_jobs_scenario(scenario, index);
-  kind->check(spec->workload.params, &spec->model, &one.cluster, place_of(tree, index, "workload"), diags);
+  kind->check(spec->workload.params, &spec->model, &one.cluster, place_of(tree, index, "workload"),
+              diags);
 }
 
 void orr_jobs_check(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {

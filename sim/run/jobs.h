@@ -27,14 +27,16 @@ typedef struct {
 
 extern const OrrFieldTable orr_job_table;
 
-/* The scenario of job @index of @scenario alone: its model, its workload and its GPUs. It borrows everything. */
+/* The scenario of job @index of @scenario alone: its model, its workload and its GPUs. It
+ * borrows everything. */
 OrrScenario orr_jobs_scenario(const OrrScenario *scenario, guint index);
 
-/* The GPUs of every job, in order of the jobs: owned arrays of spec->gpus numbers. NULL with ORR_FAULT_DOCUMENT. */
+/* The GPUs of every job, in order of the jobs: owned arrays of spec->gpus numbers. NULL with
+ * ORR_FAULT_DOCUMENT. */
 GPtrArray *orr_jobs_place(const OrrScenario *scenario, GError **error);
 
-/* Settles the models and checks each job against its part of the machine, names against each other, and that all have
- * room. @tree is the scenario's. */
+/* Settles the models and checks each job against its part of the machine, names against each
+ * other, and that all have room. @tree is the scenario's. */
 void orr_jobs_check(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags);
 
 G_END_DECLS

@@ -35,7 +35,9 @@ const OrrRunKind *orr_run_kind_named(const char *name) {
   return NULL;
 }
 
-const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind) { return orr_run_kind_named(kind->entry.name); }
+const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind) {
+  return orr_run_kind_named(kind->entry.name);
+}
 
 static char *interned(const char *text) { return (char *)g_intern_string(text); }
 
@@ -65,7 +67,8 @@ void orr_replayed_add_links(const OrrReplayed *replayed, OrrOutcome *outcome) {
     const double bandwidth = orr_program_link_bandwidth(program, link);
     const OrrLinkRow row = {
         .link = g_string_chunk_insert(outcome->names, orr_program_link_name(program, link)),
-        .kind = interned(orr_fabric_link_kind(replayed->fabric, g_array_index(replayed->work->links, guint32, link))),
+        .kind = interned(orr_fabric_link_kind(replayed->fabric,
+                                              g_array_index(replayed->work->links, guint32, link))),
         .stands_for = stands_for,
         .bandwidth_bytes_per_s = bandwidth,
         .bytes = replayed->link_bytes[link],

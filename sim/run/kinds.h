@@ -1,8 +1,10 @@
 /*
- * kinds.h - what a kind of workload answers with: its result, its rows, and the view that shows more.
+ * kinds.h - what a kind of workload answers with: its result, its rows, and the view that shows
+ * more.
  *
- * To add one: its result in rows.h (numbers only: a validation's rows cross a pipe as bytes) and in OrrResult, a file
- * that fills it from a replay, an entry in kinds.c, a summary in sim/cli/summary.c.
+ * To add one: its result in rows.h (numbers only: a validation's rows cross a pipe as bytes) and in
+ * OrrResult, a file that fills it from a replay, an entry in kinds.c, a summary in
+ * sim/cli/summary.c.
  */
 #ifndef ORR_KINDS_H
 #define ORR_KINDS_H
@@ -22,24 +24,29 @@ typedef struct {
   OrrReplay replay;
 } OrrReplayed;
 
-/* Members of a result that belong together: in JSON "ttft_s": {"mean": ..., "p50": ...}. Numbers, REAL each. */
+/* Members of a result that belong together: in JSON "ttft_s": {"mean": ..., "p50": ...}.
+ * Numbers, REAL each. */
 typedef struct {
   const char *name;
-  size_t offset; /* of the first double */
+  size_t offset;              /* of the first double */
   const char *const *members; /* their names, in order, NULL-terminated */
 } OrrResultGroup;
 
 struct OrrRunKind {
   const OrrWorkloadKind *kind;
-  const OrrFieldTable
-      *result; /* of a member of OrrResult; n-gpus and events are filled before `rows`, wall-time-s after */
-  /* Fills @outcome's result, rows and warnings. Texts in rows are interned or outlive the process: rows own nothing. */
+  const OrrFieldTable *
+      result; /* of a member of OrrResult; n-gpus and events are filled before `rows`, wall-time-s after */
+  /* Fills @outcome's result, rows and warnings. Texts in rows are interned or outlive the
+   * process: rows own nothing. */
   void (*rows)(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome);
-  char *(*explain)(const OrrOutcome *outcome); /* the largest parts of the answer in a line, newly allocated */
-  const char *view;                            /* that shows more */
-  const OrrFieldTable *parts; /* `run --json` lists these rows, too, under their table's name; NULL: none */
-  size_t parts_offset;        /* of their GArray in OrrOutcome */
-  const OrrResultGroup *groups; /* `run --json` says these together, too; ends with a NULL name; NULL: none */
+  char *(*explain)(
+      const OrrOutcome *outcome); /* the largest parts of the answer in a line, newly allocated */
+  const char *view;               /* that shows more */
+  const OrrFieldTable
+      *parts; /* `run --json` lists these rows, too, under their table's name; NULL: none */
+  size_t parts_offset; /* of their GArray in OrrOutcome */
+  const OrrResultGroup
+      *groups; /* `run --json` says these together, too; ends with a NULL name; NULL: none */
 };
 
 const OrrRunKind *orr_run_kind(const OrrWorkloadKind *kind);

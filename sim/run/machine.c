@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace place, OrrDiags *diags) {
+static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace place,
+                              OrrDiags *diags) {
   g_autoptr(OrrNode) tree = orr_library_load(library, "device", name, place, diags);
   if (!tree) return NULL;
   OrrDevice *device = g_new0(OrrDevice, 1);
@@ -15,18 +16,20 @@ static OrrDevice *load_device(OrrLibrary *library, const char *name, OrrPlace pl
   return NULL;
 }
 
-static OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrPlace place, OrrDiags *diags) {
+static OrrProfile *load_profile(OrrLibrary *library, const char *name, OrrPlace place,
+                                OrrDiags *diags) {
   g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, place, diags);
   return tree ? orr_profile_read(tree, library, diags) : NULL;
 }
 
-static gboolean own_device(OrrLibrary *library, const char *name, OrrMachine *machine, OrrDiags *diags) {
+static gboolean own_device(OrrLibrary *library, const char *name, OrrMachine *machine,
+                           OrrDiags *diags) {
   machine->device = machine->own = load_device(library, name, (OrrPlace){NULL, 0, 0}, diags);
   return machine->own != NULL;
 }
 
-/* The device of the profile's rows. A library that does not know it is no fault: its rows are then taken as they are,
- * and orr_machine_warn says so. */
+/* The device of the profile's rows. A library that does not know it is no fault: its rows are
+ * then taken as they are, and orr_machine_warn says so. */
 static gboolean load_measured_on(OrrLibrary *library, OrrMachine *machine, OrrDiags *diags) {
   const char *rows_of = orr_profile_device(machine->profile);
   g_autofree char *path = orr_library_path(library, "device", rows_of);
@@ -42,28 +45,34 @@ static gboolean find_profile(OrrLibrary *library, OrrMachine *machine, OrrDiags 
   const char *name = device->profile ? device->profile : device->name;
   g_autofree char *path = orr_library_path(library, "profile", name);
   if (!path && !device->profile) return TRUE;
-  machine->profile = load_profile(library, name, (OrrPlace){g_intern_string(device->name), 0, 0}, diags);
+  machine->profile =
+      load_profile(library, name, (OrrPlace){g_intern_string(device->name), 0, 0}, diags);
   return machine->profile && load_measured_on(library, machine, diags);
 }
 
-gboolean orr_machine_load(OrrLibrary *library, const char *name, OrrMachine *ret_machine, OrrDiags *diags) {
+gboolean orr_machine_load(OrrLibrary *library, const char *name, OrrMachine *ret_machine,
+                          OrrDiags *diags) {
   g_autofree char *profile_path = orr_library_path(library, "profile", name);
   g_autofree char *device_path = orr_library_path(library, "device", name);
   *ret_machine = (OrrMachine){NULL};
   if (device_path && !profile_path)
-    return own_device(library, name, ret_machine, diags) && find_profile(library, ret_machine, diags);
+    return own_device(library, name, ret_machine, diags) &&
+           find_profile(library, ret_machine, diags);
   ret_machine->profile = load_profile(library, name, (OrrPlace){NULL, 0, 0}, diags);
   if (!ret_machine->profile) return FALSE;
   const char *device = device_path ? name : orr_profile_device(ret_machine->profile);
-  return own_device(library, device, ret_machine, diags) && load_measured_on(library, ret_machine, diags);
+  return own_device(library, device, ret_machine, diags) &&
+         load_measured_on(library, ret_machine, diags);
 }
 
-gboolean orr_machine_of(OrrLibrary *library, const OrrDevice *device, OrrMachine *ret_machine, OrrDiags *diags) {
+gboolean orr_machine_of(OrrLibrary *library, const OrrDevice *device, OrrMachine *ret_machine,
+                        OrrDiags *diags) {
   *ret_machine = (OrrMachine){.device = device};
   return find_profile(library, ret_machine, diags);
 }
 
-gboolean orr_machine_load_device(OrrLibrary *library, const char *name, OrrMachine *ret_machine, OrrDiags *diags) {
+gboolean orr_machine_load_device(OrrLibrary *library, const char *name, OrrMachine *ret_machine,
+                                 OrrDiags *diags) {
   *ret_machine = (OrrMachine){NULL};
   return own_device(library, name, ret_machine, diags);
 }
@@ -88,21 +97,25 @@ OrrCostModel *orr_machine_costs(const OrrMachine *machine, GError **error) {
 void orr_machine_warn(const OrrMachine *machine, GPtrArray *warnings) {
   const char *device = machine->device->name;
   if (!machine->profile) {
-    g_ptr_array_add(warnings,
-                    g_strdup_printf("no measured profile of %s: kernels are modelled from its datasheet", device));
+    g_ptr_array_add(
+        warnings,
+        g_strdup_printf("no measured profile of %s: kernels are modelled from its datasheet",
+                        device));
     return;
   }
   const char *rows_of = orr_profile_device(machine->profile);
   const gboolean is_other = strcmp(rows_of, device) != 0;
   if (!orr_profile_has_kernels(machine->profile))
-    g_ptr_array_add(warnings,
-                    g_strdup_printf("no kernel of %s was measured: all are modelled from its datasheet", device));
+    g_ptr_array_add(
+        warnings, g_strdup_printf(
+                      "no kernel of %s was measured: all are modelled from its datasheet", device));
   else if (!machine->device->profile && is_other)
-    g_ptr_array_add(warnings, g_strdup_printf("no kernel of %s was measured: those of %s are carried to its datasheet",
-                                              device, rows_of));
-  if (!machine->measured_on && (is_other || !machine->own))
     g_ptr_array_add(
         warnings,
-        g_strdup_printf("the library has no device %s, which the profile was measured on: its rows are taken as %s's",
-                        rows_of, device));
+        g_strdup_printf("no kernel of %s was measured: those of %s are carried to its datasheet",
+                        device, rows_of));
+  if (!machine->measured_on && (is_other || !machine->own))
+    g_ptr_array_add(warnings, g_strdup_printf("the library has no device %s, which the profile was "
+                                              "measured on: its rows are taken as %s's",
+                                              rows_of, device));
 }

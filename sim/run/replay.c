@@ -4,12 +4,13 @@
 static OrrLink *links_of(const OrrExecutor *executor, const OrrLivePart *part) {
   const guint n = orr_program_n_links(part->work->program);
   OrrLink *links = g_new0(OrrLink, n + 1);
-  for (guint32 i = 0; i < n; i++) links[i] = orr_executor_link(executor, part->links ? part->links[i] : i);
+  for (guint32 i = 0; i < n; i++)
+    links[i] = orr_executor_link(executor, part->links ? part->links[i] : i);
   return links;
 }
 
-static gboolean begin_all(const OrrExecutor *executor, const OrrLivePart *parts, guint n_parts, OrrEngine *engine,
-                          GPtrArray *links, GError **error) {
+static gboolean begin_all(const OrrExecutor *executor, const OrrLivePart *parts, guint n_parts,
+                          OrrEngine *engine, GPtrArray *links, GError **error) {
   for (guint i = 0; i < n_parts; i++) {
     OrrLink *own = links_of(executor, &parts[i]);
     g_ptr_array_add(links, own);
@@ -19,8 +20,9 @@ static gboolean begin_all(const OrrExecutor *executor, const OrrLivePart *parts,
   return TRUE;
 }
 
-gboolean orr_replay(const OrrProgram *program, const OrrLivePart *parts, guint n_parts, OrrEngine *engine,
-                    OrrSpanSink sink, void *user, double *link_bytes, OrrReplay *ret_replay, GError **error) {
+gboolean orr_replay(const OrrProgram *program, const OrrLivePart *parts, guint n_parts,
+                    OrrEngine *engine, OrrSpanSink sink, void *user, double *link_bytes,
+                    OrrReplay *ret_replay, GError **error) {
   g_autoptr(GPtrArray) links = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(OrrExecutor) executor = orr_executor_begin(program, engine, sink, user, error);
   if (!executor || !begin_all(executor, parts, n_parts, engine, links, error)) return FALSE;

@@ -9,7 +9,10 @@ static const char *const engine_words[] = {"auto", "simgrid", "ideal", NULL};
 #define AT(member_) .offset = offsetof(OrrScenario, member_)
 
 static const OrrField fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "What results call this scenario."},
+    {.name = "name",
+     .kind = ORR_FIELD_TEXT,
+     AT(name),
+     .sentence = "What results call this scenario."},
     {.name = "question",
      .kind = ORR_FIELD_TEXT,
      AT(question),
@@ -56,14 +59,17 @@ static const OrrField fields[] = {
     {.name = "engine",
      .kind = ORR_FIELD_WORD,
      AT(engine),
-     .sentence = "What shares links: SimGrid, nothing (ideal), or ideal where no link can be shared (auto).",
+     .sentence = "What shares links: SimGrid, nothing (ideal), or ideal where no link can be "
+                 "shared (auto).",
      .fallback = "auto",
      .words = engine_words},
     {.name = "on-missing",
      .kind = ORR_FIELD_WORD,
      AT(on_missing),
-     .sentence = "What becomes of a device, operator or number format that no profile holds: another one or the "
-                 "datasheet stands in, flagged in the results (fallback), or the run is refused (error).",
+     .sentence =
+         "What becomes of a device, operator or number format that no profile holds: another one "
+         "or the "
+         "datasheet stands in, flagged in the results (fallback), or the run is refused (error).",
      .fallback = "fallback",
      .words = orr_on_missing_words},
     {.name = "seed",
@@ -80,7 +86,8 @@ static const OrrField fields[] = {
     {.name = "sweep",
      .kind = ORR_FIELD_TREE,
      .offset = offsetof(OrrScenario, sweep),
-     .sentence = "Axes, constraints and objectives of `orrery sweep`; `run` runs the scenario without it.",
+     .sentence =
+         "Axes, constraints and objectives of `orrery sweep`; `run` runs the scenario without it.",
      .flags = ORR_FIELD_OPTIONAL},
 };
 const OrrFieldTable orr_scenario_table =
@@ -99,25 +106,32 @@ static OrrPlace place_of(const OrrNode *tree, const char *key) {
 }
 
 /* A profile that a device names must be there; one of the device's own name need not. */
-static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace place, OrrDiags *diags) {
-  g_autofree char *path = device->profile ? orr_library_path(library, "profile", device->profile) : NULL;
+static void check_profile(OrrLibrary *library, const OrrDevice *device, OrrPlace place,
+                          OrrDiags *diags) {
+  g_autofree char *path =
+      device->profile ? orr_library_path(library, "profile", device->profile) : NULL;
   if (!device->profile || path) return;
   g_auto(GStrv) known = orr_library_names(library, "profile");
   g_autofree char *names = g_strjoinv(", ", known);
-  orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name, device->profile,
-                  *names ? names : "none");
+  orr_diags_error(diags, place, "device %s: unknown profile '%s' (known: %s)", device->name,
+                  device->profile, *names ? names : "none");
 }
 
-gboolean orr_scenario_has_jobs(const OrrScenario *scenario) { return scenario->jobs && scenario->jobs->len > 0; }
+gboolean orr_scenario_has_jobs(const OrrScenario *scenario) {
+  return scenario->jobs && scenario->jobs->len > 0;
+}
 
 /* One workload, or a list of jobs. */
 static void check_work(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   static const char *const instead[] = {"model", "workload"};
   if (!orr_scenario_has_jobs(scenario) && !scenario->workload.entry)
-    orr_diags_error(diags, tree->place, "missing key 'workload' in scenario: what runs on the machine, or a list of jobs");
+    orr_diags_error(
+        diags, tree->place,
+        "missing key 'workload' in scenario: what runs on the machine, or a list of jobs");
   for (guint i = 0; orr_scenario_has_jobs(scenario) && i < G_N_ELEMENTS(instead); i++)
     if (orr_node_get(tree, instead[i]))
-      orr_diags_error(diags, place_of(tree, instead[i]), "%s beside jobs: each job has its own", instead[i]);
+      orr_diags_error(diags, place_of(tree, instead[i]), "%s beside jobs: each job has its own",
+                      instead[i]);
 }
 
 static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
@@ -127,7 +141,8 @@ static void settle_model(OrrScenario *scenario, const OrrNode *tree, OrrDiags *d
   if (is_given)
     orr_model_settle(&scenario->model, place_of(tree, "model"), diags);
   else if (!kind->without_model)
-    orr_diags_error(diags, tree->place, "missing key 'model' in scenario: a workload of kind %s runs a model.",
+    orr_diags_error(diags, tree->place,
+                    "missing key 'model' in scenario: a workload of kind %s runs a model.",
                     kind->entry.name);
 }
 
@@ -176,10 +191,11 @@ void orr_scenario_locate(const OrrNode *tree, GError *error) {
   g_auto(GStrv) parts = g_strsplit(path, ".", -1);
   const OrrNode *node = tree;
   guint depth = 0;
-  for (const OrrNode *next; parts[depth] && (next = orr_node_get(node, parts[depth])); depth++) node = next;
+  for (const OrrNode *next; parts[depth] && (next = orr_node_get(node, parts[depth])); depth++)
+    node = next;
   if (depth == 0) return;
-  char *message = g_strdup_printf("%s:%d:%d: error: %s", node->place.file, node->place.line, node->place.column,
-                                  error->message);
+  char *message = g_strdup_printf("%s:%d:%d: error: %s", node->place.file, node->place.line,
+                                  node->place.column, error->message);
   g_free(error->message);
   error->message = message;
 }

@@ -8,35 +8,40 @@
 #include "sim/run/simulate_private.h"
 #include "sim/run/steady.h"
 
-static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program, gboolean live_contends) {
+static gboolean is_ideal(const OrrScenario *scenario, const OrrProgram *program,
+                         gboolean live_contends) {
   return scenario->engine == ORR_REPLAY_IDEAL ||
-         (scenario->engine == ORR_REPLAY_AUTO && !live_contends && orr_program_uncontended(program));
+         (scenario->engine == ORR_REPLAY_AUTO && !live_contends &&
+          orr_program_uncontended(program));
 }
 
-OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, gboolean live_contends,
-                               GError **error) {
-  return orr_engine_new(is_ideal(scenario, program, live_contends) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
+OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program,
+                               gboolean live_contends, GError **error) {
+  return orr_engine_new(
+      is_ideal(scenario, program, live_contends) ? ORR_ENGINE_IDEAL : ORR_ENGINE_SIMGRID, error);
 }
 
-/* Our own sharing gives SimGrid's numbers sooner, and needs no process of its own: runs of many take it. NULL without
- * @error: another process goes on with it. */
-static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
-                                GError **error) {
-  if (is_ideal(scenario, work->program, work->contends)) return orr_engine_new(ORR_ENGINE_IDEAL, error);
-  if (how->brief && scenario->engine == ORR_REPLAY_AUTO) return orr_engine_new(ORR_ENGINE_FAIR, error);
+/* Our own sharing gives SimGrid's numbers sooner, and needs no process of its own: runs of many
+ * take it. NULL without @error: another process goes on with it. */
+static OrrEngine *choose_engine(const OrrScenario *scenario, const OrrWork *work,
+                                const OrrSimulation *how, GError **error) {
+  if (is_ideal(scenario, work->program, work->contends))
+    return orr_engine_new(ORR_ENGINE_IDEAL, error);
+  if (how->brief && scenario->engine == ORR_REPLAY_AUTO)
+    return orr_engine_new(ORR_ENGINE_FAIR, error);
   if (how->before_simgrid && !how->before_simgrid(how->user)) return NULL;
   return orr_engine_new(ORR_ENGINE_SIMGRID, error);
 }
 
-static gboolean replay(const OrrScenario *scenario, OrrWork *work, const OrrSimulation *how, OrrReplayed *replayed,
-                       OrrOutcome *outcome, GError **error) {
+static gboolean replay(const OrrScenario *scenario, OrrWork *work, const OrrSimulation *how,
+                       OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
   const OrrLivePart live = {.work = work};
   const guint n_live = orr_work_is_live(work) ? 1 : 0;
   g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
-  if (!orr_replay(work->program, &live, n_live, engine, n_live ? NULL : orr_ledger_span, replayed->ledger,
-                  replayed->link_bytes, &replayed->replay, error))
+  if (!orr_replay(work->program, &live, n_live, engine, n_live ? NULL : orr_ledger_span,
+                  replayed->ledger, replayed->link_bytes, &replayed->replay, error))
     return FALSE;
   if (n_live)
     orr_work_times(work, &replayed->replay.end_s, NULL);
@@ -49,18 +54,22 @@ static gboolean replay(const OrrScenario *scenario, OrrWork *work, const OrrSimu
 
 static void keep_span(const OrrSpan *span, void *spans) { g_array_append_vals(spans, span, 1); }
 
-static gboolean replay_and_keep(const OrrScenario *scenario, const OrrWork *work, const OrrSimulation *how,
-                                GArray *spans, OrrReplayed *replayed, OrrOutcome *outcome, GError **error) {
+static gboolean replay_and_keep(const OrrScenario *scenario, const OrrWork *work,
+                                const OrrSimulation *how, GArray *spans, OrrReplayed *replayed,
+                                OrrOutcome *outcome, GError **error) {
   g_autoptr(OrrEngine) engine = choose_engine(scenario, work, how, error);
   if (!engine) return FALSE;
   outcome->engine = g_strdup(orr_engine_settings(engine));
   if (how->shorten > 0)
-    return orr_executor_run_briefly(work->program, engine, keep_span, spans, &replayed->replay, error);
-  return orr_executor_run(work->program, engine, keep_span, spans, replayed->link_bytes, &replayed->replay, error);
+    return orr_executor_run_briefly(work->program, engine, keep_span, spans, &replayed->replay,
+                                    error);
+  return orr_executor_run(work->program, engine, keep_span, spans, replayed->link_bytes,
+                          &replayed->replay, error);
 }
 
 /* The ledger sees the steady state once and takes it for all that was left out. */
-static void account(const OrrWork *work, const GArray *spans, const OrrSteady *steady, OrrReplayed *replayed) {
+static void account(const OrrWork *work, const GArray *spans, const OrrSteady *steady,
+                    OrrReplayed *replayed) {
   const double times = (double)work->n_left_out;
   guint stage = 0;
   for (guint i = 0; i < spans->len; i++) {
@@ -112,7 +121,8 @@ void orr_outcome_fill_wall_time(OrrOutcome *outcome, gint64 begin_us) {
   *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
 }
 
-void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario, const OrrReplayed *replayed) {
+void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario,
+                      const OrrReplayed *replayed) {
   outcome->kind = orr_run_kind(replayed->work->kind);
   fill_integer(outcome, "n-gpus", replayed->work->n_gpus);
   fill_integer(outcome, "events", (gint64)replayed->replay.n_events);
@@ -120,14 +130,18 @@ void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario, const Or
 }
 
 gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
-                           const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s, GError **error) {
+                           const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s,
+                           GError **error) {
   const gboolean is_live = orr_work_is_live(work);
-  g_autoptr(GArray) spans = how->keep_spans && !is_live ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
+  g_autoptr(GArray) spans =
+      how->keep_spans && !is_live ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
   g_autoptr(OrrLedger) ledger = is_live ? NULL : orr_ledger_new(work, spans);
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(work->program) + 1);
-  OrrReplayed replayed = {.work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
+  OrrReplayed replayed = {
+      .work = work, .fabric = fabric, .ledger = ledger, .spans = spans, .link_bytes = link_bytes};
   const gboolean is_brief = how->brief && !is_live;
-  if (!(is_brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error)) return FALSE;
+  if (!(is_brief ? replay_briefly : replay)(scenario, work, how, &replayed, outcome, error))
+    return FALSE;
   orr_outcome_fill(outcome, scenario, &replayed);
   if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;
@@ -159,8 +173,8 @@ OrrOutcome *orr_outcome_new(void) {
   return outcome;
 }
 
-OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scenario, const OrrSimulation *how,
-                            GError **error) {
+OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scenario,
+                            const OrrSimulation *how, GError **error) {
   const gint64 begin = g_get_monotonic_time();
   g_autoptr(OrrOutcome) outcome = orr_outcome_new();
   outcome->carried_from = orr_cost_carried_from(machine->cost);
@@ -176,20 +190,23 @@ OrrOutcome *orr_simulate_in(const OrrRunWorld *machine, const OrrScenario *scena
                           .on_missing = (OrrOnMissing)scenario->on_missing,
                           .seed = scenario->seed,
                           .folders = scenario->folders,
-                          .shorten = how->brief && !orr_scenario_has_faults(scenario) ? how->shorten : 0};
+                          .shorten =
+                              how->brief && !orr_scenario_has_faults(scenario) ? how->shorten : 0};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   if (orr_scenario_has_faults(scenario)) {
     if (!orr_simulate_faulty(&world, scenario, how, outcome, error)) return NULL;
   } else {
     g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, error);
-    if (!work || !orr_simulate_work(scenario, machine->fabric, work, how, outcome, NULL, error)) return NULL;
+    if (!work || !orr_simulate_work(scenario, machine->fabric, work, how, outcome, NULL, error))
+      return NULL;
     outcome->fidelity = orr_fidelity_words[work->fidelity];
   }
   orr_outcome_fill_wall_time(outcome, begin);
   return g_steal_pointer(&outcome);
 }
 
-OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
+OrrOutcome *orr_simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
+                         GError **error) {
   const gint64 begin = g_get_monotonic_time();
   g_autoptr(OrrRunWorld) world = orr_run_world_new(library, scenario, error);
   if (!world) return NULL;

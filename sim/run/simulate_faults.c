@@ -41,7 +41,8 @@ typedef struct {
 
 static void free_works(Faulty *faulty) {
   g_clear_pointer(&faulty->work, orr_work_free);
-  for (guint d = 0; faulty->works && d < faulty->detours->len; d++) g_clear_pointer(&faulty->works[d], orr_work_free);
+  for (guint d = 0; faulty->works && d < faulty->detours->len; d++)
+    g_clear_pointer(&faulty->works[d], orr_work_free);
 }
 
 static void faulty_clear(Faulty *faulty) {
@@ -79,17 +80,18 @@ GPtrArray *orr_detour_fabrics(const GArray *detours, const OrrFabric *fabric) {
 
 gboolean orr_detours_check(const GArray *detours, GError **error) {
   if (detours->len <= MOST_DETOURS) return TRUE;
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-      "routes would change %u times, and the most is %d: fewer faults of links, a longer mtbf, or routing ideal",
-      detours->len, MOST_DETOURS);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "routes would change %u times, and the most is %d: fewer faults of links, a longer "
+              "mtbf, or routing ideal",
+              detours->len, MOST_DETOURS);
   return FALSE;
 }
 
 static gboolean same_lanes(const OrrWork *a, const OrrWork *b) {
   if (orr_work_is_live(a)) return TRUE;
   return a->lane_of_gpu->len == b->lane_of_gpu->len &&
-         memcmp(a->lane_of_gpu->data, b->lane_of_gpu->data, a->lane_of_gpu->len * sizeof(guint32)) == 0;
+         memcmp(a->lane_of_gpu->data, b->lane_of_gpu->data,
+                a->lane_of_gpu->len * sizeof(guint32)) == 0;
 }
 
 static gboolean all_agree(const Faulty *faulty) {
@@ -101,9 +103,11 @@ static gboolean all_agree(const Faulty *faulty) {
 /* GPUs that any of the works tells apart are told apart in all. */
 static void refine_marks(Faulty *faulty) {
   for (guint g = 0; g < faulty->work->lane_of_gpu->len; g++) {
-    guint64 mark = orr_hash3(faulty->marks->gpus[g], g_array_index(faulty->work->lane_of_gpu, guint32, g), 9);
+    guint64 mark =
+        orr_hash3(faulty->marks->gpus[g], g_array_index(faulty->work->lane_of_gpu, guint32, g), 9);
     for (guint d = 0; d < faulty->detours->len; d++)
-      if (faulty->works[d]) mark = orr_hash3(mark, g_array_index(faulty->works[d]->lane_of_gpu, guint32, g), d);
+      if (faulty->works[d])
+        mark = orr_hash3(mark, g_array_index(faulty->works[d]->lane_of_gpu, guint32, g), d);
     faulty->marks->gpus[g] = mark;
   }
 }
@@ -144,10 +148,12 @@ static OrrOutageJob outage_job(const Faulty *faulty) {
 /* The program with what happens to it in place of the one without. */
 static gboolean strike(Faulty *faulty, GError **error) {
   OrrOutageJob job = outage_job(faulty);
-  const OrrProgramPart part = {NULL, faulty->work->program, (const guint32 *)(void *)faulty->work->links->data, 0};
+  const OrrProgramPart part = {NULL, faulty->work->program,
+                               (const guint32 *)(void *)faulty->work->links->data, 0};
   g_autoptr(OrrProgram) program = orr_program_merge(&part, 1, &job.offset);
   orr_outages_apply(program, &job, 1, faulty->outages, faulty->detours, faulty->works);
-  if (orr_work_is_live(faulty->work)) faulty->work->gpu_changes = orr_outages_gpu_changes(faulty->outages, &job);
+  if (orr_work_is_live(faulty->work))
+    faulty->work->gpu_changes = orr_outages_gpu_changes(faulty->outages, &job);
   if (!orr_program_seal(program, error)) return FALSE;
   orr_program_free(faulty->work->program);
   faulty->work->program = g_steal_pointer(&program);
@@ -156,14 +162,15 @@ static gboolean strike(Faulty *faulty, GError **error) {
 
 /* --- Answers --- */
 
-gboolean orr_outages_check_end(const OrrScenario *scenario, const GPtrArray *outages, double end_s, GError **error) {
+gboolean orr_outages_check_end(const OrrScenario *scenario, const GPtrArray *outages, double end_s,
+                               GError **error) {
   for (guint i = 0; i < outages->len; i++) {
     const OrrOutage *outage = outages->pdata[i];
     const OrrFaultSpec *spec = scenario->faults->pdata[outage->spec];
     if (spec->mtbf_s > 0 || outage->begin_s < end_s) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "fault %u (%s) begins at %g s, after the end at %.6g s: it changes nothing", outage->spec + 1,
-                outage->what, outage->begin_s, end_s);
+                "fault %u (%s) begins at %g s, after the end at %.6g s: it changes nothing",
+                outage->spec + 1, outage->what, outage->begin_s, end_s);
     return FALSE;
   }
   return TRUE;
@@ -174,8 +181,8 @@ static double mean_step(const GArray *steps, double from_s, double to_s, gboolea
   guint n = 0;
   for (guint i = 0; i < steps->len; i++) {
     const OrrStepRow *step = &g_array_index(steps, OrrStepRow, i);
-    const gboolean inside =
-        whole ? step->begin_s >= from_s && step->end_s <= to_s : step->begin_s < to_s && step->end_s > from_s;
+    const gboolean inside = whole ? step->begin_s >= from_s && step->end_s <= to_s
+                                  : step->begin_s < to_s && step->end_s > from_s;
     if (!inside) continue;
     sum += step->end_s - step->begin_s;
     n++;
@@ -183,8 +190,8 @@ static double mean_step(const GArray *steps, double from_s, double to_s, gboolea
   return n > 0 ? sum / n : NAN;
 }
 
-void orr_outages_rows(const GPtrArray *outages, const GArray *steps, double start_s, double end_s, double clean_s,
-                      GArray *rows) {
+void orr_outages_rows(const GPtrArray *outages, const GArray *steps, double start_s, double end_s,
+                      double clean_s, GArray *rows) {
   for (guint i = 0; i < outages->len; i++) {
     const OrrOutage *outage = outages->pdata[i];
     if (outage->begin_s > end_s) continue;
@@ -212,8 +219,9 @@ static gboolean check_loss(const Faulty *faulty, const OrrOutcome *outcome, GErr
   if (!loss || loss->begin_s >= outcome->job->end_s) return TRUE;
   for (guint i = 0; i < outcome->steps->len; i++)
     whole += g_array_index(outcome->steps, OrrStepRow, i).end_s <= loss->begin_s;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK, "%s at %g s: the job stopped in step %u, %u of %u steps were whole",
-              loss->what, loss->begin_s, whole, whole, outcome->steps->len);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
+              "%s at %g s: the job stopped in step %u, %u of %u steps were whole", loss->what,
+              loss->begin_s, whole, whole, outcome->steps->len);
   return FALSE;
 }
 
@@ -237,20 +245,24 @@ static gboolean run(Faulty *faulty, const OrrSimulation *how, OrrOutcome *outcom
   double end_s = 0;
   OrrSimulation whole = *how;
   whole.brief = FALSE; /* a steady state is none while things change */
-  if (!orr_simulate_work(faulty->scenario, faulty->fabric, faulty->work, &whole, outcome, &end_s, error)) {
-    if (error && g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK) && !orr_work_is_live(faulty->work))
+  if (!orr_simulate_work(faulty->scenario, faulty->fabric, faulty->work, &whole, outcome, &end_s,
+                         error)) {
+    if (error && g_error_matches(*error, ORR_FAULT, ORR_FAULT_STUCK) &&
+        !orr_work_is_live(faulty->work))
       g_prefix_error(error, "job %s: ", faulty->scenario->name);
     return FALSE;
   }
   note_end(faulty, end_s, outcome);
-  if (!orr_outages_check_end(faulty->scenario, faulty->outages, end_s, error) || !check_loss(faulty, outcome, error))
+  if (!orr_outages_check_end(faulty->scenario, faulty->outages, end_s, error) ||
+      !check_loss(faulty, outcome, error))
     return FALSE;
   orr_outages_rows(faulty->outages, outcome->steps, 0, end_s, faulty->clean.end_s, outcome->faults);
   if (end_s > ORR_FAULT_HORIZON * faulty->clean.end_s)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("the run took more than %d times as long as without faults: those "
-                                    "at a rate were drawn for that long",
-                                    ORR_FAULT_HORIZON));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("the run took more than %d times as long as without faults: those "
+                        "at a rate were drawn for that long",
+                        ORR_FAULT_HORIZON));
   return TRUE;
 }
 
@@ -262,8 +274,8 @@ static gboolean find_horizon(const Faulty *faulty, double *ret_horizon_s, GError
   return TRUE;
 }
 
-gboolean orr_simulate_faulty(const OrrWorld *world, const OrrScenario *scenario, const OrrSimulation *how,
-                             OrrOutcome *outcome, GError **error) {
+gboolean orr_simulate_faulty(const OrrWorld *world, const OrrScenario *scenario,
+                             const OrrSimulation *how, OrrOutcome *outcome, GError **error) {
   g_auto(Faulty) faulty = {.world = *world, .scenario = scenario, .fabric = world->fabric};
   double horizon_s = 0;
   if (orr_faults_at_rates(scenario) && !find_horizon(&faulty, &horizon_s, error)) return FALSE;

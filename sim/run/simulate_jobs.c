@@ -1,11 +1,12 @@
 /*
  * simulate_jobs.c - jobs side by side.
  *
- * Each job is compiled as if its GPUs were a machine of their own (a slice of the fabric, on the same links); the
- * programs are merged and replayed once, and works that are live run beside them on the same clock and the same links.
- * Spans find their way back by stream: each job that is replayed has a ledger of its own, on a clock that starts when
- * the job does. Each job runs alone too, in a child before the parent has its engine: the quotient is what the others
- * cost it - of the time that it takes, or, where it is live, of the time that those wait whom it answers.
+ * Each job is compiled as if its GPUs were a machine of their own (a slice of the fabric, on the
+ * same links); the programs are merged and replayed once, and works that are live run beside them
+ * on the same clock and the same links. Spans find their way back by stream: each job that is
+ * replayed has a ledger of its own, on a clock that starts when the job does. Each job runs alone
+ * too, in a child before the parent has its engine: the quotient is what the others cost it - of
+ * the time that it takes, or, where it is live, of the time that those wait whom it answers.
  */
 #include "sim/run/simulate_jobs.h"
 
@@ -79,8 +80,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Together, together_clear)
 /* --- Compilation --- */
 
 /* On @fabric, which is the machine's or does without some links, with what outages harm marked. */
-static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric *fabric, const gint64 *gpus,
-                           GError **error) {
+static OrrWork *compile_on(const Together *all, const Job *job, const OrrFabric *fabric,
+                           const gint64 *gpus, GError **error) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)job->spec->workload.entry;
   g_autoptr(OrrMarks) marks = orr_outages_marks(all->outages, gpus, job->spec->gpus);
   const OrrWorld world = {
@@ -141,8 +142,8 @@ static gboolean compile_detours(Together *all, GError **error) {
 }
 
 static OrrOutageJob outage_job(const Together *all, guint i) {
-  return (OrrOutageJob){all->jobs[i].work, all->places->pdata[i], all->jobs[i].spec->gpus, all->jobs[i].offset,
-                        all->scenario->cluster.node.gpus};
+  return (OrrOutageJob){all->jobs[i].work, all->places->pdata[i], all->jobs[i].spec->gpus,
+                        all->jobs[i].offset, all->scenario->cluster.node.gpus};
 }
 
 /* A job that loses a node is gone, all of it. */
@@ -169,8 +170,9 @@ static gboolean merge(Together *all, GError **error) {
   for (guint i = 0; i < all->n; i++) {
     Job *job = &all->jobs[i];
     job->links = g_new0(guint32, job->work->links->len + 1);
-    parts[i] = (OrrProgramPart){job->spec->name, job->work->program, (const guint32 *)(void *)job->work->links->data,
-                                job->spec->start_s, job->links};
+    parts[i] = (OrrProgramPart){job->spec->name, job->work->program,
+                                (const guint32 *)(void *)job->work->links->data, job->spec->start_s,
+                                job->links};
   }
   all->program = orr_program_merge(parts, all->n, offsets);
   for (guint i = 0; i < all->n; i++) all->jobs[i].offset = offsets[i];
@@ -203,16 +205,19 @@ static void note_bytes(Job *job, guint32 comm) {
   const OrrProgram *program = job->work->program;
   guint n_phases = 0, n_uses = 0;
   if (job->sent[comm]) return;
-  job->sent[comm] = orr_program_comm_members(program, comm) > 1; /* one member may join it again and again */
+  job->sent[comm] =
+      orr_program_comm_members(program, comm) > 1; /* one member may join it again and again */
   const OrrPhase *phases = orr_program_phases(program, comm, &n_phases);
   for (guint p = 0; p < n_phases; p++) {
     if (phases[p].path == ORR_NO_PATH) continue;
     const OrrLinkUse *uses = orr_program_path_uses(program, phases[p].path, &n_uses);
-    for (guint u = 0; u < n_uses; u++) job->link_bytes[uses[u].link] += phases[p].bytes * uses[u].weight;
+    for (guint u = 0; u < n_uses; u++)
+      job->link_bytes[uses[u].link] += phases[p].bytes * uses[u].weight;
   }
 }
 
-/* A span of the merged program, in its job's numbers and on its job's clock. The wait for the start is nobody's. */
+/* A span of the merged program, in its job's numbers and on its job's clock. The wait for the
+ * start is nobody's. */
 static void take_span(const OrrSpan *span, void *user) {
   Job *job = job_of(user, span->stream);
   const double start_s = job->spec->start_s;
@@ -237,7 +242,8 @@ static void settle_loss(Job *job) {
     for (guint i = 0; i < n; i++) {
       n_all += ops[i].kind == ORR_OP_WORK || ops[i].kind == ORR_OP_COMM;
       const OrrOp *called = orr_program_routine_ops(program, ops[i].target, &n_called);
-      for (guint k = 0; ops[i].kind == ORR_OP_CALL && k < n_called; k++) n_all += called[k].kind != ORR_OP_MEET;
+      for (guint k = 0; ops[i].kind == ORR_OP_CALL && k < n_called; k++)
+        n_all += called[k].kind != ORR_OP_MEET;
     }
   }
   if (job->loss && job->n_spans == n_all) job->loss = NULL;
@@ -266,7 +272,8 @@ static gboolean replay(Together *all, GError **error) {
   g_autoptr(OrrEngine) engine = orr_simulate_engine(all->scenario, all->program, contends, error);
   if (!engine) return FALSE;
   all->engine = g_strdup(orr_engine_settings(engine));
-  if (!orr_replay(all->program, live, n_live, engine, take_span, all, NULL, &all->replay, error)) return FALSE;
+  if (!orr_replay(all->program, live, n_live, engine, take_span, all, NULL, &all->replay, error))
+    return FALSE;
   for (guint i = 0; i < all->n; i++) close_books(&all->jobs[i]);
   return TRUE;
 }
@@ -275,25 +282,29 @@ static gboolean replay(Together *all, GError **error) {
 
 static gboolean replay_each_alone(Together *all, GError **error) {
   for (guint i = 0; i < all->n; i++)
-    if (!orr_simulate_alone(&all->jobs[i].scenario, all->jobs[i].work, &all->jobs[i].alone, error)) return FALSE;
+    if (!orr_simulate_alone(&all->jobs[i].scenario, all->jobs[i].work, &all->jobs[i].alone, error))
+      return FALSE;
   return TRUE;
 }
 
 /* For how long faults at a rate are drawn. */
 static double horizon(const Together *all) {
   double end_s = 0;
-  for (guint i = 0; i < all->n; i++) end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].alone.end_s);
+  for (guint i = 0; i < all->n; i++)
+    end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].alone.end_s);
   return ORR_FAULT_HORIZON * end_s;
 }
 
-/* With what outages harm marked; where they come at rates, the jobs say first how far those are drawn. */
+/* With what outages harm marked; where they come at rates, the jobs say first how far those are
+ * drawn. */
 static gboolean compile_again(Together *all, GError **error) {
   if (orr_faults_at_rates(all->scenario) && !replay_each_alone(all, error)) return FALSE;
   g_ptr_array_unref(all->outages);
   all->outages = orr_faults_draw(all->scenario, all->world->fabric, horizon(all), error);
   if (!all->outages) return FALSE;
   all->detours = orr_outages_detours(all->outages, all->world->fabric);
-  return orr_detours_check(all->detours, error) && compile_all(all, error) && compile_detours(all, error);
+  return orr_detours_check(all->detours, error) && compile_all(all, error) &&
+         compile_detours(all, error);
 }
 
 /* --- Answers --- */
@@ -342,17 +353,19 @@ static void add_answer(const Together *all, guint index, GPtrArray *answers) {
     answer->row.alone_s = job->alone.answer_s;
   }
   answer->row.slowdown = answer->row.alone_s > 0 ? answer->row.together_s / answer->row.alone_s : 1;
-  orr_outages_rows(all->outages, answer->outcome->steps, job->spec->start_s, answer->row.end_s, job->alone.end_s,
-                   answer->outcome->faults);
+  orr_outages_rows(all->outages, answer->outcome->steps, job->spec->start_s, answer->row.end_s,
+                   job->alone.end_s, answer->outcome->faults);
   if (!job->loss) return;
-  answer->lost = g_strdup_printf("%s at %g s: the job stopped, %u steps were whole", job->loss->what,
-                                 job->loss->begin_s, orr_ledger_whole_steps(job->ledger));
+  answer->lost =
+      g_strdup_printf("%s at %g s: the job stopped, %u steps were whole", job->loss->what,
+                      job->loss->begin_s, orr_ledger_whole_steps(job->ledger));
 }
 
 static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **error) {
   g_autoptr(GPtrArray) answers = g_ptr_array_new_with_free_func(job_outcome_free);
   double end_s = 0;
-  for (guint i = 0; i < all->n; i++) end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].end_s);
+  for (guint i = 0; i < all->n; i++)
+    end_s = fmax(end_s, all->jobs[i].spec->start_s + all->jobs[i].end_s);
   if (!orr_outages_check_end(all->scenario, all->outages, end_s, error)) return NULL;
   for (guint i = 0; i < all->n; i++) add_answer(all, i, answers);
   for (guint i = 0; i < answers->len; i++)
@@ -360,7 +373,8 @@ static GPtrArray *answer_all(const Together *all, gint64 begin_us, GError **erro
   return g_steal_pointer(&answers);
 }
 
-GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans, GError **error) {
+GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
+                             GError **error) {
   const gint64 begin = g_get_monotonic_time();
   g_auto(Together) all = {.scenario = scenario, .n = scenario->jobs->len, .keep_spans = keep_spans};
   all.jobs = g_new0(Job, all.n);
@@ -375,8 +389,8 @@ GPtrArray *orr_simulate_jobs(OrrLibrary *library, const OrrScenario *scenario, g
   return answer_all(&all, begin, error);
 }
 
-gboolean orr_job_outcomes_store(const GPtrArray *jobs, const char *file, OrrStore *store, gint64 *ret_run_id,
-                                GError **error) {
+gboolean orr_job_outcomes_store(const GPtrArray *jobs, const char *file, OrrStore *store,
+                                gint64 *ret_run_id, GError **error) {
   gint64 first = 0;
   for (guint i = 0; i < jobs->len; i++) {
     OrrJobOutcome *job = jobs->pdata[i];

@@ -8,13 +8,15 @@
 
 G_BEGIN_DECLS
 
-/* What @scenario replays @program on, beside live works whose transfers share links or do not; NULL with @error. */
-OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program, gboolean live_contends,
-                               GError **error);
+/* What @scenario replays @program on, beside live works whose transfers share links or do not;
+ * NULL with @error. */
+OrrEngine *orr_simulate_engine(const OrrScenario *scenario, const OrrProgram *program,
+                               gboolean live_contends, GError **error);
 
 /* Replays @work and fills @outcome's rows. @ret_end_s (may be NULL) is when the last op ended. */
 gboolean orr_simulate_work(const OrrScenario *scenario, const OrrFabric *fabric, OrrWork *work,
-                           const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s, GError **error);
+                           const OrrSimulation *how, OrrOutcome *outcome, double *ret_end_s,
+                           GError **error);
 
 OrrOutcome *orr_outcome_new(void);
 void orr_outcome_fill(OrrOutcome *outcome, const OrrScenario *scenario,

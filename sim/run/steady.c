@@ -1,21 +1,24 @@
 /*
  * steady.c - fast-forward over what repeats itself.
  *
- * The machine is deterministic: what follows depends on where each stream stands in its list of ops, on what is under
- * way and since when, and on nothing else (rates follow from the transfers in flight). Let the ops that end in
- * (t, t + d] be those that end in (t + d, t + 2 d], stream by stream, each d later from its begin on, with the same
- * label and with tags (micro-batches) one period of the schedule higher. Then
+ * The machine is deterministic: what follows depends on where each stream stands in its list of
+ * ops, on what is under way and since when, and on nothing else (rates follow from the transfers in
+ * flight). Let the ops that end in (t, t + d] be those that end in (t + d, t + 2 d], stream by
+ * stream, each d later from its begin on, with the same label and with tags (micro-batches) one
+ * period of the schedule higher. Then
  *
  *   1. each stream stands at t + d where it stood at t, one period of its schedule on;
  *   2. what is under way at t ends within (t, t + d], so its twin is under way at t + d, has begun d later and, as the
  *      transfers in flight were the same ones all along, has as many bytes left;
  *
- * so the state at t + d is that at t, and a schedule with n more periods in the middle passes through it n more times:
- * it ends n d later, and whatever is summed over its spans grows by n times the sum over one period. This holds on both
- * engines, whether links are shared or not. That every lane runs both forwards and backwards in the period excludes the
- * warm-up, where some stages repeat themselves while others still wait.
+ * so the state at t + d is that at t, and a schedule with n more periods in the middle passes
+ * through it n more times: it ends n d later, and whatever is summed over its spans grows by n
+ * times the sum over one period. This holds on both engines, whether links are shared or not. That
+ * every lane runs both forwards and backwards in the period excludes the warm-up, where some stages
+ * repeat themselves while others still wait.
  *
- * Dates are equal when they differ by less than TOLERANCE of the period: rounding (1e-16 of the date each) and no more.
+ * Dates are equal when they differ by less than TOLERANCE of the period: rounding (1e-16 of the
+ * date each) and no more.
  */
 #include "sim/run/steady.h"
 
@@ -48,7 +51,9 @@ static const OrrSpan *span_of(const Replay *r, guint stream, guint k) {
   return &r->spans[r->by_stream[r->starts[stream] + k]];
 }
 
-static guint n_of(const Replay *r, guint stream) { return r->starts[stream + 1] - r->starts[stream]; }
+static guint n_of(const Replay *r, guint stream) {
+  return r->starts[stream + 1] - r->starts[stream];
+}
 
 /* How many of the stream's spans end by @at_s. */
 static guint count_until(const Replay *r, guint stream, double at_s) {
@@ -65,8 +70,10 @@ static guint count_until(const Replay *r, guint stream, double at_s) {
 
 static gboolean are_twins(const Replay *r, const OrrSpan *a, const OrrSpan *b, double period_s) {
   const double tolerance = TOLERANCE * period_s;
-  return a->label == b->label && a->n_ops == b->n_ops && a->first == b->first && b->tag - a->tag == r->shift && fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
-         fabs(b->started_s - a->started_s - period_s) <= tolerance && fabs(b->end_s - a->end_s - period_s) <= tolerance;
+  return a->label == b->label && a->n_ops == b->n_ops && a->first == b->first &&
+         b->tag - a->tag == r->shift && fabs(b->begin_s - a->begin_s - period_s) <= tolerance &&
+         fabs(b->started_s - a->started_s - period_s) <= tolerance &&
+         fabs(b->end_s - a->end_s - period_s) <= tolerance;
 }
 
 /* A forward, a backward, or both: what a pass is, by its label. */
@@ -76,7 +83,8 @@ static void note_pass(const Replay *r, const OrrSpan *span, gboolean *forward, g
   *backward = *backward || g_str_has_prefix(name, "backward");
 }
 
-static gboolean stream_repeats(const Replay *r, guint stream, double from_s, double period_s, gboolean is_compute) {
+static gboolean stream_repeats(const Replay *r, guint stream, double from_s, double period_s,
+                               gboolean is_compute) {
   const guint a = count_until(r, stream, from_s), b = count_until(r, stream, from_s + period_s);
   const guint c = count_until(r, stream, from_s + 2 * period_s);
   gboolean forward = FALSE, backward = FALSE;
@@ -91,14 +99,16 @@ static gboolean stream_repeats(const Replay *r, guint stream, double from_s, dou
 static gboolean all_repeat(const Replay *r, double from_s, double period_s) {
   guint32 lane = G_MAXUINT32;
   for (guint s = 0; s < orr_program_n_streams(r->program); s++) {
-    const gboolean is_compute = orr_program_stream_lane(r->program, s) != lane; /* a lane's first stream */
+    const gboolean is_compute =
+        orr_program_stream_lane(r->program, s) != lane; /* a lane's first stream */
     lane = orr_program_stream_lane(r->program, s);
     if (!stream_repeats(r, s, from_s, period_s, is_compute)) return FALSE;
   }
   return TRUE;
 }
 
-/* The middle of the longest time in (from, from + period) in which nothing ends: a cut that rounding does not move. */
+/* The middle of the longest time in (from, from + period) in which nothing ends: a cut that
+ * rounding does not move. */
 static gboolean find_cut(const Replay *r, double from_s, double period_s, double *ret_cut_s) {
   guint low = 0, high = r->n;
   while (low < high) {
@@ -118,8 +128,8 @@ static gboolean find_cut(const Replay *r, double from_s, double period_s, double
   return longest_s > 8 * TOLERANCE * period_s;
 }
 
-/* The @n spans of @stream up to @at are twins, as far as labels and tags go, of the @n before them, and forwards as
- * well as backwards are among them. */
+/* The @n spans of @stream up to @at are twins, as far as labels and tags go, of the @n before
+ * them, and forwards as well as backwards are among them. */
 static gboolean ends_period(const Replay *r, guint stream, guint at, guint n) {
   gboolean forward = FALSE, backward = FALSE;
   for (guint k = 0; k < n; k++) {
@@ -163,7 +173,8 @@ static gboolean find(const Replay *r, OrrSteady *ret_steady) {
   return FALSE;
 }
 
-gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_a_period, OrrSteady *ret_steady) {
+gboolean orr_steady_find(const OrrProgram *program, const GArray *spans, gint64 tags_a_period,
+                         OrrSteady *ret_steady) {
   Replay r = {program, (const OrrSpan *)(void *)spans->data, spans->len, tags_a_period, NULL, NULL};
   sort_by_stream(&r);
   const gboolean is_found = find(&r, ret_steady);

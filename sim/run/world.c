@@ -2,8 +2,10 @@
 
 #include "sim/base/fault.h"
 
-/* A device with its profile, and what they cost. on-missing: error refuses one that was not measured itself. */
-static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, OrrMachine *machine, GError **error) {
+/* A device with its profile, and what they cost. on-missing: error refuses one that was not
+ * measured itself. */
+static OrrCostModel *find_costs(OrrRunWorld *world, const OrrDevice *device, OrrMachine *machine,
+                                GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   const guint before = world->warnings->len;
   if (!orr_machine_of(world->library, device, machine, diags)) {
@@ -48,7 +50,8 @@ OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario,
   world->refuses = scenario->on_missing == ORR_ON_MISSING_ERROR;
   world->cost = find_costs(world, &scenario->cluster.device, &world->machine, error);
   const GPtrArray *shadows = orr_library_shadows(library);
-  for (guint i = 0; i < shadows->len; i++) g_ptr_array_add(world->warnings, g_strdup(shadows->pdata[i]));
+  for (guint i = 0; i < shadows->len; i++)
+    g_ptr_array_add(world->warnings, g_strdup(shadows->pdata[i]));
   world->fabric = world->cost ? orr_fabric_new(&scenario->cluster, scenario->seed, error) : NULL;
   return world->fabric ? g_steal_pointer(&world) : NULL;
 }

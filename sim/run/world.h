@@ -1,6 +1,6 @@
 /*
- * world.h - a machine ready to be simulated on: its profile's costs and its fabric. Made once, used by any number of
- * runs: reading a profile takes a hundred times longer than asking it.
+ * world.h - a machine ready to be simulated on: its profile's costs and its fabric. Made once, used
+ * by any number of runs: reading a profile takes a hundred times longer than asking it.
  */
 #ifndef ORR_RUN_WORLD_H
 #define ORR_RUN_WORLD_H
@@ -20,9 +20,11 @@ typedef struct {
   GPtrArray *others;   /* machines of other devices, made when they are asked for */
 } OrrRunWorld;
 
-/* Of @scenario's cluster, seed and on-missing, which must outlive it, and of @library, which must too. */
+/* Of @scenario's cluster, seed and on-missing, which must outlive it, and of @library, which
+ * must too. */
 OrrRunWorld *orr_run_world_new(OrrLibrary *library, const OrrScenario *scenario, GError **error);
-/* For OrrWorld.cost_of; @world is an OrrRunWorld, and @device outlives the asking of its costs. NULL with @error. */
+/* For OrrWorld.cost_of; @world is an OrrRunWorld, and @device outlives the asking of its costs.
+ * NULL with @error. */
 const OrrCostModel *orr_run_world_cost_of(void *world, const OrrDevice *device, GError **error);
 void orr_run_world_free(OrrRunWorld *world);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRunWorld, orr_run_world_free)

@@ -15,8 +15,10 @@
 
 enum { MOST_SEEDS = 10, MOST_DOUBLINGS = 20 };
 
-/* Student's t, two-sided 95 %, by degrees of freedom from 1 (any table; e.g. NIST/SEMATECH 1.3.6.7.2). */
-static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+/* Student's t, two-sided 95 %, by degrees of freedom from 1 (any table; e.g. NIST/SEMATECH
+ * 1.3.6.7.2). */
+static const double student[MOST_SEEDS] = {12.706, 4.303, 3.182, 2.776, 2.571,
+                                           2.447,  2.365, 2.306, 2.262, 2.228};
 
 /* What a child says: less than PIPE_BUF, so in one piece. */
 typedef struct {
@@ -85,7 +87,8 @@ static int start(const Search *search, double rate, guint seed, pid_t *ret_pid) 
 
 static Answer collect(int end, pid_t pid) {
   Answer answer = {.code = ORR_FAULT_RESOURCE};
-  g_strlcpy(answer.message, "a run of the search could not be made, or ended without an answer", sizeof answer.message);
+  g_strlcpy(answer.message, "a run of the search could not be made, or ended without an answer",
+            sizeof answer.message);
   if (end < 0) return answer;
   Answer read_one;
   ssize_t n;
@@ -104,8 +107,8 @@ static gboolean is_divergence(const Answer *answer) {
 }
 
 /* A queue that diverges (longest-queue) is a rate that nobody is served in time at. */
-static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacity, gboolean *ret_meets,
-                         GError **error) {
+static gboolean try_rate(const Search *search, double rate, OrrCapacity *capacity,
+                         gboolean *ret_meets, GError **error) {
   const guint n = search->ask->seeds;
   pid_t pids[MOST_SEEDS];
   int ends[MOST_SEEDS];
@@ -180,24 +183,29 @@ static double first_rate(const Search *search, GError **error) {
   const OrrServing *params = scenario->workload.params;
   if (kind != &orr_serving_kind) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "capacity is of a workload of kind serving, this one is of kind %s", kind->entry.name);
+                "capacity is of a workload of kind serving, this one is of kind %s",
+                kind->entry.name);
     return 0;
   }
   const OrrEntry *load = params->load.entry;
   for (gsize i = 0; load->params && i < load->params->n_fields; i++) {
     const OrrField *field = &load->params->fields[i];
     if (!g_str_equal(field->name, "rate")) continue;
-    if (has_objective(params)) return *(const double *)((const char *)params->load.params + field->offset);
+    if (has_objective(params))
+      return *(const double *)((const char *)params->load.params + field->offset);
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "capacity wants an objective: give workload.slo.ttft, tpot or e2e");
     return 0;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "capacity searches workload.load.rate, which the load %s does not have: take e.g. poisson", load->name);
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+      "capacity searches workload.load.rate, which the load %s does not have: take e.g. poisson",
+      load->name);
   return 0;
 }
 
-OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityAsk *ask, GError **error) {
+OrrCapacity *orr_capacity_find(OrrLibrary *library, OrrNode *tree, const OrrCapacityAsk *ask,
+                               GError **error) {
   const Search search = {library, tree, ask};
   g_return_val_if_fail(ask->seeds >= 2 && ask->seeds <= MOST_SEEDS, NULL);
   const double rate = first_rate(&search, error);

@@ -4,12 +4,14 @@
 
 /* Alphabetical. To add one, see sampler.h. */
 static const OrrEntry *const entries[] = {&orr_grid_sampler.entry, &orr_latin_hypercube.entry,
-                                          &orr_random_sampler.entry, &orr_successive_halving.entry, NULL};
+                                          &orr_random_sampler.entry, &orr_successive_halving.entry,
+                                          NULL};
 const OrrRegistry orr_sampler_registry = {"sampler", entries};
 
 guint64 orr_sample_combination(const OrrSampleSpace *space, const guint *values) {
   guint64 combination = 0;
-  for (guint a = 0; a < space->n_axes; a++) combination = combination * space->n_values[a] + values[a];
+  for (guint a = 0; a < space->n_axes; a++)
+    combination = combination * space->n_values[a] + values[a];
   return combination;
 }
 

@@ -9,19 +9,23 @@ gboolean orr_slurm_check(GError **error) {
   for (guint i = 0; i < G_N_ELEMENTS(programs); i++) {
     g_autofree char *path = g_find_program_in_path(programs[i]);
     if (path) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "there is no Slurm here: no %s in PATH; --executor local runs the sweep on this machine", programs[i]);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_RESOURCE,
+        "there is no Slurm here: no %s in PATH; --executor local runs the sweep on this machine",
+        programs[i]);
     return FALSE;
   }
   return TRUE;
 }
 
-/* What @argv prints. Its complaint becomes @error; @ret_complaint (may be NULL) takes it instead. */
+/* What @argv prints. Its complaint becomes @error; @ret_complaint (may be NULL) takes it
+ * instead. */
 static char *ask(char **argv, char **ret_complaint, GError **error) {
   g_autoptr(GError) reason = NULL;
   g_autofree char *out = NULL, *complaint = NULL;
   int status = 0;
-  if (!g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &complaint, &status, &reason)) {
+  if (!g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &complaint, &status,
+                    &reason)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s", reason->message);
     return NULL;
   }
@@ -30,7 +34,8 @@ static char *ask(char **argv, char **ret_complaint, GError **error) {
   if (ret_complaint)
     *ret_complaint = g_steal_pointer(&complaint);
   else
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", argv[0], *complaint ? complaint : "failed");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", argv[0],
+                *complaint ? complaint : "failed");
   return NULL;
 }
 
@@ -51,9 +56,11 @@ char *orr_slurm_submit(char *const *options, const char *script, GError **error)
 
 /* https://slurm.schedmd.com/squeue.html, "JOB STATE CODES" (22.05). */
 static OrrSlurmState state_of(const char *word) {
-  static const char *const queued[] = {"PENDING",      "CONFIGURING", "REQUEUED",      "REQUEUE_FED", "REQUEUE_HOLD",
-                                       "SPECIAL_EXIT", "SUSPENDED",   "RESV_DEL_HOLD", NULL};
-  static const char *const running[] = {"RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", NULL};
+  static const char *const queued[] = {"PENDING",     "CONFIGURING",   "REQUEUED",
+                                       "REQUEUE_FED", "REQUEUE_HOLD",  "SPECIAL_EXIT",
+                                       "SUSPENDED",   "RESV_DEL_HOLD", NULL};
+  static const char *const running[] = {"RUNNING",   "COMPLETING", "RESIZING", "SIGNALING",
+                                        "STAGE_OUT", "STOPPED",    NULL};
   if (g_strv_contains(queued, word)) return ORR_SLURM_QUEUED;
   if (g_strv_contains(running, word)) return ORR_SLURM_RUNNING;
   if (strcmp(word, "COMPLETED") == 0) return ORR_SLURM_DONE;
@@ -63,8 +70,9 @@ static OrrSlurmState state_of(const char *word) {
 static void clear_task(gpointer task) { g_free(((OrrSlurmTask *)task)->word); }
 
 GArray *orr_slurm_tasks(const char *job, GError **error) {
-  char *argv[] = {(char *)"squeue",         (char *)"--noheader", (char *)"--array", (char *)"--states=all",
-                  (char *)"--format=%K %T", (char *)"--jobs",     (char *)job,       NULL};
+  char *argv[] = {
+      (char *)"squeue",         (char *)"--noheader", (char *)"--array", (char *)"--states=all",
+      (char *)"--format=%K %T", (char *)"--jobs",     (char *)job,       NULL};
   g_autofree char *complaint = NULL, *out = ask(argv, &complaint, error);
   GArray *tasks = g_array_new(FALSE, FALSE, sizeof(OrrSlurmTask));
   g_array_set_clear_func(tasks, clear_task);

@@ -1,6 +1,7 @@
 /*
- * slurm.h - what Orrery asks of Slurm, by its own programs: sbatch to submit, squeue to say how the tasks of a job
- * array are. No shell is between; squeue answers in columns that are asked for by name.
+ * slurm.h - what Orrery asks of Slurm, by its own programs: sbatch to submit, squeue to say how the
+ * tasks of a job array are. No shell is between; squeue answers in columns that are asked for by
+ * name.
  */
 #ifndef ORR_SLURM_H
 #define ORR_SLURM_H
@@ -20,7 +21,8 @@ typedef enum {
 } OrrSlurmState;
 
 typedef struct {
-  gint64 task; /* its index in the array; -1: all that are not named, which ended before they were begun */
+  gint64
+      task; /* its index in the array; -1: all that are not named, which ended before they were begun */
   OrrSlurmState state;
   char *word; /* Slurm's own: "TIMEOUT" */
 } OrrSlurmTask;
@@ -28,10 +30,12 @@ typedef struct {
 /* ORR_FAULT_RESOURCE where there is no Slurm here. */
 gboolean orr_slurm_check(GError **error);
 
-/* sbatch with @options and @script; the job's number, newly allocated. ORR_FAULT_RESOURCE with what sbatch said. */
+/* sbatch with @options and @script; the job's number, newly allocated. ORR_FAULT_RESOURCE with
+ * what sbatch said. */
 char *orr_slurm_submit(char *const *options, const char *script, GError **error);
 
-/* The tasks of @job that Slurm still knows, those that ended within its MinJobAge too; of OrrSlurmTask. */
+/* The tasks of @job that Slurm still knows, those that ended within its MinJobAge too; of
+ * OrrSlurmTask. */
 GArray *orr_slurm_tasks(const char *job, GError **error);
 
 /* Tasks @is_asked as sbatch --array takes them: "0-3,7"; newly allocated. */

@@ -1,8 +1,9 @@
 /*
  * sweep.h - many configurations of one scenario.
  *
- * A scenario with a `sweep:` section: axes (values of paths of the scenario), constraints and objectives as expressions
- * (sim/base/expression.h), and a sampler that picks among the combinations.
+ * A scenario with a `sweep:` section: axes (values of paths of the scenario), constraints and
+ * objectives as expressions (sim/base/expression.h), and a sampler that picks among the
+ * combinations.
  *
  *   sweep:
  *     axes:
@@ -19,8 +20,8 @@
  *   point         a combination that passes the constraints and the workload's own checks, at a rung of the sampler;
  *                 points are numbered from 0 in the sampler's order, whatever runs them
  *
- * What a constraint or a check excludes is counted by reason and is no point. A point whose memory does not fit is one,
- * and is not simulated.
+ * What a constraint or a check excludes is counted by reason and is no point. A point whose memory
+ * does not fit is one, and is not simulated.
  */
 #ifndef ORR_SWEEP_H
 #define ORR_SWEEP_H
@@ -50,7 +51,8 @@ typedef struct {
 } OrrSweepSection;
 
 extern const OrrFieldTable orr_sweep_section_table;
-extern const OrrFieldTable orr_sweep_table, orr_sweep_excluded_table, orr_sweep_point_table; /* rows */
+extern const OrrFieldTable orr_sweep_table, orr_sweep_excluded_table,
+    orr_sweep_point_table; /* rows */
 
 /* What expressions may name beside axes and results, with a sentence; NULL beyond the last. */
 const char *orr_sweep_name(guint i, const char **ret_sentence);
@@ -86,8 +88,9 @@ typedef struct {
 /* How far a sweep is, and in the end what it found. */
 typedef struct {
   gint64 sweep; /* its run; 0: not stored */
-  char *aside;  /* the database that has the later points, since the sweep's own stayed locked; NULL: none */
-  char *hash;   /* of the document: what --resume goes by */
+  char *
+      aside; /* the database that has the later points, since the sweep's own stayed locked; NULL: none */
+  char *hash; /* of the document: what --resume goes by */
   guint64 n_combinations, n_points, n_done;
   guint64 n_before; /* of these, done before: --resume */
   guint64 by_status[ORR_N_POINT_STATUSES];
@@ -96,10 +99,12 @@ typedef struct {
   double seconds;   /* since the first point was given out */
   guint n_objectives;
   char *objectives[ORR_SWEEP_MOST_OBJECTIVES];
-  GArray *best;      /* of OrrSweepBest, best first by the first objective; eligible points of the last rung */
-  GArray *front;     /* of OrrSweepBest: of several objectives those that no other beats in all; else empty */
+  GArray *
+      best; /* of OrrSweepBest, best first by the first objective; eligible points of the last rung */
+  GArray *
+      front; /* of OrrSweepBest: of several objectives those that no other beats in all; else empty */
   gboolean is_whole; /* no point is missing */
-  guint64 *left;     /* of an order that looks: points that can be simulated now, by shard; else NULL */
+  guint64 *left; /* of an order that looks: points that can be simulated now, by shard; else NULL */
   guint64 n_left;
 } OrrSweepReport;
 
@@ -113,23 +118,29 @@ typedef struct {
   guint jobs;       /* 0: one a core */
   double timeout_s; /* 0: the document's */
   gboolean resume, yes;
-  gboolean whole_steps; /* replay every micro-batch: no fast-forward over the steady state (steady.h) */
-  guint shard, n_shards;            /* points p with p % n_shards == shard; n_shards 0: all */
-  gint64 run;        /* the sweep's number: gone on with where the database has it, else begun as that; 0: any */
+  gboolean
+      whole_steps; /* replay every micro-batch: no fast-forward over the steady state (steady.h) */
+  guint shard, n_shards; /* points p with p % n_shards == shard; n_shards 0: all */
+  gint64
+      run; /* the sweep's number: gone on with where the database has it, else begun as that; 0: any */
   const char *hash;  /* what the document is to have; may be NULL */
   const char *known; /* a file of answers that others have (sweep_known.c); may be NULL */
   gboolean look;     /* simulate nothing, say what is left of all shards */
-  const volatile gint *interrupted; /* not 0: end what runs and keep it; above 1: stop. May be NULL */
-  void (*progress)(const OrrSweepReport *report, void *user); /* a few times a second; may be NULL */
-  void (*before)(guint64 point, void *user); /* in the worker, before each point: of tests; may be NULL */
+  const volatile gint
+      *interrupted; /* not 0: end what runs and keep it; above 1: stop. May be NULL */
+  void (*progress)(const OrrSweepReport *report,
+                   void *user); /* a few times a second; may be NULL */
+  void (*before)(guint64 point,
+                 void *user); /* in the worker, before each point: of tests; may be NULL */
   void *user;
 } OrrSweepOrder;
 
-/* ORR_FAULT_DOCUMENT, USAGE: nothing was simulated. ORR_FAULT_RESOURCE: the database could not be written; what it
- * holds stays, and --resume goes on. */
+/* ORR_FAULT_DOCUMENT, USAGE: nothing was simulated. ORR_FAULT_RESOURCE: the database could not
+ * be written; what it holds stays, and --resume goes on. */
 OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GError **error);
 
-/* Adds to @diags all that orr_sweep would refuse in the sweep: section of @file before it simulates anything. */
+/* Adds to @diags all that orr_sweep would refuse in the sweep: section of @file before it
+ * simulates anything. */
 void orr_sweep_check_document(OrrLibrary *library, const char *file, OrrDiags *diags);
 
 G_END_DECLS

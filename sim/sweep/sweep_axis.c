@@ -74,8 +74,8 @@ static gboolean read_number(Reading *r, const char *key, double fallback, double
   *ret_value = fallback;
   if (!node) return TRUE;
   if (node->kind != ORR_NODE_SCALAR) {
-    orr_diags_error(r->diags, node->place, "axis %s: %s wants a number or an expression over facts", r->axis->name,
-                    key);
+    orr_diags_error(r->diags, node->place, "axis %s: %s wants a number or an expression over facts",
+                    r->axis->name, key);
     return FALSE;
   }
   if (orr_quantity_parse(node->text, ORR_UNIT_NONE, ret_value, NULL)) return TRUE;
@@ -92,32 +92,37 @@ static gboolean read_number(Reading *r, const char *key, double fallback, double
 
 static gboolean read_range(Reading *r) {
   double from, to, step;
-  if (!read_number(r, "from", NAN, &from) || !read_number(r, "to", NAN, &to) || !read_number(r, "step", 1, &step))
+  if (!read_number(r, "from", NAN, &from) || !read_number(r, "to", NAN, &to) ||
+      !read_number(r, "step", 1, &step))
     return FALSE;
   if (!(step > 0) || !isfinite(from) || !isfinite(to) || (to - from) / step > MOST_VALUES) {
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s: a range wants from and to, a step above 0, and at most %d values", r->axis->name,
-                    MOST_VALUES);
+                    "axis %s: a range wants from and to, a step above 0, and at most %d values",
+                    r->axis->name, MOST_VALUES);
     return FALSE;
   }
-  const guint n = (guint)floor((to - from) / step * (1 + 1e-12) + 1e-9) + 1; /* 0.1 steps end where they should */
+  const guint n = (guint)floor((to - from) / step * (1 + 1e-12) + 1e-9) +
+                  1; /* 0.1 steps end where they should */
   for (guint i = 0; from <= to && i < n; i++) add_number(r->axis, r->spec->place, from + i * step);
   return TRUE;
 }
 
 static gboolean read_powers(Reading *r) {
   double base, from, to;
-  if (!read_number(r, "powers-of", NAN, &base) || !read_number(r, "from", 1, &from) || !read_number(r, "to", NAN, &to))
+  if (!read_number(r, "powers-of", NAN, &base) || !read_number(r, "from", 1, &from) ||
+      !read_number(r, "to", NAN, &to))
     return FALSE;
   if (!(base > 1) || !isfinite(to) || !(from > 0)) {
-    orr_diags_error(r->diags, r->spec->place, "axis %s: powers-of wants a base above 1, a from above 0 and a to",
+    orr_diags_error(r->diags, r->spec->place,
+                    "axis %s: powers-of wants a base above 1, a from above 0 and a to",
                     r->axis->name);
     return FALSE;
   }
   if (log(to) / log(base) >= MOST_VALUES) { /* a base of 1.0000001 counts for hours */
-    orr_diags_error(r->diags, r->spec->place,
-                    "axis %s: there are %.3g powers of %.10g up to %g, and an axis has at most %d values", r->axis->name,
-                    floor(log(to) / log(base)) + 1, base, to, MOST_VALUES);
+    orr_diags_error(
+        r->diags, r->spec->place,
+        "axis %s: there are %.3g powers of %.10g up to %g, and an axis has at most %d values",
+        r->axis->name, floor(log(to) / log(base)) + 1, base, to, MOST_VALUES);
     return FALSE;
   }
   for (double value = 1; value <= to; value *= base)
@@ -125,22 +130,26 @@ static gboolean read_powers(Reading *r) {
   return TRUE;
 }
 
-/* In rising order, and in the square root of @of steps: below it are the divisors, above it what they leave. */
+/* In rising order, and in the square root of @of steps: below it are the divisors, above it what
+ * they leave. */
 static void add_divisors(OrrSweepAxis *axis, OrrPlace place, gint64 of, double from, double to) {
   gint64 root = (gint64)sqrt((double)of);
   for (gint64 d = 1; d <= root; d++)
     if (of % d == 0 && d >= from && d <= to) add_number(axis, place, (double)d);
   for (gint64 d = root; d >= 1; d--)
-    if (of % d == 0 && of / d > root && of / d >= from && of / d <= to) add_number(axis, place, (double)(of / d));
+    if (of % d == 0 && of / d > root && of / d >= from && of / d <= to)
+      add_number(axis, place, (double)(of / d));
 }
 
 static gboolean read_divisors(Reading *r) {
   double of, from, to;
-  if (!read_number(r, "divisors-of", NAN, &of) || !read_number(r, "from", 1, &from) || !read_number(r, "to", 1e9, &to))
+  if (!read_number(r, "divisors-of", NAN, &of) || !read_number(r, "from", 1, &from) ||
+      !read_number(r, "to", 1e9, &to))
     return FALSE;
   if (!(of >= 1) || of != floor(of) || of > 1e7) {
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s: divisors-of wants a whole number from 1 to 10,000,000, found %g", r->axis->name, of);
+                    "axis %s: divisors-of wants a whole number from 1 to 10,000,000, found %g",
+                    r->axis->name, of);
     return FALSE;
   }
   add_divisors(r->axis, r->spec->place, (gint64)of, from, to);
@@ -161,14 +170,15 @@ static gboolean read_map(Reading *r) {
       const OrrNode *key = r->spec->keys->pdata[k];
       if (g_strv_contains(forms[i].keys, key->text)) continue;
       g_autofree char *allowed = g_strjoinv(", ", (char **)forms[i].keys);
-      orr_diags_error(r->diags, key->place, "axis %s: unknown key '%s' (allowed: %s)", r->axis->name, key->text,
-                      allowed);
+      orr_diags_error(r->diags, key->place, "axis %s: unknown key '%s' (allowed: %s)",
+                      r->axis->name, key->text, allowed);
       return FALSE;
     }
     return forms[i].read(r);
   }
   orr_diags_error(r->diags, r->spec->place,
-                  "axis %s wants a list, {from, to, step}, {powers-of, to}, {divisors-of}, or all", r->axis->name);
+                  "axis %s wants a list, {from, to, step}, {powers-of, to}, {divisors-of}, or all",
+                  r->axis->name);
   return FALSE;
 }
 
@@ -180,7 +190,8 @@ static void add_words(OrrSweepAxis *axis, OrrPlace place, const char *const *wor
 
 static void add_words_of_field(Reading *r, OrrPlace place) {
   void *data = NULL;
-  const OrrField *field = orr_fields_member(&orr_scenario_table, (void *)r->facts->base, r->axis->path, &data);
+  const OrrField *field =
+      orr_fields_member(&orr_scenario_table, (void *)r->facts->base, r->axis->path, &data);
   if (field && field->kind == ORR_FIELD_WORD) add_words(r->axis, place, field->words);
   if (!field || field->kind != ORR_FIELD_CHOICE) return;
   g_autofree const char **names = orr_registry_names(field->registry);
@@ -215,7 +226,8 @@ static gboolean read_all(Reading *r, OrrPlace place) {
     add_words_of_field(r, place);
   }
   if (r->axis->values->len > 0) return TRUE;
-  orr_diags_error(r->diags, place, "axis %s: what all its values are is not known: give a list", name);
+  orr_diags_error(r->diags, place, "axis %s: what all its values are is not known: give a list",
+                  name);
   return FALSE;
 }
 
@@ -225,7 +237,8 @@ static gboolean read_list(Reading *r) {
   for (guint i = 0; i < orr_node_length(r->spec); i++) {
     const OrrNode *item = r->spec->items->pdata[i];
     if (item->kind != ORR_NODE_SCALAR) {
-      orr_diags_error(r->diags, item->place, "axis %s: a value is one word or number", r->axis->name);
+      orr_diags_error(r->diags, item->place, "axis %s: a value is one word or number",
+                      r->axis->name);
       return FALSE;
     }
     g_ptr_array_add(r->axis->values, orr_node_copy(item));
@@ -242,7 +255,8 @@ static gboolean read_values(Reading *r) {
   default:
     if (strcmp(r->spec->text, "all") == 0) return read_all(r, r->spec->place);
     orr_diags_error(r->diags, r->spec->place,
-                    "axis %s wants a list, {from, to, step}, {powers-of, to}, {divisors-of}, or all; found '%s'",
+                    "axis %s wants a list, {from, to, step}, {powers-of, to}, {divisors-of}, or "
+                    "all; found '%s'",
                     r->axis->name, r->spec->text);
     return FALSE;
   }
@@ -258,7 +272,8 @@ static void settle_numbers(OrrSweepAxis *axis) {
   axis->is_number = TRUE;
   for (guint i = 0; i < axis->values->len; i++) {
     double number = NAN;
-    axis->is_number = number_of(((const OrrNode *)axis->values->pdata[i])->text, &number) && axis->is_number;
+    axis->is_number =
+        number_of(((const OrrNode *)axis->values->pdata[i])->text, &number) && axis->is_number;
     g_array_append_val(axis->numbers, number);
   }
 }
@@ -267,8 +282,8 @@ static gboolean check_values(const OrrSweepAxis *axis, OrrDiags *diags) {
   if (axis->values->len == 0)
     orr_diags_error(diags, axis->place, "axis %s has no value", axis->name);
   else if (axis->values->len > MOST_VALUES)
-    orr_diags_error(diags, axis->place, "axis %s has %u values, and the most is %d", axis->name, axis->values->len,
-                    MOST_VALUES);
+    orr_diags_error(diags, axis->place, "axis %s has %u values, and the most is %d", axis->name,
+                    axis->values->len, MOST_VALUES);
   for (guint i = 0; i < MIN(axis->values->len, 4096); i++)
     for (guint k = 0; k < i; k++) {
       const OrrNode *a = axis->values->pdata[i], *b = axis->values->pdata[k];
@@ -280,8 +295,8 @@ static gboolean check_values(const OrrSweepAxis *axis, OrrDiags *diags) {
   return axis->values->len > 0 && axis->values->len <= MOST_VALUES;
 }
 
-OrrSweepAxis *orr_sweep_axis_new(const char *name, OrrPlace place, const OrrNode *spec, const OrrSweepFacts *facts,
-                                 OrrDiags *diags) {
+OrrSweepAxis *orr_sweep_axis_new(const char *name, OrrPlace place, const OrrNode *spec,
+                                 const OrrSweepFacts *facts, OrrDiags *diags) {
   OrrSweepAxis *axis = g_new0(OrrSweepAxis, 1);
   const char *path = orr_sweep_path(name), *short_name = orr_sweep_short_name(path);
   axis->name = g_strdup(short_name ? short_name : path);

@@ -35,7 +35,9 @@ char *orr_sweep_batch_task_path(const OrrSweepBatch *batch, gint64 task, const c
 
 int orr_sweep_batch_lock(const char *db, GError **error) {
   g_autofree char *folder = folder_of(db), *path = g_build_filename(folder, "lock", NULL);
-  const int fd = g_mkdir_with_parents(folder, 0777) == 0 ? g_open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666) : -1;
+  const int fd = g_mkdir_with_parents(folder, 0777) == 0
+                     ? g_open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666)
+                     : -1;
   if (fd >= 0 && flock(fd, LOCK_EX) == 0) return fd;
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: %s", folder, g_strerror(errno));
   if (fd >= 0) close(fd);
@@ -131,11 +133,14 @@ static void load_members(GKeyFile *file, OrrSweepBatch *batch) {
     const char *key = members[i].key;
     if (members[i].kind == TEXT) {
       g_free(G_STRUCT_MEMBER(char *, batch, members[i].offset));
-      G_STRUCT_MEMBER(char *, batch, members[i].offset) = g_key_file_get_string(file, GROUP, key, NULL);
+      G_STRUCT_MEMBER(char *, batch, members[i].offset) =
+          g_key_file_get_string(file, GROUP, key, NULL);
     } else if (members[i].kind == NUMBER)
-      G_STRUCT_MEMBER(gint64, batch, members[i].offset) = g_key_file_get_int64(file, GROUP, key, NULL);
+      G_STRUCT_MEMBER(gint64, batch, members[i].offset) =
+          g_key_file_get_int64(file, GROUP, key, NULL);
     else
-      G_STRUCT_MEMBER(gboolean, batch, members[i].offset) = g_key_file_get_boolean(file, GROUP, key, NULL);
+      G_STRUCT_MEMBER(gboolean, batch, members[i].offset) =
+          g_key_file_get_boolean(file, GROUP, key, NULL);
   }
   batch->timeout_s = g_key_file_get_double(file, GROUP, "timeout", NULL);
   batch->settings = g_key_file_get_string_list(file, GROUP, "settings", NULL, NULL);
@@ -157,7 +162,8 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
   g_autofree char *path = orr_sweep_batch_path(batch, "sweep.ini");
   g_autoptr(GKeyFile) file = g_key_file_new();
   if (!orr_sweep_batch_exists(db)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: no sweep was submitted for it (there is no %s)", db, path);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
+                "%s: no sweep was submitted for it (there is no %s)", db, path);
     return NULL;
   }
   g_autoptr(GError) reason = NULL;
@@ -166,7 +172,8 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
     return NULL;
   }
   load_members(file, batch);
-  if (batch->file && batch->db && batch->hash && batch->run > 0 && batch->tasks > 0 && batch->n_points > 0)
+  if (batch->file && batch->db && batch->hash && batch->run > 0 && batch->tasks > 0 &&
+      batch->n_points > 0)
     return g_steal_pointer(&batch);
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s: was not written by a submission", path);
   return NULL;
@@ -174,14 +181,16 @@ OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error) {
 
 /* --- Scripts --- */
 
-gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibrary *library, const char *name,
-                                      const char *arguments, GError **error) {
-  g_autofree char *program = g_file_read_link("/proc/self/exe", NULL), *search = orr_library_search_path(library);
+gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibrary *library,
+                                      const char *name, const char *arguments, GError **error) {
+  g_autofree char *program = g_file_read_link("/proc/self/exe", NULL),
+                  *search = orr_library_search_path(library);
   const char *forced = g_getenv("ORRERY_BINARY"); /* of tests, which are other programs */
   g_autofree char *quoted = g_shell_quote(forced ? forced : program ? program : "orrery");
   g_autofree char *quoted_search = g_shell_quote(search), *quoted_db = g_shell_quote(batch->db);
-  g_autofree char *text = g_strdup_printf("#!/bin/sh\nexport ORRERY_PATH=%s\nexec %s sweep --db %s %s\n", quoted_search,
-                                          quoted, quoted_db, arguments);
+  g_autofree char *text =
+      g_strdup_printf("#!/bin/sh\nexport ORRERY_PATH=%s\nexec %s sweep --db %s %s\n", quoted_search,
+                      quoted, quoted_db, arguments);
   g_autofree char *path = orr_sweep_batch_path(batch, name);
   g_autoptr(GError) reason = NULL;
   return g_file_set_contents(path, text, -1, &reason) || refuse(reason, error);
@@ -197,7 +206,8 @@ void orr_sweep_batch_note_begin(const OrrSweepBatch *batch, gint64 task) {
 
 gboolean orr_sweep_batch_has_begun(const OrrSweepBatch *batch, gint64 task) {
   g_autofree char *path = orr_sweep_batch_task_path(batch, task, "begun"), *text = NULL;
-  return g_file_get_contents(path, &text, NULL, NULL) && g_ascii_strtoll(text, NULL, 10) == batch->submission;
+  return g_file_get_contents(path, &text, NULL, NULL) &&
+         g_ascii_strtoll(text, NULL, 10) == batch->submission;
 }
 
 /* --- Progress: "12\tok", then "\t3\tREASON" --- */
@@ -206,13 +216,15 @@ void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSwee
   g_autoptr(GString) text = g_string_new(NULL);
   g_autofree char *path = orr_sweep_batch_task_path(batch, task, "progress");
   for (int status = 0; status < ORR_N_POINT_STATUSES; status++)
-    g_string_append_printf(text, "%" G_GUINT64_FORMAT "\t%s\n", report->by_status[status], orr_point_words[status]);
+    g_string_append_printf(text, "%" G_GUINT64_FORMAT "\t%s\n", report->by_status[status],
+                           orr_point_words[status]);
   for (guint i = 0; i < report->refused->len; i++) {
     const OrrSweepExclusion *one = &g_array_index(report->refused, OrrSweepExclusion, i);
     g_autofree char *line = g_strdelimit(g_strdup(one->reason), "\n\t", ' ');
     g_string_append_printf(text, "\t%" G_GUINT64_FORMAT "\t%s\n", one->n, line);
   }
-  g_file_set_contents(path, text->str, (gssize)text->len, NULL); /* it says nothing that is not in the shard */
+  g_file_set_contents(path, text->str, (gssize)text->len,
+                      NULL); /* it says nothing that is not in the shard */
 }
 
 void orr_sweep_batch_count(GArray *reasons, const char *reason, guint64 n) {
@@ -229,9 +241,11 @@ void orr_sweep_batch_count(GArray *reasons, const char *reason, guint64 n) {
 static void add_line(OrrSlurmStatus *status, const char *line) {
   g_auto(GStrv) parts = g_strsplit(line, "\t", 3);
   const guint n_parts = g_strv_length(parts);
-  if (n_parts == 3) orr_sweep_batch_count(status->refused, parts[2], g_ascii_strtoull(parts[1], NULL, 10));
+  if (n_parts == 3)
+    orr_sweep_batch_count(status->refused, parts[2], g_ascii_strtoull(parts[1], NULL, 10));
   for (int word = 0; n_parts == 2 && word < ORR_N_POINT_STATUSES; word++)
-    if (strcmp(parts[1], orr_point_words[word]) == 0) status->by_status[word] += g_ascii_strtoull(parts[0], NULL, 10);
+    if (strcmp(parts[1], orr_point_words[word]) == 0)
+      status->by_status[word] += g_ascii_strtoull(parts[0], NULL, 10);
 }
 
 void orr_sweep_batch_add_notes(const OrrSweepBatch *batch, OrrSlurmStatus *status) {

@@ -1,6 +1,6 @@
 /*
- * sweep_batch.h - the folder DB.slurm: what was submitted (sweep.ini), and how far each task says it is
- * (task-K.progress), in small text files that are replaced whole. See sweep_slurm.h.
+ * sweep_batch.h - the folder DB.slurm: what was submitted (sweep.ini), and how far each task says
+ * it is (task-K.progress), in small text files that are replaced whole. See sweep_slurm.h.
  */
 #ifndef ORR_SWEEP_BATCH_H
 #define ORR_SWEEP_BATCH_H
@@ -15,7 +15,8 @@ typedef struct {
   char *db, *file, *hash;
   char **settings;
   gint64 run, n_points, tasks, cpus, submission;
-  gint64 n_done, n_barren;             /* merged at the last submission; submissions in a row that brought no point */
+  gint64 n_done,
+      n_barren; /* merged at the last submission; submissions in a row that brought no point */
   gint64 before[ORR_N_POINT_STATUSES]; /* in the database before the first submission */
   double timeout_s;                    /* of --timeout; 0: the document's */
   gboolean whole_steps, is_whole;
@@ -24,10 +25,12 @@ typedef struct {
 } OrrSweepBatch;
 
 OrrSweepBatch *orr_sweep_batch_new(const char *db);
-OrrSweepBatch *orr_sweep_batch_load(const char *db, GError **error); /* RESOURCE where none was submitted */
+OrrSweepBatch *orr_sweep_batch_load(const char *db,
+                                    GError **error); /* RESOURCE where none was submitted */
 gboolean orr_sweep_batch_exists(const char *db);
 gboolean orr_sweep_batch_save(const OrrSweepBatch *batch, GError **error);
-/* sweep.ini as it is, to put back where the submission that replaces it is refused; NULL: there is none. */
+/* sweep.ini as it is, to put back where the submission that replaces it is refused; NULL: there
+ * is none. */
 char *orr_sweep_batch_keep(const OrrSweepBatch *batch);
 void orr_sweep_batch_restore(const OrrSweepBatch *batch, const char *kept);
 void orr_sweep_batch_free(OrrSweepBatch *batch);
@@ -40,8 +43,8 @@ char *orr_sweep_batch_path(const OrrSweepBatch *batch, const char *name);
 /* A descriptor that holds the folder against other processes until it is closed; -1 with @error. */
 int orr_sweep_batch_lock(const char *db, GError **error);
 
-gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibrary *library, const char *name,
-                                      const char *arguments, GError **error);
+gboolean orr_sweep_batch_write_script(const OrrSweepBatch *batch, const OrrLibrary *library,
+                                      const char *name, const char *arguments, GError **error);
 
 /* A task says that it began; whether it did since the last submission. */
 void orr_sweep_batch_note_begin(const OrrSweepBatch *batch, gint64 task);
@@ -52,7 +55,8 @@ void orr_sweep_batch_note(const OrrSweepBatch *batch, gint64 task, const OrrSwee
 void orr_sweep_batch_add_notes(const OrrSweepBatch *batch, OrrSlurmStatus *status);
 /* The last line a task printed, newly allocated; NULL where it printed nothing. */
 char *orr_sweep_batch_last_words(const OrrSweepBatch *batch, gint64 task);
-void orr_sweep_batch_count(GArray *reasons, const char *reason, guint64 n); /* of OrrSweepExclusion */
+void orr_sweep_batch_count(GArray *reasons, const char *reason,
+                           guint64 n); /* of OrrSweepExclusion */
 
 /* Removes the tasks' databases; and what they said. */
 void orr_sweep_batch_clear_shards(const OrrSweepBatch *batch);

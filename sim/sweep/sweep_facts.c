@@ -12,7 +12,9 @@
 const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
     [ORR_FACT_TP] = {"tp", NUMBER, "Tensor-parallel size."},
     [ORR_FACT_PP] = {"pp", NUMBER, "Pipeline-parallel size."},
-    [ORR_FACT_DP] = {"dp", NUMBER, "Data-parallel size; where the scenario leaves it open, n-gpus / (tp * pp * cp)."},
+    [ORR_FACT_DP] =
+        {"dp", NUMBER,
+         "Data-parallel size; where the scenario leaves it open, n-gpus / (tp * pp * cp)."},
     [ORR_FACT_CP] = {"cp", NUMBER, "Context-parallel size."},
     [ORR_FACT_EP] = {"ep", NUMBER, "Expert-parallel size."},
     [ORR_FACT_CHUNKS] = {"chunks", NUMBER, "Model chunks a stage."},
@@ -32,29 +34,38 @@ const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
     [ORR_FACT_KV_HEADS] = {"kv-heads", NUMBER, "Key-value heads."},
     [ORR_FACT_HIDDEN] = {"hidden", NUMBER, "Hidden size."},
     [ORR_FACT_CAPACITY] = {"memory-capacity-bytes", NUMBER, "Memory of a GPU."},
-    [ORR_FACT_TDP] = {"tdp-watts", NUMBER, "Thermal design power of a GPU; 0 where the device does not say."},
+    [ORR_FACT_TDP] = {"tdp-watts", NUMBER,
+                      "Thermal design power of a GPU; 0 where the device does not say."},
     [ORR_FACT_PRICE] = {"gpu-hour-price", NUMBER, "The sweep's price of a GPU's hour."},
 };
 
 const OrrSweepFactName orr_sweep_derived[ORR_N_DERIVED] = {
-    [ORR_DERIVED_COST_PER_TOKEN] = {"cost_per_token", NUMBER, "GPUs * gpu-hour-price / 3600 / tokens_per_s."},
-    [ORR_DERIVED_HEADROOM] = {"memory_headroom_bytes", NUMBER, "A GPU's memory less the most that any holds."},
-    [ORR_DERIVED_ENERGY] = {"energy_per_token_j", NUMBER,
-                            "GPUs * tdp-watts / tokens_per_s: an upper bound, as if all drew their design power."},
+    [ORR_DERIVED_COST_PER_TOKEN] = {"cost_per_token", NUMBER,
+                                    "GPUs * gpu-hour-price / 3600 / tokens_per_s."},
+    [ORR_DERIVED_HEADROOM] = {"memory_headroom_bytes", NUMBER,
+                              "A GPU's memory less the most that any holds."},
+    [ORR_DERIVED_ENERGY] =
+        {"energy_per_token_j", NUMBER,
+         "GPUs * tdp-watts / tokens_per_s: an upper bound, as if all drew their design power."},
 };
 
 const char *orr_sweep_name(guint i, const char **ret_sentence) {
-  const OrrSweepFactName *name = i < ORR_N_FACTS                   ? &orr_sweep_facts[i]
-                                 : i < ORR_N_FACTS + ORR_N_DERIVED ? &orr_sweep_derived[i - ORR_N_FACTS]
-                                                                   : NULL;
+  const OrrSweepFactName *name = i < ORR_N_FACTS ? &orr_sweep_facts[i]
+                                 : i < ORR_N_FACTS + ORR_N_DERIVED
+                                     ? &orr_sweep_derived[i - ORR_N_FACTS]
+                                     : NULL;
   if (!name) return NULL;
   *ret_sentence = name->sentence;
   return name->name;
 }
 
-static OrrValue number(double value) { return (OrrValue){.type = ORR_VALUE_NUMBER, .number = value}; }
+static OrrValue number(double value) {
+  return (OrrValue){.type = ORR_VALUE_NUMBER, .number = value};
+}
 
-static OrrValue text(const char *value) { return (OrrValue){.type = ORR_VALUE_TEXT, .text = value}; }
+static OrrValue text(const char *value) {
+  return (OrrValue){.type = ORR_VALUE_TEXT, .text = value};
+}
 
 static void fill_training(const OrrScenario *scenario, OrrValue *values) {
   const OrrTraining *t = scenario->workload.params;
@@ -69,14 +80,17 @@ static void fill_training(const OrrScenario *scenario, OrrValue *values) {
   values[ORR_FACT_EP] = number((double)t->parallel.ep);
   values[ORR_FACT_CHUNKS] = number(schedule ? (double)schedule->chunks(t->pipeline.params) : 1);
   values[ORR_FACT_SCHEDULE] = text(schedule ? schedule->entry.name : "");
-  values[ORR_FACT_SHARDING] = text(t->optimizer.sharding.entry ? t->optimizer.sharding.entry->name : "");
+  values[ORR_FACT_SHARDING] =
+      text(t->optimizer.sharding.entry ? t->optimizer.sharding.entry->name : "");
   values[ORR_FACT_MICRO_BATCH] = number((double)t->batch.micro);
-  values[ORR_FACT_MICRO_BATCHES] = number((double)t->batch.global_size / ((double)t->batch.micro * dp));
+  values[ORR_FACT_MICRO_BATCHES] =
+      number((double)t->batch.global_size / ((double)t->batch.micro * dp));
   values[ORR_FACT_GLOBAL_BATCH] = number((double)t->batch.global_size);
   values[ORR_FACT_SEQUENCE] = number((double)(t->sequence ? t->sequence : scenario->model.context));
 }
 
-/* Serving splits an engine as training does, under the same paths; what it does not have (dp, chunks) stays NAN. */
+/* Serving splits an engine as training does, under the same paths; what it does not have (dp,
+ * chunks) stays NAN. */
 static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
   static const struct {
     OrrSweepFact fact;
@@ -86,7 +100,8 @@ static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
                {ORR_FACT_EP, "workload.parallel.ep"}};
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
     void *data = NULL;
-    const OrrField *field = orr_fields_member(&orr_scenario_table, (void *)scenario, sizes[i].path, &data);
+    const OrrField *field =
+        orr_fields_member(&orr_scenario_table, (void *)scenario, sizes[i].path, &data);
     double size = NAN;
     if (field && orr_field_number(field, data, &size)) values[sizes[i].fact] = number(size);
   }
@@ -96,15 +111,19 @@ static void fill_parallel(const OrrScenario *scenario, OrrValue *values) {
 static const char *word_at(const OrrScenario *scenario, const char *path) {
   void *data = NULL;
   const OrrField *field = orr_fields_member(&orr_scenario_table, (void *)scenario, path, &data);
-  return field && field->kind == ORR_FIELD_WORD ? field->words[*(const int *)((const char *)data + field->offset)] : "";
+  return field && field->kind == ORR_FIELD_WORD
+             ? field->words[*(const int *)((const char *)data + field->offset)]
+             : "";
 }
 
-/* Whether some expression asks for the fact: words are looked up by path, which takes a microsecond each. */
+/* Whether some expression asks for the fact: words are looked up by path, which takes a
+ * microsecond each. */
 static gboolean is_asked(const OrrSweepPlan *plan, guint slot) {
   const GPtrArray *const rules[] = {plan->wheres, plan->objectives};
   for (guint k = 0; k < G_N_ELEMENTS(rules); k++)
     for (guint i = 0; rules[k] && i < rules[k]->len; i++)
-      if (orr_expression_uses(((const OrrSweepRule *)rules[k]->pdata[i])->expression, slot)) return TRUE;
+      if (orr_expression_uses(((const OrrSweepRule *)rules[k]->pdata[i])->expression, slot))
+        return TRUE;
   return FALSE;
 }
 
@@ -115,7 +134,8 @@ void orr_sweep_fill_facts(const OrrSweepPlan *plan, const OrrScenario *scenario,
     fill_training(scenario, values);
   else
     fill_parallel(scenario, values);
-  if (is_asked(plan, ORR_FACT_RECOMPUTE)) values[ORR_FACT_RECOMPUTE] = text(word_at(scenario, "workload.recompute"));
+  if (is_asked(plan, ORR_FACT_RECOMPUTE))
+    values[ORR_FACT_RECOMPUTE] = text(word_at(scenario, "workload.recompute"));
   values[ORR_FACT_N_GPUS] = number((double)orr_cluster_n_gpus(&scenario->cluster));
   values[ORR_FACT_NODES] = number((double)orr_cluster_n_nodes(&scenario->cluster));
   values[ORR_FACT_GPUS_PER_NODE] = number((double)scenario->cluster.node.gpus);
@@ -144,9 +164,12 @@ void orr_sweep_fill_result(const OrrSweepPlan *plan, const OrrResult *result, Or
     double found;
     const OrrField *field = &plan->kind->result->fields[i];
     if (!orr_field_number(field, result, &found)) continue;
-    *value++ = (OrrValue){.type = field->kind == ORR_FIELD_BOOL ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER, .number = found};
+    *value++ =
+        (OrrValue){.type = field->kind == ORR_FIELD_BOOL ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER,
+                   .number = found};
   }
-  const double n_gpus = values[ORR_FACT_N_GPUS].number, tokens = result_number(plan, result, "tokens-per-s");
+  const double n_gpus = values[ORR_FACT_N_GPUS].number,
+               tokens = result_number(plan, result, "tokens-per-s");
   const double price = values[ORR_FACT_PRICE].number, watts = values[ORR_FACT_TDP].number;
   OrrValue *derived = &values[plan->first_derived];
   derived[ORR_DERIVED_COST_PER_TOKEN] = number(n_gpus * price / 3600 / tokens);

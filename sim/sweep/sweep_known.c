@@ -1,6 +1,7 @@
 /*
- * sweep_known.c - which points are answered, and how well, as a file that processes elsewhere can read: tasks of a
- * sweep know with it what is done, and what goes on to the next rung, while nobody but its writer opens the database.
+ * sweep_known.c - which points are answered, and how well, as a file that processes elsewhere can
+ * read: tasks of a sweep know with it what is done, and what goes on to the next rung, while nobody
+ * but its writer opens the database.
  *
  *   POINT RUNG STATUS ELIGIBLE SCORE      a line a point, in order; 17 digits bring a double back as it was
  */
@@ -13,11 +14,13 @@
 
 static void add_line(const OrrSweepAnswer *answer, void *user) {
   char score[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf(user, "%" G_GUINT64_FORMAT " %u %d %d %s\n", answer->point, answer->rung, answer->status,
-                         answer->eligible, g_ascii_dtostr(score, sizeof score, answer->score[0]));
+  g_string_append_printf(user, "%" G_GUINT64_FORMAT " %u %d %d %s\n", answer->point, answer->rung,
+                         answer->status, answer->eligible,
+                         g_ascii_dtostr(score, sizeof score, answer->score[0]));
 }
 
-gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, guint64 n_points, GError **error) {
+gboolean orr_sweep_known_write(const char *path, OrrStore *store, gint64 sweep, guint64 n_points,
+                               GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   g_autoptr(GError) reason = NULL;
   if (!orr_sweep_store_visit(store, sweep, n_points, add_line, text, error)) return FALSE;

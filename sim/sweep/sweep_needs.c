@@ -1,21 +1,24 @@
 /*
  * sweep_needs.c - results that mean nothing until the document gives a number that is 0 by default.
  *
- * A cost without a price is 0 at every point, so that minimizing it would pick an arbitrary one and a limit on it would
- * hold everywhere. An objective or a constraint that uses such a result is refused when the document is checked, with
- * the path to set. An axis over that path, or over a part of the document that holds it, gives the number too.
+ * A cost without a price is 0 at every point, so that minimizing it would pick an arbitrary one and
+ * a limit on it would hold everywhere. An objective or a constraint that uses such a result is
+ * refused when the document is checked, with the path to set. An axis over that path, or over a
+ * part of the document that holds it, gives the number too.
  */
 #include <string.h>
 
 #include "sim/sweep/sweep_private.h"
 
 static const struct {
-  const char *result;       /* as expressions name it */
-  const char *path, *what;  /* the number it needs; a path of the scenario, or of its sweep: section */
+  const char *result; /* as expressions name it */
+  const char *path,
+      *what; /* the number it needs; a path of the scenario, or of its sweep: section */
 } needs[] = {
     {"gpu-hour-price", "sweep.gpu-hour-price", "a price of a GPU's hour"},
     {"cost_per_token", "sweep.gpu-hour-price", "a price of a GPU's hour"},
-    {"cost-per-million-output-tokens", "workload.metrics.price-per-gpu-hour", "a price of a GPU's hour"},
+    {"cost-per-million-output-tokens", "workload.metrics.price-per-gpu-hour",
+     "a price of a GPU's hour"},
     {"energy_per_token_j", "cluster.device.tdp", "the device's design power"},
     {"energy-j-per-output-token", "cluster.device.tdp", "the device's design power"},
 };
@@ -37,12 +40,14 @@ static gboolean is_given(const OrrSweepPlan *plan, const char *path) {
   return (field && orr_field_number(field, data, &value) && value > 0) || axis_gives(plan, path);
 }
 
-void orr_sweep_check_needs(const OrrSweepPlan *plan, const OrrExpression *expression, OrrPlace place, OrrDiags *diags) {
+void orr_sweep_check_needs(const OrrSweepPlan *plan, const OrrExpression *expression,
+                           OrrPlace place, OrrDiags *diags) {
   for (guint slot = 0; slot < plan->names->len; slot++) {
     if (!orr_expression_uses(expression, slot)) continue;
     const char *name = g_array_index(plan->names, OrrExpressionName, slot).name;
     for (guint i = 0; i < G_N_ELEMENTS(needs); i++)
       if (g_str_equal(needs[i].result, name) && !is_given(plan, needs[i].path))
-        orr_diags_error(diags, place, "%s is 0 at every point without %s: set %s", name, needs[i].what, needs[i].path);
+        orr_diags_error(diags, place, "%s is 0 at every point without %s: set %s", name,
+                        needs[i].what, needs[i].path);
   }
 }

@@ -1,5 +1,6 @@
 /*
- * sweep_plan.c - a document's sweep: section as axes, names, constraints and objectives, all checked.
+ * sweep_plan.c - a document's sweep: section as axes, names, constraints and objectives, all
+ * checked.
  */
 #include <math.h>
 #include <string.h>
@@ -48,7 +49,9 @@ static OrrSweepPlan *plan_new(OrrLibrary *library, const char *file) {
 
 /* --- Combinations --- */
 
-static const OrrSweepAxis *axis_at(const OrrSweepPlan *plan, guint i) { return plan->axes->pdata[i]; }
+static const OrrSweepAxis *axis_at(const OrrSweepPlan *plan, guint i) {
+  return plan->axes->pdata[i];
+}
 
 guint orr_sweep_value_index(const OrrSweepPlan *plan, guint64 combination, guint axis) {
   for (guint i = plan->n_axes - 1; i > axis; i--) combination /= axis_at(plan, i)->values->len;
@@ -71,9 +74,10 @@ static gboolean is_split(const char *path) {
          g_str_equal(path, "workload.parallel.cp");
 }
 
-/* An open dp follows tp, pp and cp where these vary. Only a workload whose dp may be left open has one to open:
- * training does; serving has replicas instead, which do not follow. */
-static gboolean open_dp(OrrSweepPlan *plan, const GPtrArray *names, OrrDiags *diags, GError **error) {
+/* An open dp follows tp, pp and cp where these vary. Only a workload whose dp may be left open
+ * has one to open: training does; serving has replicas instead, which do not follow. */
+static gboolean open_dp(OrrSweepPlan *plan, const GPtrArray *names, OrrDiags *diags,
+                        GError **error) {
   static const char dp[] = "workload.parallel.dp";
   void *data = NULL;
   const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, dp, &data);
@@ -93,8 +97,10 @@ static gboolean open_dp(OrrSweepPlan *plan, const GPtrArray *names, OrrDiags *di
 static gboolean is_plain(const OrrSweepPlan *plan, const char *path) {
   void *data = NULL;
   const OrrField *field = orr_fields_member(&orr_scenario_table, plan->base, path, &data);
-  if (!field || !orr_field_is_plain(field) || g_str_has_prefix(path, "workload.pipeline.")) return FALSE;
-  return g_str_has_prefix(path, "workload.") || g_str_equal(path, "fidelity") || g_str_equal(path, "engine");
+  if (!field || !orr_field_is_plain(field) || g_str_has_prefix(path, "workload.pipeline."))
+    return FALSE;
+  return g_str_has_prefix(path, "workload.") || g_str_equal(path, "fidelity") ||
+         g_str_equal(path, "engine");
 }
 
 /* The path must exist, and take each value that can be tried on its own. */
@@ -108,21 +114,26 @@ static gboolean check_axis(const OrrSweepPlan *plan, const OrrSweepAxis *axis, O
     return FALSE;
   }
   void *data = NULL;
-  const OrrField *field = axis->is_plain ? orr_fields_member(&orr_scenario_table, plan->base, axis->path, &data) : NULL;
+  const OrrField *field =
+      axis->is_plain ? orr_fields_member(&orr_scenario_table, plan->base, axis->path, &data) : NULL;
   const guint before = orr_diags_n_errors(diags);
   char kept[sizeof(double)];
-  const size_t size =
-      field && (field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_WORD) ? sizeof(int) : sizeof kept;
+  const size_t size = field && (field->kind == ORR_FIELD_BOOL || field->kind == ORR_FIELD_WORD)
+                          ? sizeof(int)
+                          : sizeof kept;
   if (field) memcpy(kept, (char *)data + field->offset, size);
-  for (guint i = 0; field && i < axis->values->len; i++) orr_field_assign(field, axis->values->pdata[i], diags, data);
+  for (guint i = 0; field && i < axis->values->len; i++)
+    orr_field_assign(field, axis->values->pdata[i], diags, data);
   if (field) memcpy((char *)data + field->offset, kept, size);
   return orr_diags_n_errors(diags) == before;
 }
 
-static void add_axis(OrrSweepPlan *plan, const char *name, OrrPlace place, const OrrNode *spec, OrrDiags *diags) {
+static void add_axis(OrrSweepPlan *plan, const char *name, OrrPlace place, const OrrNode *spec,
+                     OrrDiags *diags) {
   OrrValue facts[ORR_N_FACTS];
   orr_sweep_fill_facts(plan, plan->base, facts);
-  const OrrSweepFacts known = {(const OrrExpressionName *)(void *)plan->names->data, facts, ORR_N_FACTS, plan->base};
+  const OrrSweepFacts known = {(const OrrExpressionName *)(void *)plan->names->data, facts,
+                               ORR_N_FACTS, plan->base};
   OrrSweepAxis *axis = orr_sweep_axis_new(name, place, spec, &known, diags);
   if (!axis) return;
   for (guint i = 0; i < plan->axes->len; i++)
@@ -138,12 +149,13 @@ static void add_axis(OrrSweepPlan *plan, const char *name, OrrPlace place, const
   check_axis(plan, axis, diags);
 }
 
-static const char *const whole_space[] = {"tp",     "pp",          "cp",        "ep",       "schedule",
-                                          "chunks", "micro-batch", "recompute", "sharding", NULL};
+static const char *const whole_space[] = {
+    "tp", "pp", "cp", "ep", "schedule", "chunks", "micro-batch", "recompute", "sharding", NULL};
 
 /* Experts are what ep shares out: without them there is nothing to try. */
 static gboolean has_experts(const OrrSweepPlan *plan) {
-  static const char *const paths[] = {"model.experts", "model.moe.experts", "model.n-experts", NULL};
+  static const char *const paths[] = {"model.experts", "model.moe.experts", "model.n-experts",
+                                      NULL};
   double n = 0;
   for (guint i = 0; paths[i]; i++) {
     void *data = NULL;
@@ -156,7 +168,9 @@ static gboolean has_experts(const OrrSweepPlan *plan) {
 static gboolean is_axis(const OrrSweepPlan *plan, const char *name) {
   const OrrNode *axes = plan->section.axes;
   for (guint i = 0; axes && i < orr_node_length(axes); i++)
-    if (g_str_equal(orr_sweep_path(((const OrrNode *)axes->keys->pdata[i])->text), orr_sweep_path(name))) return TRUE;
+    if (g_str_equal(orr_sweep_path(((const OrrNode *)axes->keys->pdata[i])->text),
+                    orr_sweep_path(name)))
+      return TRUE;
   return FALSE;
 }
 
@@ -174,7 +188,8 @@ static void add_space(OrrSweepPlan *plan, OrrDiags *diags) {
     }
   } else if (space->kind == ORR_NODE_SCALAR && g_str_equal(space->text, "all")) {
     for (guint i = 0; whole_space[i]; i++)
-      if (!is_axis(plan, whole_space[i]) && (!g_str_equal(whole_space[i], "ep") || has_experts(plan)))
+      if (!is_axis(plan, whole_space[i]) &&
+          (!g_str_equal(whole_space[i], "ep") || has_experts(plan)))
         add_axis(plan, whole_space[i], space->place, all, diags);
   } else {
     orr_diags_error(diags, space->place, "space is the word all, or a list of short names of axes");
@@ -212,22 +227,26 @@ static void add_names(OrrSweepPlan *plan) {
   const OrrFieldTable *result = plan->kind->result;
   for (size_t i = 0; i < result->n_fields; i++) {
     const OrrField *field = &result->fields[i];
-    if (field->kind == ORR_FIELD_INT || field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_BOOL)
-      add_name(plan, field->name, field->kind == ORR_FIELD_BOOL ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER);
+    if (field->kind == ORR_FIELD_INT || field->kind == ORR_FIELD_REAL ||
+        field->kind == ORR_FIELD_BOOL)
+      add_name(plan, field->name,
+               field->kind == ORR_FIELD_BOOL ? ORR_VALUE_TRUTH : ORR_VALUE_NUMBER);
   }
   plan->first_derived = plan->names->len;
-  for (guint i = 0; i < ORR_N_DERIVED; i++) add_name(plan, orr_sweep_derived[i].name, orr_sweep_derived[i].type);
+  for (guint i = 0; i < ORR_N_DERIVED; i++)
+    add_name(plan, orr_sweep_derived[i].name, orr_sweep_derived[i].type);
 }
 
 /* --- Rules --- */
 
-static OrrExpression *parse(const OrrSweepPlan *plan, const char *text, OrrPlace place, OrrDiags *diags) {
-  return orr_expression_parse(text, place, (const OrrExpressionName *)(void *)plan->names->data, plan->names->len,
-                              diags);
+static OrrExpression *parse(const OrrSweepPlan *plan, const char *text, OrrPlace place,
+                            OrrDiags *diags) {
+  return orr_expression_parse(text, place, (const OrrExpressionName *)(void *)plan->names->data,
+                              plan->names->len, diags);
 }
 
-static void add_rule(OrrSweepPlan *plan, GPtrArray *rules, const char *written, OrrExpression *expression,
-                     gboolean maximize) {
+static void add_rule(OrrSweepPlan *plan, GPtrArray *rules, const char *written,
+                     OrrExpression *expression, gboolean maximize) {
   OrrSweepRule *rule = g_new0(OrrSweepRule, 1);
   rule->expression = expression;
   rule->maximize = maximize;
@@ -255,7 +274,8 @@ static void add_where(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *diags) 
     add_rule(plan, plan->wheres, node->text, expression, FALSE);
     return;
   }
-  orr_diags_error(diags, node->place, "where: '%s' is neither true nor false: compare it with something", node->text);
+  orr_diags_error(diags, node->place,
+                  "where: '%s' is neither true nor false: compare it with something", node->text);
   orr_expression_free(expression);
 }
 
@@ -263,7 +283,8 @@ static void add_objective(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *dia
   const char *text = node->kind == ORR_NODE_SCALAR ? node->text : "";
   const gboolean maximize = g_str_has_prefix(text, "maximize ");
   if (!maximize && !g_str_has_prefix(text, "minimize ")) {
-    orr_diags_error(diags, node->place, "objective wants minimize or maximize and an expression, found '%s'", text);
+    orr_diags_error(diags, node->place,
+                    "objective wants minimize or maximize and an expression, found '%s'", text);
     return;
   }
   OrrPlace place = text_place(node);
@@ -292,8 +313,12 @@ static void each_of(OrrSweepPlan *plan, const OrrNode *node, OrrDiags *diags,
 
 /* What a user of this kind of workload would look at first. */
 static const char *default_objective(const OrrSweepPlan *plan) {
-  static const char *const known[] = {"iteration-time-s", "minimize iteration_time_s", "output-tokens-per-s",
-                                      "maximize output_tokens_per_s", "time-s", "minimize time_s"};
+  static const char *const known[] = {"iteration-time-s",
+                                      "minimize iteration_time_s",
+                                      "output-tokens-per-s",
+                                      "maximize output_tokens_per_s",
+                                      "time-s",
+                                      "minimize time_s"};
   for (guint k = 0; k < G_N_ELEMENTS(known); k += 2)
     for (size_t i = 0; i < plan->kind->result->n_fields; i++)
       if (g_str_equal(plan->kind->result->fields[i].name, known[k])) return known[k + 1];
@@ -308,8 +333,8 @@ static void add_rules(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags)
   }
   each_of(plan, plan->section.objective, diags, add_objective);
   if (plan->objectives->len > ORR_SWEEP_MOST_OBJECTIVES)
-    orr_diags_error(diags, plan->section.objective->place, "%u objectives, and the most is %d", plan->objectives->len,
-                    ORR_SWEEP_MOST_OBJECTIVES);
+    orr_diags_error(diags, plan->section.objective->place, "%u objectives, and the most is %d",
+                    plan->objectives->len, ORR_SWEEP_MOST_OBJECTIVES);
 }
 
 /* --- The whole --- */
@@ -317,7 +342,8 @@ static void add_rules(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags)
 static void count_combinations(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags) {
   plan->n_combinations = 1;
   for (guint i = 0; i < plan->n_axes; i++)
-    if (!g_uint64_checked_mul(&plan->n_combinations, plan->n_combinations, axis_at(plan, i)->values->len) ||
+    if (!g_uint64_checked_mul(&plan->n_combinations, plan->n_combinations,
+                              axis_at(plan, i)->values->len) ||
         plan->n_combinations > (G_GUINT64_CONSTANT(1) << 40)) {
       orr_diags_error(diags, sweep->place, "the axes have more than 2^40 combinations");
       plan->n_combinations = 1;
@@ -364,18 +390,22 @@ static GPtrArray *asked_names(const OrrNode *sweep) {
   return names;
 }
 
-static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags, GError **error) {
+static gboolean read_plan(OrrSweepPlan *plan, const OrrNode *sweep, OrrDiags *diags,
+                          GError **error) {
   g_autoptr(GPtrArray) names = asked_names(sweep);
-  const gboolean is_read = orr_fields_read(&orr_sweep_section_table, sweep, plan->library, diags, &plan->section);
+  const gboolean is_read =
+      orr_fields_read(&orr_sweep_section_table, sweep, plan->library, diags, &plan->section);
   plan->base = orr_scenario_read_fields(plan->library, plan->tree, diags);
   if (!is_read || !plan->base) return FALSE;
   if (orr_scenario_has_jobs(plan->base)) {
-    orr_diags_error(diags, sweep->place, "a sweep varies one workload, and the scenario has several jobs");
+    orr_diags_error(diags, sweep->place,
+                    "a sweep varies one workload, and the scenario has several jobs");
     return FALSE;
   }
   if (!open_dp(plan, names, diags, error)) return FALSE;
   plan->kind = orr_run_kind((const OrrWorkloadKind *)plan->base->workload.entry);
-  for (guint i = 0; i < ORR_N_FACTS; i++) add_name(plan, orr_sweep_facts[i].name, orr_sweep_facts[i].type);
+  for (guint i = 0; i < ORR_N_FACTS; i++)
+    add_name(plan, orr_sweep_facts[i].name, orr_sweep_facts[i].type);
   add_axes(plan, diags);
   if (orr_diags_n_errors(diags) == 0 && plan->n_axes == 0)
     orr_diags_error(diags, sweep->place, "a sweep wants axes, or a space");
@@ -392,7 +422,8 @@ static gboolean apply_settings(OrrNode *tree, char **settings, GError **error) {
     const char *equals = strchr(*setting, '=');
     g_autofree char *path = equals ? g_strndup(*setting, (gsize)(equals - *setting)) : NULL;
     if (!path || !*path) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'", *setting);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--set wants PATH=VALUE, found '%s'",
+                  *setting);
       return FALSE;
     }
     if (!orr_fields_set(&orr_scenario_table, tree, path, equals + 1, error)) {
@@ -403,15 +434,16 @@ static gboolean apply_settings(OrrNode *tree, char **settings, GError **error) {
   return TRUE;
 }
 
-OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **settings, OrrDiags *diags,
-                                 GError **error) {
+OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **settings,
+                                 OrrDiags *diags, GError **error) {
   g_autoptr(OrrSweepPlan) plan = plan_new(library, file);
   GError *failure = NULL;
   plan->tree = orr_scenario_tree(library, file, diags);
   if (!plan->tree || !apply_settings(plan->tree, settings, error)) return NULL;
   const OrrNode *found = orr_node_get(plan->tree, "sweep");
   if (!found || found->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, found ? found->place : plan->tree->place, "the scenario has no sweep: section with axes");
+    orr_diags_error(diags, found ? found->place : plan->tree->place,
+                    "the scenario has no sweep: section with axes");
     return NULL;
   }
   g_autoptr(OrrNode) sweep = orr_node_copy(found);
@@ -424,5 +456,7 @@ OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **s
 void orr_sweep_check_document(OrrLibrary *library, const char *file, OrrDiags *diags) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrSweepPlan) plan = orr_sweep_plan_new(library, file, NULL, diags, &error);
-  if (!plan && error) orr_diags_error(diags, (OrrPlace){g_intern_string(file), 0, 0, NULL}, "sweep: %s", error->message);
+  if (!plan && error)
+    orr_diags_error(diags, (OrrPlace){g_intern_string(file), 0, 0, NULL}, "sweep: %s",
+                    error->message);
 }

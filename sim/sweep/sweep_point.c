@@ -1,5 +1,6 @@
 /*
- * sweep_point.c - one point simulated in this process, or in a child where it needs a SimGrid engine.
+ * sweep_point.c - one point simulated in this process, or in a child where it needs a SimGrid
+ * engine.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +17,8 @@ char **orr_sweep_settings(const OrrSweepPlan *plan, guint64 combination) {
   GPtrArray *settings = g_ptr_array_new();
   for (guint i = 0; i < plan->n_axes; i++) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
-    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path, orr_sweep_value(plan, combination, i)->text));
+    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path,
+                                              orr_sweep_value(plan, combination, i)->text));
   }
   g_ptr_array_add(settings, NULL);
   return (char **)g_ptr_array_free(settings, FALSE);
@@ -31,7 +33,8 @@ char **orr_sweep_again(const OrrSweepPlan *plan, guint64 combination) {
   for (guint i = 0; i < plan->n_axes; i++) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
     if ((int)i == plan->schedule_axis || (int)i == plan->chunks_axis) continue;
-    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path, orr_sweep_value(plan, combination, i)->text));
+    g_ptr_array_add(settings, g_strdup_printf("%s=%s", axis->path,
+                                              orr_sweep_value(plan, combination, i)->text));
   }
   g_ptr_array_add(settings, NULL);
   return (char **)g_ptr_array_free(settings, FALSE);
@@ -55,10 +58,12 @@ static void judge(const OrrSweepPlan *plan, OrrValue *values, OrrSweepAnswer *an
     if (rule->after && !orr_expression_holds(rule->expression, values)) answer->eligible = FALSE;
   }
   for (guint i = 0; i < plan->objectives->len; i++)
-    answer->score[i] = orr_expression_number(((const OrrSweepRule *)plan->objectives->pdata[i])->expression, values);
+    answer->score[i] = orr_expression_number(
+        ((const OrrSweepRule *)plan->objectives->pdata[i])->expression, values);
 }
 
-static void fill(const OrrSweepPlan *plan, const OrrOutcome *outcome, OrrValue *values, OrrSweepAnswer *answer) {
+static void fill(const OrrSweepPlan *plan, const OrrOutcome *outcome, OrrValue *values,
+                 OrrSweepAnswer *answer) {
   answer->status = ORR_POINT_OK;
   answer->result = outcome->result;
   answer->wall_time_s = outcome->wall_time_s;
@@ -91,10 +96,12 @@ static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send,
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (WIFEXITED(status) && WEXITSTATUS(status) == TOO_SHORT_STATUS) return FALSE;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return TRUE;
-  g_autofree char *reason =
-      WIFSIGNALED(status) ? g_strdup_printf("ended by signal %d (%s)", WTERMSIG(status), g_strsignal(WTERMSIG(status)))
-                          : g_strdup_printf("left with status %d", WEXITSTATUS(status));
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) _exit(77); /* as if this process had been killed: try again */
+  g_autofree char *reason = WIFSIGNALED(status)
+                                ? g_strdup_printf("ended by signal %d (%s)", WTERMSIG(status),
+                                                  g_strsignal(WTERMSIG(status)))
+                                : g_strdup_printf("left with status %d", WEXITSTATUS(status));
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    _exit(77); /* as if this process had been killed: try again */
   say(answer, ORR_POINT_CRASHED, reason);
   send(answer, user);
   return TRUE;
@@ -103,7 +110,8 @@ static gboolean wait_for(pid_t child, OrrSweepAnswer *answer, OrrSweepSend send,
 /* --- The whole --- */
 
 /* FALSE where the answer is known without a simulation. */
-static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, OrrSweepAnswer *answer) {
+static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario,
+                     OrrSweepAnswer *answer) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   g_autoptr(GError) error = NULL;
   const OrrRunWorld *machine = orr_sweep_world(variants, &error);
@@ -121,7 +129,8 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
                           .seed = scenario->seed,
                           .folders = scenario->folders};
   OrrFootprint footprint;
-  if (!kind->footprint(scenario->workload.params, &world, &footprint)) return TRUE; /* compiling says why */
+  if (!kind->footprint(scenario->workload.params, &world, &footprint))
+    return TRUE; /* compiling says why */
   g_autofree char *reason = orr_footprint_refuse(&footprint, &scenario->cluster);
   if (!reason) return TRUE;
   say(answer, ORR_POINT_UNFIT, reason);
@@ -129,16 +138,21 @@ static gboolean fits(OrrSweepVariants *variants, const OrrScenario *scenario, Or
 }
 
 /* One attempt; FALSE where the step was shortened too much. */
-static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
-                        OrrValue *values, guint shorten, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan,
+                        const OrrScenario *scenario, OrrValue *values, guint shorten,
+                        OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
   g_autoptr(GError) error = NULL;
   Fork state = {0};
   gboolean too_short = FALSE;
   const gint64 begin_us = g_get_monotonic_time();
   const pid_t self = getpid();
-  const OrrSimulation how = {
-      .before_simgrid = fork_here, .user = &state, .brief = TRUE, .shorten = shorten, .too_short = &too_short};
-  g_autoptr(OrrOutcome) outcome = orr_simulate_in(orr_sweep_world(variants, NULL), scenario, &how, &error);
+  const OrrSimulation how = {.before_simgrid = fork_here,
+                             .user = &state,
+                             .brief = TRUE,
+                             .shorten = shorten,
+                             .too_short = &too_short};
+  g_autoptr(OrrOutcome) outcome =
+      orr_simulate_in(orr_sweep_world(variants, NULL), scenario, &how, &error);
   if (state.child > 0) return wait_for(state.child, answer, send, user);
   if (too_short && getpid() != self) _exit(TOO_SHORT_STATUS);
   if (too_short) return FALSE;
@@ -152,20 +166,23 @@ static gboolean attempt(OrrSweepVariants *variants, const OrrSweepPlan *plan, co
   return TRUE;
 }
 
-/* A shorter step first, whose steady state stands for what it leaves out; a whole one, which needs none, where it has
- * none. */
-static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrScenario *scenario,
-                     OrrValue *values, OrrSweepAnswer *answer, OrrSweepSend send, void *user) {
+/* A shorter step first, whose steady state stands for what it leaves out; a whole one, which
+ * needs none, where it has none. */
+static void simulate(OrrSweepVariants *variants, const OrrSweepPlan *plan,
+                     const OrrScenario *scenario, OrrValue *values, OrrSweepAnswer *answer,
+                     OrrSweepSend send, void *user) {
   guint shorten = plan->whole_steps ? 0 : 1;
   while (!attempt(variants, plan, scenario, values, shorten, answer, send, user)) shorten++;
 }
 
-void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrSweepTask *task,
-                         OrrSweepSend send, void *user) {
-  OrrSweepAnswer answer = {.point = task->point, .combination = task->combination, .rung = task->rung};
+void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
+                         const OrrSweepTask *task, OrrSweepSend send, void *user) {
+  OrrSweepAnswer answer = {
+      .point = task->point, .combination = task->combination, .rung = task->rung};
   g_autofree OrrValue *values = g_new0(OrrValue, plan->names->len);
   g_autofree char *finding = NULL;
-  const OrrScenario *scenario = orr_sweep_scenario(variants, task->combination, task->rung, values, &finding);
+  const OrrScenario *scenario =
+      orr_sweep_scenario(variants, task->combination, task->rung, values, &finding);
   if (scenario) finding = orr_sweep_check(variants);
   if (finding) {
     g_autofree char *reason = orr_sweep_reason(finding);

@@ -83,7 +83,8 @@ static void send_answer(const OrrSweepAnswer *answer, void *user) {
   if (!write_all(*(const int *)user, answer, sizeof *answer)) _exit(1);
 }
 
-/* What a point gave back is the next one's: pages that go to the system and come again cost a tenth of the time. */
+/* What a point gave back is the next one's: pages that go to the system and come again cost a
+ * tenth of the time. */
 static void keep_memory(void) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -110,7 +111,8 @@ static void become_worker(const Pool *pool, const int *asked, const int *said) {
   close(asked[1]);
   close(said[0]);
   static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  for (guint i = 0; i < G_N_ELEMENTS(asking); i++) signal(asking[i], SIG_IGN); /* the parent decides */
+  for (guint i = 0; i < G_N_ELEMENTS(asking); i++)
+    signal(asking[i], SIG_IGN); /* the parent decides */
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   worker_main(pool, asked[0], said[1]);
@@ -132,7 +134,8 @@ static gboolean start_worker(Pool *pool, Worker *worker, GError **error) {
     worker->got = 0;
     return TRUE;
   }
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "no process could be started: %s", g_strerror(errno));
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "no process could be started: %s",
+              g_strerror(errno));
   for (int i = 0; has_asked && i < 2; i++) close(asked[i]);
   for (int i = 0; has_said && i < 2; i++) close(said[i]);
   return FALSE;
@@ -156,8 +159,8 @@ static void kill_worker(const Worker *worker) {
 
 static guint how_many_ahead(const Pool *pool) {
   if (pool->n_answered < 4) return 2;
-  const double each_s =
-      (double)(g_get_monotonic_time() - pool->begin_us) / G_USEC_PER_SEC * pool->crew->jobs / (double)pool->n_answered;
+  const double each_s = (double)(g_get_monotonic_time() - pool->begin_us) / G_USEC_PER_SEC *
+                        pool->crew->jobs / (double)pool->n_answered;
   return (guint)CLAMP(AHEAD_S / each_s, 2, MOST_AHEAD);
 }
 
@@ -205,7 +208,8 @@ static void excuse(Pool *pool, gint64 from_us) {
   for (guint i = 0; i < pool->crew->jobs; i++) pool->workers[i].since_us += stalled_us;
 }
 
-static gboolean take_answer(Pool *pool, Worker *worker, const OrrSweepAnswer *answer, GError **error) {
+static gboolean take_answer(Pool *pool, Worker *worker, const OrrSweepAnswer *answer,
+                            GError **error) {
   const gint64 begun_us = g_get_monotonic_time();
   g_free(g_queue_pop_head(&worker->given));
   worker->since_us = begun_us;
@@ -215,7 +219,8 @@ static gboolean take_answer(Pool *pool, Worker *worker, const OrrSweepAnswer *an
   return fine;
 }
 
-static gboolean record(Pool *pool, Worker *worker, OrrPointStatus status, const char *reason, GError **error) {
+static gboolean record(Pool *pool, Worker *worker, OrrPointStatus status, const char *reason,
+                       GError **error) {
   const Given *given = g_queue_peek_head(&worker->given);
   OrrSweepAnswer answer = {.point = given->task.point,
                            .combination = given->task.combination,
@@ -226,7 +231,8 @@ static gboolean record(Pool *pool, Worker *worker, OrrPointStatus status, const 
 }
 
 static void take_back(Pool *pool, Worker *worker) {
-  for (Given *given; (given = g_queue_pop_tail(&worker->given));) g_queue_push_head(&pool->again, given);
+  for (Given *given; (given = g_queue_pop_tail(&worker->given));)
+    g_queue_push_head(&pool->again, given);
 }
 
 static gboolean was_killed(int status) {
@@ -240,10 +246,11 @@ static gboolean bury(Pool *pool, Worker *worker, GError **error) {
   Given *first = g_queue_peek_head(&worker->given);
   gboolean fine = TRUE;
   if (first && (!was_killed(status) || ++first->tries >= MOST_TRIES)) {
-    g_autofree char *reason =
-        WIFSIGNALED(status) ? g_strdup_printf("ended by signal %d (%s)%s", WTERMSIG(status),
-                                              g_strsignal(WTERMSIG(status)), was_killed(status) ? ", three times" : "")
-                            : g_strdup_printf("left with status %d", WEXITSTATUS(status));
+    g_autofree char *reason = WIFSIGNALED(status)
+                                  ? g_strdup_printf("ended by signal %d (%s)%s", WTERMSIG(status),
+                                                    g_strsignal(WTERMSIG(status)),
+                                                    was_killed(status) ? ", three times" : "")
+                                  : g_strdup_printf("left with status %d", WEXITSTATUS(status));
     fine = record(pool, worker, ORR_POINT_CRASHED, reason, error);
   }
   take_back(pool, worker);
@@ -252,7 +259,8 @@ static gboolean bury(Pool *pool, Worker *worker, GError **error) {
 
 /* Reads what is there; FALSE with @error alone where the crew stops. */
 static gboolean listen_to(Pool *pool, Worker *worker, GError **error) {
-  const gssize n = read(worker->from, worker->heard + worker->got, sizeof worker->heard - worker->got);
+  const gssize n =
+      read(worker->from, worker->heard + worker->got, sizeof worker->heard - worker->got);
   if (n < 0 && errno == EINTR) return TRUE;
   if (n <= 0) return bury(pool, worker, error);
   worker->got += (guint)n;
@@ -268,7 +276,8 @@ static gboolean check_times(Pool *pool, GError **error) {
   for (guint i = 0; i < pool->crew->jobs; i++) {
     Worker *worker = &pool->workers[i];
     const double seconds = (double)(now_us - worker->since_us) / G_USEC_PER_SEC;
-    if (worker->pid == 0 || g_queue_is_empty(&worker->given) || seconds < pool->crew->timeout_s) continue;
+    if (worker->pid == 0 || g_queue_is_empty(&worker->given) || seconds < pool->crew->timeout_s)
+      continue;
     kill_worker(worker);
     g_autofree char *limit = orr_quantity_format(pool->crew->timeout_s, ORR_UNIT_SECONDS);
     g_autofree char *reason = g_strdup_printf("took longer than %s", limit);
@@ -283,7 +292,8 @@ static gboolean check_times(Pool *pool, GError **error) {
 static gboolean wait_for_some(Pool *pool, GError **error) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, pool->crew->jobs);
   for (guint i = 0; i < pool->crew->jobs; i++)
-    polled[i] = (struct pollfd){.fd = pool->workers[i].pid > 0 ? pool->workers[i].from : -1, .events = POLLIN};
+    polled[i] = (struct pollfd){.fd = pool->workers[i].pid > 0 ? pool->workers[i].from : -1,
+                                .events = POLLIN};
   const int wait_ms = (int)CLAMP(pool->crew->timeout_s * 1e3, 1, POLL_MS);
   if (poll(polled, pool->crew->jobs, wait_ms) > 0)
     for (guint i = 0; i < pool->crew->jobs; i++)
@@ -314,9 +324,10 @@ static void clear(Pool *pool) {
   g_free(pool->workers);
 }
 
-gboolean orr_sweep_pool_run(const OrrSweepPlan *plan, OrrSweepVariants *variants, const OrrSweepCrew *crew,
-                            GError **error) {
-  Pool pool = {.plan = plan, .variants = variants, .crew = crew, .begin_us = g_get_monotonic_time()};
+gboolean orr_sweep_pool_run(const OrrSweepPlan *plan, OrrSweepVariants *variants,
+                            const OrrSweepCrew *crew, GError **error) {
+  Pool pool = {
+      .plan = plan, .variants = variants, .crew = crew, .begin_us = g_get_monotonic_time()};
   struct sigaction ignore = {.sa_handler = SIG_IGN}, kept;
   gboolean fine = TRUE;
   pool.workers = g_new0(Worker, crew->jobs);

@@ -48,8 +48,8 @@ typedef struct {
 } OrrSweepFacts;
 
 /* @spec: a list, a map of a range, or "all". NULL: see @diags. */
-OrrSweepAxis *orr_sweep_axis_new(const char *name, OrrPlace place, const OrrNode *spec, const OrrSweepFacts *facts,
-                                 OrrDiags *diags);
+OrrSweepAxis *orr_sweep_axis_new(const char *name, OrrPlace place, const OrrNode *spec,
+                                 const OrrSweepFacts *facts, OrrDiags *diags);
 
 /* --- sweep_plan.c --- */
 
@@ -91,7 +91,12 @@ typedef struct {
 extern const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS];
 
 /* Computed from the result. */
-typedef enum { ORR_DERIVED_COST_PER_TOKEN, ORR_DERIVED_HEADROOM, ORR_DERIVED_ENERGY, ORR_N_DERIVED } OrrSweepDerived;
+typedef enum {
+  ORR_DERIVED_COST_PER_TOKEN,
+  ORR_DERIVED_HEADROOM,
+  ORR_DERIVED_ENERGY,
+  ORR_N_DERIVED
+} OrrSweepDerived;
 extern const OrrSweepFactName orr_sweep_derived[ORR_N_DERIVED];
 
 typedef struct {
@@ -121,9 +126,10 @@ typedef struct {
   gboolean dp_is_open;            /* the document's dp gives way to tp, pp and cp */
 } OrrSweepPlan;
 
-/* The sweep of @file with @settings ("path=value", may be NULL) laid on the scenario. NULL: see @diags and @error. */
-OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **settings, OrrDiags *diags,
-                                 GError **error);
+/* The sweep of @file with @settings ("path=value", may be NULL) laid on the scenario. NULL: see
+ * @diags and @error. */
+OrrSweepPlan *orr_sweep_plan_new(OrrLibrary *library, const char *file, char **settings,
+                                 OrrDiags *diags, GError **error);
 void orr_sweep_plan_free(OrrSweepPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepPlan, orr_sweep_plan_free)
 
@@ -136,32 +142,36 @@ void orr_sweep_fill_result(const OrrSweepPlan *plan, const OrrResult *result, Or
 
 /* --- sweep_needs.c --- */
 
-/* Refuses @expression where it uses a result that is 0 at every point for want of a number that the document can give. */
-void orr_sweep_check_needs(const OrrSweepPlan *plan, const OrrExpression *expression, OrrPlace place, OrrDiags *diags);
+/* Refuses @expression where it uses a result that is 0 at every point for want of a number that
+ * the document can give. */
+void orr_sweep_check_needs(const OrrSweepPlan *plan, const OrrExpression *expression,
+                           OrrPlace place, OrrDiags *diags);
 
 /* --- sweep_variant.c --- */
 
-/* Scenarios by what cannot be assigned in place, with their machines. Not shared between processes but by fork. */
+/* Scenarios by what cannot be assigned in place, with their machines. Not shared between
+ * processes but by fork. */
 typedef struct OrrSweepVariants OrrSweepVariants;
 
 OrrSweepVariants *orr_sweep_variants_new(const OrrSweepPlan *plan);
 void orr_sweep_variants_free(OrrSweepVariants *variants);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepVariants, orr_sweep_variants_free)
 
-/* The scenario of @combination with the settings of @rung laid on it, and in @ret_values its expression values but for
- * the results (plan->names->len of them). Not checked yet. Owned by @variants, until the next call. NULL: *@ret_reason
- * (newly allocated) says why there is none. */
-OrrScenario *orr_sweep_scenario(OrrSweepVariants *variants, guint64 combination, guint rung, OrrValue *ret_values,
-                                char **ret_reason);
+/* The scenario of @combination with the settings of @rung laid on it, and in @ret_values its
+ * expression values but for the results (plan->names->len of them). Not checked yet. Owned by
+ * @variants, until the next call. NULL: *@ret_reason (newly allocated) says why there is none. */
+OrrScenario *orr_sweep_scenario(OrrSweepVariants *variants, guint64 combination, guint rung,
+                                OrrValue *ret_values, char **ret_reason);
 
-/* The workload's own checks of the scenario that was asked for last: NULL, or the first finding, newly allocated. */
+/* The workload's own checks of the scenario that was asked for last: NULL, or the first finding,
+ * newly allocated. */
 char *orr_sweep_check(OrrSweepVariants *variants);
 
 /* The machine of the scenario that was asked for last. NULL with @error. */
 const OrrRunWorld *orr_sweep_world(OrrSweepVariants *variants, GError **error);
 
-/* The pipeline that schedule and chunks of @combination make; NULL where neither is an axis. *@ret_refusal: why they do
- * not go together. Both newly allocated. */
+/* The pipeline that schedule and chunks of @combination make; NULL where neither is an axis.
+ * *@ret_refusal: why they do not go together. Both newly allocated. */
 char *orr_sweep_pipeline(const OrrSweepPlan *plan, guint64 combination, char **ret_refusal);
 
 /* A complaint as a kind of complaint: numbers become "#". Newly allocated. */
@@ -175,11 +185,13 @@ typedef struct OrrSweepStream OrrSweepStream;
 OrrSweepStream *orr_sweep_stream_new(const OrrSweepPlan *plan, OrrSweepVariants *variants);
 void orr_sweep_stream_free(OrrSweepStream *stream);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSweepStream, orr_sweep_stream_free)
-gboolean orr_sweep_stream_next(OrrSweepStream *stream, guint64 *ret_combination); /* FALSE: no more */
-gboolean orr_sweep_stream_passes(OrrSweepStream *stream, guint64 combination);    /* counts it where not */
+gboolean orr_sweep_stream_next(OrrSweepStream *stream,
+                               guint64 *ret_combination); /* FALSE: no more */
+gboolean orr_sweep_stream_passes(OrrSweepStream *stream,
+                                 guint64 combination); /* counts it where not */
 
-GArray *
-orr_sweep_stream_excluded(const OrrSweepStream *stream); /* of OrrSweepExclusion, most first; owns its reasons */
+GArray *orr_sweep_stream_excluded(
+    const OrrSweepStream *stream); /* of OrrSweepExclusion, most first; owns its reasons */
 
 /* --- sweep_point.c --- */
 
@@ -205,16 +217,17 @@ typedef struct {
   guint32 rung;
 } OrrSweepTask;
 
-/* Simulates @task. Where a SimGrid engine is needed a child is forked for it. @send writes the answer: called once, in
- * this process or in the child. */
+/* Simulates @task. Where a SimGrid engine is needed a child is forked for it. @send writes the
+ * answer: called once, in this process or in the child. */
 typedef void (*OrrSweepSend)(const OrrSweepAnswer *answer, void *user);
-void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan, const OrrSweepTask *task,
-                         OrrSweepSend send, void *user);
+void orr_sweep_point_run(OrrSweepVariants *variants, const OrrSweepPlan *plan,
+                         const OrrSweepTask *task, OrrSweepSend send, void *user);
 
 /* Texts of an answer and its settings: "workload.parallel.tp=8", ... strv. */
 char **orr_sweep_settings(const OrrSweepPlan *plan, guint64 combination);
-char **orr_sweep_again(const OrrSweepPlan *plan, guint64 combination); /* what makes the base scenario this one */
-const OrrNode *orr_sweep_rung(const OrrSweepPlan *plan, guint rung);   /* its settings; NULL: none */
+char **orr_sweep_again(const OrrSweepPlan *plan,
+                       guint64 combination); /* what makes the base scenario this one */
+const OrrNode *orr_sweep_rung(const OrrSweepPlan *plan, guint rung); /* its settings; NULL: none */
 
 G_END_DECLS
 

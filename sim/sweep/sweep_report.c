@@ -8,7 +8,9 @@ static void clear_best(gpointer best) {
   g_strfreev(((OrrSweepBest *)best)->again);
 }
 
-static void clear_exclusion(gpointer exclusion) { g_free(((OrrSweepExclusion *)exclusion)->reason); }
+static void clear_exclusion(gpointer exclusion) {
+  g_free(((OrrSweepExclusion *)exclusion)->reason);
+}
 
 OrrSweepReport *orr_sweep_report_new(const OrrSweepPlan *plan) {
   OrrSweepReport *report = g_new0(OrrSweepReport, 1);
@@ -46,7 +48,8 @@ static double cost(const OrrSweepPlan *plan, const double *score, guint i) {
   return ((const OrrSweepRule *)plan->objectives->pdata[i])->maximize ? -score[i] : score[i];
 }
 
-static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan, const OrrSweepAnswer *answer) {
+static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan,
+                     const OrrSweepAnswer *answer) {
   GArray *best = report->best;
   const double mine = cost(plan, answer->score, 0);
   guint at = best->len;
@@ -63,8 +66,8 @@ static void add_best(OrrSweepReport *report, const OrrSweepPlan *plan, const Orr
 }
 
 /* @a is nowhere worse than @b; of equal ones the first point stays. */
-static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 point_a, const double *b,
-                          guint64 point_b) {
+static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 point_a,
+                          const double *b, guint64 point_b) {
   gboolean better = FALSE;
   for (guint i = 0; i < plan->objectives->len; i++) {
     if (cost(plan, a, i) > cost(plan, b, i)) return FALSE;
@@ -73,7 +76,8 @@ static gboolean dominates(const OrrSweepPlan *plan, const double *a, guint64 poi
   return better || point_a < point_b;
 }
 
-static void add_front(OrrSweepReport *report, const OrrSweepPlan *plan, const OrrSweepAnswer *answer) {
+static void add_front(OrrSweepReport *report, const OrrSweepPlan *plan,
+                      const OrrSweepAnswer *answer) {
   for (guint i = report->front->len; i-- > 0;) {
     const OrrSweepBest *other = &g_array_index(report->front, OrrSweepBest, i);
     if (dominates(plan, other->score, other->point, answer->score, answer->point)) return;
@@ -83,13 +87,16 @@ static void add_front(OrrSweepReport *report, const OrrSweepPlan *plan, const Or
   OrrSweepBest one = {.point = answer->point};
   memcpy(one.score, answer->score, sizeof one.score);
   guint at = 0;
-  while (at < report->front->len && g_array_index(report->front, OrrSweepBest, at).point < one.point) at++;
+  while (at < report->front->len &&
+         g_array_index(report->front, OrrSweepBest, at).point < one.point)
+    at++;
   g_array_insert_val(report->front, at, one);
 }
 
 static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) {
   const char *word = orr_point_words[answer->status];
-  g_autofree char *reason = *answer->reason ? g_strdup_printf("%s: %s", word, answer->reason) : g_strdup(word);
+  g_autofree char *reason =
+      *answer->reason ? g_strdup_printf("%s: %s", word, answer->reason) : g_strdup(word);
   for (guint i = 0; i < report->refused->len; i++) {
     OrrSweepExclusion *known = &g_array_index(report->refused, OrrSweepExclusion, i);
     if (strcmp(known->reason, reason) != 0) continue;
@@ -100,8 +107,8 @@ static void count_refused(OrrSweepReport *report, const OrrSweepAnswer *answer) 
   g_array_append_val(report->refused, one);
 }
 
-void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan, const OrrSweepAnswer *answer,
-                          gboolean is_last) {
+void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan,
+                          const OrrSweepAnswer *answer, gboolean is_last) {
   report->n_done++;
   report->by_status[answer->status]++;
   if (answer->status != ORR_POINT_OK) count_refused(report, answer);
@@ -112,7 +119,8 @@ void orr_sweep_report_add(OrrSweepReport *report, const OrrSweepPlan *plan, cons
   if (plan->objectives->len > 1) add_front(report, plan, answer);
 }
 
-void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point, guint64 combination) {
+void orr_sweep_report_settings(OrrSweepReport *report, const OrrSweepPlan *plan, guint64 point,
+                               guint64 combination) {
   GArray *const lists[] = {report->best, report->front};
   for (guint k = 0; k < G_N_ELEMENTS(lists); k++)
     for (guint i = 0; i < lists[k]->len; i++) {
@@ -127,7 +135,8 @@ char *orr_sweep_report_reasons(const GArray *exclusions, guint most) {
   GString *text = g_string_new(NULL);
   for (guint i = 0; i < MIN(exclusions->len, most); i++) {
     const OrrSweepExclusion *one = &g_array_index(exclusions, OrrSweepExclusion, i);
-    g_string_append_printf(text, "%s  %" G_GUINT64_FORMAT " %s", i > 0 ? "\n" : "", one->n, one->reason);
+    g_string_append_printf(text, "%s  %" G_GUINT64_FORMAT " %s", i > 0 ? "\n" : "", one->n,
+                           one->reason);
   }
   return g_string_free(text, FALSE);
 }

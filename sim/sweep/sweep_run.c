@@ -1,7 +1,9 @@
 /*
- * sweep_run.c - a sweep from its document to its report: points in order, rung after rung, answers into the database.
+ * sweep_run.c - a sweep from its document to its report: points in order, rung after rung, answers
+ * into the database.
  *
- * Rows are committed together a few times a second. What a process that dies had not committed is simulated again by
+ * Rows are committed together a few times a second. What a process that dies had not committed is
+ * simulated again by
  * --resume: a point is its number in the sampler's order, so nothing is lost and nothing is there twice.
  */
 #include <math.h>
@@ -62,7 +64,8 @@ static gint better_first(gconstpointer a, gconstpointer b) {
   const Candidate *x = a, *y = b;
   const gboolean nx = isnan(x->score), ny = isnan(y->score);
   if (nx || ny || x->score == y->score)
-    return nx != ny ? (nx ? 1 : -1) : (x->combination > y->combination) - (x->combination < y->combination);
+    return nx != ny ? (nx ? 1 : -1)
+                    : (x->combination > y->combination) - (x->combination < y->combination);
   return x->score < y->score ? -1 : 1;
 }
 
@@ -81,10 +84,12 @@ static void climb(Sweep *sweep) {
     if (!isnan(one.score)) g_array_append_val(candidates, one);
   }
   g_array_sort(candidates, better_first);
-  const guint64 keep = MIN(sweep->sampler->survivors(sweep->plan->section.sampler.params, n), candidates->len);
+  const guint64 keep =
+      MIN(sweep->sampler->survivors(sweep->plan->section.sampler.params, n), candidates->len);
   g_array_set_size(sweep->rung_combinations, 0);
   for (guint i = 0; i < keep; i++)
-    g_array_append_val(sweep->rung_combinations, g_array_index(candidates, Candidate, i).combination);
+    g_array_append_val(sweep->rung_combinations,
+                       g_array_index(candidates, Candidate, i).combination);
   g_array_sort(sweep->rung_combinations, in_order);
   g_array_set_size(sweep->rung_scores, 0);
   for (guint i = 0; i < keep; i++) g_array_append_val(sweep->rung_scores, (double){NAN});
@@ -109,7 +114,8 @@ static gboolean next_of_rung(Sweep *sweep, guint64 *ret_combination) {
   return TRUE;
 }
 
-/* Where a point stands that a run before this one has simulated, its score counts as if it had come now. */
+/* Where a point stands that a run before this one has simulated, its score counts as if it had
+ * come now. */
 static void note_score(Sweep *sweep, guint64 point, double score) {
   if (sweep->n_rungs < 2 || point < sweep->first) return;
   const guint64 at = point - sweep->first;
@@ -125,15 +131,18 @@ typedef struct {
 
 static void recall_score(const OrrSweepAnswer *answer, void *user) {
   const Recall *recall = user;
-  if (answer->point >= recall->from && answer->point < recall->to && answer->status == ORR_POINT_OK && answer->eligible)
+  if (answer->point >= recall->from && answer->point < recall->to &&
+      answer->status == ORR_POINT_OK && answer->eligible)
     note_score(recall->sweep, answer->point, answer->score[0]);
 }
 
 static void recall_scores(Sweep *sweep) {
   Recall recall = {sweep, sweep->first, sweep->first + sweep->rung_combinations->len};
-  g_autoptr(OrrStore) own = sweep->report->aside ? orr_store_open_read(sweep->order->db, NULL) : NULL;
+  g_autoptr(OrrStore) own =
+      sweep->report->aside ? orr_store_open_read(sweep->order->db, NULL) : NULL;
   if (sweep->report->n_before > 0 && sweep->store)
-    orr_sweep_store_visit(own ? own : sweep->store, sweep->report->sweep, recall.to, recall_score, &recall, NULL);
+    orr_sweep_store_visit(own ? own : sweep->store, sweep->report->sweep, recall.to, recall_score,
+                          &recall, NULL);
   if (sweep->order->known) orr_sweep_known_visit(sweep->order->known, recall_score, &recall, NULL);
 }
 
@@ -149,7 +158,8 @@ static gboolean next_task(OrrSweepTask *ret_task, void *user) {
       *ret_task = (OrrSweepTask){point, combination, sweep->rung};
       return TRUE;
     }
-    if (sweep->rung + 1 >= sweep->n_rungs || sweep->n_rung_answered < sweep->rung_combinations->len) return FALSE;
+    if (sweep->rung + 1 >= sweep->n_rungs || sweep->n_rung_answered < sweep->rung_combinations->len)
+      return FALSE;
     recall_scores(sweep);
     climb(sweep);
   }
@@ -162,12 +172,14 @@ static gboolean end_batch(Sweep *sweep, GError **error) {
   return !sweep->store || orr_store_end_batch(sweep->store, error);
 }
 
-/* A database beside the sweep's own, which stayed locked: the sweep's row there, under its number, as in a shard. */
+/* A database beside the sweep's own, which stayed locked: the sweep's row there, under its
+ * number, as in a shard. */
 static gboolean begin_aside(Sweep *sweep, GError **error) {
   OrrSweepReport *report = sweep->report;
   if (report->aside || !orr_store_is_aside(sweep->store)) return TRUE;
   report->aside = g_strdup(orr_store_path(sweep->store));
-  return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded, &report->sweep, error);
+  return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded,
+                               &report->sweep, error);
 }
 
 static gboolean store_answer(Sweep *sweep, const OrrSweepAnswer *answer, GError **error) {
@@ -214,32 +226,37 @@ static void recall_point(const OrrSweepAnswer *answer, void *user) {
   orr_sweep_report_add(sweep->report, sweep->plan, answer, answer->rung + 1 == sweep->n_rungs);
 }
 
-static void recall_known(const OrrSweepAnswer *answer, void *user) { set_done(user, answer->point); }
+static void recall_known(const OrrSweepAnswer *answer, void *user) {
+  set_done(user, answer->point);
+}
 
 static gboolean begin_store(Sweep *sweep, GError **error) {
   OrrSweepReport *report = sweep->report;
   const OrrSweepOrder *order = sweep->order;
   if (!sweep->store) return TRUE;
   guint64 n_points = 0;
-  if ((order->resume || order->run) &&
-      !orr_sweep_store_find(sweep->store, sweep->plan, order->run, &report->sweep, &n_points, error))
+  if ((order->resume || order->run) && !orr_sweep_store_find(sweep->store, sweep->plan, order->run,
+                                                             &report->sweep, &n_points, error))
     return FALSE;
   if (order->resume && report->sweep == 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
-                "--resume: %s has no sweep of this document; one that was changed since begins anew without --resume",
+                "--resume: %s has no sweep of this document; one that was changed since begins "
+                "anew without --resume",
                 order->db);
     return FALSE;
   }
   if (report->sweep != 0)
     return orr_sweep_store_visit(sweep->store, report->sweep, n_points, recall_point, sweep, error);
   report->sweep = order->run;
-  return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded, &report->sweep, error);
+  return orr_sweep_store_begin(sweep->store, sweep->plan, report->n_points, report->excluded,
+                               &report->sweep, error);
 }
 
 static gboolean begin(Sweep *sweep, GError **error) {
   if (!begin_store(sweep, error)) return FALSE;
   if (sweep->store) orr_store_keep_aside(sweep->store); /* from here on there are points to lose */
-  return (!sweep->order->known || orr_sweep_known_visit(sweep->order->known, recall_known, sweep, error));
+  return (!sweep->order->known ||
+          orr_sweep_known_visit(sweep->order->known, recall_known, sweep, error));
 }
 
 /* --- How many --- */
@@ -256,7 +273,8 @@ static guint64 count_rungs(const OrrSweepPlan *plan, guint64 first) {
   return sum;
 }
 
-static void count_points(const OrrSweepPlan *plan, OrrSweepVariants *variants, OrrSweepReport *report) {
+static void count_points(const OrrSweepPlan *plan, OrrSweepVariants *variants,
+                         OrrSweepReport *report) {
   g_autoptr(OrrSweepStream) stream = orr_sweep_stream_new(plan, variants);
   guint64 n = 0, combination;
   while (orr_sweep_stream_next(stream, &combination)) n++;
@@ -269,7 +287,8 @@ static gboolean check_count(const Sweep *sweep, GError **error) {
   const gint64 most = sweep->plan->section.most;
   if (report->n_points == 0) {
     g_autofree char *reasons = orr_sweep_report_reasons(report->excluded, 5);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: none of the %" G_GUINT64_FORMAT " combinations can run:\n%s",
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "%s: none of the %" G_GUINT64_FORMAT " combinations can run:\n%s",
                 sweep->order->file, report->n_combinations, reasons);
     return FALSE;
   }
@@ -286,7 +305,8 @@ static gboolean check_count(const Sweep *sweep, GError **error) {
 static gboolean simulate(Sweep *sweep, OrrSweepVariants *variants, GError **error) {
   const OrrSweepCrew crew = {
       .jobs = sweep->order->jobs ? sweep->order->jobs : g_get_num_processors(),
-      .timeout_s = sweep->order->timeout_s > 0 ? sweep->order->timeout_s : sweep->plan->section.timeout_s,
+      .timeout_s =
+          sweep->order->timeout_s > 0 ? sweep->order->timeout_s : sweep->plan->section.timeout_s,
       .next = next_task,
       .answer = take_answer,
       .tick = tick,
@@ -343,13 +363,15 @@ static gboolean open_store(Sweep *sweep, GError **error) {
 
 OrrSweepReport *orr_sweep(OrrLibrary *library, const OrrSweepOrder *order, GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrSweepPlan) plan = orr_sweep_plan_new(library, order->file, order->settings, diags, error);
+  g_autoptr(OrrSweepPlan) plan =
+      orr_sweep_plan_new(library, order->file, order->settings, diags, error);
   if (!plan) {
     if (error && !*error) orr_diags_check(diags, error);
     return NULL;
   }
   if (order->hash && strcmp(order->hash, plan->hash) != 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: was changed since its sweep was begun", order->file);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: was changed since its sweep was begun",
+                order->file);
     return NULL;
   }
   plan->whole_steps = order->whole_steps;

@@ -4,12 +4,13 @@
 #include "sim/sweep/sampler.h"
 #include "sim/sweep/sweep_private.h"
 
-const char *const orr_point_words[] = {"ok", "unfit", "refused", "failed", "crashed", "timeout", NULL};
+const char *const orr_point_words[] = {"ok",      "unfit",   "refused", "failed",
+                                       "crashed", "timeout", NULL};
 
-#define SLURM(name_, member_, sentence_)                                                                               \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_TEXT, .offset = offsetof(OrrSlurm, member_), .sentence = sentence_,               \
-    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+#define SLURM(name_, member_, sentence_)                                                           \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_TEXT, .offset = offsetof(OrrSlurm, member_),                  \
+    .sentence = sentence_, .flags = ORR_FIELD_OPTIONAL                                             \
   }
 
 static const OrrField slurm_fields[] = {
@@ -33,30 +34,35 @@ static const OrrField slurm_fields[] = {
      .min = 1,
      .max = 1024},
 };
-static const OrrFieldTable slurm_table =
-    ORR_FIELD_TABLE("slurm", "How a sweep is submitted with --executor slurm.", OrrSlurm, slurm_fields);
+static const OrrFieldTable slurm_table = ORR_FIELD_TABLE(
+    "slurm", "How a sweep is submitted with --executor slurm.", OrrSlurm, slurm_fields);
 
-#define TREE(name_, member_, sentence_)                                                                                \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_TREE, .offset = offsetof(OrrSweepSection, member_), .sentence = sentence_,        \
-    .flags = ORR_FIELD_OPTIONAL                                                                                        \
+#define TREE(name_, member_, sentence_)                                                            \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_TREE, .offset = offsetof(OrrSweepSection, member_),           \
+    .sentence = sentence_, .flags = ORR_FIELD_OPTIONAL                                             \
   }
 
 static const OrrField fields[] = {
-    TREE(
-        "axes", axes,
-        "What varies: a path of the scenario or a short name (tp, pp, dp, cp, ep, chunks, schedule, micro-batch, "
-        "global-batch, sequence, recompute, sharding, precision, nodes, gpus, model, cluster) and its values: a list; "
-        "{from, to, step}; {powers-of, from, to}; {divisors-of, from, to}, of a number or an expression over facts; or "
-        "all."),
+    TREE("axes", axes,
+         "What varies: a path of the scenario or a short name (tp, pp, dp, cp, ep, chunks, "
+         "schedule, micro-batch, "
+         "global-batch, sequence, recompute, sharding, precision, nodes, gpus, model, cluster) and "
+         "its values: a list; "
+         "{from, to, step}; {powers-of, from, to}; {divisors-of, from, to}, of a number or an "
+         "expression over facts; or "
+         "all."),
     TREE("space", space,
-         "Short names whose every value is tried, as if axes said all; the word all: tp, pp, cp, ep, schedule, chunks, "
+         "Short names whose every value is tried, as if axes said all; the word all: tp, pp, cp, "
+         "ep, schedule, chunks, "
          "micro-batch, recompute and sharding."),
     TREE("where", where,
-         "Expressions that every point satisfies, one or a list. One that names a result is judged after the "
+         "Expressions that every point satisfies, one or a list. One that names a result is judged "
+         "after the "
          "simulation: points that fail it are kept, and are never the best."),
     TREE("objective", objective,
-         "What is best: minimize or maximize and an expression, one or up to four; several make a Pareto front. "
+         "What is best: minimize or maximize and an expression, one or up to four; several make a "
+         "Pareto front. "
          "Absent: minimize iteration_time_s."),
     {.name = "sampler",
      .kind = ORR_FIELD_CHOICE,

@@ -9,7 +9,8 @@
 
 #define MOST_BARREN 3
 #define NOTE_US G_USEC_PER_SEC
-#define AWAIT_S 120 /* as long as Slurm may take to put a task's processes away (KillWait is 30 s) */
+#define AWAIT_S                                                                                    \
+  120 /* as long as Slurm may take to put a task's processes away (KillWait is 30 s) */
 
 /* --- Submitting --- */
 
@@ -18,7 +19,8 @@ static void add_option(GPtrArray *options, const char *name, const char *value) 
 }
 
 /* What both jobs have; NULL with @error. */
-static GPtrArray *common_options(const OrrSweepBatch *batch, const OrrSlurm *slurm, GError **error) {
+static GPtrArray *common_options(const OrrSweepBatch *batch, const OrrSlurm *slurm,
+                                 GError **error) {
   g_autoptr(GPtrArray) options = g_ptr_array_new_with_free_func(g_free);
   g_autofree char *folder = g_get_current_dir();
   g_auto(GStrv) extra = NULL;
@@ -31,7 +33,8 @@ static GPtrArray *common_options(const OrrSweepBatch *batch, const OrrSlurm *slu
   add_option(options, "time", slurm->time);
   add_option(options, "mem", slurm->memory);
   if (slurm->extra && *slurm->extra && !g_shell_parse_argv(slurm->extra, NULL, &extra, &reason)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: sweep.slurm.extra: %s", batch->file, reason->message);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: sweep.slurm.extra: %s", batch->file,
+                reason->message);
     return NULL;
   }
   for (char **word = extra; word && *word; word++) g_ptr_array_add(options, g_strdup(*word));
@@ -44,7 +47,8 @@ static char *submit_array(const OrrSweepBatch *batch, const OrrSlurm *slurm, GEr
   if (!options) return NULL;
   g_autofree char *array = orr_slurm_array(batch->is_asked, (guint)batch->tasks);
   g_autofree char *cpus = g_strdup_printf("%" G_GINT64_FORMAT, batch->cpus);
-  g_autofree char *out = orr_sweep_batch_path(batch, "task-%a.out"), *script = orr_sweep_batch_path(batch, "batch");
+  g_autofree char *out = orr_sweep_batch_path(batch, "task-%a.out"),
+                  *script = orr_sweep_batch_path(batch, "batch");
   add_option(options, "array", array);
   add_option(options, "cpus-per-task", cpus);
   add_option(options, "output", out);
@@ -57,7 +61,8 @@ static char *submit_merge(const OrrSweepBatch *batch, const OrrSlurm *slurm, GEr
   g_autoptr(GPtrArray) options = common_options(batch, slurm, error);
   if (!options) return NULL;
   g_autofree char *after = g_strconcat("afterany:", batch->job, NULL);
-  g_autofree char *out = orr_sweep_batch_path(batch, "merge.out"), *script = orr_sweep_batch_path(batch, "merge");
+  g_autofree char *out = orr_sweep_batch_path(batch, "merge.out"),
+                  *script = orr_sweep_batch_path(batch, "merge");
   add_option(options, "dependency", after);
   add_option(options, "output", out);
   g_ptr_array_add(options, NULL);
@@ -71,7 +76,8 @@ static gboolean write_known(const OrrSweepBatch *batch, GError **error) {
 }
 
 /* What is left, task by task, as two jobs. Saved before the tasks are, which read it, and after. */
-static gboolean submit(OrrSweepBatch *batch, const OrrSlurm *slurm, const OrrSweepReport *report, GError **error) {
+static gboolean submit(OrrSweepBatch *batch, const OrrSlurm *slurm, const OrrSweepReport *report,
+                       GError **error) {
   g_free(batch->is_asked);
   batch->is_asked = g_new0(gboolean, (gsize)batch->tasks + 1);
   for (gint64 i = 0; i < batch->tasks; i++) batch->is_asked[i] = report->left[i] > 0;
@@ -83,20 +89,23 @@ static gboolean submit(OrrSweepBatch *batch, const OrrSlurm *slurm, const OrrSwe
   if (!(batch->job = submit_array(batch, slurm, error))) return FALSE;
   batch->merge_job = submit_merge(batch, slurm, error);
   if (!batch->merge_job)
-    g_prefix_error(error, "job %s, the tasks, is submitted, the job that merges is not: --collect merges them: ",
-                   batch->job);
+    g_prefix_error(
+        error,
+        "job %s, the tasks, is submitted, the job that merges is not: --collect merges them: ",
+        batch->job);
   return orr_sweep_batch_save(batch, batch->merge_job ? error : NULL) && batch->merge_job;
 }
 
-static OrrSweepPlan *read_plan(OrrLibrary *library, const char *file, char **settings, GError **error) {
+static OrrSweepPlan *read_plan(OrrLibrary *library, const char *file, char **settings,
+                               GError **error) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrSweepPlan *plan = orr_sweep_plan_new(library, file, settings, diags, error);
   if (!plan && error && !*error) orr_diags_check(diags, error);
   return plan;
 }
 
-static OrrSweepReport *look(OrrLibrary *library, const OrrSweepBatch *batch, gboolean resume, gboolean yes,
-                            GError **error) {
+static OrrSweepReport *look(OrrLibrary *library, const OrrSweepBatch *batch, gboolean resume,
+                            gboolean yes, GError **error) {
   const OrrSweepOrder order = {.file = batch->file,
                                .settings = batch->settings,
                                .db = batch->db,
@@ -121,8 +130,8 @@ static OrrSweepBatch *begin(const OrrSweepOrder *order, const OrrSweepPlan *plan
   return batch;
 }
 
-/* A sweep that was submitted before and is not whole would lose its shards. One that died before sbatch took it has
- * none: it is begun again under its number, *@ret_run. */
+/* A sweep that was submitted before and is not whole would lose its shards. One that died before
+ * sbatch took it has none: it is begun again under its number, *@ret_run. */
 static gboolean check_free(const char *db, const char *hash, gint64 *ret_run, GError **error) {
   *ret_run = 0;
   if (!orr_sweep_batch_exists(db)) return TRUE;
@@ -133,21 +142,25 @@ static gboolean check_free(const char *db, const char *hash, gint64 *ret_run, GE
     if (g_str_equal(old->hash, hash)) *ret_run = old->run;
     return TRUE;
   }
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_USAGE,
-      "the sweep of %s that was submitted for %s is not whole: --status says how far it is, --collect merges it "
-      "and submits again what is missing; to give it up, remove %s",
-      old->file, db, old->folder);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "the sweep of %s that was submitted for %s is not whole: --status says how far it "
+              "is, --collect merges it "
+              "and submits again what is missing; to give it up, remove %s",
+              old->file, db, old->folder);
   return FALSE;
 }
 
-static gboolean write_scripts(const OrrSweepBatch *batch, const OrrLibrary *library, GError **error) {
-  return orr_sweep_batch_write_script(batch, library, "batch", "--task \"$SLURM_ARRAY_TASK_ID\"", error) &&
+static gboolean write_scripts(const OrrSweepBatch *batch, const OrrLibrary *library,
+                              GError **error) {
+  return orr_sweep_batch_write_script(batch, library, "batch", "--task \"$SLURM_ARRAY_TASK_ID\"",
+                                      error) &&
          orr_sweep_batch_write_script(batch, library, "merge", "--collect", error);
 }
 
-/* Slurm took no job: the sweep that was begun for it goes, and what stood in the folder comes back. */
-static void undo(const OrrSweepBatch *batch, const OrrSweepReport *report, gboolean is_begun, const char *kept) {
+/* Slurm took no job: the sweep that was begun for it goes, and what stood in the folder comes
+ * back. */
+static void undo(const OrrSweepBatch *batch, const OrrSweepReport *report, gboolean is_begun,
+                 const char *kept) {
   orr_sweep_batch_restore(batch, kept);
   g_autoptr(OrrStore) store = is_begun ? orr_store_open(batch->db, NULL) : NULL;
   if (store) orr_store_remove_run(store, report->sweep, NULL);
@@ -168,8 +181,8 @@ static gboolean submit_left(OrrLibrary *library, OrrSweepBatch *batch, const Orr
   return write_scripts(batch, library, error) && submit(batch, &plan->section.slurm, report, error);
 }
 
-static gboolean submit_first(OrrLibrary *library, const OrrSweepOrder *order, const OrrSweepPlan *plan,
-                             GError **error) {
+static gboolean submit_first(OrrLibrary *library, const OrrSweepOrder *order,
+                             const OrrSweepPlan *plan, GError **error) {
   g_autoptr(OrrSweepBatch) batch = begin(order, plan);
   if (!check_free(order->db, plan->hash, &batch->run, error)) return FALSE;
   g_autofree char *kept = orr_sweep_batch_keep(batch);
@@ -205,16 +218,18 @@ static void note(const OrrSweepReport *report, void *user) {
   orr_sweep_batch_note(noting->batch, noting->task, report);
 }
 
-gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task, const volatile gint *interrupted,
-                              GError **error) {
+gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task,
+                              const volatile gint *interrupted, GError **error) {
   g_autoptr(OrrSweepBatch) batch = orr_sweep_batch_load(db, error);
   if (!batch) return FALSE;
   if (task >= batch->tasks) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--task %" G_GINT64_FORMAT ": the tasks are 0 to %" G_GINT64_FORMAT,
-                task, batch->tasks - 1);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--task %" G_GINT64_FORMAT ": the tasks are 0 to %" G_GINT64_FORMAT, task,
+                batch->tasks - 1);
     return FALSE;
   }
-  g_autofree char *shard = orr_sweep_batch_task_path(batch, task, "db"), *known = orr_sweep_batch_path(batch, "known");
+  g_autofree char *shard = orr_sweep_batch_task_path(batch, task, "db"),
+                  *known = orr_sweep_batch_path(batch, "known");
   Noting noting = {batch, task, 0};
   orr_sweep_batch_note_begin(batch, task);
   const OrrSweepOrder order = {.file = batch->file,
@@ -249,9 +264,9 @@ static const OrrSlurmTask *find_task(const GArray *tasks, gint64 index) {
   return found;
 }
 
-/* How the tasks of the last submission are, with Slurm's words for it. Of one that Slurm does not name any more nothing
- * is left to know but whether it began: one that was cancelled while it waited vanishes at once, one that ended after
- * MinJobAge. NULL with @error. */
+/* How the tasks of the last submission are, with Slurm's words for it. Of one that Slurm does
+ * not name any more nothing is left to know but whether it began: one that was cancelled while
+ * it waited vanishes at once, one that ended after MinJobAge. NULL with @error. */
 static OrrSlurmState *ask_states(const OrrSweepBatch *batch, char ***ret_words, GError **error) {
   g_autoptr(GArray) tasks = NULL;
   if (batch->job && !(tasks = orr_slurm_tasks(batch->job, error))) return NULL;
@@ -259,7 +274,8 @@ static OrrSlurmState *ask_states(const OrrSweepBatch *batch, char ***ret_words, 
   char **words = g_new0(char *, (gsize)batch->tasks + 1);
   for (gint64 i = 0; i < batch->tasks; i++) {
     const OrrSlurmTask *found = batch->is_asked[i] ? find_task(tasks, i) : NULL;
-    const gboolean is_lost = !found && batch->is_asked[i] && batch->job && !orr_sweep_batch_has_begun(batch, i);
+    const gboolean is_lost =
+        !found && batch->is_asked[i] && batch->job && !orr_sweep_batch_has_begun(batch, i);
     states[i] = found ? found->state : is_lost ? ORR_SLURM_CANCELLED : ORR_SLURM_DONE;
     words[i] = g_strdup(found ? found->word : "CANCELLED");
   }
@@ -267,7 +283,9 @@ static OrrSlurmState *ask_states(const OrrSweepBatch *batch, char ***ret_words, 
   return states;
 }
 
-static gboolean is_active(OrrSlurmState state) { return state == ORR_SLURM_QUEUED || state == ORR_SLURM_RUNNING; }
+static gboolean is_active(OrrSlurmState state) {
+  return state == ORR_SLURM_QUEUED || state == ORR_SLURM_RUNNING;
+}
 
 /* TRUE in the job that waits for the tasks, not where a person asks. */
 static gboolean is_unattended(const OrrSweepBatch *batch) {
@@ -280,11 +298,12 @@ static gboolean is_any_active(const OrrSweepBatch *batch, const OrrSlurmState *s
   return FALSE;
 }
 
-/* The same once all tasks have ended, in the job that waited for them: Slurm begins it while the last of them is still
- * COMPLETING, its processes being put away. */
+/* The same once all tasks have ended, in the job that waited for them: Slurm begins it while the
+ * last of them is still COMPLETING, its processes being put away. */
 static OrrSlurmState *await_states(const OrrSweepBatch *batch, char ***ret_words, GError **error) {
   OrrSlurmState *states = ask_states(batch, ret_words, error);
-  for (int s = 0; s < AWAIT_S && states && is_unattended(batch) && is_any_active(batch, states); s++) {
+  for (int s = 0; s < AWAIT_S && states && is_unattended(batch) && is_any_active(batch, states);
+       s++) {
     g_usleep(G_USEC_PER_SEC);
     g_free(states);
     g_clear_pointer(ret_words, g_strfreev);
@@ -315,15 +334,16 @@ static gboolean check_progress(OrrSweepBatch *batch, const OrrSweepReport *repor
   for (gint64 i = 0; i < batch->tasks && !words; i++)
     if (report->left[i] > 0) words = orr_sweep_batch_last_words(batch, i);
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-              "%" G_GUINT64_FORMAT " points are left, and the last %d submissions brought none: '%s' (%s/task-*.out); "
+              "%" G_GUINT64_FORMAT
+              " points are left, and the last %d submissions brought none: '%s' (%s/task-*.out); "
               "--collect submits again",
               report->n_left, MOST_BARREN, words ? words : "no task said anything", batch->folder);
   return FALSE;
 }
 
 /* Submits what is left, unless somebody still works at it or it was cancelled. */
-static gboolean go_on(OrrLibrary *library, OrrSweepBatch *batch, OrrSweepReport *report, const OrrSlurmState *states,
-                      GError **error) {
+static gboolean go_on(OrrLibrary *library, OrrSweepBatch *batch, OrrSweepReport *report,
+                      const OrrSlurmState *states, GError **error) {
   if (report->is_whole) {
     batch->is_whole = TRUE;
     orr_sweep_batch_clear_shards(batch);
@@ -338,7 +358,8 @@ static gboolean go_on(OrrLibrary *library, OrrSweepBatch *batch, OrrSweepReport 
   if (n == 0) return TRUE;
   g_autoptr(OrrSweepPlan) plan = read_plan(library, batch->file, batch->settings, error);
   if (!plan) return FALSE;
-  if (check_progress(batch, report, error)) return submit(batch, &plan->section.slurm, report, error);
+  if (check_progress(batch, report, error))
+    return submit(batch, &plan->section.slurm, report, error);
   orr_sweep_batch_save(batch, NULL);
   return FALSE;
 }
@@ -356,7 +377,8 @@ static OrrSweepReport *collect(OrrLibrary *library, OrrSweepBatch *batch, GError
 
 OrrSweepReport *orr_sweep_slurm_collect(OrrLibrary *library, const char *db, GError **error) {
   if (!orr_slurm_check(error)) return NULL;
-  g_autoptr(OrrSweepBatch) seen = orr_sweep_batch_load(db, error); /* before the lock, which makes a folder */
+  g_autoptr(OrrSweepBatch) seen =
+      orr_sweep_batch_load(db, error); /* before the lock, which makes a folder */
   const int lock = seen ? orr_sweep_batch_lock(db, error) : -1;
   if (lock < 0) return NULL;
   g_autoptr(OrrSweepBatch) batch = orr_sweep_batch_load(db, error);
@@ -367,7 +389,9 @@ OrrSweepReport *orr_sweep_slurm_collect(OrrLibrary *library, const char *db, GEr
 
 /* --- How far --- */
 
-static void clear_exclusion(gpointer exclusion) { g_free(((OrrSweepExclusion *)exclusion)->reason); }
+static void clear_exclusion(gpointer exclusion) {
+  g_free(((OrrSweepExclusion *)exclusion)->reason);
+}
 
 static GArray *reasons_new(void) {
   GArray *reasons = g_array_new(FALSE, FALSE, sizeof(OrrSweepExclusion));
@@ -403,8 +427,8 @@ static OrrSlurmStatus *status_new(const OrrSweepBatch *batch) {
   return status;
 }
 
-static void count_task(const OrrSweepBatch *batch, gint64 task, OrrSlurmState state, const char *word,
-                       OrrSlurmStatus *status) {
+static void count_task(const OrrSweepBatch *batch, gint64 task, OrrSlurmState state,
+                       const char *word, OrrSlurmStatus *status) {
   status->n_tasks++;
   status->by_state[state]++;
   if (state != ORR_SLURM_FAILED && state != ORR_SLURM_CANCELLED) return;

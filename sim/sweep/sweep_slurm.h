@@ -48,15 +48,17 @@ typedef struct {
 void orr_slurm_status_free(OrrSlurmStatus *status);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrSlurmStatus, orr_slurm_status_free)
 
-/* Submits the sweep of @order (file, settings, db, timeout_s, resume, yes, whole_steps). ORR_FAULT_RESOURCE where there
- * is no Slurm: nothing was touched. */
+/* Submits the sweep of @order (file, settings, db, timeout_s, resume, yes, whole_steps).
+ * ORR_FAULT_RESOURCE where there is no Slurm: nothing was touched. */
 gboolean orr_sweep_slurm_submit(OrrLibrary *library, const OrrSweepOrder *order, GError **error);
 
-/* Task @task of the sweep that was submitted for @db: in the job's process. @interrupted: as of an order. */
-gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task, const volatile gint *interrupted,
-                              GError **error);
+/* Task @task of the sweep that was submitted for @db: in the job's process. @interrupted: as of
+ * an order. */
+gboolean orr_sweep_slurm_task(OrrLibrary *library, const char *db, gint64 task,
+                              const volatile gint *interrupted, GError **error);
 
-/* Merges and, where points are left that nobody works at, submits again. The report is of what is merged. */
+/* Merges and, where points are left that nobody works at, submits again. The report is of what
+ * is merged. */
 OrrSweepReport *orr_sweep_slurm_collect(OrrLibrary *library, const char *db, GError **error);
 
 OrrSlurmStatus *orr_sweep_slurm_status(const char *db, GError **error);

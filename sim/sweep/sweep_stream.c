@@ -1,7 +1,8 @@
 /*
  * sweep_stream.c - the combinations that become points, in order; the others counted by reason.
  *
- * Memory is that of the reasons, however many combinations there are; samplers that choose keep what they chose.
+ * Memory is that of the reasons, however many combinations there are; samplers that choose keep
+ * what they chose.
  */
 #include <math.h>
 #include <string.h>
@@ -38,19 +39,22 @@ static void prepare_quick_rule(OrrSweepStream *stream) {
   stream->n_gpus = isnan(facts[ORR_FACT_TP].number) ? 0 : facts[ORR_FACT_N_GPUS].number;
   for (guint i = 0; i < plan->n_axes; i++) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
-    if (g_str_has_prefix(axis->path, "cluster") || g_str_has_prefix(axis->path, "workload.kind")) stream->n_gpus = 0;
+    if (g_str_has_prefix(axis->path, "cluster") || g_str_has_prefix(axis->path, "workload.kind"))
+      stream->n_gpus = 0;
   }
 }
 
 static double axis_number(const OrrSweepStream *stream, guint64 combination, int axis) {
   if (axis < 0) return 1;
   const OrrSweepAxis *it = stream->plan->axes->pdata[axis];
-  return g_array_index(it->numbers, double, orr_sweep_value_index(stream->plan, combination, (guint)axis));
+  return g_array_index(it->numbers, double,
+                       orr_sweep_value_index(stream->plan, combination, (guint)axis));
 }
 
 static gboolean divides(const OrrSweepStream *stream, guint64 combination) {
   if (stream->n_gpus == 0) return TRUE;
-  const double split = axis_number(stream, combination, stream->tp) * axis_number(stream, combination, stream->pp) *
+  const double split = axis_number(stream, combination, stream->tp) *
+                       axis_number(stream, combination, stream->pp) *
                        axis_number(stream, combination, stream->cp);
   return !(fmod(stream->n_gpus, split) != 0);
 }
@@ -79,9 +83,12 @@ gboolean orr_sweep_stream_passes(OrrSweepStream *stream, guint64 combination) {
   }
   g_autofree char *finding = NULL;
   const char *where = NULL;
-  if (orr_sweep_scenario(stream->variants, combination, 0, stream->values, &finding) && !(where = failed_where(stream)))
+  if (orr_sweep_scenario(stream->variants, combination, 0, stream->values, &finding) &&
+      !(where = failed_where(stream)))
     finding = orr_sweep_check(stream->variants);
-  g_autofree char *reason = finding ? orr_sweep_reason(finding) : where ? g_strconcat("where ", where, NULL) : NULL;
+  g_autofree char *reason = finding ? orr_sweep_reason(finding)
+                            : where ? g_strconcat("where ", where, NULL)
+                                    : NULL;
   if (reason) exclude(stream, reason);
   return reason == NULL;
 }
@@ -97,14 +104,17 @@ static gboolean next_passing(guint64 *ret_combination, void *user) {
   return FALSE;
 }
 
-static gboolean passes(guint64 combination, void *user) { return orr_sweep_stream_passes(user, combination); }
+static gboolean passes(guint64 combination, void *user) {
+  return orr_sweep_stream_passes(user, combination);
+}
 
 static void choose(OrrSweepStream *stream) {
   const OrrSweepPlan *plan = stream->plan;
   const OrrSampler *sampler = (const OrrSampler *)plan->section.sampler.entry;
   if (!sampler->choose) return;
   g_autofree guint *n_values = g_new0(guint, plan->n_axes + 1);
-  for (guint i = 0; i < plan->n_axes; i++) n_values[i] = ((const OrrSweepAxis *)plan->axes->pdata[i])->values->len;
+  for (guint i = 0; i < plan->n_axes; i++)
+    n_values[i] = ((const OrrSweepAxis *)plan->axes->pdata[i])->values->len;
   const OrrSampleSpace space = {plan->n_axes, n_values, passes, next_passing, stream};
   OrrRandom random = orr_random_stream((guint64)plan->section.seed, "sweep");
   stream->chosen = sampler->choose(plan->section.sampler.params, &space, &random);
@@ -142,7 +152,9 @@ static gint most_first(gconstpointer a, gconstpointer b) {
   return strcmp(x->reason, y->reason);
 }
 
-static void clear_exclusion(gpointer exclusion) { g_free(((OrrSweepExclusion *)exclusion)->reason); }
+static void clear_exclusion(gpointer exclusion) {
+  g_free(((OrrSweepExclusion *)exclusion)->reason);
+}
 
 GArray *orr_sweep_stream_excluded(const OrrSweepStream *stream) {
   GArray *list = g_array_new(FALSE, FALSE, sizeof(OrrSweepExclusion));

@@ -1,15 +1,16 @@
 /*
  * sweep_variant.c - combinations as scenarios, with as little reading as possible.
  *
- * Axes are of two kinds. A plain one (a number or word of the workload) is assigned in the scenario that was read; all
- * others - the model, the machine, the pipeline's schedule - make another variant, which is read once and kept:
+ * Axes are of two kinds. A plain one (a number or word of the workload) is assigned in the scenario
+ * that was read; all others - the model, the machine, the pipeline's schedule - make another
+ * variant, which is read once and kept:
  *
  *   combination --structural values--> variant: tree, scenario, where each plain axis lies in it
  *                --plain values------> assigned in place, where they differ from what stands there
  *   variant --cluster, seed, on-missing--> machine: profile, costs, fabric; shared by variants that have the same
  *
- * Invariant: what a machine was made of (a variant's scenario) outlives it; so all are dropped together, when there are
- * too many.
+ * Invariant: what a machine was made of (a variant's scenario) outlives it; so all are dropped
+ * together, when there are too many.
  */
 #include <string.h>
 
@@ -56,7 +57,8 @@ OrrSweepVariants *orr_sweep_variants_new(const OrrSweepPlan *plan) {
   OrrSweepVariants *variants = g_new0(OrrSweepVariants, 1);
   variants->plan = plan;
   variants->variants = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, variant_free);
-  variants->worlds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_run_world_free);
+  variants->worlds =
+      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)orr_run_world_free);
   variants->key = g_string_new(NULL);
   variants->diags = orr_diags_new();
   return variants;
@@ -110,8 +112,8 @@ static const char *value_text(const OrrSweepPlan *plan, guint64 combination, int
   return axis < 0 ? NULL : orr_sweep_value(plan, combination, (guint)axis)->text;
 }
 
-/* schedule and chunks are one choice: chunks are parameters of some schedules alone, and a schedule that takes them
- * with one chunk is 1F1B again. */
+/* schedule and chunks are one choice: chunks are parameters of some schedules alone, and a
+ * schedule that takes them with one chunk is 1F1B again. */
 char *orr_sweep_pipeline(const OrrSweepPlan *plan, guint64 combination, char **ret_refusal) {
   const char *schedule = value_text(plan, combination, plan->schedule_axis);
   const char *chunks = value_text(plan, combination, plan->chunks_axis);
@@ -135,7 +137,8 @@ static gboolean set(Variant *variant, const char *path, const char *text) {
   return FALSE;
 }
 
-static gboolean set_structural(const OrrSweepPlan *plan, Variant *variant, guint64 combination, guint rung) {
+static gboolean set_structural(const OrrSweepPlan *plan, Variant *variant, guint64 combination,
+                               guint rung) {
   if (plan->schedule_axis >= 0 || plan->chunks_axis >= 0) {
     g_autofree char *pipeline = orr_sweep_pipeline(plan, combination, &variant->refusal);
     if (variant->refusal || !set(variant, "workload.pipeline", pipeline)) return FALSE;
@@ -159,7 +162,8 @@ static void find_plain(const OrrSweepPlan *plan, Variant *variant) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
     PlainAxis *plain = &variant->plain[i];
     if (!axis->is_plain) continue;
-    plain->field = orr_fields_member(&orr_scenario_table, variant->scenario, axis->path, &plain->data);
+    plain->field =
+        orr_fields_member(&orr_scenario_table, variant->scenario, axis->path, &plain->data);
     plain->at = NOT_SET;
   }
 }
@@ -168,7 +172,8 @@ static Variant *variant_new(OrrSweepVariants *variants, guint64 combination, gui
   Variant *variant = g_new0(Variant, 1);
   variant->tree = orr_node_copy(variants->plan->tree);
   if (!set_structural(variants->plan, variant, combination, rung)) return variant;
-  variant->scenario = orr_scenario_read_fields(variants->plan->library, variant->tree, variants->diags);
+  variant->scenario =
+      orr_scenario_read_fields(variants->plan->library, variant->tree, variants->diags);
   if (variant->scenario)
     find_plain(variants->plan, variant);
   else
@@ -200,8 +205,8 @@ static Variant *variant_of(OrrSweepVariants *variants, guint64 combination, guin
 
 /* --- Asking --- */
 
-static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 combination, OrrValue *values,
-                       char **ret_reason) {
+static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 combination,
+                       OrrValue *values, char **ret_reason) {
   const OrrSweepPlan *plan = variants->plan;
   for (guint i = plan->n_axes; i-- > 0;) {
     const OrrSweepAxis *axis = plan->axes->pdata[i];
@@ -210,12 +215,14 @@ static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 com
     PlainAxis *plain = &variant->plain[i];
     combination /= axis->values->len;
     OrrValue *value = &values[plan->first_axis + i];
-    *value = axis->is_number ? (OrrValue){.type = ORR_VALUE_NUMBER, .number = g_array_index(axis->numbers, double, at)}
+    *value = axis->is_number ? (OrrValue){.type = ORR_VALUE_NUMBER,
+                                          .number = g_array_index(axis->numbers, double, at)}
                              : (OrrValue){.type = ORR_VALUE_TEXT, .text = node->text};
     values[plan->first_axis + plan->n_axes + i] = *value;
     if (!axis->is_plain || plain->at == at) continue;
     if (!plain->field || !orr_field_assign(plain->field, node, variants->diags, plain->data)) {
-      *ret_reason = plain->field ? first_finding(variants->diags) : g_strdup_printf("there is no %s here", axis->path);
+      *ret_reason = plain->field ? first_finding(variants->diags)
+                                 : g_strdup_printf("there is no %s here", axis->path);
       forget_findings(variants);
       return FALSE;
     }
@@ -224,8 +231,8 @@ static gboolean assign(OrrSweepVariants *variants, Variant *variant, guint64 com
   return TRUE;
 }
 
-OrrScenario *orr_sweep_scenario(OrrSweepVariants *variants, guint64 combination, guint rung, OrrValue *ret_values,
-                                char **ret_reason) {
+OrrScenario *orr_sweep_scenario(OrrSweepVariants *variants, guint64 combination, guint rung,
+                                OrrValue *ret_values, char **ret_reason) {
   Variant *variant = variant_of(variants, combination, rung);
   variants->last = variant;
   *ret_reason = NULL;

@@ -1,8 +1,8 @@
 /*
  * validate.c - measured rows against simulated ones: the comparison and its summary.
  *
- * Error of a row: simulated / measured - 1. Over a set: mean absolute percentage error, bias (mean error), median and
- * 90th percentile of the absolute errors, and the largest of them.
+ * Error of a row: simulated / measured - 1. Over a set: mean absolute percentage error, bias (mean
+ * error), median and 90th percentile of the absolute errors, and the largest of them.
  */
 #include "sim/validate/validate.h"
 
@@ -23,16 +23,35 @@ static const OrrField fields[] = {
     {.name = "set-name", .kind = ORR_FIELD_TEXT, AT(set_name), .sentence = "The validation set."},
     {.name = "row", .kind = ORR_FIELD_INT, AT(row), .sentence = "Line of the set's table."},
     {.name = "label", .kind = ORR_FIELD_TEXT, AT(label), .sentence = "What the row is."},
-    {.name = "metric", .kind = ORR_FIELD_TEXT, AT(metric), .sentence = "The result that was measured."},
-    {.name = "measured", .kind = ORR_FIELD_REAL, AT(measured), .sentence = "The measurement, in the result's unit."},
-    {.name = "simulated", .kind = ORR_FIELD_REAL, AT(simulated), .sentence = "The result, in the same unit."},
-    {.name = "error", .kind = ORR_FIELD_REAL, AT(error), .sentence = "Simulated over measured, less one."},
-    {.name = "explanation", .kind = ORR_FIELD_TEXT, AT(explanation), .sentence = "The largest parts of the answer."},
-    {.name = "source", .kind = ORR_FIELD_TEXT, AT(source), .sentence = "Where the measurement is from."},
+    {.name = "metric",
+     .kind = ORR_FIELD_TEXT,
+     AT(metric),
+     .sentence = "The result that was measured."},
+    {.name = "measured",
+     .kind = ORR_FIELD_REAL,
+     AT(measured),
+     .sentence = "The measurement, in the result's unit."},
+    {.name = "simulated",
+     .kind = ORR_FIELD_REAL,
+     AT(simulated),
+     .sentence = "The result, in the same unit."},
+    {.name = "error",
+     .kind = ORR_FIELD_REAL,
+     AT(error),
+     .sentence = "Simulated over measured, less one."},
+    {.name = "explanation",
+     .kind = ORR_FIELD_TEXT,
+     AT(explanation),
+     .sentence = "The largest parts of the answer."},
+    {.name = "source",
+     .kind = ORR_FIELD_TEXT,
+     AT(source),
+     .sentence = "Where the measurement is from."},
     {.name = "note", .kind = ORR_FIELD_TEXT, AT(note), .sentence = "What is to be known about it."},
 };
 const OrrFieldTable orr_validation_row_table =
-    ORR_FIELD_TABLE("validation_row", "One row a measurement, compared with the simulation.", OrrValidationRow, fields);
+    ORR_FIELD_TABLE("validation_row", "One row a measurement, compared with the simulation.",
+                    OrrValidationRow, fields);
 
 static const OrrField cost_fields[] = {
     {.name = "set-name",
@@ -50,8 +69,12 @@ static const OrrField cost_fields[] = {
     {.name = "region",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrCostError, region),
-     .sentence = "What bounds the shape, or outside: beyond what the rest of the table reaches; all: any."},
-    {.name = "n", .kind = ORR_FIELD_INT, .offset = offsetof(OrrCostError, n), .sentence = "How many shapes."},
+     .sentence =
+         "What bounds the shape, or outside: beyond what the rest of the table reaches; all: any."},
+    {.name = "n",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(OrrCostError, n),
+     .sentence = "How many shapes."},
     {.name = "mape",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrCostError, mape),
@@ -83,13 +106,15 @@ static const OrrField cost_fields[] = {
      .sentence = "Whether mape and p90 are within the set's targets."},
 };
 const OrrFieldTable orr_cost_error_table = ORR_FIELD_TABLE(
-    "cost_error", "Errors of one table of one profile in one region, on shapes that it had not seen.", OrrCostError,
-    cost_fields);
+    "cost_error",
+    "Errors of one table of one profile in one region, on shapes that it had not seen.",
+    OrrCostError, cost_fields);
 
 char **orr_validation_sets(OrrLibrary *library) { return orr_library_names(library, "validation"); }
 
 char *orr_validation_path(OrrLibrary *library, const char *set) {
-  if (g_str_has_suffix(set, ".yaml") && g_file_test(set, G_FILE_TEST_IS_REGULAR)) return g_strdup(set);
+  if (g_str_has_suffix(set, ".yaml") && g_file_test(set, G_FILE_TEST_IS_REGULAR))
+    return g_strdup(set);
   return orr_library_path(library, "validation", set);
 }
 
@@ -157,9 +182,11 @@ static char *one_line(const char *text) {
   return g_strjoinv("; ", lines);
 }
 
-static void add_refusal(OrrValidation *validation, const OrrValidateCase *one, const char *reason, gboolean failed) {
-  OrrValidationRefusal refusal = {g_strdup(validation->set_name), one->line, g_strdup(one->texts[ORR_VALIDATE_LABEL]),
-                                  one_line(reason), failed};
+static void add_refusal(OrrValidation *validation, const OrrValidateCase *one, const char *reason,
+                        gboolean failed) {
+  OrrValidationRefusal refusal = {g_strdup(validation->set_name), one->line,
+                                  g_strdup(one->texts[ORR_VALIDATE_LABEL]), one_line(reason),
+                                  failed};
   g_array_append_val(validation->refusals, refusal);
 }
 
@@ -184,7 +211,8 @@ static OrrValidationRow make_row(const char *set_name, const OrrValidateCase *on
   };
 }
 
-static void compare(OrrValidation *validation, const OrrValidateCase *one, const OrrValidateAnswer *answer) {
+static void compare(OrrValidation *validation, const OrrValidateCase *one,
+                    const OrrValidateAnswer *answer) {
   if (!answer->ok) {
     add_refusal(validation, one, answer->reason, answer->failed);
     return;
@@ -202,8 +230,8 @@ static void compare(OrrValidation *validation, const OrrValidateCase *one, const
 
 /* --- The database --- */
 
-static gboolean store_refused(OrrStore *store, const char *set_name, const OrrValidateCase *one, const char *reason,
-                              GError **error) {
+static gboolean store_refused(OrrStore *store, const char *set_name, const OrrValidateCase *one,
+                              const char *reason, GError **error) {
   gboolean ok = TRUE;
   for (guint i = 0; ok && i < one->metrics->len; i++) {
     OrrValidationRow row = make_row(set_name, one, i);
@@ -214,22 +242,24 @@ static gboolean store_refused(OrrStore *store, const char *set_name, const OrrVa
   return ok;
 }
 
-static gboolean store_rows(OrrStore *store, const OrrValidation *validation, GPtrArray *cases, GPtrArray *answers,
-                           GError **error) {
+static gboolean store_rows(OrrStore *store, const OrrValidation *validation, GPtrArray *cases,
+                           GPtrArray *answers, GError **error) {
   for (guint i = 0; i < validation->rows->len; i++)
-    if (!orr_store_add_row(store, &orr_validation_row_table, &g_array_index(validation->rows, OrrValidationRow, i),
-                           error))
+    if (!orr_store_add_row(store, &orr_validation_row_table,
+                           &g_array_index(validation->rows, OrrValidationRow, i), error))
       return FALSE;
   for (guint i = 0; i < cases->len; i++) {
     const OrrValidateAnswer *answer = answers->pdata[i];
-    if (!answer->ok && !store_refused(store, validation->set_name, cases->pdata[i], answer->reason, error))
+    if (!answer->ok &&
+        !store_refused(store, validation->set_name, cases->pdata[i], answer->reason, error))
       return FALSE;
   }
   return TRUE;
 }
 
-static gboolean store(OrrStore *database, const OrrValidateSet *set, const OrrValidation *validation, GPtrArray *cases,
-                      GPtrArray *answers, double wall_time_s, GError **error) {
+static gboolean store(OrrStore *database, const OrrValidateSet *set,
+                      const OrrValidation *validation, GPtrArray *cases, GPtrArray *answers,
+                      double wall_time_s, GError **error) {
   g_autofree char *resolved = orr_yaml_text(set->tree);
   g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, resolved, -1);
   OrrRunFacts facts = {.scenario = set->name,
@@ -248,7 +278,8 @@ static gboolean store(OrrStore *database, const OrrValidateSet *set, const OrrVa
     facts.fidelity = answer->ok ? answer->fidelity : facts.fidelity;
   }
   if (!orr_store_begin_run(database, &facts, &run_id, error)) return FALSE;
-  if (store_rows(database, validation, cases, answers, error)) return orr_store_end_run(database, wall_time_s, error);
+  if (store_rows(database, validation, cases, answers, error))
+    return orr_store_end_run(database, wall_time_s, error);
   orr_store_abandon_run(database);
   return FALSE;
 }
@@ -264,8 +295,9 @@ static GPtrArray *make_cases(const OrrValidateSet *set) {
   return cases;
 }
 
-OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const char *rows_csv, guint jobs,
-                            OrrStore *store_to, OrrValidationProgress progress, void *user, GError **error) {
+OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const char *rows_csv,
+                            guint jobs, OrrStore *store_to, OrrValidationProgress progress,
+                            void *user, GError **error) {
   gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, set_name, rows_csv, error);
   if (!set) return NULL;
@@ -275,6 +307,7 @@ OrrValidation *orr_validate(OrrLibrary *library, const char *set_name, const cha
   for (guint i = 0; i < cases->len; i++) compare(validation, cases->pdata[i], answers->pdata[i]);
   orr_validation_summarise(validation);
   double wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
-  if (store_to && !store(store_to, set, validation, cases, answers, wall_time_s, error)) return NULL;
+  if (store_to && !store(store_to, set, validation, cases, answers, wall_time_s, error))
+    return NULL;
   return g_steal_pointer(&validation);
 }

@@ -1,5 +1,6 @@
 /*
- * validate_case.c - one row of a validation set's table: the scenario that it asks for, and what was measured.
+ * validate_case.c - one row of a validation set's table: the scenario that it asks for, and what
+ * was measured.
  */
 #include <math.h>
 #include <string.h>
@@ -36,12 +37,14 @@ static gboolean read_number(const char *text, double scale, double *ret_value) {
 }
 
 /* A number in the result's unit, or a quantity that names one: "47GB". */
-static gboolean read_measured(const OrrField *field, const char *text, double scale, double *ret_value) {
-  return read_number(text, scale, ret_value) || orr_quantity_parse(text, field->unit, ret_value, NULL);
+static gboolean read_measured(const OrrField *field, const char *text, double scale,
+                              double *ret_value) {
+  return read_number(text, scale, ret_value) ||
+         orr_quantity_parse(text, field->unit, ret_value, NULL);
 }
 
-static void add_measured(OrrValidateCase *one, const char *column, const OrrField *field, const char *text,
-                         double scale) {
+static void add_measured(OrrValidateCase *one, const char *column, const OrrField *field,
+                         const char *text, double scale) {
   double value;
   if (!read_measured(field, text, scale, &value))
     refuse(one, column, text, "no number");
@@ -53,15 +56,18 @@ static void add_measured(OrrValidateCase *one, const char *column, const OrrFiel
   }
 }
 
-/* "64.0", as tables of numbers with holes are often written, is the whole number. Newly allocated. */
+/* "64.0", as tables of numbers with holes are often written, is the whole number. Newly
+ * allocated. */
 static char *without_point(const char *text) {
   const char *point = strchr(text, '.');
-  const gboolean is_whole = point && point > text && point[1] && strspn(point + 1, "0") == strlen(point + 1) &&
+  const gboolean is_whole = point && point > text && point[1] &&
+                            strspn(point + 1, "0") == strlen(point + 1) &&
                             strspn(text, "0123456789") == (gsize)(point - text);
   return is_whole ? g_strndup(text, (gsize)(point - text)) : g_strdup(text);
 }
 
-static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text, double scale) {
+static void set_path(OrrValidateCase *one, const char *column, const char *path, const char *text,
+                     double scale) {
   g_autofree char *scaled = without_point(text);
   g_autoptr(GError) error = NULL;
   double value;
@@ -77,8 +83,10 @@ static void set_path(OrrValidateCase *one, const char *column, const char *path,
     refuse(one, column, text, error->message);
 }
 
-/* @text with each <column> replaced by the row's cell; NULL where one is empty: the row is then refused. */
-static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, const char *text) {
+/* @text with each <column> replaced by the row's cell; NULL where one is empty: the row is then
+ * refused. */
+static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                        const char *text) {
   g_autoptr(GString) whole = g_string_new(NULL);
   for (const char *open; (open = orr_validate_reference(text)); text = strchr(open, '>') + 1) {
     g_autofree char *column = g_strndup(open + 1, (gsize)(strchr(open, '>') - open - 1));
@@ -94,10 +102,10 @@ static char *with_cells(const OrrValidateSet *set, OrrValidateCase *one, const O
   return g_string_free(g_steal_pointer(&whole), FALSE);
 }
 
-/* A text of the table that stands for several settings: {workload.recompute: full, ...}, or for a row that cannot be
- * simulated: {refuse: why}. */
-static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, const char *column,
-                      const OrrNode *settings) {
+/* A text of the table that stands for several settings: {workload.recompute: full, ...}, or for
+ * a row that cannot be simulated: {refuse: why}. */
+static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                      const char *column, const OrrNode *settings) {
   for (guint i = 0; i < orr_node_length(settings); i++) {
     const OrrNode *path = settings->keys->pdata[i], *value = settings->items->pdata[i];
     if (strcmp(path->text, "refuse") == 0 && value->kind == ORR_NODE_SCALAR) {
@@ -114,7 +122,8 @@ static void set_paths(const OrrValidateSet *set, OrrValidateCase *one, const Orr
 }
 
 /* A text that `values` does not have stays as it is. */
-static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line, guint i_column) {
+static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line,
+                  guint i_column) {
   const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i_column);
   const char *name = set->csv->header[i_column], *cell = line->cells[i_column];
   const OrrNode *value = column->values ? orr_node_get(column->values, cell) : NULL;
@@ -134,7 +143,8 @@ static void apply(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvL
 }
 
 /* What hangs on several columns: `together: {isl osl: {128 2048: {workload.requests: 3000}}}`. */
-static void apply_together(const OrrValidateSet *set, OrrValidateCase *one, const OrrCsvLine *line) {
+static void apply_together(const OrrValidateSet *set, OrrValidateCase *one,
+                           const OrrCsvLine *line) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
   for (guint i = 0; together && i < orr_node_length(together); i++) {
     const char *names = ((const OrrNode *)together->keys->pdata[i])->text;

@@ -23,7 +23,10 @@
 
 static const OrrField fields[] = {
     {.name = "name", .kind = ORR_FIELD_TEXT, AT(name), .sentence = "The set's name."},
-    {.name = "family", .kind = ORR_FIELD_TEXT, AT(family), .sentence = "The tables that shapes are left out of."},
+    {.name = "family",
+     .kind = ORR_FIELD_TEXT,
+     AT(family),
+     .sentence = "The tables that shapes are left out of."},
     {.name = "operators",
      .kind = ORR_FIELD_TEXTS,
      AT(operators),
@@ -41,26 +44,31 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_POSITIVE,
      .sentence = "What the 90th percentile of the errors' sizes shall not exceed."},
 };
-const OrrFieldTable orr_cost_validation_table = ORR_FIELD_TABLE(
-    "cost-validation", "Measured kernels beside what a profile says of them.", OrrCostValidation, fields);
+const OrrFieldTable orr_cost_validation_table =
+    ORR_FIELD_TABLE("cost-validation", "Measured kernels beside what a profile says of them.",
+                    OrrCostValidation, fields);
 
 gboolean orr_validation_is_costs(OrrLibrary *library, const char *set) {
   g_autofree char *path = orr_validation_path(library, set);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) root = path ? orr_yaml_read_file(path, diags) : NULL;
-  const char *schema = root && root->kind == ORR_NODE_MAP ? orr_node_get_text(root, "schema") : NULL;
+  const char *schema =
+      root && root->kind == ORR_NODE_MAP ? orr_node_get_text(root, "schema") : NULL;
   return g_strcmp0(schema, "cost-validation/1") == 0;
 }
 
 static void set_clear(OrrCostValidation *set) { orr_fields_clear(&orr_cost_validation_table, set); }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCostValidation, set_clear)
 
-static gboolean read_set(OrrLibrary *library, const char *path, OrrCostValidation *set, OrrDiags *diags) {
+static gboolean read_set(OrrLibrary *library, const char *path, OrrCostValidation *set,
+                         OrrDiags *diags) {
   g_autoptr(OrrNode) tree = orr_library_read_file(library, "cost-validation", path, diags);
-  if (!tree || !orr_fields_read(&orr_cost_validation_table, tree, library, diags, set)) return FALSE;
+  if (!tree || !orr_fields_read(&orr_cost_validation_table, tree, library, diags, set))
+    return FALSE;
   if (g_strv_contains(orr_crossval_families, set->family)) return TRUE;
   g_autofree char *known = g_strjoinv(", ", (char **)orr_crossval_families);
-  orr_diags_error(diags, orr_node_get(tree, "family")->place, "unknown family '%s' (known: %s)", set->family, known);
+  orr_diags_error(diags, orr_node_get(tree, "family")->place, "unknown family '%s' (known: %s)",
+                  set->family, known);
   return FALSE;
 }
 
@@ -74,8 +82,8 @@ typedef struct {
   GArray *errors; /* of double: of all tables */
 } Comparison;
 
-static void add_cost(Comparison *comparison, const char *profile, const char *kernels, const char *region,
-                     OrrErrors errors) {
+static void add_cost(Comparison *comparison, const char *profile, const char *kernels,
+                     const char *region, OrrErrors errors) {
   const OrrCostValidation *set = comparison->set;
   OrrCostError row = {.set_name = g_strdup(set->name),
                       .profile = g_strdup(profile),
@@ -91,8 +99,8 @@ static void add_cost(Comparison *comparison, const char *profile, const char *ke
   g_array_append_val(comparison->validation->costs, row);
 }
 
-static void add_row(Comparison *comparison, gint64 line, char *label, double measured_s, double modelled_s,
-                    const char *how) {
+static void add_row(Comparison *comparison, gint64 line, char *label, double measured_s,
+                    double modelled_s, const char *how) {
   OrrValidationRow row = {.set_name = g_strdup(comparison->set->name),
                           .row = line,
                           .label = label,
@@ -104,7 +112,9 @@ static void add_row(Comparison *comparison, gint64 line, char *label, double mea
   g_array_append_val(comparison->validation->rows, row);
 }
 
-static double size_of(const OrrCrossvalPoint *point) { return fabs(point->modelled_s / point->measured_s - 1); }
+static double size_of(const OrrCrossvalPoint *point) {
+  return fabs(point->modelled_s / point->measured_s - 1);
+}
 
 static int compare_rows(gconstpointer a, gconstpointer b) {
   const OrrValidationRow *x = a, *y = b;
@@ -115,16 +125,19 @@ static int compare_rows(gconstpointer a, gconstpointer b) {
 /* The table's worst shapes join the set's, of which the worst are kept. */
 static void add_worst(Comparison *comparison, const char *profile, const OrrCrossvalTable *table) {
   GArray *rows = comparison->validation->rows;
-  double least = rows->len < N_WORST ? -1 : fabs(g_array_index(rows, OrrValidationRow, rows->len - 1).error);
+  double least =
+      rows->len < N_WORST ? -1 : fabs(g_array_index(rows, OrrValidationRow, rows->len - 1).error);
   for (guint i = 0; i < table->points->len; i++) {
     const OrrCrossvalPoint *point = &g_array_index(table->points, OrrCrossvalPoint, i);
     if (size_of(point) <= least) continue;
     g_autofree char *shape = orr_crossval_shape(table, point);
-    add_row(comparison, comparison->errors->len + i, g_strdup_printf("%s, %s, %s", profile, table->label, shape),
-            point->measured_s, point->modelled_s, orr_how_words[point->how]);
+    add_row(comparison, comparison->errors->len + i,
+            g_strdup_printf("%s, %s, %s", profile, table->label, shape), point->measured_s,
+            point->modelled_s, orr_how_words[point->how]);
     g_array_sort(rows, compare_rows);
     if (rows->len > N_WORST) g_array_set_size(rows, N_WORST);
-    if (rows->len == N_WORST) least = fabs(g_array_index(rows, OrrValidationRow, N_WORST - 1).error);
+    if (rows->len == N_WORST)
+      least = fabs(g_array_index(rows, OrrValidationRow, N_WORST - 1).error);
   }
 }
 
@@ -144,22 +157,25 @@ static void add_table(Comparison *comparison, const char *profile, const OrrCros
 }
 
 static gboolean add_machine(Comparison *comparison, const OrrMachine *machine, GError **error) {
-  if (!machine->profile || machine->measured_on) return TRUE; /* rows of another device are compared there */
-  g_autoptr(GPtrArray) tables = orr_crossval_run(machine->profile, machine->device, comparison->set->family, error);
+  if (!machine->profile || machine->measured_on)
+    return TRUE; /* rows of another device are compared there */
+  g_autoptr(GPtrArray) tables =
+      orr_crossval_run(machine->profile, machine->device, comparison->set->family, error);
   for (guint t = 0; tables && t < tables->len; t++)
     add_table(comparison, orr_profile_name(machine->profile), tables->pdata[t]);
   return tables != NULL;
 }
 
-static gboolean compare_profile(OrrLibrary *library, const char *name, Comparison *comparison, OrrDiags *diags,
-                                GError **error) {
+static gboolean compare_profile(OrrLibrary *library, const char *name, Comparison *comparison,
+                                OrrDiags *diags, GError **error) {
   g_auto(OrrMachine) machine = {NULL};
-  return orr_machine_load(library, name, &machine, diags) && add_machine(comparison, &machine, error);
+  return orr_machine_load(library, name, &machine, diags) &&
+         add_machine(comparison, &machine, error);
 }
 
 /* @profile, or those of all devices. */
-static gboolean compare_shapes(OrrLibrary *library, const char *profile, Comparison *comparison, OrrDiags *diags,
-                               GError **error) {
+static gboolean compare_shapes(OrrLibrary *library, const char *profile, Comparison *comparison,
+                               OrrDiags *diags, GError **error) {
   if (profile) return compare_profile(library, profile, comparison, diags, error);
   g_auto(GStrv) devices = orr_library_names(library, "device");
   for (char **device = devices; *device; device++)
@@ -170,19 +186,22 @@ static gboolean compare_shapes(OrrLibrary *library, const char *profile, Compari
 /* --- Rows --- */
 
 /* A line ends in ",PREDICTED,HOW"; an empty prediction is a row of another operator. */
-static void compare_line(Comparison *comparison, const OrrCsv *csv, const OrrCsvLine *line, int latency,
-                         const char *answered, OrrDiags *diags) {
+static void compare_line(Comparison *comparison, const OrrCsv *csv, const OrrCsvLine *line,
+                         int latency, const char *answered, OrrDiags *diags) {
   const char *how = strrchr(answered, ',');
   double measured_us, predicted_us = g_ascii_strtod(answered + strlen(line->text) + 1, NULL);
   if (!how || predicted_us <= 0 || !orr_csv_number(csv, line, latency, diags, &measured_us)) return;
   if (measured_us <= 0)
-    orr_diags_error(diags, line->place, "latency_us is %s: want a time above 0", line->cells[latency]);
+    orr_diags_error(diags, line->place, "latency_us is %s: want a time above 0",
+                    line->cells[latency]);
   else
-    add_row(comparison, line->place.line, g_strdup(line->text), measured_us * 1e-6, predicted_us * 1e-6, how + 1);
+    add_row(comparison, line->place.line, g_strdup(line->text), measured_us * 1e-6,
+            predicted_us * 1e-6, how + 1);
 }
 
-static gboolean compare_operator(const OrrCostModel *model, const char *profile, const char *op, const OrrCsv *csv,
-                                 const char *rows_csv, Comparison *comparison, OrrDiags *diags, GError **error) {
+static gboolean compare_operator(const OrrCostModel *model, const char *profile, const char *op,
+                                 const OrrCsv *csv, const char *rows_csv, Comparison *comparison,
+                                 OrrDiags *diags, GError **error) {
   g_autofree char *text = NULL;
   if (!orr_ask_rows(model, op, rows_csv, &text, error)) return FALSE;
   g_auto(GStrv) answered = g_strsplit(text, "\n", -1);
@@ -194,14 +213,15 @@ static gboolean compare_operator(const OrrCostModel *model, const char *profile,
     if (line->cells) compare_line(comparison, csv, line, latency, answered[i], diags);
   }
   for (guint i = n_before; i < comparison->validation->rows->len; i++)
-    g_array_append_val(errors, g_array_index(comparison->validation->rows, OrrValidationRow, i).error);
+    g_array_append_val(errors,
+                       g_array_index(comparison->validation->rows, OrrValidationRow, i).error);
   g_array_append_vals(comparison->errors, errors->data, errors->len);
   if (errors->len) add_cost(comparison, profile, op, "all", orr_errors_of(errors));
   return TRUE;
 }
 
-/* A table with a column `op` is asked of every operator, each of which takes its own rows; any other, of the first one
- * whose columns it has. */
+/* A table with a column `op` is asked of every operator, each of which takes its own rows; any
+ * other, of the first one whose columns it has. */
 static gboolean compare_table(const OrrCostModel *model, const char *profile, const char *rows_csv,
                               Comparison *comparison, OrrDiags *diags, GError **error) {
   g_autoptr(OrrCsv) csv = orr_csv_read(rows_csv, diags, error);
@@ -216,7 +236,8 @@ static gboolean compare_table(const OrrCostModel *model, const char *profile, co
     g_autoptr(GError) reason = NULL;
     gboolean ok = compare_operator(model, profile, *op, csv, rows_csv, comparison, diags, &reason);
     if (ok && !has_op) return TRUE;
-    gboolean fits_not = reason && strstr(reason->message, "no column '") != NULL; /* orr_ask_rows' words */
+    gboolean fits_not =
+        reason && strstr(reason->message, "no column '") != NULL; /* orr_ask_rows' words */
     if (ok || (!has_op && op[1] && fits_not)) continue;
     g_propagate_error(error, g_steal_pointer(&reason));
     return FALSE;
@@ -224,12 +245,12 @@ static gboolean compare_table(const OrrCostModel *model, const char *profile, co
   return TRUE;
 }
 
-static gboolean compare_rows_of(OrrLibrary *library, const char *profile, const char *rows_csv, Comparison *comparison,
-                                OrrDiags *diags, GError **error) {
+static gboolean compare_rows_of(OrrLibrary *library, const char *profile, const char *rows_csv,
+                                Comparison *comparison, OrrDiags *diags, GError **error) {
   g_auto(OrrMachine) machine = {NULL};
   if (!profile) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows of %s wants --profile NAME: which profile answers",
-                comparison->set->name);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "--rows of %s wants --profile NAME: which profile answers", comparison->set->name);
     return FALSE;
   }
   if (!orr_machine_load(library, profile, &machine, diags)) return FALSE;
@@ -239,20 +260,23 @@ static gboolean compare_rows_of(OrrLibrary *library, const char *profile, const 
 
 /* --- The whole --- */
 
-static gboolean store_rows(OrrStore *database, const OrrValidation *validation, gboolean with_rows, GError **error) {
+static gboolean store_rows(OrrStore *database, const OrrValidation *validation, gboolean with_rows,
+                           GError **error) {
   for (guint i = 0; i < validation->costs->len; i++)
-    if (!orr_store_add_row(database, &orr_cost_error_table, &g_array_index(validation->costs, OrrCostError, i), error))
+    if (!orr_store_add_row(database, &orr_cost_error_table,
+                           &g_array_index(validation->costs, OrrCostError, i), error))
       return FALSE;
   for (guint i = 0; with_rows && i < validation->rows->len; i++)
-    if (!orr_store_add_row(database, &orr_validation_row_table, &g_array_index(validation->rows, OrrValidationRow, i),
-                           error))
+    if (!orr_store_add_row(database, &orr_validation_row_table,
+                           &g_array_index(validation->rows, OrrValidationRow, i), error))
       return FALSE;
   return TRUE;
 }
 
-/* The worst shapes of a cross-validation are no sample: only rows that were given are stored as rows. */
-static gboolean store(OrrStore *database, const char *path, const OrrValidation *validation, gboolean with_rows,
-                      double wall_time_s, GError **error) {
+/* The worst shapes of a cross-validation are no sample: only rows that were given are stored as
+ * rows. */
+static gboolean store(OrrStore *database, const char *path, const OrrValidation *validation,
+                      gboolean with_rows, double wall_time_s, GError **error) {
   gint64 run_id = 0;
   g_autofree char *text = orr_file_read(path, ORR_FILE_MAX_DOCUMENT, NULL, error);
   if (!text) {
@@ -270,13 +294,14 @@ static gboolean store(OrrStore *database, const char *path, const OrrValidation 
                        .fidelity = "",
                        .wall_time_s = wall_time_s};
   if (!orr_store_begin_run(database, &facts, &run_id, error)) return FALSE;
-  if (store_rows(database, validation, with_rows, error)) return orr_store_end_run(database, wall_time_s, error);
+  if (store_rows(database, validation, with_rows, error))
+    return orr_store_end_run(database, wall_time_s, error);
   orr_store_abandon_run(database);
   return FALSE;
 }
 
-OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set_name, const char *profile, const char *rows_csv,
-                                  OrrStore *database, GError **error) {
+OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set_name, const char *profile,
+                                  const char *rows_csv, OrrStore *database, GError **error) {
   gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrCostValidation) set = {0};
@@ -298,6 +323,7 @@ OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set_name, con
   }
   orr_validation_set_errors(validation, orr_errors_of(errors));
   double wall_time_s = (double)(g_get_monotonic_time() - begin_us) / G_USEC_PER_SEC;
-  if (database && !store(database, path, validation, rows_csv != NULL, wall_time_s, error)) return NULL;
+  if (database && !store(database, path, validation, rows_csv != NULL, wall_time_s, error))
+    return NULL;
   return g_steal_pointer(&validation);
 }

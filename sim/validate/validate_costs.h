@@ -8,8 +8,9 @@
  *   target-mape: 8 %
  *   target-p90: 20 %
  *
- * Without rows: every profile that a device of the library names is cross-validated, table by table. With rows: the
- * profile answers for each row, as `orrery cost PROFILE OPERATOR --rows` does, and is compared with `latency_us`.
+ * Without rows: every profile that a device of the library names is cross-validated, table by
+ * table. With rows: the profile answers for each row, as `orrery cost PROFILE OPERATOR --rows`
+ * does, and is compared with `latency_us`.
  */
 #ifndef ORR_VALIDATE_COSTS_H
 #define ORR_VALIDATE_COSTS_H
@@ -30,8 +31,8 @@ extern const OrrFieldTable orr_cost_validation_table;
 gboolean orr_validation_is_costs(OrrLibrary *library, const char *set);
 
 /* @profile NULL: all; with @rows_csv it must be named. Errors as of orr_validate. */
-OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set, const char *profile, const char *rows_csv,
-                                  OrrStore *store, GError **error);
+OrrValidation *orr_validate_costs(OrrLibrary *library, const char *set, const char *profile,
+                                  const char *rows_csv, OrrStore *store, GError **error);
 
 G_END_DECLS
 

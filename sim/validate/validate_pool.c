@@ -39,7 +39,8 @@ static GVariant *pack(gboolean ok, gboolean failed, const char *reason, const Or
   const char *engine = outcome && outcome->engine ? outcome->engine : "";
   const char *fidelity = outcome && outcome->fidelity ? outcome->fidelity : "";
   GVariant *bytes = g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, result, sizeof *result, 1);
-  return g_variant_ref_sink(g_variant_new("(bbs@ayssss)", ok, failed, valid, bytes, times, memory, engine, fidelity));
+  return g_variant_ref_sink(
+      g_variant_new("(bbs@ayssss)", ok, failed, valid, bytes, times, memory, engine, fidelity));
 }
 
 static GVariant *replay(OrrLibrary *library, const OrrNode *tree) {
@@ -90,19 +91,22 @@ static OrrValidateAnswer *answer_failed(char *reason) {
 }
 
 static OrrValidateAnswer *unpack(GBytes *bytes) {
-  g_autoptr(GVariant) said = g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(ANSWER), bytes, FALSE));
+  g_autoptr(GVariant) said =
+      g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(ANSWER), bytes, FALSE));
   g_autoptr(GVariant) result = NULL;
   gsize n = 0;
-  if (!g_variant_is_normal_form(said)) return answer_failed(g_strdup("the simulation gave half an answer"));
+  if (!g_variant_is_normal_form(said))
+    return answer_failed(g_strdup("the simulation gave half an answer"));
   OrrValidateAnswer *answer = g_new0(OrrValidateAnswer, 1);
-  g_variant_get(said, "(bbs@ayssss)", &answer->ok, &answer->failed, &answer->reason, &result, &answer->time_parts,
-                &answer->memory_parts, &answer->engine, &answer->fidelity);
+  g_variant_get(said, "(bbs@ayssss)", &answer->ok, &answer->failed, &answer->reason, &result,
+                &answer->time_parts, &answer->memory_parts, &answer->engine, &answer->fidelity);
   gconstpointer data = g_variant_get_fixed_array(result, &n, 1);
   memcpy(&answer->result, data, MIN(n, sizeof answer->result));
   return answer;
 }
 
-static gboolean start_child(OrrLibrary *library, const OrrValidateCase *one, guint index, Child *child) {
+static gboolean start_child(OrrLibrary *library, const OrrValidateCase *one, guint index,
+                            Child *child) {
   int ends[2];
   if (pipe(ends) != 0) return FALSE;
   fflush(NULL); /* or the child would hold the parent's unwritten text */
@@ -126,10 +130,11 @@ static OrrValidateAnswer *end_child(Child *child) {
   while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
   g_autoptr(GBytes) bytes = g_byte_array_free_to_bytes(child->said);
   if (WIFSIGNALED(status))
-    return answer_failed(
-        g_strdup_printf("the simulation was ended by signal %d (%s)", WTERMSIG(status), g_strsignal(WTERMSIG(status))));
+    return answer_failed(g_strdup_printf("the simulation was ended by signal %d (%s)",
+                                         WTERMSIG(status), g_strsignal(WTERMSIG(status))));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return answer_failed(g_strdup_printf("the simulation left with status %d", WEXITSTATUS(status)));
+    return answer_failed(
+        g_strdup_printf("the simulation left with status %d", WEXITSTATUS(status)));
   return unpack(bytes);
 }
 
@@ -141,7 +146,8 @@ static gboolean listen_to(Child *child) {
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Waits until some child has said something; those that have ended leave @children and their answer goes to @answers.
+/* Waits until some child has said something; those that have ended leave @children and their answer
+ * goes to @answers.
  */
 static guint wait_for_some(GArray *children, GPtrArray *answers) {
   g_autofree struct pollfd *polled = g_new0(struct pollfd, children->len);
@@ -167,8 +173,8 @@ static gboolean answer_at_once(OrrValidateCase *one, OrrValidateAnswer **ret_ans
   return TRUE;
 }
 
-GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs, OrrValidationProgress progress,
-                                 void *user) {
+GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,
+                                 OrrValidationProgress progress, void *user) {
   GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_answer_free);
   g_autoptr(GArray) children = g_array_new(FALSE, FALSE, sizeof(Child));
   guint next = 0, n_done = 0, n_at_once = jobs > 0 ? jobs : g_get_num_processors();
@@ -184,7 +190,8 @@ GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jo
       else if (children->len > 0)
         break; /* no process to be had just now: when one ends, again */
       else {
-        *answer = answer_failed(g_strdup_printf("no process could be started: %s", g_strerror(errno)));
+        *answer =
+            answer_failed(g_strdup_printf("no process could be started: %s", g_strerror(errno)));
         n_done++;
       }
       next++;

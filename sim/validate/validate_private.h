@@ -38,12 +38,13 @@ typedef struct {
   OrrNode *tree;     /* the scenario without its `validation` section */
   OrrNode *meaning;  /* that section; NULL */
   OrrCsv *csv;
-  GArray *columns; /* OrrValidateColumn, one a column of the table */
+  GArray *columns;             /* OrrValidateColumn, one a column of the table */
   const OrrFieldTable *result; /* what the scenario's kind of workload answers with */
 } OrrValidateSet;
 
 /* The set with its table and what the columns mean. NULL with all findings. */
-OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, const char *rows_csv, GError **error);
+OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, const char *rows_csv,
+                                      GError **error);
 void orr_validate_set_free(OrrValidateSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrValidateSet, orr_validate_set_free)
 
@@ -53,7 +54,8 @@ static inline const char *orr_validate_reference(const char *text) {
   return open && strchr(open, '>') ? open : NULL;
 }
 
-/* The column of that name ('-' and '_' alike) of the result that the set's kind of workload has, or NULL. */
+/* The column of that name ('-' and '_' alike) of the result that the set's kind of workload has,
+ * or NULL. */
 const OrrField *orr_validate_metric(const OrrValidateSet *set, const char *name);
 
 /* One row of the table, ready to run. */
@@ -84,10 +86,11 @@ typedef struct {
 
 void orr_validate_answer_free(OrrValidateAnswer *answer);
 
-/* Runs all cases (of OrrValidateCase *), each in a process of its own; of OrrValidateAnswer *, in the order of @cases.
+/* Runs all cases (of OrrValidateCase *), each in a process of its own; of OrrValidateAnswer *, in
+ * the order of @cases.
  */
-GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs, OrrValidationProgress progress,
-                                 void *user);
+GPtrArray *orr_validate_pool_run(OrrLibrary *library, GPtrArray *cases, guint jobs,
+                                 OrrValidationProgress progress, void *user);
 
 G_END_DECLS
 

@@ -1,5 +1,6 @@
 /*
- * validate_set.c - reads a validation set: the scenario, the table, and what the table's columns mean.
+ * validate_set.c - reads a validation set: the scenario, the table, and what the table's columns
+ * mean.
  */
 #include <math.h>
 #include <string.h>
@@ -39,29 +40,32 @@ void orr_validate_set_free(OrrValidateSet *set) {
 
 /* --- What a column means --- */
 
-static void report_metric(const OrrValidateSet *set, const char *name, OrrPlace place, OrrDiags *diags) {
+static void report_metric(const OrrValidateSet *set, const char *name, OrrPlace place,
+                          OrrDiags *diags) {
   g_autofree const char **names = g_new0(const char *, set->result->n_fields + 1);
   for (size_t i = 0, n = 0; i < set->result->n_fields; i++)
-    if (orr_validate_metric(set, set->result->fields[i].name)) names[n++] = set->result->fields[i].name;
+    if (orr_validate_metric(set, set->result->fields[i].name))
+      names[n++] = set->result->fields[i].name;
   g_autofree char *nearest = g_strdelimit(g_strdup(orr_nearest_word(name, names)), "-", '_');
   orr_diags_error(diags, place, "there is no result '%s' to compare with%s%s%s", name,
                   nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /* A path is right when the scenario can be set there; what it is set to is each row's business. */
-static gboolean check_path(const OrrValidateSet *set, const char *path, const char *column, OrrPlace place,
-                           OrrDiags *diags) {
+static gboolean check_path(const OrrValidateSet *set, const char *path, const char *column,
+                           OrrPlace place, OrrDiags *diags) {
   g_autoptr(OrrNode) copy = orr_node_copy(set->tree);
   g_autoptr(GError) error = NULL;
   if (orr_fields_set(&orr_scenario_table, copy, path, "1", &error)) return TRUE;
-  orr_diags_error(diags, place,
-                  "column '%s' means nothing: %s; say what it means in validation: columns:, or ignore it", column,
-                  error->message);
+  orr_diags_error(
+      diags, place,
+      "column '%s' means nothing: %s; say what it means in validation: columns:, or ignore it",
+      column, error->message);
   return FALSE;
 }
 
-static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, const char *meaning, const char *name,
-                       OrrPlace place, OrrDiags *diags) {
+static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, const char *meaning,
+                       const char *name, OrrPlace place, OrrDiags *diags) {
   OrrValidateTarget target = {.kind = ORR_VALIDATE_PATH};
   if (strcmp(meaning, "ignore") == 0) return;
   for (int i = 0; i < ORR_VALIDATE_N_TEXTS; i++)
@@ -74,11 +78,13 @@ static void add_target(const OrrValidateSet *set, OrrValidateColumn *column, con
     }
   }
   if (target.kind == ORR_VALIDATE_PATH && !check_path(set, meaning, name, place, diags)) return;
-  target.name = g_strdup(target.kind == ORR_VALIDATE_MEASURED ? meaning + strlen(measured_prefix) : meaning);
+  target.name =
+      g_strdup(target.kind == ORR_VALIDATE_MEASURED ? meaning + strlen(measured_prefix) : meaning);
   g_array_append_val(column->targets, target);
 }
 
-static void read_scale(const OrrValidateSet *set, const char *name, OrrValidateColumn *column, OrrDiags *diags) {
+static void read_scale(const OrrValidateSet *set, const char *name, OrrValidateColumn *column,
+                       OrrDiags *diags) {
   const OrrNode *scales = set->meaning ? orr_node_get(set->meaning, "scale") : NULL;
   const OrrNode *scale = scales ? orr_node_get(scales, name) : NULL;
   g_autoptr(GError) error = NULL;
@@ -100,12 +106,15 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
     add_target(set, &column, name, name, place, diags);
   else if (meaning->kind == ORR_NODE_SCALAR)
     add_target(set, &column, meaning->text, name, meaning->place, diags);
-  for (guint i = 0; meaning && meaning->kind == ORR_NODE_LIST && i < orr_node_length(meaning); i++) {
+  for (guint i = 0; meaning && meaning->kind == ORR_NODE_LIST && i < orr_node_length(meaning);
+       i++) {
     const OrrNode *item = meaning->items->pdata[i];
-    if (item->kind == ORR_NODE_SCALAR) add_target(set, &column, item->text, name, item->place, diags);
+    if (item->kind == ORR_NODE_SCALAR)
+      add_target(set, &column, item->text, name, item->place, diags);
   }
   if (meaning && meaning->kind == ORR_NODE_MAP)
-    orr_diags_error(diags, meaning->place, "column '%s' wants a path, a list of paths, or ignore", name);
+    orr_diags_error(diags, meaning->place, "column '%s' wants a path, a list of paths, or ignore",
+                    name);
   g_array_append_val(set->columns, column);
 }
 
@@ -114,15 +123,18 @@ static void read_column(OrrValidateSet *set, const char *name, OrrPlace place, O
 static void check_keys(const OrrNode *meaning, OrrDiags *diags) {
   static const char *const known[] = {"columns", "group", "scale", "together", "values", NULL};
   if (meaning->kind != ORR_NODE_MAP) {
-    orr_diags_error(diags, meaning->place, "'validation' is a map of columns, group, scale, together, values");
+    orr_diags_error(diags, meaning->place,
+                    "'validation' is a map of columns, group, scale, together, values");
     return;
   }
   for (guint i = 0; i < orr_node_length(meaning); i++) {
     const OrrNode *key = meaning->keys->pdata[i], *value = meaning->items->pdata[i];
     const char *nearest = orr_nearest_word(key->text, known);
     if (!g_strv_contains(known, key->text))
-      orr_diags_error(diags, key->place, "unknown key '%s'%s%s%s (allowed: columns, group, scale, together, values)",
-                      key->text, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+      orr_diags_error(diags, key->place,
+                      "unknown key '%s'%s%s%s (allowed: columns, group, scale, together, values)",
+                      key->text, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                      nearest ? "'?" : "");
     else if (strcmp(key->text, "group") == 0) {
       if (value->kind != ORR_NODE_SCALAR) orr_diags_error(diags, value->place, "'group' is a name");
     } else if (value->kind != ORR_NODE_MAP)
@@ -140,7 +152,8 @@ static void check_references(const OrrValidateSet *set, const OrrNode *settings,
       const char *nearest = orr_nearest_word(column, (const char *const *)set->csv->header);
       if (orr_csv_column(set->csv, column) < 0)
         orr_diags_error(diags, value->place, "<%s> is no column of the table%s%s%s", column,
-                        nearest ? ": did you mean <" : "", nearest ? nearest : "", nearest ? ">?" : "");
+                        nearest ? ": did you mean <" : "", nearest ? nearest : "",
+                        nearest ? ">?" : "");
     }
   }
 }
@@ -154,7 +167,8 @@ static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
   }
 }
 
-/* Settings by the cells of several columns: every column is there, every value a map of settings. */
+/* Settings by the cells of several columns: every column is there, every value a map of
+ * settings. */
 static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *together = set->meaning ? orr_node_get(set->meaning, "together") : NULL;
   for (guint i = 0; together && i < orr_node_length(together); i++) {
@@ -162,13 +176,16 @@ static void check_together(const OrrValidateSet *set, OrrDiags *diags) {
     g_auto(GStrv) columns = g_strsplit(names->text, " ", -1);
     for (char **name = columns; *name; name++)
       if (orr_csv_column(set->csv, *name) < 0)
-        orr_diags_error(diags, names->place, "'together' names column '%s', which the table does not have", *name);
+        orr_diags_error(diags, names->place,
+                        "'together' names column '%s', which the table does not have", *name);
     if (by_cells->kind != ORR_NODE_MAP)
-      orr_diags_error(diags, by_cells->place, "'%s' is a map from cells, joined by blanks, to settings", names->text);
+      orr_diags_error(diags, by_cells->place,
+                      "'%s' is a map from cells, joined by blanks, to settings", names->text);
     for (guint k = 0; by_cells->kind == ORR_NODE_MAP && k < orr_node_length(by_cells); k++) {
       const OrrNode *settings = by_cells->items->pdata[k];
       if (settings->kind != ORR_NODE_MAP)
-        orr_diags_error(diags, settings->place, "cells have a map of paths and values, or {refuse: why}");
+        orr_diags_error(diags, settings->place,
+                        "cells have a map of paths and values, or {refuse: why}");
       check_references(set, settings, diags);
     }
   }
@@ -186,16 +203,21 @@ static void read_columns(OrrValidateSet *set, OrrDiags *diags) {
   for (guint i = 0; i < set->columns->len; i++) {
     const OrrValidateColumn *column = &g_array_index(set->columns, OrrValidateColumn, i);
     for (guint k = 0; k < column->targets->len; k++)
-      if (g_array_index(column->targets, OrrValidateTarget, k).kind == ORR_VALIDATE_MEASURED) return;
+      if (g_array_index(column->targets, OrrValidateTarget, k).kind == ORR_VALIDATE_MEASURED)
+        return;
   }
-  orr_diags_error(diags, line->place, "no column is measured.METRIC: there is nothing to compare with");
+  orr_diags_error(diags, line->place,
+                  "no column is measured.METRIC: there is nothing to compare with");
 }
 
-/* A workload that is no map, or names no kind, is told of when a row runs; till then its metrics are a training's. */
+/* A workload that is no map, or names no kind, is told of when a row runs; till then its metrics
+ * are a training's. */
 static const OrrFieldTable *result_of(const OrrNode *tree) {
   const OrrNode *workload = orr_node_get(tree, "workload");
-  const OrrNode *kind = workload && workload->kind == ORR_NODE_MAP ? orr_node_get(workload, "kind") : workload;
-  const OrrRunKind *known = kind && kind->kind == ORR_NODE_SCALAR ? orr_run_kind_named(kind->text) : NULL;
+  const OrrNode *kind =
+      workload && workload->kind == ORR_NODE_MAP ? orr_node_get(workload, "kind") : workload;
+  const OrrRunKind *known =
+      kind && kind->kind == ORR_NODE_SCALAR ? orr_run_kind_named(kind->text) : NULL;
   return known ? known->result : &orr_training_result_table;
 }
 
@@ -216,8 +238,9 @@ static void set_unknown(OrrLibrary *library, const char *name, GError **error) {
   g_auto(GStrv) known = orr_validation_sets(library);
   const char *nearest = orr_nearest_word(name, (const char *const *)known);
   g_autofree char *all = g_strjoinv(", ", known);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown validation set '%s'%s%s%s (known: %s)", name,
-              nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", *all ? all : "none");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "unknown validation set '%s'%s%s%s (known: %s)",
+              name, nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+              *all ? all : "none");
 }
 
 char **orr_validation_group(OrrLibrary *library, const char *group) {
@@ -227,8 +250,10 @@ char **orr_validation_group(OrrLibrary *library, const char *group) {
     g_autofree char *path = orr_validation_path(library, *set);
     g_autoptr(OrrDiags) diags = orr_diags_new(); /* of a broken file: told when it runs */
     g_autoptr(OrrNode) tree = path ? orr_yaml_read_file(path, diags) : NULL;
-    const OrrNode *meaning = tree && tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "validation") : NULL;
-    const OrrNode *name = meaning && meaning->kind == ORR_NODE_MAP ? orr_node_get(meaning, "group") : NULL;
+    const OrrNode *meaning =
+        tree && tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "validation") : NULL;
+    const OrrNode *name =
+        meaning && meaning->kind == ORR_NODE_MAP ? orr_node_get(meaning, "group") : NULL;
     if (name && name->kind == ORR_NODE_SCALAR && strcmp(name->text, group) == 0)
       g_ptr_array_add(members, g_strdup(*set));
   }
@@ -241,7 +266,8 @@ static char *table_path(const char *scenario_path) {
   return g_strdup_printf("%.*s.csv", (int)stem, scenario_path);
 }
 
-OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, const char *rows_csv, GError **error) {
+OrrValidateSet *orr_validate_set_read(OrrLibrary *library, const char *name, const char *rows_csv,
+                                      GError **error) {
   g_autoptr(OrrValidateSet) set = g_new0(OrrValidateSet, 1);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   set->columns = g_array_new(FALSE, FALSE, sizeof(OrrValidateColumn));

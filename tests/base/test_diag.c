@@ -39,7 +39,8 @@ static void test_check(void) {
   orr_diags_error(diags, at("a.yaml", 2, 1), "an error");
   g_assert_false(orr_diags_check(diags, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
-  g_assert_cmpstr(error->message, ==, "a.yaml:1:1: warning: only a warning\na.yaml:2:1: error: an error");
+  g_assert_cmpstr(error->message, ==,
+                  "a.yaml:1:1: warning: only a warning\na.yaml:2:1: error: an error");
   g_assert_cmpint(orr_fault_exit_status(error), ==, 2);
 }
 
@@ -74,8 +75,8 @@ static void test_exit_status(void) {
   g_assert_cmpint(orr_fault_exit_status(foreign), ==, 1);
 }
 
-/* Distances by hand: nods -> nodes 1 of 5 letters; golbla -> global two swaps of 6; ep -> tp 1 of 2, which is more than
- * a third; dpp -> dp 1 of 3, just a third. */
+/* Distances by hand: nods -> nodes 1 of 5 letters; golbla -> global two swaps of 6; ep -> tp 1
+ * of 2, which is more than a third; dpp -> dp 1 of 3, just a third. */
 static void test_nearest_word(void) {
   const char *const words[] = {"tp", "pp", "dp", "nodes", "global", "global-batch", "micro", NULL};
   const char *const none[] = {NULL};
@@ -83,7 +84,8 @@ static void test_nearest_word(void) {
   g_assert_cmpstr(orr_nearest_word("nods", words), ==, "nodes");
   g_assert_cmpstr(orr_nearest_word("golbla", words), ==, "global");
   g_assert_cmpstr(orr_nearest_word("Global_Batch", words), ==, "global-batch");
-  g_assert_cmpstr(orr_nearest_word("dpp", words), ==, "pp"); /* pp and dp are as near: the first in the list */
+  g_assert_cmpstr(orr_nearest_word("dpp", words), ==,
+                  "pp"); /* pp and dp are as near: the first in the list */
   g_assert_cmpstr(orr_nearest_word("ep", words), ==, NULL);
   g_assert_cmpstr(orr_nearest_word("scheduler", words), ==, NULL);
   g_assert_cmpstr(orr_nearest_word("", words), ==, NULL);

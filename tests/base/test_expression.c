@@ -15,16 +15,18 @@ static const OrrExpressionName names[] = {{"tp", ORR_VALUE_NUMBER},
                                           {"recompute", ORR_VALUE_TEXT},
                                           {"fits", ORR_VALUE_TRUTH},
                                           {"workload.parallel.tp", ORR_VALUE_NUMBER}};
-static const OrrValue values[] = {{ORR_VALUE_NUMBER, 8, NULL},    {ORR_VALUE_NUMBER, 16, NULL},
-                                  {ORR_VALUE_NUMBER, 1024, NULL}, {ORR_VALUE_NUMBER, 64. * 1073741824, NULL},
-                                  {ORR_VALUE_TEXT, 0, "full"},    {ORR_VALUE_TRUTH, 1, NULL},
-                                  {ORR_VALUE_NUMBER, 8, NULL}};
+static const OrrValue values[] = {
+    {ORR_VALUE_NUMBER, 8, NULL},    {ORR_VALUE_NUMBER, 16, NULL},
+    {ORR_VALUE_NUMBER, 1024, NULL}, {ORR_VALUE_NUMBER, 64. * 1073741824, NULL},
+    {ORR_VALUE_TEXT, 0, "full"},    {ORR_VALUE_TRUTH, 1, NULL},
+    {ORR_VALUE_NUMBER, 8, NULL}};
 
 static const OrrPlace place = {"sweep.yaml", 7, 11};
 
 static double number(const char *text) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrExpression) expression = orr_expression_parse(text, place, names, G_N_ELEMENTS(names), diags);
+  g_autoptr(OrrExpression) expression =
+      orr_expression_parse(text, place, names, G_N_ELEMENTS(names), diags);
   g_autofree char *found = orr_diags_text(diags);
   g_assert_cmpstr(found, ==, "");
   return orr_expression_number(expression, values);
@@ -58,7 +60,8 @@ static void test_numbers(void) {
       {"2 us", 2e-6},
       {"workload.parallel.tp + tp", 16},
   };
-  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) g_assert_cmpfloat(number(cases[i].text), ==, cases[i].value);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    g_assert_cmpfloat(number(cases[i].text), ==, cases[i].value);
   g_assert_true(isnan(number("1 / 0")));
   g_assert_true(isnan(number("1 % 0")));
 }
@@ -87,8 +90,10 @@ static void test_truths(void) {
 
 static void test_types(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrExpression) a = orr_expression_parse("tp + 1", place, names, G_N_ELEMENTS(names), diags);
-  g_autoptr(OrrExpression) b = orr_expression_parse("recompute", place, names, G_N_ELEMENTS(names), diags);
+  g_autoptr(OrrExpression) a =
+      orr_expression_parse("tp + 1", place, names, G_N_ELEMENTS(names), diags);
+  g_autoptr(OrrExpression) b =
+      orr_expression_parse("recompute", place, names, G_N_ELEMENTS(names), diags);
   g_assert_cmpint(orr_expression_type(a), ==, ORR_VALUE_NUMBER);
   g_assert_cmpint(orr_expression_type(b), ==, ORR_VALUE_TEXT);
   g_assert_cmpstr(orr_expression_text(a), ==, "tp + 1");
@@ -150,9 +155,10 @@ static void test_limits(void) {
 
 /* Any sequence of tokens is either read and has a value, or is refused with one error. */
 static void test_random(void) {
-  static const char *const tokens[] = {"tp", "n-gpus", "recompute", "fits", "8",  "1.5", "GiB", "'x'", "(", ")",  "+",
-                                       "-",  "*",      "/",         "%",    "==", "!=",  "<",   "<=",  ",", "in", "and",
-                                       "or", "not",    "max(",      "abs(", ".",  "=",   "\"",  "é",   " "};
+  static const char *const tokens[] = {
+      "tp", "n-gpus", "recompute", "fits", "8",  "1.5", "GiB", "'x'", "(", ")",  "+",
+      "-",  "*",      "/",         "%",    "==", "!=",  "<",   "<=",  ",", "in", "and",
+      "or", "not",    "max(",      "abs(", ".",  "=",   "\"",  "é",   " "};
   OrrRandom random = orr_random_stream(1, "expressions");
   guint n_read = 0;
   for (guint i = 0; i < 20000; i++) {
@@ -163,7 +169,8 @@ static void test_random(void) {
       if (orr_random_below(&random, 3)) g_string_append_c(text, ' ');
     }
     g_autoptr(OrrDiags) diags = orr_diags_new();
-    g_autoptr(OrrExpression) read = orr_expression_parse(text->str, place, names, G_N_ELEMENTS(names), diags);
+    g_autoptr(OrrExpression) read =
+        orr_expression_parse(text->str, place, names, G_N_ELEMENTS(names), diags);
     g_assert_cmpint(orr_diags_n_errors(diags), ==, read ? 0 : 1);
     if (read) orr_expression_value(read, values);
     n_read += read != NULL;

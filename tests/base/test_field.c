@@ -3,8 +3,9 @@
  */
 #include "tests/base/field_sample.h"
 
-/* The fallbacks of the sample, worked out: 400 Gb/s = 400e9 / 8 = 5e10 B/s; 90 % = 0.9; bf16 is word 2; the section's
- * own fallback {micro: 4} keeps the section's global 512; 1 kB = 1000 B, 2 KiB = 2048 B. */
+/* The fallbacks of the sample, worked out: 400 Gb/s = 400e9 / 8 = 5e10 B/s; 90 % = 0.9; bf16 is
+ * word 2; the section's own fallback {micro: 4} keeps the section's global 512; 1 kB = 1000 B, 2
+ * KiB = 2048 B. */
 static void check_defaults(const Sample *sample) {
   g_assert_true(sample->overlap);
   g_assert_cmpint(sample->tp, ==, 1);
@@ -60,17 +61,18 @@ static void test_lint_accepts_the_sample(void) {
 }
 
 static void assert_lint(const OrrField *field, const char *wanted) {
-  OrrFieldTable table = {.name = "bad", .sentence = "One bad field.", .size = sizeof(Sample), .n_fields = 1};
+  OrrFieldTable table = {
+      .name = "bad", .sentence = "One bad field.", .size = sizeof(Sample), .n_fields = 1};
   table.fields = field;
   g_autofree char *found = orr_fields_lint(&table);
   g_assert_nonnull(found);
-  if (!strstr(found, wanted))
-    g_error("'%s' is not in '%s'", wanted, found);
+  if (!strstr(found, wanted)) g_error("'%s' is not in '%s'", wanted, found);
 }
 
 /* One fixture a rule: each differs from a good field in one thing. */
 static void test_lint_refuses(void) {
-  const OrrField good = {.name = "tp", .kind = ORR_FIELD_INT, SAMPLE(tp), .fallback = "1", .sentence = "Ranks."};
+  const OrrField good = {
+      .name = "tp", .kind = ORR_FIELD_INT, SAMPLE(tp), .fallback = "1", .sentence = "Ranks."};
   OrrField bad = good;
   bad.name = "tensor_parallel";
   assert_lint(&bad, "kebab-case");
@@ -90,7 +92,8 @@ static void test_lint_refuses(void) {
   assert_lint(&bad, "outside");
 }
 
-/* The words of a default are read with the rules of the user's text: a required key it leaves out is missed. */
+/* The words of a default are read with the rules of the user's text: a required key it leaves
+ * out is missed. */
 static void test_lint_reads_section_defaults(void) {
   const OrrField field = {.name = "fault",
                           .kind = ORR_FIELD_SECTION,

@@ -4,17 +4,18 @@
 #include "tests/base/field_sample.h"
 
 static void assert_has(const char *text, const char *piece) {
-  if (!strstr(text, piece))
-    g_error("'%s' is not in:\n%s", piece, text);
+  if (!strstr(text, piece)) g_error("'%s' is not in:\n%s", piece, text);
 }
 
 static void test_markdown(void) {
   g_autofree char *text = orr_fields_markdown(&sample_table);
-  assert_has(text, "# sample\n\nEvery kind of field.\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n");
+  assert_has(text, "# sample\n\nEvery kind of field.\n\n| Key | Type | Default | Meaning "
+                   "|\n|---|---|---|---|\n");
   assert_has(text, "| `name` | text | required | What it is called. |\n");
   assert_has(text, "| `tp` | whole number, 1 to 64 | `1` | Tensor-parallel ranks. |\n");
   assert_has(text, "| `precision` | `fp32`, `fp16`, `bf16` | `bf16` | Number format. |\n");
-  assert_has(text, "| `pipeline` | one of [pipeline](#pipeline) | `interleaved-1f1b` | The schedule. |\n");
+  assert_has(
+      text, "| `pipeline` | one of [pipeline](#pipeline) | `interleaved-1f1b` | The schedule. |\n");
   assert_has(text, "| `interleaved-1f1b` | Chunks in turn \\| each a stage. |\n");
   assert_has(text, "\n## batch\n");
   assert_has(text, "\n### pipeline: interleaved-1f1b\n");
@@ -22,8 +23,7 @@ static void test_markdown(void) {
 
 static guint count_bars(const char *line) {
   guint n = 0;
-  for (const char *c = line; *c; c++)
-    n += *c == '|' && (c == line || c[-1] != '\\');
+  for (const char *c = line; *c; c++) n += *c == '|' && (c == line || c[-1] != '\\');
   return n;
 }
 
@@ -33,8 +33,7 @@ static void test_markdown_rows_are_whole(void) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   guint n_rows = 0;
   for (guint i = 1; lines[i]; i++) {
-    if (*lines[i] != '|' || *lines[i - 1] != '|')
-      continue;
+    if (*lines[i] != '|' || *lines[i - 1] != '|') continue;
     g_assert_cmpuint(count_bars(lines[i]), ==, count_bars(lines[i - 1]));
     n_rows++;
   }
@@ -44,13 +43,17 @@ static void test_markdown_rows_are_whole(void) {
 
 static void test_schema(void) {
   g_autofree char *text = orr_fields_json_schema(&sample_table, NULL);
-  assert_has(text, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"sample\","
-                   "\"$ref\":\"#/$defs/sample\",\"$defs\":{\"sample\":{\"type\":\"object\"");
-  assert_has(text, "\"tp\":{\"description\":\"Tensor-parallel ranks.\",\"default\":1,\"type\":\"integer\","
-                   "\"minimum\":1,\"maximum\":64}");
+  assert_has(text,
+             "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"sample\","
+             "\"$ref\":\"#/$defs/sample\",\"$defs\":{\"sample\":{\"type\":\"object\"");
+  assert_has(
+      text, "\"tp\":{\"description\":\"Tensor-parallel ranks.\",\"default\":1,\"type\":\"integer\","
+            "\"minimum\":1,\"maximum\":64}");
   assert_has(text, "\"enum\":[\"fp32\",\"fp16\",\"bf16\"]");
   assert_has(text, "\"required\":[\"name\"],\"additionalProperties\":false");
-  assert_has(text, "\"oneOf\":[{\"const\":\"gpipe\",\"description\":\"All forward, then all backward.\"},{");
+  assert_has(
+      text,
+      "\"oneOf\":[{\"const\":\"gpipe\",\"description\":\"All forward, then all backward.\"},{");
   assert_has(text, "\"properties\":{\"kind\":{\"const\":\"interleaved-1f1b\"},\"chunks\":");
   assert_has(text, "\"sweep\":{\"description\":\"Any tree.\"}");
   g_assert_null(strstr(text, ".overlay"));
@@ -59,27 +62,36 @@ static void test_schema(void) {
 /* A map without `kind` is of the default's kind; where there is no default, `kind` is required. */
 static void test_schema_of_choices(void) {
   g_autofree char *text = orr_fields_json_schema(&sample_table, NULL);
-  assert_has(text, "\"pipeline\":{\"description\":\"The schedule.\",\"default\":\"interleaved-1f1b\","
-                   "\"if\":{\"type\":\"object\",\"not\":{\"required\":[\"kind\"]}},"
-                   "\"then\":{\"$ref\":\"#/$defs/pipeline.interleaved-1f1b\"},\"else\":{\"$ref\":\"#/$defs/pipeline\"}}");
-  assert_has(text, "\"router\":{\"description\":\"A choice with no default.\",\"$ref\":\"#/$defs/pipeline\"}");
-  assert_has(text, "{\"if\":{\"properties\":{\"kind\":{\"const\":\"gpipe\"}},\"required\":[\"kind\"]},"
-                   "\"then\":{\"$ref\":\"#/$defs/pipeline.gpipe\"}}");
+  assert_has(text,
+             "\"pipeline\":{\"description\":\"The schedule.\",\"default\":\"interleaved-1f1b\","
+             "\"if\":{\"type\":\"object\",\"not\":{\"required\":[\"kind\"]}},"
+             "\"then\":{\"$ref\":\"#/$defs/pipeline.interleaved-1f1b\"},\"else\":{\"$ref\":\"#/"
+             "$defs/pipeline\"}}");
+  assert_has(
+      text,
+      "\"router\":{\"description\":\"A choice with no default.\",\"$ref\":\"#/$defs/pipeline\"}");
+  assert_has(text,
+             "{\"if\":{\"properties\":{\"kind\":{\"const\":\"gpipe\"}},\"required\":[\"kind\"]},"
+             "\"then\":{\"$ref\":\"#/$defs/pipeline.gpipe\"}}");
 }
 
 /* Above a `base:` no key is required, in the document and in its sections. */
 static void test_schema_of_overlays(void) {
   g_autofree char *text = orr_fields_json_schema(&sample_table, "sample");
-  assert_has(text, "\"required\":[\"schema\"],\"properties\":{\"schema\":{\"const\":\"sample/1\"}},"
-                   "\"if\":{\"type\":\"object\",\"required\":[\"base\"]},"
-                   "\"then\":{\"$ref\":\"#/$defs/sample.overlay\"},\"else\":{\"$ref\":\"#/$defs/sample\"}");
-  assert_has(text, "\"batch\":{\"description\":\"Batch sizes.\",\"$ref\":\"#/$defs/batch.overlay\"}");
+  assert_has(
+      text,
+      "\"required\":[\"schema\"],\"properties\":{\"schema\":{\"const\":\"sample/1\"}},"
+      "\"if\":{\"type\":\"object\",\"required\":[\"base\"]},"
+      "\"then\":{\"$ref\":\"#/$defs/sample.overlay\"},\"else\":{\"$ref\":\"#/$defs/sample\"}");
+  assert_has(text,
+             "\"batch\":{\"description\":\"Batch sizes.\",\"$ref\":\"#/$defs/batch.overlay\"}");
   const char *overlay = strstr(text, "\"sample.overlay\":{");
   g_assert_nonnull(overlay);
   g_assert_null(strstr(overlay, "\"required\":[\"name\"]"));
 }
 
-/* No JSON reader is at hand, but flow YAML holds JSON: what is not well-formed, or has a key twice, is refused. */
+/* No JSON reader is at hand, but flow YAML holds JSON: what is not well-formed, or has a key
+ * twice, is refused. */
 static void test_schema_is_well_formed(void) {
   g_autofree char *text = orr_fields_json_schema(&sample_table, "sample");
   g_autoptr(OrrNode) root = sample_tree(text);

@@ -3,17 +3,19 @@
  */
 #include "tests/base/field_sample.h"
 
-static const char *const full = "name: 'a: b'\n"
-                                "tp: 8\n"
-                                "limit: 0.3 us\n"
-                                "precision: fp32\n"
-                                "pipeline: {kind: interleaved-1f1b, chunks: 3, inner: {kind: gpipe}}\n"
-                                "tags: ['x, y', z]\n"
-                                "sizes: [0.1 GB]\n"
-                                "faults: [{name: link, at: 1 ms}]\n"
-                                "sweep: {a: [1, {b: 2}]}\n";
+static const char *const full =
+    "name: 'a: b'\n"
+    "tp: 8\n"
+    "limit: 0.3 us\n"
+    "precision: fp32\n"
+    "pipeline: {kind: interleaved-1f1b, chunks: 3, inner: {kind: gpipe}}\n"
+    "tags: ['x, y', z]\n"
+    "sizes: [0.1 GB]\n"
+    "faults: [{name: link, at: 1 ms}]\n"
+    "sweep: {a: [1, {b: 2}]}\n";
 
-/* Dump, write as YAML, read again, dump again: the two dumps are equal in every text, so every double came back. */
+/* Dump, write as YAML, read again, dump again: the two dumps are equal in every text, so every
+ * double came back. */
 static void assert_round_trip(const char *document) {
   Sample first, second;
   g_autofree char *found = sample_read(document, &first);
@@ -40,7 +42,8 @@ static void append_line(const char *path, const char *text, void *user) {
   g_string_append_printf(user, "%s=%s\n", path, text);
 }
 
-/* Table order; absent optional members (pp, router) are left out; a list of scalars is one value. */
+/* Table order; absent optional members (pp, router) are left out; a list of scalars is one
+ * value. */
 static void test_flatten(void) {
   Sample sample;
   g_autoptr(GString) out = g_string_new(NULL);

@@ -5,22 +5,23 @@
 
 static void test_every_kind(void) {
   Sample sample;
-  g_autofree char *found = sample_read("name: 8\n"
-                                       "overlap: false\n"
-                                       "tp: 1_6\n"
-                                       "pp: 1e1\n"
-                                       "bandwidth: 450 GB/s\n"
-                                       "limit: 2 us\n"
-                                       "share: 0.5\n"
-                                       "precision: fp16\n"
-                                       "pipeline: {kind: interleaved-1f1b, chunks: 3, inner: gpipe}\n"
-                                       "router: gpipe\n"
-                                       "batch: {global: 1536}\n"
-                                       "tags: [a, 2]\n"
-                                       "sizes: [1 MiB]\n"
-                                       "faults: [{name: link, at: 1 ms}, {name: nic}]\n"
-                                       "sweep: {any: [thing]}\n",
-                                       &sample);
+  g_autofree char *found =
+      sample_read("name: 8\n"
+                  "overlap: false\n"
+                  "tp: 1_6\n"
+                  "pp: 1e1\n"
+                  "bandwidth: 450 GB/s\n"
+                  "limit: 2 us\n"
+                  "share: 0.5\n"
+                  "precision: fp16\n"
+                  "pipeline: {kind: interleaved-1f1b, chunks: 3, inner: gpipe}\n"
+                  "router: gpipe\n"
+                  "batch: {global: 1536}\n"
+                  "tags: [a, 2]\n"
+                  "sizes: [1 MiB]\n"
+                  "faults: [{name: link, at: 1 ms}, {name: nic}]\n"
+                  "sweep: {any: [thing]}\n",
+                  &sample);
   const Interleaved *pipeline = sample.pipeline.params;
   g_assert_cmpstr(found, ==, "");
   g_assert_cmpstr(sample.name, ==, "8"); /* a text takes any scalar */
@@ -36,7 +37,8 @@ static void test_every_kind(void) {
   g_assert_true(sample.router.entry == &sample_gpipe);
   g_assert_null(sample.router.params);
   g_assert_cmpint(sample.batch.global, ==, 1536);
-  g_assert_cmpint(sample.batch.micro, ==, 1); /* given in part: the key's default, not the section's */
+  g_assert_cmpint(sample.batch.micro, ==,
+                  1); /* given in part: the key's default, not the section's */
   g_assert_cmpstr(sample.tags[1], ==, "2");
   g_assert_cmpfloat(g_array_index(sample.sizes, double, 0), ==, 1048576);
   g_assert_cmpuint(sample.faults->len, ==, 2);
@@ -46,7 +48,8 @@ static void test_every_kind(void) {
   orr_fields_clear(&sample_table, &sample);
 }
 
-/* @text is the sample's text after "name: x\n"; @wanted what the diagnostics must be, all of them. */
+/* @text is the sample's text after "name: x\n"; @wanted what the diagnostics must be, all of
+ * them. */
 static void assert_found(const char *text, const char *wanted) {
   Sample sample;
   g_autofree char *whole = g_strconcat("name: x\n", text, NULL);
@@ -57,35 +60,46 @@ static void assert_found(const char *text, const char *wanted) {
 }
 
 static void test_unknown_keys(void) {
-  assert_found("batch: {mirco: 1}",
-               "t.yaml:2:9: error: unknown key 'mirco' in batch: did you mean 'micro'? (allowed: global, micro)");
+  assert_found("batch: {mirco: 1}", "t.yaml:2:9: error: unknown key 'mirco' in batch: did you mean "
+                                    "'micro'? (allowed: global, micro)");
   assert_found("pipeline: {kind: gpipe, chunks: 2}",
                "t.yaml:2:25: error: unknown key 'chunks' in gpipe (allowed: kind)");
   assert_found("pipeline: {kind: interleaved-1f1b, chunk: 2}",
                "t.yaml:2:36: error: unknown key 'chunk' in interleaved: did you mean 'chunks'? "
                "(allowed: kind, chunks, inner)");
   assert_found("schema: sample/1", ""); /* the document's own key */
-  assert_found("batch: {schema: batch/1}", "t.yaml:2:9: error: unknown key 'schema' in batch (allowed: global, micro)");
+  assert_found("batch: {schema: batch/1}",
+               "t.yaml:2:9: error: unknown key 'schema' in batch (allowed: global, micro)");
 }
 
 static void test_missing_key(void) {
   Sample sample;
   g_autofree char *found = sample_read("tp: 1", &sample);
-  g_assert_cmpstr(g_strchomp(found), ==, "t.yaml:1:1: error: missing key 'name' in sample: What it is called.");
+  g_assert_cmpstr(g_strchomp(found), ==,
+                  "t.yaml:1:1: error: missing key 'name' in sample: What it is called.");
   orr_fields_clear(&sample_table, &sample);
-  assert_found("faults: [{at: 1 s}]", "t.yaml:2:10: error: missing key 'name' in fault: What breaks.");
+  assert_found("faults: [{at: 1 s}]",
+               "t.yaml:2:10: error: missing key 'name' in fault: What breaks.");
 }
 
 static void test_whole_numbers(void) {
-  assert_found("tp: 3.5", "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found '3.5'");
-  assert_found("tp: 8 GB", "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found '8 GB'");
-  assert_found("tp: 1e-1", "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found '1e-1'");
-  assert_found("tp: '8'", "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found the text \"8\"");
-  assert_found("tp: [8]", "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found a list");
-  assert_found("tp:", "t.yaml:2:4: error: 'tp' must be a whole number without a unit, found nothing");
+  assert_found("tp: 3.5",
+               "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found '3.5'");
+  assert_found("tp: 8 GB",
+               "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found '8 GB'");
+  assert_found("tp: 1e-1",
+               "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found '1e-1'");
+  assert_found(
+      "tp: '8'",
+      "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found the text \"8\"");
+  assert_found("tp: [8]",
+               "t.yaml:2:5: error: 'tp' must be a whole number without a unit, found a list");
+  assert_found("tp:",
+               "t.yaml:2:4: error: 'tp' must be a whole number without a unit, found nothing");
   assert_found("tp: 65", "t.yaml:2:5: error: 'tp' must be between 1 and 64, found '65'");
   assert_found("pp: -1", "t.yaml:2:5: error: 'pp' must be 0 or greater, found '-1'");
-  assert_found("batch: {micro: 0}", "t.yaml:2:16: error: 'micro' must be greater than 0, found '0'");
+  assert_found("batch: {micro: 0}",
+               "t.yaml:2:16: error: 'micro' must be greater than 0, found '0'");
 }
 
 /* A bare number where a unit is needed lists the units; the words are quantity.c's own. */
@@ -95,16 +109,20 @@ static void test_quantities(void) {
   g_assert_nonnull(strstr(found, "t.yaml:2:12: error: 'bandwidth': "));
   g_assert_nonnull(strstr(found, orr_unit_allowed(ORR_UNIT_BYTES_PER_S)));
   orr_fields_clear(&sample_table, &sample);
-  assert_found("bandwidth: 0 GB/s", "t.yaml:2:12: error: 'bandwidth' must be greater than 0, found '0 GB/s'");
+  assert_found("bandwidth: 0 GB/s",
+               "t.yaml:2:12: error: 'bandwidth' must be greater than 0, found '0 GB/s'");
   assert_found("share: 120 %", "t.yaml:2:8: error: 'share' must be between 0 and 1, found '120 %'");
 }
 
 static void test_words_and_choices(void) {
-  assert_found("precision: bf61", "t.yaml:2:12: error: unknown precision 'bf61': did you mean 'bf16'? "
-                                  "(allowed: fp32, fp16, bf16)");
-  assert_found("pipeline: gpip",
-               "t.yaml:2:11: error: unknown pipeline 'gpip': did you mean 'gpipe'? (allowed: gpipe, interleaved-1f1b)");
-  assert_found("router: {}", "t.yaml:2:9: error: missing key 'kind' in router (allowed: gpipe, interleaved-1f1b)");
+  assert_found("precision: bf61",
+               "t.yaml:2:12: error: unknown precision 'bf61': did you mean 'bf16'? "
+               "(allowed: fp32, fp16, bf16)");
+  assert_found("pipeline: gpip", "t.yaml:2:11: error: unknown pipeline 'gpip': did you mean "
+                                 "'gpipe'? (allowed: gpipe, interleaved-1f1b)");
+  assert_found(
+      "router: {}",
+      "t.yaml:2:9: error: missing key 'kind' in router (allowed: gpipe, interleaved-1f1b)");
   assert_found("pipeline: {chunks: 5}", ""); /* no kind: the entry of the default */
   assert_found("overlap: yes", "t.yaml:2:10: error: 'overlap' must be true or false, found 'yes'");
 }
@@ -114,7 +132,8 @@ static void test_wrong_shapes(void) {
   assert_found("tags: a", "t.yaml:2:7: error: 'tags' must be a list, found 'a'");
   assert_found("tags: [{a: 1}]", "t.yaml:2:8: error: 'tags' must be a list of texts, found a map");
   assert_found("faults: [x]", "t.yaml:2:10: error: 'faults' must be a map, found 'x'");
-  assert_found("pipeline: [gpipe]", "t.yaml:2:11: error: 'pipeline' must be a name or a map with 'kind', found a list");
+  assert_found("pipeline: [gpipe]",
+               "t.yaml:2:11: error: 'pipeline' must be a name or a map with 'kind', found a list");
 }
 
 static void test_root_is_no_map(void) {

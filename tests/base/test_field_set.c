@@ -4,7 +4,8 @@
 #include "sim/base/fault.h"
 #include "tests/base/field_sample.h"
 
-static void assert_set(const char *document, const char *path, const char *text, const char *wanted) {
+static void assert_set(const char *document, const char *path, const char *text,
+                       const char *wanted) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) root = sample_tree(document);
   g_autoptr(OrrNode) expected = sample_tree(wanted);
@@ -16,7 +17,8 @@ static void assert_set(const char *document, const char *path, const char *text,
   g_assert_true(orr_node_equal(root, expected));
 }
 
-static void assert_refused(const char *document, const char *path, const char *text, const char *wanted) {
+static void assert_refused(const char *document, const char *path, const char *text,
+                           const char *wanted) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrNode) root = sample_tree(document);
   g_autoptr(OrrNode) before = orr_node_copy(root);
@@ -36,16 +38,19 @@ static void test_scalars(void) {
 
 /* An absent section starts from its default, {micro: 4}. */
 static void test_sections(void) {
-  assert_set("{name: x, batch: {micro: 2}}", "batch.global", "64", "{name: x, batch: {micro: 2, global: 64}}");
+  assert_set("{name: x, batch: {micro: 2}}", "batch.global", "64",
+             "{name: x, batch: {micro: 2, global: 64}}");
   assert_set("{name: x}", "batch.global", "64", "{name: x, batch: {micro: 4, global: 64}}");
   assert_set("{name: x}", "batch", "{global: 64}", "{name: x, batch: {global: 64}}");
 }
 
 static void test_choices(void) {
-  assert_set("{pipeline: interleaved-1f1b}", "pipeline.chunks", "4", "{pipeline: {kind: interleaved-1f1b, chunks: 4}}");
+  assert_set("{pipeline: interleaved-1f1b}", "pipeline.chunks", "4",
+             "{pipeline: {kind: interleaved-1f1b, chunks: 4}}");
   assert_set("{pipeline: gpipe}", "pipeline", "interleaved-1f1b", "{pipeline: interleaved-1f1b}");
   /* another kind: the old one's parameters go */
-  assert_set("{pipeline: {kind: interleaved-1f1b, chunks: 4}}", "pipeline.kind", "gpipe", "{pipeline: {kind: gpipe}}");
+  assert_set("{pipeline: {kind: interleaved-1f1b, chunks: 4}}", "pipeline.kind", "gpipe",
+             "{pipeline: {kind: gpipe}}");
   assert_set("{pipeline: {kind: gpipe}}", "pipeline.kind", "gpipe", "{pipeline: {kind: gpipe}}");
   /* nothing names the kind yet: accepted, the reader will see */
   assert_set("{name: x}", "pipeline.chunks", "4", "{name: x, pipeline: {chunks: 4}}");
@@ -55,23 +60,29 @@ static void test_choices(void) {
 
 static void test_lists_and_trees(void) {
   assert_set("{faults: [{name: a}]}", "faults.0.at", "2 s", "{faults: [{name: a, at: 2 s}]}");
-  assert_set("{faults: [{name: a}, {name: b}]}", "faults.1", "{name: c}", "{faults: [{name: a}, {name: c}]}");
+  assert_set("{faults: [{name: a}, {name: b}]}", "faults.1", "{name: c}",
+             "{faults: [{name: a}, {name: c}]}");
   assert_set("{name: x}", "sweep.any.thing", "1", "{name: x, sweep: {any: {thing: 1}}}");
   assert_set("{sweep: {axes: [{a: 1}]}}", "sweep.axes.0.a", "2", "{sweep: {axes: [{a: 2}]}}");
 }
 
 static void test_refusals(void) {
   assert_refused("{name: x}", "batch.mirco", "1",
-                 "path 'batch.mirco': unknown key 'mirco' in batch: did you mean 'micro'? (allowed: global, micro)");
+                 "path 'batch.mirco': unknown key 'mirco' in batch: did you mean 'micro'? "
+                 "(allowed: global, micro)");
   assert_refused("{pipeline: gpipe}", "pipeline.chunks", "2",
                  "path 'pipeline.chunks': unknown key 'chunks' in pipeline (allowed: kind)");
-  assert_refused("{name: x}", "tp.x", "2", "path 'tp.x': 'tp' is a single value and has no keys below it");
-  assert_refused("{name: x}", "batch..micro", "2", "path 'batch..micro': a name between the dots is missing");
+  assert_refused("{name: x}", "tp.x", "2",
+                 "path 'tp.x': 'tp' is a single value and has no keys below it");
+  assert_refused("{name: x}", "batch..micro", "2",
+                 "path 'batch..micro': a name between the dots is missing");
   assert_refused("{name: x}", "", "2", "path '': a name between the dots is missing");
-  assert_refused("{name: x}", "faults.0.at", "2 s",
-                 "path 'faults.0.at': the list 'faults' is not in the document: it has no items to change");
-  assert_refused("{faults: [{name: a}]}", "faults.1.at", "2 s",
-                 "path 'faults.1.at': '1' is no item of the list 'faults', which has 1 (counted from 0)");
+  assert_refused(
+      "{name: x}", "faults.0.at", "2 s",
+      "path 'faults.0.at': the list 'faults' is not in the document: it has no items to change");
+  assert_refused(
+      "{faults: [{name: a}]}", "faults.1.at", "2 s",
+      "path 'faults.1.at': '1' is no item of the list 'faults', which has 1 (counted from 0)");
 }
 
 static void test_value_is_no_yaml(void) {

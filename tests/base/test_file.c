@@ -1,5 +1,5 @@
-/* test_file.c - whole files, bounded: what ends, what is refused, and that nothing blocks. A test that fails here hangs
- * or eats memory, so each runs under an alarm. */
+/* test_file.c - whole files, bounded: what ends, what is refused, and that nothing blocks. A
+ * test that fails here hangs or eats memory, so each runs under an alarm. */
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -77,7 +77,8 @@ static void test_pipe(void) {
   g_autofree char *other = g_strdup_printf("/dev/fd/%d", ends[0]);
   g_assert_cmpint(write(ends[1], "0123456789", 10), ==, 10);
   g_autoptr(GError) error = NULL;
-  g_assert_null(orr_file_read(other, 9, NULL, &error)); /* the writer is still there: not read to its end */
+  g_assert_null(
+      orr_file_read(other, 9, NULL, &error)); /* the writer is still there: not read to its end */
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
   close(ends[0]);
   close(ends[1]);

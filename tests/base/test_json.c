@@ -11,8 +11,8 @@ static char *findings_of(const char *text) {
 }
 
 static void test_values(void) {
-  static const char text[] =
-      " {\"a\": [1, -2.5e3, \"7\"], \"b\": {\"x\": null, \"y\": [true, false]},\n \"c\": \"\\u0041\\n\\\"\"}";
+  static const char text[] = " {\"a\": [1, -2.5e3, \"7\"], \"b\": {\"x\": null, \"y\": [true, "
+                             "false]},\n \"c\": \"\\u0041\\n\\\"\"}";
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrJson json = orr_json_begin(text, strlen(text), "t.json", diags);
   double sum = 0;
@@ -22,7 +22,8 @@ static void test_values(void) {
     g_autofree char *key = orr_json_key(&json);
     if (strcmp(key, "a") == 0) {
       g_assert_true(orr_json_open(&json));
-      for (double value; orr_json_more(&json); sum += value) g_assert_true(orr_json_number(&json, &value));
+      for (double value; orr_json_more(&json); sum += value)
+        g_assert_true(orr_json_number(&json, &value));
     } else if (strcmp(key, "c") == 0) {
       c = orr_json_text(&json);
     } else {
@@ -47,7 +48,8 @@ static void test_findings(void) {
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *found = findings_of(cases[i].text);
-    if (!strstr(found, cases[i].wanted)) g_error("'%s': wanted '%s' in '%s'", cases[i].text, cases[i].wanted, found);
+    if (!strstr(found, cases[i].wanted))
+      g_error("'%s': wanted '%s' in '%s'", cases[i].text, cases[i].wanted, found);
   }
   g_autoptr(GString) deep = g_string_new(NULL);
   for (int i = 0; i < 100; i++) g_string_append_c(deep, '[');

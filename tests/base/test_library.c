@@ -60,8 +60,7 @@ static void tear_down(Fixture *fixture, gconstpointer data) {
 
 static void assert_told(Fixture *fixture, const char *wanted) {
   g_autofree char *text = orr_diags_text(fixture->diags);
-  if (!strstr(text, wanted))
-    g_error("'%s' is not in '%s'", wanted, text);
+  if (!strstr(text, wanted)) g_error("'%s' is not in '%s'", wanted, text);
 }
 
 static void test_search_order(Fixture *fixture, gconstpointer data) {
@@ -92,18 +91,23 @@ static void test_orrery_path(Fixture *fixture, gconstpointer data) {
   g_assert_true(g_str_has_prefix(found, fixture->user));
 }
 
-/* c over b over a: the topmost wins key by key, no `base` is left, and the second load (from memory) is equal. */
+/* c over b over a: the topmost wins key by key, no `base` is left, and the second load (from
+ * memory) is equal. */
 static void test_bases(Fixture *fixture, gconstpointer data) {
   (void)data;
-  put(fixture->shipped, "topologies/clusters/a.yaml", "{schema: cluster/1, x: 1, y: 1, z: {p: 1, q: 1}}");
-  put(fixture->shipped, "topologies/clusters/b.yaml", "{schema: cluster/1, base: a, y: 2, z: {q: 2}}");
+  put(fixture->shipped, "topologies/clusters/a.yaml",
+      "{schema: cluster/1, x: 1, y: 1, z: {p: 1, q: 1}}");
+  put(fixture->shipped, "topologies/clusters/b.yaml",
+      "{schema: cluster/1, base: a, y: 2, z: {q: 2}}");
   g_autoptr(OrrDiags) parse = orr_diags_new();
   const char *text = "{base: b, x: 3}";
   g_autoptr(OrrNode) section = orr_yaml_parse(text, strlen(text), "t.yaml", parse);
   const char *wanted_text = "{schema: cluster/1, x: 3, y: 2, z: {p: 1, q: 2}}";
   g_autoptr(OrrNode) wanted = orr_yaml_parse(wanted_text, strlen(wanted_text), "w", parse);
-  g_autoptr(OrrNode) first = orr_library_expand(fixture->library, "cluster", section, fixture->diags);
-  g_autoptr(OrrNode) second = orr_library_expand(fixture->library, "cluster", section, fixture->diags);
+  g_autoptr(OrrNode) first =
+      orr_library_expand(fixture->library, "cluster", section, fixture->diags);
+  g_autoptr(OrrNode) second =
+      orr_library_expand(fixture->library, "cluster", section, fixture->diags);
   g_assert_true(orr_node_equal(first, wanted));
   g_assert_true(orr_node_equal(second, wanted));
 }
@@ -122,8 +126,11 @@ static void test_unknown_name(Fixture *fixture, gconstpointer data) {
   (void)data;
   put(fixture->shipped, "topologies/devices/h100-sxm.yaml", "schema: device/1");
   g_assert_null(orr_library_load(fixture->library, "device", "h10-sxm", asked, fixture->diags));
-  assert_told(fixture, "t.yaml:3:10: error: unknown device 'h10-sxm': did you mean 'h100-sxm'? (known: h100-sxm)");
-  g_assert_null(orr_library_load(fixture->library, "device", "../devices/h100-sxm", asked, fixture->diags));
+  assert_told(
+      fixture,
+      "t.yaml:3:10: error: unknown device 'h10-sxm': did you mean 'h100-sxm'? (known: h100-sxm)");
+  g_assert_null(
+      orr_library_load(fixture->library, "device", "../devices/h100-sxm", asked, fixture->diags));
   g_assert_null(orr_library_load(fixture->library, "device", "", asked, fixture->diags));
   g_assert_cmpuint(orr_diags_n_errors(fixture->diags), ==, 3);
 }
@@ -135,17 +142,19 @@ static void assert_schema(Fixture *fixture, const char *text, const char *wanted
   g_autoptr(OrrNode) root = orr_library_read_file(fixture->library, "scenario", path, diags);
   g_autofree char *found = orr_diags_text(diags);
   g_assert_true(wanted ? root == NULL : root != NULL);
-  if (!strstr(found, wanted ? wanted : ""))
-    g_error("'%s' is not in '%s'", wanted, found);
+  if (!strstr(found, wanted ? wanted : "")) g_error("'%s' is not in '%s'", wanted, found);
 }
 
 static void test_schema(Fixture *fixture, gconstpointer data) {
   (void)data;
   assert_schema(fixture, "schema: scenario/1", NULL);
-  assert_schema(fixture, "name: x",
-                "s.yaml:1:1: error: missing key 'schema': a scenario begins with 'schema: scenario/1'");
-  assert_schema(fixture, "schema: model/1", "s.yaml:1:9: error: 'schema' must be 'scenario/1' here, found 'model/1'");
-  assert_schema(fixture, "schema: scenario/2", "'schema' must be 'scenario/1' here, found 'scenario/2'");
+  assert_schema(
+      fixture, "name: x",
+      "s.yaml:1:1: error: missing key 'schema': a scenario begins with 'schema: scenario/1'");
+  assert_schema(fixture, "schema: model/1",
+                "s.yaml:1:9: error: 'schema' must be 'scenario/1' here, found 'model/1'");
+  assert_schema(fixture, "schema: scenario/2",
+                "'schema' must be 'scenario/1' here, found 'scenario/2'");
   assert_schema(fixture, "schema: [a]", "'schema' must be 'scenario/1'");
   assert_schema(fixture, "- a", "s.yaml:1:1: error: a document must be a map");
   assert_schema(fixture, "{schema: scenario/1, base: [a]}",
@@ -164,10 +173,18 @@ typedef struct {
 } World;
 
 static const OrrField device_fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, .offset = offsetof(Device, name), .sentence = "Its name."},
-    {.name = "gpus", .kind = ORR_FIELD_INT, .offset = offsetof(Device, gpus), .fallback = "1", .sentence = "How many."},
+    {.name = "name",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Device, name),
+     .sentence = "Its name."},
+    {.name = "gpus",
+     .kind = ORR_FIELD_INT,
+     .offset = offsetof(Device, gpus),
+     .fallback = "1",
+     .sentence = "How many."},
 };
-static const OrrFieldTable device_table = ORR_FIELD_TABLE("device", "A device.", Device, device_fields);
+static const OrrFieldTable device_table =
+    ORR_FIELD_TABLE("device", "A device.", Device, device_fields);
 static const OrrEntry training = {"training", "Trains.", &device_table};
 static const OrrEntry *const workload_entries[] = {&training, NULL};
 static const OrrRegistry workloads = {"workload", workload_entries};
@@ -195,7 +212,8 @@ static char *read_world(Fixture *fixture, const char *text, World *out) {
   return g_strchomp(orr_diags_text(diags));
 }
 
-static void assert_world(Fixture *fixture, const char *text, gint64 device_gpus, gint64 workload_gpus) {
+static void assert_world(Fixture *fixture, const char *text, gint64 device_gpus,
+                         gint64 workload_gpus) {
   World world;
   g_autofree char *found = read_world(fixture, text, &world);
   g_assert_cmpstr(found, ==, "");
@@ -209,14 +227,16 @@ static void test_sections_by_name(Fixture *fixture, gconstpointer data) {
   (void)data;
   World world;
   put(fixture->shipped, "topologies/devices/h100.yaml", "{schema: device/1, name: h, gpus: 8}");
-  put(fixture->shipped, "workloads/recipes/big.yaml", "{schema: workload/1, kind: training, name: w, gpus: 64}");
+  put(fixture->shipped, "workloads/recipes/big.yaml",
+      "{schema: workload/1, kind: training, name: w, gpus: 64}");
   assert_world(fixture, "{device: h100, workload: big}", 8, 64);
   assert_world(fixture, "{device: {base: h100, gpus: 4}, workload: {base: big, gpus: 32}}", 4, 32);
   assert_world(fixture, "{device: {name: x}, workload: {kind: training, name: w}}", 1, 1);
   g_autofree char *found = read_world(fixture, "{device: h10, workload: trainig}", &world);
   g_assert_cmpstr(found, ==,
                   "t.yaml:1:10: error: unknown device 'h10': did you mean 'h100'? (known: h100)\n"
-                  "t.yaml:1:25: error: unknown workload 'trainig': did you mean 'training'? (allowed: training)");
+                  "t.yaml:1:25: error: unknown workload 'trainig': did you mean 'training'? "
+                  "(allowed: training)");
   orr_fields_clear(&world_table, &world);
 }
 
@@ -244,7 +264,8 @@ static void test_kinds(Fixture *fixture, gconstpointer data) {
 
 #define ADD(path_, function_) g_test_add(path_, Fixture, NULL, set_up, function_, tear_down)
 
-/* `model: ./own.yaml` is beside the document that says so, `base: ../up.yaml` beside that one; circles are found. */
+/* `model: ./own.yaml` is beside the document that says so, `base: ../up.yaml` beside that one;
+ * circles are found. */
 static void test_paths(Fixture *fixture, gconstpointer data) {
   (void)data;
   put(fixture->root, "work/asking.yaml", "{}");
@@ -253,20 +274,24 @@ static void test_paths(Fixture *fixture, gconstpointer data) {
   put(fixture->root, "work/circle.yaml", "{schema: device/1, base: ../work/circle.yaml}");
   g_autofree char *asking = g_build_filename(fixture->root, "work", "asking.yaml", NULL);
   const OrrPlace place = {g_intern_string(asking), 1, 1};
-  g_autoptr(OrrNode) own = orr_library_load(fixture->library, "device", "./own.yaml", place, fixture->diags);
+  g_autoptr(OrrNode) own =
+      orr_library_load(fixture->library, "device", "./own.yaml", place, fixture->diags);
   g_assert_nonnull(own);
   g_assert_cmpstr(orr_node_get_text(own, "a"), ==, "1");
   g_assert_cmpstr(orr_node_get_text(own, "b"), ==, "2");
-  g_assert_null(orr_library_load(fixture->library, "device", "./circle.yaml", place, fixture->diags));
+  g_assert_null(
+      orr_library_load(fixture->library, "device", "./circle.yaml", place, fixture->diags));
   g_assert_null(orr_library_load(fixture->library, "device", "./none.yaml", place, fixture->diags));
-  g_assert_null(orr_library_load(fixture->library, "device", "./own", place, fixture->diags)); /* no .yaml: a name */
+  g_assert_null(orr_library_load(fixture->library, "device", "./own", place,
+                                 fixture->diags)); /* no .yaml: a name */
   g_autofree char *findings = orr_diags_text(fixture->diags);
   g_assert_nonnull(strstr(findings, "'base' goes in a circle: "));
   g_assert_nonnull(strstr(findings, "/work/none.yaml: error: cannot be read: No such file"));
   g_assert_nonnull(strstr(findings, "unknown device './own'"));
 }
 
-/* A document of the user's in place of a shipped one is remembered, once; one of its own name is not. */
+/* A document of the user's in place of a shipped one is remembered, once; one of its own name is
+ * not. */
 static void test_shadows(Fixture *fixture, gconstpointer data) {
   (void)data;
   put(fixture->user, "devices/x.yaml", "{schema: device/1}");
@@ -275,7 +300,8 @@ static void test_shadows(Fixture *fixture, gconstpointer data) {
   put(fixture->shipped, "topologies/devices/z.yaml", "{schema: device/1}");
   const char *const names[] = {"z", "y", "x"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-    g_autoptr(OrrNode) tree = orr_library_load(fixture->library, "device", names[i], asked, fixture->diags);
+    g_autoptr(OrrNode) tree =
+        orr_library_load(fixture->library, "device", names[i], asked, fixture->diags);
     g_assert_nonnull(tree);
   }
   const GPtrArray *shadows = orr_library_shadows(fixture->library);

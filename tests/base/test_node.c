@@ -73,10 +73,12 @@ static void test_equal(void) {
 }
 
 static void test_merge(void) {
-  assert_merge("{a: 1, m: {x: 1, y: 2}}", "{m: {y: 3, z: 4}, b: 5}", "{a: 1, m: {x: 1, y: 3, z: 4}, b: 5}");
+  assert_merge("{a: 1, m: {x: 1, y: 2}}", "{m: {y: 3, z: 4}, b: 5}",
+               "{a: 1, m: {x: 1, y: 3, z: 4}, b: 5}");
   assert_merge("{a: [1, 2, 3]}", "{a: [4]}", "{a: [4]}");
   assert_merge("{a: {x: 1}}", "{a: name}", "{a: name}");
-  assert_merge("{a: name}", "{a: {x: 1}}", "{a: {x: 1, base: name}}"); /* what the name stands for, with x changed */
+  assert_merge("{a: name}", "{a: {x: 1}}",
+               "{a: {x: 1, base: name}}"); /* what the name stands for, with x changed */
   assert_merge("{a: name}", "{a: {base: other, x: 1}}", "{a: {base: other, x: 1}}");
   assert_merge("{a: name}", "{a: {kind: other, x: 1}}", "{a: {kind: other, x: 1}}");
   assert_merge("{}", "{a: 1}", "{a: 1}");
@@ -85,12 +87,15 @@ static void test_merge(void) {
 
 /* The parameters of one choice mean nothing to another. */
 static void test_merge_replaces_other_choices(void) {
-  assert_merge("{f: {kind: fat-tree, levels: 3}}", "{f: {kind: rail, rails: 8}}", "{f: {kind: rail, rails: 8}}");
+  assert_merge("{f: {kind: fat-tree, levels: 3}}", "{f: {kind: rail, rails: 8}}",
+               "{f: {kind: rail, rails: 8}}");
   assert_merge("{f: {kind: fat-tree, levels: 3}}", "{f: {kind: fat-tree, taper: 2}}",
                "{f: {kind: fat-tree, levels: 3, taper: 2}}");
-  assert_merge("{f: {kind: fat-tree, levels: 3}}", "{f: {taper: 2}}", "{f: {kind: fat-tree, levels: 3, taper: 2}}");
+  assert_merge("{f: {kind: fat-tree, levels: 3}}", "{f: {taper: 2}}",
+               "{f: {kind: fat-tree, levels: 3, taper: 2}}");
   assert_merge("{c: {base: x, nodes: 3}}", "{c: {base: y}}", "{c: {base: y}}");
-  assert_merge("{c: {base: x, nodes: 3}}", "{c: {base: x, gpus: 1}}", "{c: {base: x, nodes: 3, gpus: 1}}");
+  assert_merge("{c: {base: x, nodes: 3}}", "{c: {base: x, gpus: 1}}",
+               "{c: {base: x, nodes: 3, gpus: 1}}");
 }
 
 /* A finding about a merged tree must point into the document that has the value. */
@@ -103,7 +108,8 @@ static void test_merge_keeps_places(void) {
   g_assert_cmpint(orr_node_get(merged, "b")->place.column, ==, 6);
 }
 
-/* A finding stands at the deepest key of its path that is there; a place that knows no node stays what it is. */
+/* A finding stands at the deepest key of its path that is there; a place that knows no node
+ * stays what it is. */
 static void test_place_in(void) {
   g_autoptr(OrrNode) map = tree("a:\n  b: {c: 1}\n  d: 2\n");
   const OrrPlace place = orr_node_place(map);

@@ -1,5 +1,6 @@
 /*
- * test_paths.c - an output that is an input or another output is refused, by whichever name the file goes.
+ * test_paths.c - an output that is an input or another output is refused, by whichever name the
+ * file goes.
  */
 #include "sim/base/paths.h"
 
@@ -10,7 +11,8 @@
 
 #include "sim/base/fault.h"
 
-/* One file twice: read as @read, written as @written, relative to a folder that holds data.db and links to it. */
+/* One file twice: read as @read, written as @written, relative to a folder that holds data.db
+ * and links to it. */
 typedef struct {
   const char *read, *written;
   gboolean is_database, refused;
@@ -22,14 +24,14 @@ static const Case cases[] = {
     {"data.db", "symbolic", TRUE, TRUE},
     {"data.db", "hard", TRUE, TRUE},
     {"symbolic", "hard", TRUE, TRUE},
-    {"data.db", "data.db-wal", TRUE, TRUE},        /* not there: a name in the same folder */
+    {"data.db", "data.db-wal", TRUE, TRUE}, /* not there: a name in the same folder */
     {"data.db", "folder/../data.db-journal", TRUE, TRUE},
-    {"data.db", "here/data.db-shm", TRUE, TRUE},   /* here -> . */
-    {"data.db", "data.db-wal", FALSE, FALSE},      /* no database: a file of its own */
-    {"folder", "folder/gemm.csv", FALSE, TRUE},    /* a table of a folder that is read */
+    {"data.db", "here/data.db-shm", TRUE, TRUE}, /* here -> . */
+    {"data.db", "data.db-wal", FALSE, FALSE},    /* no database: a file of its own */
+    {"folder", "folder/gemm.csv", FALSE, TRUE},  /* a table of a folder that is read */
     {"folder", "folder/profile.yaml", FALSE, FALSE},
-    {"new", "./new", FALSE, TRUE},                 /* neither is there */
-    {"dangling", "new", FALSE, TRUE},              /* dangling -> new */
+    {"new", "./new", FALSE, TRUE},    /* neither is there */
+    {"dangling", "new", FALSE, TRUE}, /* dangling -> new */
     {"data.db", "other.db", TRUE, FALSE},
     {"data.db", "folder/data.db", TRUE, FALSE},
     {"/dev/null", "/dev/null", FALSE, FALSE},
@@ -37,7 +39,9 @@ static const Case cases[] = {
 
 static char *folder;
 
-static char *at(const char *name) { return *name == '/' ? g_strdup(name) : g_build_filename(folder, name, NULL); }
+static char *at(const char *name) {
+  return *name == '/' ? g_strdup(name) : g_build_filename(folder, name, NULL);
+}
 
 static void test_pairs(void) {
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -57,8 +61,10 @@ static void test_pairs(void) {
 static void test_two_outputs(void) {
   g_autoptr(GError) error = NULL;
   g_autofree char *db = at("data.db"), *link = at("symbolic");
-  const OrrPath paths[] = {{"--db", db, ORR_PATH_WRITTEN, TRUE}, {"--trace", link, ORR_PATH_WRITTEN, FALSE}};
-  const OrrPath inputs[] = {{"the source", db, ORR_PATH_READ, TRUE}, {"another", link, ORR_PATH_READ, TRUE}};
+  const OrrPath paths[] = {{"--db", db, ORR_PATH_WRITTEN, TRUE},
+                           {"--trace", link, ORR_PATH_WRITTEN, FALSE}};
+  const OrrPath inputs[] = {{"the source", db, ORR_PATH_READ, TRUE},
+                            {"another", link, ORR_PATH_READ, TRUE}};
   g_assert_false(orr_paths_check(paths, 2, &error));
   g_assert_nonnull(strstr(error->message, "--trace"));
   g_assert_nonnull(strstr(error->message, "(--db)"));
@@ -68,8 +74,10 @@ static void test_two_outputs(void) {
 /* What a scenario names is read by the code that needs it, which says so. */
 static void test_noted(void) {
   g_autoptr(GError) error = NULL;
-  g_autofree char *input = at("folder/gemm.csv"), *other = at("folder/x.json"), *output = at("here/folder/gemm.csv");
-  const OrrPath written = {"--trace", output, ORR_PATH_WRITTEN, FALSE}, fine = {"--trace", other, ORR_PATH_WRITTEN, FALSE};
+  g_autofree char *input = at("folder/gemm.csv"), *other = at("folder/x.json"),
+                  *output = at("here/folder/gemm.csv");
+  const OrrPath written = {"--trace", output, ORR_PATH_WRITTEN, FALSE},
+                fine = {"--trace", other, ORR_PATH_WRITTEN, FALSE};
   g_assert_true(orr_paths_check(&written, 1, NULL));
   orr_paths_note_read(input);
   g_assert_false(orr_paths_check(&written, 1, &error));
@@ -100,7 +108,8 @@ static void make_folder(void) {
 }
 
 static void remove_folder(void) {
-  static const char *const names[] = {"data.db", "hard", "symbolic", "here", "dangling", "folder/gemm.csv", "folder", ""};
+  static const char *const names[] = {"data.db",         "hard",   "symbolic", "here", "dangling",
+                                      "folder/gemm.csv", "folder", ""};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = at(names[i]);
     g_remove(path);

@@ -62,15 +62,20 @@ static void assert_refused(const char *text, OrrUnit unit, const char *message) 
 }
 
 #define BYTES "B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB"
-#define RATES "B/s, kB/s, MB/s, GB/s, TB/s, PB/s, b/s, kb/s, Mb/s, Gb/s, Tb/s, KiB/s, MiB/s, GiB/s, TiB/s"
+#define RATES                                                                                      \
+  "B/s, kB/s, MB/s, GB/s, TB/s, PB/s, b/s, kb/s, Mb/s, Gb/s, Tb/s, KiB/s, MiB/s, GiB/s, TiB/s"
 
 static void test_refusals(void) {
   assert_refused("450", ORR_UNIT_BYTES_PER_S, "'450' has no unit: allowed are " RATES);
   assert_refused("0", ORR_UNIT_SECONDS, "'0' has no unit: allowed are ns, us, ms, s, min, h, d");
-  assert_refused("450 GB", ORR_UNIT_BYTES_PER_S, "'450 GB' has an unknown unit 'GB': allowed are " RATES);
-  assert_refused("1 KB", ORR_UNIT_BYTES, "'1 KB' has an unknown unit 'KB': allowed are " BYTES); /* 1000 or 1024? */
-  assert_refused("8 GPUs", ORR_UNIT_NONE, "'8 GPUs' has a unit ('GPUs') where a pure number is needed");
-  assert_refused("3 ms", ORR_UNIT_FRACTION, "'3 ms' has an unknown unit 'ms': allowed is none or %");
+  assert_refused("450 GB", ORR_UNIT_BYTES_PER_S,
+                 "'450 GB' has an unknown unit 'GB': allowed are " RATES);
+  assert_refused("1 KB", ORR_UNIT_BYTES,
+                 "'1 KB' has an unknown unit 'KB': allowed are " BYTES); /* 1000 or 1024? */
+  assert_refused("8 GPUs", ORR_UNIT_NONE,
+                 "'8 GPUs' has a unit ('GPUs') where a pure number is needed");
+  assert_refused("3 ms", ORR_UNIT_FRACTION,
+                 "'3 ms' has an unknown unit 'ms': allowed is none or %");
   assert_refused("fast", ORR_UNIT_BYTES, "'fast' is no number with a unit: " BYTES);
   assert_refused("", ORR_UNIT_NONE, "'' is no number");
   assert_refused("inf", ORR_UNIT_NONE, "'inf' is no number");
@@ -132,8 +137,10 @@ static void test_exact_reads_back(void) {
   g_autofree char *count = orr_quantity_exact(1536, ORR_UNIT_NONE);
   g_assert_cmpstr(rate, ==, "4.5e+11 B/s");
   g_assert_cmpstr(count, ==, "1536");
-  /* YAML 1.1 wants a point and a sign in a number with an exponent, and printf leaves the point out of 5e+09. */
-  g_autofree char *round = orr_quantity_exact(5e9, ORR_UNIT_NONE), *odd = orr_quantity_exact(176.25e9, ORR_UNIT_NONE);
+  /* YAML 1.1 wants a point and a sign in a number with an exponent, and printf leaves the point
+   * out of 5e+09. */
+  g_autofree char *round = orr_quantity_exact(5e9, ORR_UNIT_NONE),
+                  *odd = orr_quantity_exact(176.25e9, ORR_UNIT_NONE);
   g_assert_cmpstr(round, ==, "5.0e+09");
   g_assert_cmpstr(odd, ==, "1.7625e+11");
 }

@@ -9,8 +9,7 @@
 static char *findings_n(const char *text, gsize length, OrrNode **ret_tree) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_yaml_parse(text, length, "t", diags);
-  if (ret_tree)
-    *ret_tree = g_steal_pointer(&tree);
+  if (ret_tree) *ret_tree = g_steal_pointer(&tree);
   return orr_diags_text(diags);
 }
 
@@ -45,7 +44,8 @@ static void test_tree_and_places(void) {
   g_assert_false(orr_node_get(root, "nodes")->quoted);
   const OrrNode *link = orr_node_get(root, "link");
   g_assert_cmpstr(orr_node_get_text(link, "rate"), ==, "450 GB/s");
-  const OrrNode *name = orr_node_get(link, "name"); /* link: {rate: 450 GB/s, "name": '... : column 32 */
+  const OrrNode *name =
+      orr_node_get(link, "name"); /* link: {rate: 450 GB/s, "name": '... : column 32 */
   g_assert_cmpstr(name->text, ==, "a: b");
   g_assert_true(name->quoted);
   g_assert_cmpstr(name->place.file, ==, "t");
@@ -62,8 +62,9 @@ static void test_small_documents(void) {
   assert_findings("8", "");
   assert_findings("[1, 2]", "");
   assert_findings("{\"json\": [true, null, 1e3]}", "");
-  assert_findings("{\n\t\"indented\": {\n\t\t\"with\": \"tabs\"\n\t}\n}\n", ""); /* as JSON files are */
-  assert_findings("\357\273\277a: 1\r\nb: 2\r\n", "");                           /* byte order mark, CRLF */
+  assert_findings("{\n\t\"indented\": {\n\t\t\"with\": \"tabs\"\n\t}\n}\n",
+                  "");                                 /* as JSON files are */
+  assert_findings("\357\273\277a: 1\r\nb: 2\r\n", ""); /* byte order mark, CRLF */
   assert_findings("---\na: 1\n...\n", "");
   assert_findings("%YAML 1.1\n---\na:\n", "");
 }
@@ -78,45 +79,55 @@ static void test_nothing_there(void) {
 static void test_binary(void) {
   g_autofree char *nul = findings_n("a: 1\nb\0c: 2", 11, NULL);
   g_assert_cmpstr(nul, ==, "t:2:2: error: is not text: byte 0x00 is binary\n");
-  assert_findings("\177ELF\002\001", "t:1:1: error: is no YAML: control characters are not allowed (0x7F)\n");
+  assert_findings("\177ELF\002\001",
+                  "t:1:1: error: is no YAML: control characters are not allowed (0x7F)\n");
   assert_findings("a: \xff\xfe", "t:1:4: error: is not text: byte 0xFF is not UTF-8\n");
-  assert_findings("a: \303\251 \xe9", "t:1:6: error: is not text: byte 0xE9 is not UTF-8\n"); /* 'é' is one column */
-  assert_findings("a: 1\nb: \033[2J", "t:2:4: error: is no YAML: control characters are not allowed (0x1B)\n");
+  assert_findings("a: \303\251 \xe9",
+                  "t:1:6: error: is not text: byte 0xE9 is not UTF-8\n"); /* 'é' is one column */
+  assert_findings("a: 1\nb: \033[2J",
+                  "t:2:4: error: is no YAML: control characters are not allowed (0x1B)\n");
   assert_findings("a: \"\\0\"", "t:1:4: error: a NUL character in a text\n");
 }
 
 static void test_syntax_errors_have_places(void) {
-  assert_findings("a: 1\n\tb: 2\n", "t:2:1: error: is no YAML: a tab, where only spaces can indent\n");
-  assert_findings("a: [1, 2\nb: 3\n",
-                  "t:2:2: error: is no YAML: did not find expected ',' or ']' while parsing a flow sequence "
-                  "that began on line 1\n");
-  assert_findings("a: b: c\n", "t:1:5: error: is no YAML: mapping values are not allowed in this context\n");
-  assert_findings("a: 'no end\n", "t:2:1: error: is no YAML: found unexpected end of stream while scanning a quoted "
-                                  "scalar that began on line 1\n");
+  assert_findings("a: 1\n\tb: 2\n",
+                  "t:2:1: error: is no YAML: a tab, where only spaces can indent\n");
+  assert_findings(
+      "a: [1, 2\nb: 3\n",
+      "t:2:2: error: is no YAML: did not find expected ',' or ']' while parsing a flow sequence "
+      "that began on line 1\n");
+  assert_findings("a: b: c\n",
+                  "t:1:5: error: is no YAML: mapping values are not allowed in this context\n");
+  assert_findings(
+      "a: 'no end\n",
+      "t:2:1: error: is no YAML: found unexpected end of stream while scanning a quoted "
+      "scalar that began on line 1\n");
 }
 
 /* All in one reading: nothing here stops it. */
 static void test_what_the_subset_refuses(void) {
-  assert_findings("a: &x 1\n"
-                  "b: *x\n"
-                  "c: !!int 3\n"
-                  "d:\n"
-                  "  <<: {e: 1}\n"
-                  "a: 2\n"
-                  "{f: 1}: 3\n"
-                  "? [g]\n"
-                  ": 4\n"
-                  "'a': 5\n",
-                  "t:1:4: error: anchor '&x': anchors and aliases are not supported, write the value out\n"
-                  "t:2:4: error: alias '*x': anchors and aliases are not supported, write the value out\n"
-                  "t:3:4: error: tag 'tag:yaml.org,2002:int': tags are not supported\n"
-                  "t:5:3: error: merge keys ('<<') are not supported, write the entries out\n"
-                  "t:6:1: error: key 'a' is there twice: first on line 1\n"
-                  "t:7:1: error: a map as a key: keys are words\n"
-                  "t:8:3: error: a list as a key: keys are words\n"
-                  "t:10:1: error: key 'a' is there twice: first on line 1\n");
+  assert_findings(
+      "a: &x 1\n"
+      "b: *x\n"
+      "c: !!int 3\n"
+      "d:\n"
+      "  <<: {e: 1}\n"
+      "a: 2\n"
+      "{f: 1}: 3\n"
+      "? [g]\n"
+      ": 4\n"
+      "'a': 5\n",
+      "t:1:4: error: anchor '&x': anchors and aliases are not supported, write the value out\n"
+      "t:2:4: error: alias '*x': anchors and aliases are not supported, write the value out\n"
+      "t:3:4: error: tag 'tag:yaml.org,2002:int': tags are not supported\n"
+      "t:5:3: error: merge keys ('<<') are not supported, write the entries out\n"
+      "t:6:1: error: key 'a' is there twice: first on line 1\n"
+      "t:7:1: error: a map as a key: keys are words\n"
+      "t:8:3: error: a list as a key: keys are words\n"
+      "t:10:1: error: key 'a' is there twice: first on line 1\n");
   assert_findings("a: 1\n---\nb: 2\n", "t:2:1: error: a second document: a file holds one\n");
-  assert_findings("%TAG !e! tag:example.com,2000:\n---\na: 1\n", "t:1:1: error: '%TAG': tags are not supported\n");
+  assert_findings("%TAG !e! tag:example.com,2000:\n---\na: 1\n",
+                  "t:1:1: error: '%TAG': tags are not supported\n");
 }
 
 static void test_first_of_two_equal_keys_stays(void) {
@@ -129,10 +140,8 @@ static void test_first_of_two_equal_keys_stays(void) {
 
 static char *nested(guint levels, const char *open, const char *close) {
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < levels; i++)
-    g_string_append(text, open);
-  for (guint i = 0; close && i < levels; i++)
-    g_string_append(text, close);
+  for (guint i = 0; i < levels; i++) g_string_append(text, open);
+  for (guint i = 0; close && i < levels; i++) g_string_append(text, close);
   return g_string_free(text, FALSE);
 }
 
@@ -156,16 +165,14 @@ static void test_depth(void) {
 /* Two bytes a value: refused before it takes memory by the gigabyte. */
 static void test_too_many_values(void) {
   g_autofree char *bomb = g_strnfill(3 << 20, ',');
-  for (gsize i = 0; i < 3 << 20; i += 2)
-    bomb[i] = '1';
+  for (gsize i = 0; i < 3 << 20; i += 2) bomb[i] = '1';
   g_autofree char *text = g_strconcat("[", bomb, "]", NULL);
   assert_findings(text, "t:1:2097152: error: more than 1048576 values in one document\n");
 }
 
 static void test_many_tag_directives(void) {
   g_autoptr(GString) text = g_string_new("%YAML 1.1\n");
-  for (int i = 0; i < 200000; i++)
-    g_string_append_printf(text, "%%TAG !%d! x\n", i);
+  for (int i = 0; i < 200000; i++) g_string_append_printf(text, "%%TAG !%d! x\n", i);
   assert_findings(text->str, "t:2:1: error: '%TAG': tags are not supported\n");
 }
 
@@ -178,7 +185,9 @@ static void test_files(void) {
   g_assert_true(g_file_set_contents(path, "", 0, NULL));
   assert_file_findings(path, ": error: is empty\n");
   g_assert_true(g_file_set_contents(path, "a: [", -1, NULL));
-  assert_file_findings(path, ":2:1: error: is no YAML: did not find expected node content while parsing a flow node\n");
+  assert_file_findings(
+      path,
+      ":2:1: error: is no YAML: did not find expected node content while parsing a flow node\n");
   if (geteuid() != 0) { /* root reads everything */
     g_assert_cmpint(g_chmod(path, 0), ==, 0);
     assert_file_findings(path, ": error: cannot be read: Permission denied\n");
@@ -217,7 +226,8 @@ static void test_round_trip(void) {
   assert_round_trip("''");
   assert_round_trip("'- a'");
   assert_round_trip("a: |\n  two\n  lines\n\nb: >-\n  folded\n  text\nc: \" lead and trail \"\n");
-  assert_round_trip("{'a: b': 'x # y', '': null, 'on': \"tab\\t nul-ish \\x01 \\u263a \\uFEFF\", '-': '?', '<<': 1}");
+  assert_round_trip("{'a: b': 'x # y', '': null, 'on': \"tab\\t nul-ish \\x01 \\u263a \\uFEFF\", "
+                    "'-': '?', '<<': 1}");
   assert_round_trip(with_long_key);
 }
 
@@ -235,12 +245,15 @@ static void test_text_form(void) {
   g_assert_cmpstr(text, ==, "rate: 450 GB/s\nnote: 'a: b'\nnone: \"\"\nlist:\n- 1\n- {}\n");
 }
 
-/* What YAML 1.1 reads as a truth value, a number of sixties or a date is quoted, so that PyYAML reads a text too. */
+/* What YAML 1.1 reads as a truth value, a number of sixties or a date is quoted, so that PyYAML
+ * reads a text too. */
 static void test_text_of_yaml_1_1(void) {
   static const struct {
     const char *text, *written;
-  } cases[] = {{"no", "\"no\"\n"},       {"On", "\"On\"\n"}, {"1:30", "\"1:30\"\n"}, {"2026-11-22", "\"2026-11-22\"\n"},
-               {"nothing", "nothing\n"}, {"true", "true\n"}, {"-5", "-5\n"},         {"3.5", "3.5\n"}};
+  } cases[] = {{"no", "\"no\"\n"},       {"On", "\"On\"\n"},
+               {"1:30", "\"1:30\"\n"},   {"2026-11-22", "\"2026-11-22\"\n"},
+               {"nothing", "nothing\n"}, {"true", "true\n"},
+               {"-5", "-5\n"},           {"3.5", "3.5\n"}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(OrrNode) root = orr_node_new_scalar((OrrPlace){0}, cases[i].text);
     g_autofree char *text = orr_yaml_text(root);

@@ -1,8 +1,9 @@
 /*
  * bench.h - what the benchmarks share: a clock, medians, children, and the line that is printed.
  *
- * A figure is the median of a few tries, each in a process of its own where it needs a SimGrid engine (engine.h, rule
- * 5) or would find the heap of the one before. Nothing here asserts on time: benchmarks report, tests judge.
+ * A figure is the median of a few tries, each in a process of its own where it needs a SimGrid
+ * engine (engine.h, rule 5) or would find the heap of the one before. Nothing here asserts on time:
+ * benchmarks report, tests judge.
  */
 #ifndef ORR_BENCH_H
 #define ORR_BENCH_H
@@ -30,7 +31,9 @@ static inline void bench_check(const GError *error) {
   if (error) g_error("%s", error->message);
 }
 
-static inline double bench_since(gint64 begin_us) { return (double)(g_get_monotonic_time() - begin_us) * 1e-6; }
+static inline double bench_since(gint64 begin_us) {
+  return (double)(g_get_monotonic_time() - begin_us) * 1e-6;
+}
 
 static inline int bench_compare(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;

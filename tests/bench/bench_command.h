@@ -1,5 +1,6 @@
 /*
- * bench_command.h - whole processes, as a user runs them: wall time from start to exit, processor time, peak memory.
+ * bench_command.h - whole processes, as a user runs them: wall time from start to exit, processor
+ * time, peak memory.
  */
 #ifndef ORR_BENCH_COMMAND_H
 #define ORR_BENCH_COMMAND_H
@@ -13,7 +14,9 @@ typedef struct {
   double memory_mb;           /* the largest resident set */
 } BenchProcess;
 
-static inline double bench_seconds_of(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec * 1e-6; }
+static inline double bench_seconds_of(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
 
 static inline BenchProcess bench_run_once(char **command) {
   const gint64 begin_us = g_get_monotonic_time();
@@ -25,8 +28,10 @@ static inline BenchProcess bench_run_once(char **command) {
   }
   int status = 0;
   struct rusage usage;
-  if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) g_error("%s failed", command[0]);
-  return (BenchProcess){bench_since(begin_us), bench_seconds_of(usage.ru_utime) + bench_seconds_of(usage.ru_stime),
+  if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0)
+    g_error("%s failed", command[0]);
+  return (BenchProcess){bench_since(begin_us),
+                        bench_seconds_of(usage.ru_utime) + bench_seconds_of(usage.ru_stime),
                         (double)usage.ru_maxrss * 1024e-6};
 }
 

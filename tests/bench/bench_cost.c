@@ -7,26 +7,30 @@
 
 typedef OrrOperator (*Shape)(guint i);
 
-static gint64 between(guint i, gint64 low, gint64 step) { return low + step * (gint64)(i % N_SHAPES); }
+static gint64 between(guint i, gint64 low, gint64 step) {
+  return low + step * (gint64)(i % N_SHAPES);
+}
 
 static OrrOperator gemm(guint i) {
-  return orr_operator_gemm("gemm", ORR_PASS_FORWARD, ORR_BF16, 1, between(i, 1000, 131), between(i * 7, 1500, 97),
-                           between(i * 5, 1100, 113));
+  return orr_operator_gemm("gemm", ORR_PASS_FORWARD, ORR_BF16, 1, between(i, 1000, 131),
+                           between(i * 7, 1500, 97), between(i * 5, 1100, 113));
 }
 
 static OrrOperator attention(guint i) {
   const gint64 length = between(i, 500, 61);
-  return orr_operator_attention("attention", ORR_PASS_FORWARD, ORR_BF16, 1 + i % 8, length, length, 16, 16, 128, TRUE);
+  return orr_operator_attention("attention", ORR_PASS_FORWARD, ORR_BF16, 1 + i % 8, length, length,
+                                16, 16, 128, TRUE);
 }
 
 static OrrOperator memory(guint i) {
-  return orr_operator_memory("layer-norm", ORR_PASS_FORWARD, ORR_BF16, (double)between(i, 1000000, 100000), 0);
+  return orr_operator_memory("layer-norm", ORR_PASS_FORWARD, ORR_BF16,
+                             (double)between(i, 1000000, 100000), 0);
 }
 
 /* Layers that nobody measured: the nearest three answer. */
 static OrrOperator moe(guint i) {
-  return orr_operator_moe("moe", ORR_PASS_FORWARD, ORR_BF16, between(i, 100, 77), 4096, between(i, 1024, 64), 8, 128, 1,
-                          1 + 7 * (i % 2), 3, 1.2 * (i % 2));
+  return orr_operator_moe("moe", ORR_PASS_FORWARD, ORR_BF16, between(i, 100, 77), 4096,
+                          between(i, 1024, 64), 8, 128, 1, 1 + 7 * (i % 2), 3, 1.2 * (i % 2));
 }
 
 typedef struct {
@@ -40,9 +44,11 @@ static double lookup_ns(gconstpointer data) {
   OrrOperator shapes[N_SHAPES];
   for (guint i = 0; i < N_SHAPES; i++) shapes[i] = ask->shape(i);
   double sum_s = 0;
-  for (guint i = 0; i < N_SHAPES; i++) sum_s += orr_cost_operator(ask->model, &shapes[i]).time_s; /* warm */
+  for (guint i = 0; i < N_SHAPES; i++)
+    sum_s += orr_cost_operator(ask->model, &shapes[i]).time_s; /* warm */
   const gint64 begin_us = g_get_monotonic_time();
-  for (guint i = 0; i < n; i++) sum_s += orr_cost_operator(ask->model, &shapes[i % N_SHAPES]).time_s;
+  for (guint i = 0; i < n; i++)
+    sum_s += orr_cost_operator(ask->model, &shapes[i % N_SHAPES]).time_s;
   const double ns = bench_since(begin_us) * 1e9 / n;
   if (!(sum_s > 0)) g_error("the kernels take no time");
   return ns;
@@ -55,7 +61,8 @@ static double collective_ns(gconstpointer data) {
   double sum_s = 0;
   const gint64 begin_us = g_get_monotonic_time();
   for (guint i = 0; i < n; i++) {
-    if (!orr_cost_collective(model, "all_reduce", 8, 1e4 + 1e5 * (i % N_SHAPES), &cost)) g_error("no rows");
+    if (!orr_cost_collective(model, "all_reduce", 8, 1e4 + 1e5 * (i % N_SHAPES), &cost))
+      g_error("no rows");
     sum_s += cost.time_s;
   }
   return sum_s > 0 ? bench_since(begin_us) * 1e9 / n : 0;
@@ -105,10 +112,14 @@ static OrrCostModel *cost_model(const OrrProfile *profile, const OrrDevice *devi
 static void measure_lookups(OrrLibrary *library, const OrrDevice *device) {
   g_autoptr(OrrProfile) profile = bench_profile(library, device->name);
   g_autoptr(OrrCostModel) model = cost_model(profile, device);
-  bench_row("cost: GEMM lookup, warm, h100-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}), "ns");
-  bench_row("cost: attention lookup, warm", bench_figure(lookup_ns, &(Ask){attention, model}), "ns");
-  bench_row("cost: lookup of routed experts, warm", bench_figure(lookup_ns, &(Ask){moe, model}), "ns");
-  bench_row("cost: memory-bound lookup, warm", bench_figure(lookup_ns, &(Ask){memory, model}), "ns");
+  bench_row("cost: GEMM lookup, warm, h100-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}),
+            "ns");
+  bench_row("cost: attention lookup, warm", bench_figure(lookup_ns, &(Ask){attention, model}),
+            "ns");
+  bench_row("cost: lookup of routed experts, warm", bench_figure(lookup_ns, &(Ask){moe, model}),
+            "ns");
+  bench_row("cost: memory-bound lookup, warm", bench_figure(lookup_ns, &(Ask){memory, model}),
+            "ns");
   bench_row("cost: measured collective lookup, warm", bench_figure(collective_ns, model), "ns");
 }
 
@@ -118,7 +129,8 @@ static void measure_waves(OrrLibrary *library) {
   bench_cluster(library, "base: dgx-a100-superpod", &cluster);
   g_autoptr(OrrProfile) profile = bench_profile(library, cluster.device.name);
   g_autoptr(OrrCostModel) model = cost_model(profile, &cluster.device);
-  bench_row("cost: GEMM lookup, warm, a100-80gb-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}), "ns");
+  bench_row("cost: GEMM lookup, warm, a100-80gb-sxm", bench_figure(lookup_ns, &(Ask){gemm, model}),
+            "ns");
   orr_fields_clear(&orr_cluster_table, &cluster);
 }
 
@@ -131,8 +143,10 @@ int main(void) {
   measure_waves(library);
   bench_row("cost: h100-sxm profile read from YAML", bench_figure(profile_ms, "h100-sxm"), "ms");
   bench_row("cost: b200 profile read from YAML", bench_figure(profile_ms, "b200"), "ms");
-  bench_row("cost: a100-80gb-sxm profile read from YAML", bench_figure(profile_ms, "a100-80gb-sxm"), "ms");
-  bench_row("cost: h100-sxm cost model made from the profile", bench_figure(model_ms, &cluster.device), "ms");
+  bench_row("cost: a100-80gb-sxm profile read from YAML", bench_figure(profile_ms, "a100-80gb-sxm"),
+            "ms");
+  bench_row("cost: h100-sxm cost model made from the profile",
+            bench_figure(model_ms, &cluster.device), "ms");
   bench_row("yaml: h100-sxm's kernel rows parsed", bench_figure(yaml_mb_per_second, rows), "MB/s");
   orr_fields_clear(&orr_cluster_table, &cluster);
   return 0;

@@ -1,5 +1,6 @@
 /*
- * The executor: WORK that coalesces, WORK between events of another stream, and communications on both engines.
+ * The executor: WORK that coalesces, WORK between events of another stream, and communications on
+ * both engines.
  */
 #include "sim/engine/executor.h"
 #include "tests/bench/bench.h"
@@ -18,8 +19,10 @@ typedef struct {
 /* Nothing between the WORK ops of a lane: one engine event a lane. */
 static void build_work(OrrProgram *program, guint32 label) {
   for (guint lane = 0; lane < N_LANES; lane++) {
-    const guint32 stream = orr_program_stream(program, orr_program_lane(program, "lane", 1), "compute");
-    for (guint i = 0; i < N_ROUNDS; i++) orr_program_work(program, stream, 1e-6 * (1 + i % 7), label, (gint32)i);
+    const guint32 stream =
+        orr_program_stream(program, orr_program_lane(program, "lane", 1), "compute");
+    for (guint i = 0; i < N_ROUNDS; i++)
+      orr_program_work(program, stream, 1e-6 * (1 + i % 7), label, (gint32)i);
   }
 }
 
@@ -27,7 +30,8 @@ static void build_work(OrrProgram *program, guint32 label) {
 static void build_events(OrrProgram *program, guint32 label) {
   for (guint lane = 0; lane < N_LANES; lane++) {
     const guint32 owner = orr_program_lane(program, "lane", 1);
-    const guint32 pair[] = {orr_program_stream(program, owner, "compute"), orr_program_stream(program, owner, "dp")};
+    const guint32 pair[] = {orr_program_stream(program, owner, "compute"),
+                            orr_program_stream(program, owner, "dp")};
     for (guint i = 0; i < N_ROUNDS / 3; i++) {
       const guint32 event = orr_program_event(program);
       orr_program_work(program, pair[i % 2], 1e-6, label, (gint32)i);
@@ -37,10 +41,12 @@ static void build_events(OrrProgram *program, guint32 label) {
   }
 }
 
-/* Pairs of neighbours exchange over a link of their own: WORK, then a latency and a transfer of both. */
+/* Pairs of neighbours exchange over a link of their own: WORK, then a latency and a transfer of
+ * both. */
 static void build_comms(OrrProgram *program, guint32 label) {
   for (guint pair = 0; pair < N_LANES / 2; pair++) {
-    const guint32 path = orr_program_path(program, &(OrrLinkUse){orr_program_link(program, "link", 1e9 + pair), 1}, 1);
+    const guint32 path = orr_program_path(
+        program, &(OrrLinkUse){orr_program_link(program, "link", 1e9 + pair), 1}, 1);
     const guint32 a = orr_program_stream(program, orr_program_lane(program, "a", 1), "compute");
     const guint32 b = orr_program_stream(program, orr_program_lane(program, "b", 1), "compute");
     for (guint i = 0; i < N_ROUNDS / 4; i++) {
@@ -73,11 +79,15 @@ static double ops_per_second(gconstpointer data) {
 }
 
 int main(void) {
-  const Replay work = {build_work, ORR_ENGINE_SIMGRID, FALSE}, events = {build_events, ORR_ENGINE_SIMGRID, FALSE};
-  const Replay comms = {build_comms, ORR_ENGINE_SIMGRID, FALSE}, alone = {build_comms, ORR_ENGINE_IDEAL, FALSE};
+  const Replay work = {build_work, ORR_ENGINE_SIMGRID, FALSE},
+               events = {build_events, ORR_ENGINE_SIMGRID, FALSE};
+  const Replay comms = {build_comms, ORR_ENGINE_SIMGRID, FALSE},
+               alone = {build_comms, ORR_ENGINE_IDEAL, FALSE};
   bench_row("executor: WORK, coalesced", bench_figure(ops_per_second, &work), "ops/s");
-  bench_row("executor: WORK, RECORD, WAIT between two streams", bench_figure(ops_per_second, &events), "ops/s");
-  bench_row("executor: WORK, COMM of pairs, SimGrid", bench_figure(ops_per_second, &comms), "ops/s");
+  bench_row("executor: WORK, RECORD, WAIT between two streams",
+            bench_figure(ops_per_second, &events), "ops/s");
+  bench_row("executor: WORK, COMM of pairs, SimGrid", bench_figure(ops_per_second, &comms),
+            "ops/s");
   bench_row("executor: WORK, COMM of pairs, ideal", bench_figure(ops_per_second, &alone), "ops/s");
   bench_row("program: seal, 40,000 communications",
             bench_figure(ops_per_second, &(Replay){build_comms, ORR_ENGINE_IDEAL, TRUE}), "ops/s");

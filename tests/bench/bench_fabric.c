@@ -1,5 +1,6 @@
 /*
- * The machine: a fabric of 131,072 GPUs, routes through it, and collectives planned on thousands of ranks.
+ * The machine: a fabric of 131,072 GPUs, routes through it, and collectives planned on thousands of
+ * ranks.
  */
 #include "sim/base/random.h"
 #include "tests/bench/bench_world.h"
@@ -30,8 +31,8 @@ static double route_ns(gconstpointer cluster) {
   const gint64 begin_us = g_get_monotonic_time();
   for (guint i = 0; i < n; i++) {
     g_array_set_size(links, 0);
-    orr_fabric_route(fabric, (gint64)orr_random_below(&random, n_gpus), (gint64)orr_random_below(&random, n_gpus), i,
-                     links);
+    orr_fabric_route(fabric, (gint64)orr_random_below(&random, n_gpus),
+                     (gint64)orr_random_below(&random, n_gpus), i, links);
   }
   return bench_since(begin_us) * 1e9 / n;
 }
@@ -48,7 +49,8 @@ static double plan_ms(gconstpointer data) {
   g_autoptr(OrrFabric) fabric = orr_fabric_new(ask->cluster, 1, &error);
   g_autoptr(OrrCostModel) cost = orr_cost_model_new(NULL, &ask->cluster->device, &error);
   bench_check(error);
-  const OrrEntry *entry = ask->algorithm ? orr_registry_find(&orr_collective_registry, ask->algorithm) : NULL;
+  const OrrEntry *entry =
+      ask->algorithm ? orr_registry_find(&orr_collective_registry, ask->algorithm) : NULL;
   const guint n = (guint)orr_fabric_n_gpus(fabric) / ask->stride;
   g_autofree gint64 *gpus = g_new(gint64, n);
   for (guint i = 0; i < n; i++) gpus[i] = (gint64)i * ask->stride;
@@ -67,12 +69,13 @@ int main(void) {
   OrrCluster huge, big;
   bench_cluster(library, large, &huge);
   bench_cluster(library, middle, &big);
-  bench_row("fabric: 131,072 GPUs in a 3-level fat-tree, built", bench_figure(build_us, &huge), "us");
+  bench_row("fabric: 131,072 GPUs in a 3-level fat-tree, built", bench_figure(build_us, &huge),
+            "us");
   bench_row("fabric: a route between two of them", bench_figure(route_ns, &huge), "ns");
-  bench_row("collective: all-reduce of 8,192 ranks planned, best of all", bench_figure(plan_ms, &(Ask){&big, NULL, 1}),
-            "ms");
-  bench_row("collective: all-reduce of 8,192 ranks planned, ring", bench_figure(plan_ms, &(Ask){&big, "ring", 1}),
-            "ms");
+  bench_row("collective: all-reduce of 8,192 ranks planned, best of all",
+            bench_figure(plan_ms, &(Ask){&big, NULL, 1}), "ms");
+  bench_row("collective: all-reduce of 8,192 ranks planned, ring",
+            bench_figure(plan_ms, &(Ask){&big, "ring", 1}), "ms");
   bench_row("collective: all-reduce of 1,024 ranks, one a node, best of all",
             bench_figure(plan_ms, &(Ask){&big, NULL, 8}), "ms");
   orr_fields_clear(&orr_cluster_table, &huge);

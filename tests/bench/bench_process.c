@@ -1,13 +1,15 @@
 /*
- * bench_process ORRERY SCENARIO DB SET ROWS.csv - whole processes, as a user runs them: wall time from start to exit,
- * and peak memory (the largest resident set). SET is a validation set's name; ROWS.csv are its rows, a few times over.
+ * bench_process ORRERY SCENARIO DB SET ROWS.csv - whole processes, as a user runs them: wall time
+ * from start to exit, and peak memory (the largest resident set). SET is a validation set's name;
+ * ROWS.csv are its rows, a few times over.
  */
 #include <stdarg.h>
 
 #include "tests/bench/bench_command.h"
 
 /* Runs the command line; prints and returns its medians. */
-static BenchProcess measure(const char *orrery, const char *what, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static BenchProcess measure(const char *orrery, const char *what, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
 
 static BenchProcess measure(const char *orrery, const char *what, const char *format, ...) {
   va_list arguments;
@@ -35,13 +37,19 @@ static guint n_rows(const char *csv) {
 
 static void measure_runs(const char *orrery, const char *scenario, const char *db) {
   measure(orrery, "orrery --version", "--version");
-  const BenchProcess folded = measure(orrery, "run, folded", "run %s --fidelity folded --db %s", scenario, db);
-  const BenchProcess full = measure(orrery, "run, full", "run %s --fidelity full --db %s", scenario, db);
+  const BenchProcess folded =
+      measure(orrery, "run, folded", "run %s --fidelity folded --db %s", scenario, db);
+  const BenchProcess full =
+      measure(orrery, "run, full", "run %s --fidelity full --db %s", scenario, db);
   bench_row("process: run, full over folded", full.wall_s / folded.wall_s, "times");
-  measure(orrery, "run, full, its whole time line stored", "run %s --fidelity full --spans all --db %s", scenario, db);
-  const BenchProcess bare = measure(orrery, "run, folded, nothing stored", "run %s --fidelity folded --db none", scenario);
-  const BenchProcess bare_full = measure(orrery, "run, full, nothing stored", "run %s --fidelity full --db none", scenario);
-  bench_row("process: run, full over folded, nothing stored", bare_full.wall_s / bare.wall_s, "times");
+  measure(orrery, "run, full, its whole time line stored",
+          "run %s --fidelity full --spans all --db %s", scenario, db);
+  const BenchProcess bare = measure(orrery, "run, folded, nothing stored",
+                                    "run %s --fidelity folded --db none", scenario);
+  const BenchProcess bare_full =
+      measure(orrery, "run, full, nothing stored", "run %s --fidelity full --db none", scenario);
+  bench_row("process: run, full over folded, nothing stored", bare_full.wall_s / bare.wall_s,
+            "times");
 }
 
 static void measure_sets(const char *orrery, const char *set, const char *csv) {
@@ -50,7 +58,8 @@ static void measure_sets(const char *orrery, const char *set, const char *csv) {
   g_autofree char *what_two = g_strdup_printf("validate, %u rows, two at once", n);
   measure(orrery, "validate, its own rows", "validate %s --db none", set);
   const BenchProcess one = measure(orrery, what, "validate %s --rows %s --db none -j 1", set, csv);
-  const BenchProcess two = measure(orrery, what_two, "validate %s --rows %s --db none -j 2", set, csv);
+  const BenchProcess two =
+      measure(orrery, what_two, "validate %s --rows %s --db none -j 2", set, csv);
   bench_row("process: configurations a second", n / one.wall_s, "rows/s");
   bench_row("process: configurations a second, two at once", n / two.wall_s, "rows/s");
 }

@@ -1,6 +1,6 @@
 /*
- * bench_results FILE - the results database with 100,000 points of a sweep in it: rows a second, bytes a point, memory
- * of who writes, merging, and how long each shipped view takes.
+ * bench_results FILE - the results database with 100,000 points of a sweep in it: rows a second,
+ * bytes a point, memory of who writes, merging, and how long each shipped view takes.
  */
 #include <glib/gstdio.h>
 #include <sys/resource.h>
@@ -14,10 +14,12 @@
 
 /* 4 * 8 * 4 * 8 * 3 * 34 = 104,448 combinations. */
 #define N_COMBINATIONS 104448
-#define MANY_AXES                                                                                                      \
-  "sweep.axes={tp: [1, 2, 4, 8], pp: {from: 1, to: 8, step: 1}, chunks: [1, 2, 4, 8], "                                \
-  "micro-batch: {from: 1, to: 8, step: 1}, recompute: all, workload.batch.global: {from: 32, to: 1088, step: 32}}"
-#define OBJECTIVES "sweep.objective=[maximize tokens_per_s_per_gpu, minimize memory_peak_bytes, minimize n_gpus]"
+#define MANY_AXES                                                                                  \
+  "sweep.axes={tp: [1, 2, 4, 8], pp: {from: 1, to: 8, step: 1}, chunks: [1, 2, 4, 8], "            \
+  "micro-batch: {from: 1, to: 8, step: 1}, recompute: all, workload.batch.global: {from: 32, to: " \
+  "1088, step: 32}}"
+#define OBJECTIVES                                                                                 \
+  "sweep.objective=[maximize tokens_per_s_per_gpu, minimize memory_peak_bytes, minimize n_gpus]"
 
 typedef struct {
   const char *file; /* the scenario */
@@ -27,7 +29,8 @@ typedef struct {
 } Ask;
 
 /* An answer that looks like one: objectives that pull apart, every tenth point does not fit. */
-static void answer_point(const OrrSweepPlan *plan, guint64 i, OrrRandom *random, OrrSweepAnswer *answer) {
+static void answer_point(const OrrSweepPlan *plan, guint64 i, OrrRandom *random,
+                         OrrSweepAnswer *answer) {
   OrrTrainingResult *result = &answer->result.training;
   const double luck = orr_random_unit(random);
   answer->point = i;
@@ -74,7 +77,8 @@ static double fill(gconstpointer data) {
   gint64 sweep = 0;
   bench_check(error);
   orr_sweep_store_begin(store, plan, ask->n, excluded, &sweep, &error);
-  g_strlcpy(answer.engine, "simgrid 3.32, lmm max-min, selective update, precision 1e-12", sizeof answer.engine);
+  g_strlcpy(answer.engine, "simgrid 3.32, lmm max-min, selective update, precision 1e-12",
+            sizeof answer.engine);
   const gint64 begin_us = g_get_monotonic_time();
   for (guint i = 0; i < ask->n && !error; i++) {
     if (i % 1024 == 0 && orr_store_end_batch(store, &error)) orr_store_begin_batch(store, &error);
@@ -99,7 +103,8 @@ static double merge(gconstpointer data) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) store = orr_store_open(ask->path, &error);
   const gint64 begin_us = g_get_monotonic_time();
-  if (store && orr_store_begin_batch(store, &error) && orr_store_merge(store, ask->other, NULL, &error))
+  if (store && orr_store_begin_batch(store, &error) &&
+      orr_store_merge(store, ask->other, NULL, &error))
     orr_store_end_batch(store, &error);
   bench_check(error);
   return bench_since(begin_us);
@@ -130,7 +135,8 @@ static void time_views(const char *path) {
     slowest_s = seconds;
     slowest = &views[i];
   }
-  g_autofree char *what = g_strdup_printf("results: 100,000 points, slowest view (%s)", slowest->name);
+  g_autofree char *what =
+      g_strdup_printf("results: 100,000 points, slowest view (%s)", slowest->name);
   bench_row(what, slowest_s, "s");
 }
 
@@ -148,15 +154,18 @@ int main(int argc, char **argv) {
   g_autofree char *whole = g_build_filename(folder, "whole.db", NULL),
                   *some = g_build_filename(folder, "some.db", NULL),
                   *merged = g_build_filename(folder, "merged.db", NULL);
-  bench_row("results: 100,000 points stored", bench_in_child(fill, &(Ask){argv[1], whole, NULL, N_POINTS}), "points/s");
+  bench_row("results: 100,000 points stored",
+            bench_in_child(fill, &(Ask){argv[1], whole, NULL, N_POINTS}), "points/s");
   bench_row("results: 100,000 points stored", bytes_of(whole) / N_POINTS, "bytes a point");
   bench_row("results: 1,000 points, memory of the writer",
             bench_in_child(writer_memory, &(Ask){argv[1], some, NULL, 1000}), "MiB");
   bench_row("results: 100,000 points, memory of the writer",
             bench_in_child(writer_memory, &(Ask){argv[1], merged, NULL, N_POINTS}), "MiB");
   g_remove(merged);
-  bench_row("results: 100,000 points merged", bench_in_child(merge, &(Ask){NULL, merged, whole, 0}), "s");
-  bench_row("results: 100,000 points merged again", bench_in_child(merge, &(Ask){NULL, merged, whole, 0}), "s");
+  bench_row("results: 100,000 points merged", bench_in_child(merge, &(Ask){NULL, merged, whole, 0}),
+            "s");
+  bench_row("results: 100,000 points merged again",
+            bench_in_child(merge, &(Ask){NULL, merged, whole, 0}), "s");
   time_views(whole);
   g_remove(whole);
   g_remove(some);

@@ -41,24 +41,29 @@ static double take_apart(gconstpointer data) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrScenario) scenario = bench_scenario(library, file);
   const OrrDevice *device = &scenario->cluster.device;
-  g_autoptr(OrrProfile) profile = bench_profile(library, device->profile ? device->profile : device->name);
+  g_autoptr(OrrProfile) profile =
+      bench_profile(library, device->profile ? device->profile : device->name);
   g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, device, &error);
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, (guint64)scenario->seed, &error);
   bench_check(error);
-  const OrrWorld world = {&scenario->model, &scenario->cluster, fabric, cost, ask->fidelity, ORR_ON_MISSING_FALLBACK};
+  const OrrWorld world = {&scenario->model, &scenario->cluster,     fabric, cost,
+                          ask->fidelity,    ORR_ON_MISSING_FALLBACK};
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   const gint64 begin_us = g_get_monotonic_time();
   g_autoptr(OrrWork) work = kind->compile(scenario->workload.params, &world, &error);
   const double compile_ms = bench_since(begin_us) * 1e3;
   bench_check(error);
   if (ask->figure == COMPILE_MS) return compile_ms;
-  return ask->figure == N_OPS ? (double)orr_program_n_ops(work->program) : replay_ms(work->program, ask->engine);
+  return ask->figure == N_OPS ? (double)orr_program_n_ops(work->program)
+                              : replay_ms(work->program, ask->engine);
 }
 
 static void measure(OrrFidelity fidelity, const char *word) {
   const double n_ops = bench_in_child(take_apart, &(Ask){fidelity, ORR_ENGINE_IDEAL, N_OPS});
-  const double compile_ms = bench_figure(take_apart, &(Ask){fidelity, ORR_ENGINE_IDEAL, COMPILE_MS});
-  const double shared_ms = bench_figure(take_apart, &(Ask){fidelity, ORR_ENGINE_SIMGRID, REPLAY_MS});
+  const double compile_ms =
+      bench_figure(take_apart, &(Ask){fidelity, ORR_ENGINE_IDEAL, COMPILE_MS});
+  const double shared_ms =
+      bench_figure(take_apart, &(Ask){fidelity, ORR_ENGINE_SIMGRID, REPLAY_MS});
   const double alone_ms = bench_figure(take_apart, &(Ask){fidelity, ORR_ENGINE_IDEAL, REPLAY_MS});
   const struct {
     const char *what, *unit;
@@ -90,7 +95,8 @@ static double span_rows_per_second(gconstpointer data) {
   const gint64 begin_us = g_get_monotonic_time();
   orr_store_begin_run(store, &facts, &run, &error);
   for (guint i = 0; i < n && !error; i++) {
-    const OrrSpanRow row = {i % 128, stream, name, category, i % 192, i * 1e-3, i * 1e-3, (i + 1) * 1e-3};
+    const OrrSpanRow row = {i % 128, stream,   name,     category,
+                            i % 192, i * 1e-3, i * 1e-3, (i + 1) * 1e-3};
     orr_store_add_row(store, &orr_span_table, &row, &error);
   }
   if (!error) orr_store_end_run(store, 0, &error);
@@ -108,6 +114,7 @@ int main(int argc, char **argv) {
   bench_row("scenario: read and checked", bench_figure(read_ms, NULL), "ms");
   measure(ORR_FIDELITY_FOLDED, "folded");
   measure(ORR_FIDELITY_FULL, "full");
-  bench_row("store: span rows, one run of 200,000", bench_figure(span_rows_per_second, &(guint){200000}), "rows/s");
+  bench_row("store: span rows, one run of 200,000",
+            bench_figure(span_rows_per_second, &(guint){200000}), "rows/s");
   return 0;
 }

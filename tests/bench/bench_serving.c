@@ -1,6 +1,6 @@
 /*
- * bench_serving FILE - a serving scenario, its trace as it is, and then 1,000 to 1,000,000 requests on 1 to 8 engines:
- * wall time and memory, and how they grow.
+ * bench_serving FILE - a serving scenario, its trace as it is, and then 1,000 to 1,000,000 requests
+ * on 1 to 8 engines: wall time and memory, and how they grow.
  */
 #include <math.h>
 #include <sys/resource.h>
@@ -32,7 +32,8 @@ static double figure(gconstpointer data) {
     set(tree, "workload.requests", "%" G_GINT64_FORMAT, ask->requests);
     set(tree, "workload.load", "{kind: poisson, rate: %" G_GINT64_FORMAT "}", 10 * ask->engines);
     set(tree, "workload.input", "{kind: azure-conversation-in, most: %" G_GINT64_FORMAT "}", 16000);
-    set(tree, "workload.output", "{kind: azure-conversation-out, most: %" G_GINT64_FORMAT "}", 2000);
+    set(tree, "workload.output", "{kind: azure-conversation-out, most: %" G_GINT64_FORMAT "}",
+        2000);
     set(tree, "cluster.gpus", "%" G_GINT64_FORMAT, ask->engines);
   }
   g_autoptr(OrrScenario) scenario = orr_scenario_read(library, tree, diags);
@@ -53,15 +54,18 @@ int main(int argc, char **argv) {
   static const gint64 requests[] = {1000, 10000, 100000, 1000000};
   double seconds[G_N_ELEMENTS(requests)];
   for (guint i = 0; i < G_N_ELEMENTS(requests); i++) {
-    g_autofree char *what = g_strdup_printf("serving: %" G_GINT64_FORMAT " requests on 8 engines", requests[i]);
+    g_autofree char *what =
+        g_strdup_printf("serving: %" G_GINT64_FORMAT " requests on 8 engines", requests[i]);
     seconds[i] = bench_in_child(figure, &(Ask){requests[i], 8, FALSE});
     bench_row(what, seconds[i], "s");
   }
-  bench_row("serving: slope of log time over log requests, 1,000 to 1,000,000", log10(seconds[3] / seconds[0]) / 3, "");
-  bench_row("serving: a million requests, memory", bench_in_child(figure, &(Ask){1000000, 8, TRUE}), "MiB");
+  bench_row("serving: slope of log time over log requests, 1,000 to 1,000,000",
+            log10(seconds[3] / seconds[0]) / 3, "");
+  bench_row("serving: a million requests, memory", bench_in_child(figure, &(Ask){1000000, 8, TRUE}),
+            "MiB");
   for (gint64 engines = 1; engines <= 8; engines *= 2) {
-    g_autofree char *what =
-        g_strdup_printf("serving: 100,000 requests on %" G_GINT64_FORMAT " engines, 10/s each", engines);
+    g_autofree char *what = g_strdup_printf(
+        "serving: 100,000 requests on %" G_GINT64_FORMAT " engines, 10/s each", engines);
     bench_row(what, bench_in_child(figure, &(Ask){100000, engines, FALSE}), "s");
   }
   return 0;

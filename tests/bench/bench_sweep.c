@@ -1,5 +1,6 @@
 /*
- * bench_sweep FILE... - sweeps: configurations a second on all cores, with and without fast-forward.
+ * bench_sweep FILE... - sweeps: configurations a second on all cores, with and without
+ * fast-forward.
  */
 #include "sim/sweep/sweep.h"
 #include "tests/bench/bench.h"
@@ -32,14 +33,18 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     g_autofree char *name = g_path_get_basename(argv[i]);
     for (guint whole = 0; whole < 2; whole++) {
-      g_autofree char *what = g_strdup_printf("sweep: 200 of %s%s", name, whole ? ", whole steps" : "");
+      g_autofree char *what =
+          g_strdup_printf("sweep: 200 of %s%s", name, whole ? ", whole steps" : "");
       bench_row(what, bench_in_child(one_sweep, &(Ask){argv[i], SAMPLE, whole}), "points/s");
     }
   }
   const char *last = argv[argc - 1]; /* the largest */
-  g_autofree char *name = g_path_get_basename(last), *all = g_strdup_printf("sweep: all of %s", name);
+  g_autofree char *name = g_path_get_basename(last),
+                  *all = g_strdup_printf("sweep: all of %s", name);
   g_autofree char *inside = g_strdup_printf("%s, tp in a node", all);
   bench_row(all, bench_in_child(one_sweep, &(Ask){last, NULL, FALSE}), "points/s");
-  bench_row(inside, bench_in_child(one_sweep, &(Ask){last, "sweep.where=[tp <= gpus-per-node]", FALSE}), "points/s");
+  bench_row(inside,
+            bench_in_child(one_sweep, &(Ask){last, "sweep.where=[tp <= gpus-per-node]", FALSE}),
+            "points/s");
   return 0;
 }

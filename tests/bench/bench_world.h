@@ -1,5 +1,6 @@
 /*
- * bench_world.h - documents from the library, read and checked, for the benchmarks that need a machine and its costs.
+ * bench_world.h - documents from the library, read and checked, for the benchmarks that need a
+ * machine and its costs.
  */
 #ifndef ORR_BENCH_WORLD_H
 #define ORR_BENCH_WORLD_H
@@ -18,7 +19,8 @@ static inline void bench_check_diags(const OrrDiags *diags) {
 
 static inline OrrProfile *bench_profile(OrrLibrary *library, const char *name) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_library_load(library, "profile", name, (OrrPlace){"bench", 0, 0}, diags);
+  g_autoptr(OrrNode) tree =
+      orr_library_load(library, "profile", name, (OrrPlace){"bench", 0, 0}, diags);
   OrrProfile *profile = tree ? orr_profile_read(tree, library, diags) : NULL;
   bench_check_diags(diags);
   return profile;

@@ -1,4 +1,5 @@
-/* calibration_sample.h - a device with round numbers, the two shipped ones, and profiles from text or from the library.
+/* calibration_sample.h - a device with round numbers, the two shipped ones, and profiles from text
+ * or from the library.
  */
 #ifndef ORR_TESTS_CALIBRATION_SAMPLE_H
 #define ORR_TESTS_CALIBRATION_SAMPLE_H
@@ -71,11 +72,13 @@ static inline OrrCostModel *model_of(const OrrProfile *profile, const OrrDevice 
   return model;
 }
 
-static inline OrrCost gemm_cost(const OrrCostModel *model, OrrDtype dtype, gint64 batch, gint64 m, gint64 n, gint64 k) {
+static inline OrrCost gemm_cost(const OrrCostModel *model, OrrDtype dtype, gint64 batch, gint64 m,
+                                gint64 n, gint64 k) {
   OrrOperator op = orr_operator_gemm("test", ORR_PASS_FORWARD, dtype, batch, m, n, k);
   return orr_cost_operator(model, &op);
 }
 
-#define assert_near(value, expected, tolerance) g_assert_cmpfloat_with_epsilon((value) / (expected), 1.0, (tolerance))
+#define assert_near(value, expected, tolerance)                                                    \
+  g_assert_cmpfloat_with_epsilon((value) / (expected), 1.0, (tolerance))
 
 #endif

@@ -1,4 +1,5 @@
-/* test_cost.c - which answer is given, how it is known, and how far it is off where a row was left out. */
+/* test_cost.c - which answer is given, how it is known, and how far it is off where a row was
+ * left out. */
 #include "calibration/cost/cost_private.h"
 #include "tests/calibration/calibration_sample.h"
 
@@ -6,46 +7,55 @@
 
 /* --- by formula --- */
 
-/* 1280 x 2560 is 100 tiles of 128 x 256, one wave of 100 SMs. An SM does 0.85 TFLOP/s: 2 128 256 4096 / 0.85e12 =
- * 315.81 us, and the plain roofline says the same. Bytes: 2 (1280 4096 + 2560 4096 + 1280 2560) = 38,010,880, at 0.85
- * TB/s 44.72 us. 2.5 + sqrt(315.81^2 + 44.72^2). */
+/* 1280 x 2560 is 100 tiles of 128 x 256, one wave of 100 SMs. An SM does 0.85 TFLOP/s: 2 128 256
+ * 4096 / 0.85e12 = 315.81 us, and the plain roofline says the same. Bytes: 2 (1280 4096 + 2560
+ * 4096 + 1280 2560) = 38,010,880, at 0.85 TB/s 44.72 us. 2.5 + sqrt(315.81^2 + 44.72^2). */
 static void test_gemm_by_formula(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrCost cost = gemm_cost(model, ORR_BF16, 1, 1280, 2560, 4096);
   double compute_us = 2.0 * 128 * 256 * 4096 / 0.85e6, memory_us = 38010880 / 0.85e6;
-  assert_near(cost.time_s * 1e6, 2.5 + sqrt(compute_us * compute_us + memory_us * memory_us), 1e-12);
+  assert_near(cost.time_s * 1e6, 2.5 + sqrt(compute_us * compute_us + memory_us * memory_us),
+              1e-12);
   g_assert_cmpint(cost.how, ==, ORR_HOW_MODELLED);
-  /* One column more starts a second wave: with smaller tiles at least 1.7 as long, of which the square root shows. */
+  /* One column more starts a second wave: with smaller tiles at least 1.7 as long, of which the
+   * square root shows. */
   g_assert_cmpfloat(gemm_cost(model, ORR_BF16, 1, 1280, 2561, 4096).time_s, >, cost.time_s * 1.2);
-  /* A format that the device lacks runs as the next wider one that it has: tf32 as fp32, at a tenth of the rate. */
+  /* A format that the device lacks runs as the next wider one that it has: tf32 as fp32, at a
+   * tenth of the rate. */
   g_assert_cmpfloat(gemm_cost(model, ORR_TF32, 1, 1280, 2560, 4096).time_s, >, cost.time_s * 9);
 }
 
 static void test_memory(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrOperator op = orr_operator_memory("test", ORR_PASS_FORWARD, ORR_BF16, 85e6, 0);
-  assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 100e-6, 1e-12); /* 85 MB at 0.85 TB/s */
-  op.flops = 5e9;                                                            /* at 1e13 FLOP/s: 500 us */
+  assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 100e-6,
+              1e-12); /* 85 MB at 0.85 TB/s */
+  op.flops = 5e9;     /* at 1e13 FLOP/s: 500 us */
   assert_near(orr_cost_operator(model, &op).time_s, 2.5e-6 + 500e-6, 1e-12);
 }
 
-/* The launch aside, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward, the Triton kernel before
- * it 1 / 0.8 and 1 / 0.4 of that; where the profile says nothing FlashAttention-2 is the kernel of the rows. */
+/* The launch aside, FlashAttention-2 takes 1 / 0.5 of the forward and 1 / 0.25 of the backward,
+ * the Triton kernel before it 1 / 0.8 and 1 / 0.4 of that; where the profile says nothing
+ * FlashAttention-2 is the kernel of the rows. */
 static void test_flash_2(void) {
-  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\nconstants:\n"
-                                                 "  kernel-overhead: 2.5 us\n  flash-2-forward: 50 %\n"
-                                                 "  flash-2-backward: 25 %\n  flash-triton-forward: 80 %\n"
-                                                 "  flash-triton-backward: 40 %\n");
+  g_autoptr(OrrProfile) profile =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\nconstants:\n"
+                     "  kernel-overhead: 2.5 us\n  flash-2-forward: 50 %\n"
+                     "  flash-2-backward: 25 %\n  flash-triton-forward: 80 %\n"
+                     "  flash-triton-backward: 40 %\n");
   g_autoptr(OrrCostModel) told = model_of(profile, &round_device);
   g_autoptr(OrrCostModel) silent = model_of(NULL, &round_device);
   const OrrPass passes[] = {ORR_PASS_FORWARD, ORR_PASS_DGRAD};
   for (guint i = 0; i < 2; i++) {
-    OrrOperator op = orr_operator_attention("test", passes[i], ORR_BF16, 4, 4096, 4096, 16, 16, 128, TRUE);
+    OrrOperator op =
+        orr_operator_attention("test", passes[i], ORR_BF16, 4, 4096, 4096, 16, 16, 128, TRUE);
     const double fastest_s = orr_cost_operator(told, &op).time_s;
     op.flash = ORR_FLASH_TRITON;
-    assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6, (fastest_s - 2.5e-6) / (i == 0 ? 0.4 : 0.1), 1e-9);
+    assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
+                (fastest_s - 2.5e-6) / (i == 0 ? 0.4 : 0.1), 1e-9);
     op.flash = ORR_FLASH_2;
-    assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6, (fastest_s - 2.5e-6) / (i == 0 ? 0.5 : 0.25), 1e-9);
+    assert_near(orr_cost_operator(told, &op).time_s - 2.5e-6,
+                (fastest_s - 2.5e-6) / (i == 0 ? 0.5 : 0.25), 1e-9);
     const double there_s = orr_cost_operator(silent, &op).time_s;
     op.flash = ORR_FLASH_AS_MEASURED;
     assert_near(there_s, orr_cost_operator(silent, &op).time_s, 1e-12);
@@ -54,9 +64,11 @@ static void test_flash_2(void) {
 
 static void test_nothing_costs_nothing(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
-  OrrOperator attention = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 0, 128, 128, 8, 8, 128, TRUE);
+  OrrOperator attention =
+      orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 0, 128, 128, 8, 8, 128, TRUE);
   OrrOperator memory = orr_operator_memory("test", ORR_PASS_FORWARD, ORR_BF16, 0, 0);
-  OrrOperator comm = orr_operator_comm("test", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, 1e6);
+  OrrOperator comm =
+      orr_operator_comm("test", ORR_PASS_FORWARD, ORR_GROUP_TP, ORR_COMM_ALL_REDUCE, 1e6);
   g_assert_cmpfloat(gemm_cost(model, ORR_BF16, 1, 0, 8, 8).time_s, ==, 0);
   g_assert_cmpfloat(orr_cost_operator(model, &attention).time_s, ==, 0);
   g_assert_cmpfloat(orr_cost_operator(model, &memory).time_s, ==, 0);
@@ -73,8 +85,8 @@ static void test_bad_device(void) {
 
 /* --- shipped rows --- */
 
-/* Every row is answered by itself, but for those that contradict others: they are answered from their neighbours, say so,
- * and are few. */
+/* Every row is answered by itself, but for those that contradict others: they are answered from
+ * their neighbours, say so, and are few. */
 static void assert_gemm_rows(const OrrCostModel *model, const OrrProfile *profile) {
   for (guint t = 0; t < profile->gemm->len; t++) {
     const OrrProfileGemm *table = profile->gemm->pdata[t];
@@ -86,8 +98,8 @@ static void assert_gemm_rows(const OrrCostModel *model, const OrrProfile *profil
       for (guint j = 0; j < m->len; j++) {
         const double rows = g_array_index(m, double, j);
         OrrCost cost = gemm_cost(model, (OrrDtype)table->dtype, 1, (gint64)rows, row->n, row->k);
-        g_autofree char *aside =
-            orr_cost_gemm_aside(model, (OrrDtype)table->dtype, rows, (double)row->n, (double)row->k);
+        g_autofree char *aside = orr_cost_gemm_aside(model, (OrrDtype)table->dtype, rows,
+                                                     (double)row->n, (double)row->k);
         n_aside += aside != NULL;
         if (!aside) assert_near(cost.time_s * 1e6, g_array_index(us, double, j), 1e-9);
         g_assert_cmpint(cost.how, ==, aside ? ORR_HOW_INTERPOLATED : ORR_HOW_MEASURED);
@@ -100,7 +112,8 @@ static void assert_gemm_rows(const OrrCostModel *model, const OrrProfile *profil
 
 static void test_rows_are_answered(void) {
   g_autoptr(OrrProfile) a100 = shipped_profile("a100-80gb-sxm"), h100 = shipped_profile("h100-sxm");
-  g_autoptr(OrrCostModel) on_a100 = model_of(a100, &a100_device), on_h100 = model_of(h100, &h100_device);
+  g_autoptr(OrrCostModel) on_a100 = model_of(a100, &a100_device),
+                          on_h100 = model_of(h100, &h100_device);
   assert_gemm_rows(on_a100, a100);
   assert_gemm_rows(on_h100, h100);
 }
@@ -121,8 +134,9 @@ static void test_how(void) {
   g_assert_cmpint(gemm_cost(model, ORR_BF16, 12, 2048, 2048, 128).how, ==, ORR_HOW_MODELLED);
 }
 
-/* More rows of x take longer, inside the table and beyond it; two rows of the table may jitter by 2 %. Far beyond, the
- * rate is the last measured one to 2 %: at the rim 8192 x 12288 x 12288 runs at 257 to 270 TFLOP/s. */
+/* More rows of x take longer, inside the table and beyond it; two rows of the table may jitter
+ * by 2 %. Far beyond, the rate is the last measured one to 2 %: at the rim 8192 x 12288 x 12288
+ * runs at 257 to 270 TFLOP/s. */
 static void test_large_gemm_rises(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("a100-80gb-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &a100_device);
@@ -132,23 +146,26 @@ static void test_large_gemm_rises(void) {
     g_assert_cmpfloat(time_s, >, before_s * 0.98);
     before_s = time_s;
   }
-  double rate = 2.0 * 65536 * 12288 * 12288 / gemm_cost(model, ORR_BF16, 1, 65536, 12288, 12288).time_s;
+  double rate =
+      2.0 * 65536 * 12288 * 12288 / gemm_cost(model, ORR_BF16, 1, 65536, 12288, 12288).time_s;
   g_assert_cmpfloat(rate, >, 252e12);
   g_assert_cmpfloat(rate, <, 275e12);
 }
 
-/* Unfused attention scores of 12 heads, 2048 x 2048 x 128: bound by writing 100 MB (62 us at 80 % of 2.039 TB/s), and
- * on A100 between 80 and 208 TFLOP/s. */
+/* Unfused attention scores of 12 heads, 2048 x 2048 x 128: bound by writing 100 MB (62 us at 80
+ * % of 2.039 TB/s), and on A100 between 80 and 208 TFLOP/s. */
 static void test_batched_gemm(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("a100-80gb-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &a100_device);
-  double rate = 2.0 * 12 * 2048 * 2048 * 128 / gemm_cost(model, ORR_FP16, 12, 2048, 2048, 128).time_s;
+  double rate =
+      2.0 * 12 * 2048 * 2048 * 128 / gemm_cost(model, ORR_FP16, 12, 2048, 2048, 128).time_s;
   g_assert_cmpfloat(rate, >, 80e12);
   g_assert_cmpfloat(rate, <, 208e12);
 }
 
-/* Many matrices that meet few rows each read as one wide matrix does: 64 of 768 x 4,096 in fp8 are 201 MB, 60 us at H100's
- * 3.35 TB/s, of which wide products of one row reach 80 to 95 %. Twice as many take twice as long. */
+/* Many matrices that meet few rows each read as one wide matrix does: 64 of 768 x 4,096 in fp8
+ * are 201 MB, 60 us at H100's 3.35 TB/s, of which wide products of one row reach 80 to 95 %.
+ * Twice as many take twice as long. */
 static void test_thin_batches(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
@@ -172,8 +189,8 @@ static void add_error(Errors *errors, double predicted, double measured) {
 }
 
 static void assert_errors(const Errors *errors, double mean_absolute, double bias) {
-  g_test_message("%u rows: mean absolute error %.2f %%, bias %+.2f %%", errors->n, 100 * errors->absolute / errors->n,
-                 100 * errors->signed_ / errors->n);
+  g_test_message("%u rows: mean absolute error %.2f %%, bias %+.2f %%", errors->n,
+                 100 * errors->absolute / errors->n, 100 * errors->signed_ / errors->n);
   g_assert_cmpuint(errors->n, >, 50);
   g_assert_cmpfloat(errors->absolute / errors->n, <, mean_absolute);
   g_assert_cmpfloat(fabs(errors->signed_ / errors->n), <, bias);
@@ -191,8 +208,8 @@ static void gemm_row_free(gpointer data) {
   g_free(data);
 }
 
-static void compare_rows(const OrrCostModel *model, const OrrProfileGemm *table, const OrrProfileGemmRow *row,
-                         Errors *all, Errors *large) {
+static void compare_rows(const OrrCostModel *model, const OrrProfileGemm *table,
+                         const OrrProfileGemmRow *row, Errors *all, Errors *large) {
   g_autoptr(GArray) m = orr_profile_numbers(table->m, FALSE, NULL);
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, NULL);
   for (guint i = 0; i < m->len; i++) {
@@ -200,11 +217,13 @@ static void compare_rows(const OrrCostModel *model, const OrrProfileGemm *table,
     OrrCost cost = gemm_cost(model, (OrrDtype)table->dtype, 1, (gint64)of_m, row->n, row->k);
     g_assert_cmpint(cost.how, !=, ORR_HOW_MEASURED);
     add_error(all, cost.time_s * 1e6, measured);
-    if (of_m >= 1024 && row->n >= 1024 && row->k >= 1024) add_error(large, cost.time_s * 1e6, measured);
+    if (of_m >= 1024 && row->n >= 1024 && row->k >= 1024)
+      add_error(large, cost.time_s * 1e6, measured);
   }
 }
 
-/* Leaving out all in turn: A100 5.2 % (2.7 % where m, n, k >= 1024), H100 4.1 % (4.3 %); bias below 0.4 %. */
+/* Leaving out all in turn: A100 5.2 % (2.7 % where m, n, k >= 1024), H100 4.1 % (4.3 %); bias
+ * below 0.4 %. */
 static void assert_left_out(const char *name, const OrrDevice *device) {
   g_autoptr(OrrProfile) profile = shipped_profile(name);
   g_autoptr(GPtrArray) left_out = g_ptr_array_new_with_free_func(gemm_row_free);
@@ -223,8 +242,10 @@ static void test_left_out_h100(void) { assert_left_out("h100-sxm", &h100_device)
 
 /* --- attention --- */
 
-static OrrOperator prefill(OrrPass pass, gint64 batch, gint64 length, gint64 heads, gint64 kv_heads) {
-  return orr_operator_attention("test", pass, ORR_BF16, batch, length, length, heads, kv_heads, 128, TRUE);
+static OrrOperator prefill(OrrPass pass, gint64 batch, gint64 length, gint64 heads,
+                           gint64 kv_heads) {
+  return orr_operator_attention("test", pass, ORR_BF16, batch, length, length, heads, kv_heads, 128,
+                                TRUE);
 }
 
 static void test_attention(void) {
@@ -256,8 +277,10 @@ static void test_attention(void) {
 static void test_decode(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("a100-80gb-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &a100_device);
-  OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 8, 1, 4096, 32, 8, 128, TRUE);
-  assert_near(orr_cost_operator(model, &op).time_s * 1e6, 97.96, 1e-9); /* the row 8,1,4095,32,8,128 */
+  OrrOperator op =
+      orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 8, 1, 4096, 32, 8, 128, TRUE);
+  assert_near(orr_cost_operator(model, &op).time_s * 1e6, 97.96,
+              1e-9); /* the row 8,1,4095,32,8,128 */
   op.kv_length = 6000;
   OrrCost between = orr_cost_operator(model, &op);
   g_assert_cmpint(between.how, ==, ORR_HOW_INTERPOLATED);
@@ -265,38 +288,45 @@ static void test_decode(void) {
   g_assert_cmpfloat(between.time_s, <, 132.9e-6); /* the row at 8192 */
 }
 
-/* Batch 4 over 2 key heads is the work of batch 8 over 1 and of 2 over 4: what those rows say of one that is not there.
- * All three are the same FLOPs and bytes, so the same multiple of the roofline is the same time. */
+/* Batch 4 over 2 key heads is the work of batch 8 over 1 and of 2 over 4: what those rows say of
+ * one that is not there. All three are the same FLOPs and bytes, so the same multiple of the
+ * roofline is the same time. */
 static void test_equal_work(void) {
-  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\nattention:\n"
-                                                 "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
-                                                 "  batch: \"4 8\"\n  length: \"1000\"\n  rows:\n"
-                                                 "  - {head-dim: 128, heads: 8, kv-heads: 1, us: \"- 50\"}\n"
-                                                 "  - {head-dim: 128, heads: 16, kv-heads: 2, us: \"- 90\"}\n");
+  g_autoptr(OrrProfile) profile =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\nattention:\n"
+                     "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
+                     "  batch: \"4 8\"\n  length: \"1000\"\n  rows:\n"
+                     "  - {head-dim: 128, heads: 8, kv-heads: 1, us: \"- 50\"}\n"
+                     "  - {head-dim: 128, heads: 16, kv-heads: 2, us: \"- 90\"}\n");
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  static const gint64 asked[][2] = {{4, 2}, {2, 4}, {1, 8}}; /* batch, key heads: a hole, and two beyond the table */
+  static const gint64 asked[][2] = {
+      {4, 2}, {2, 4}, {1, 8}}; /* batch, key heads: a hole, and two beyond the table */
   for (guint i = 0; i < G_N_ELEMENTS(asked); i++) {
-    OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, asked[i][0], 1, 1000, 8 * asked[i][1],
-                                            asked[i][1], 128, TRUE);
+    OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, asked[i][0], 1,
+                                            1000, 8 * asked[i][1], asked[i][1], 128, TRUE);
     OrrCost cost = orr_cost_operator(model, &op);
     assert_near(cost.time_s * 1e6, 50, 1e-9);
     g_assert_cmpint(cost.how, ==, ORR_HOW_INTERPOLATED);
   }
 }
 
-/* Kernels of a single sequence differ from those of a batch, and the batch of 1 is an end of the table: where one group
- * lacks it, the nearest batch would answer. Groups of 4 and 16 heads say that it takes three times its roofline, where
- * batches of 4 and 16 take it once: so it does with 8 heads. */
+/* Kernels of a single sequence differ from those of a batch, and the batch of 1 is an end of the
+ * table: where one group lacks it, the nearest batch would answer. Groups of 4 and 16 heads say
+ * that it takes three times its roofline, where batches of 4 and 16 take it once: so it does
+ * with 8 heads. */
 static void test_other_groups(void) {
   g_autoptr(OrrCostModel) roofline = model_of(NULL, &round_device);
-  g_autoptr(GString) text = g_string_new("schema: profile/1\nname: p\ndevice: d\nattention:\n"
-                                         "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
-                                         "  batch: \"1 4 16\"\n  length: \"512 8192\"\n  rows:\n");
+  g_autoptr(GString) text =
+      g_string_new("schema: profile/1\nname: p\ndevice: d\nattention:\n"
+                   "- phase: decode\n  dtype: bf16\n  kv-dtype: bf16\n  source: s\n"
+                   "  batch: \"1 4 16\"\n  length: \"512 8192\"\n  rows:\n");
   for (gint64 heads = 4; heads <= 16; heads *= 2) {
-    g_string_append_printf(text, "  - {head-dim: 128, heads: %" G_GINT64_FORMAT ", kv-heads: 1, us: \"", heads);
+    g_string_append_printf(
+        text, "  - {head-dim: 128, heads: %" G_GINT64_FORMAT ", kv-heads: 1, us: \"", heads);
     for (gint64 batch = 1; batch <= 16; batch *= 4)
       for (gint64 length = 512; length <= 8192; length *= 16) {
-        OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, batch, 1, length, heads, 1, 128, TRUE);
+        OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, batch, 1,
+                                                length, heads, 1, 128, TRUE);
         const double us = orr_cost_operator(roofline, &op).time_s * 1e6 * (batch == 1 ? 3 : 1);
         if (heads == 8 && batch == 1)
           g_string_append(text, "- ");
@@ -307,15 +337,17 @@ static void test_other_groups(void) {
   }
   g_autoptr(OrrProfile) profile = sample_profile(text->str);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
-  OrrOperator op = orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 1, 1, 8192, 8, 1, 128, TRUE);
+  OrrOperator op =
+      orr_operator_attention("test", ORR_PASS_FORWARD, ORR_BF16, 1, 1, 8192, 8, 1, 128, TRUE);
   const OrrCost told = orr_cost_operator(model, &op);
   assert_near(told.time_s, 3 * orr_cost_operator(roofline, &op).time_s, 1e-6);
   g_assert_cmpint(told.how, ==, ORR_HOW_INTERPOLATED);
 }
 
-/* H100's rows end at 16,384 tokens, where one head takes 222 us and eight 923: 128 blocks of 128 queries fill half of 132
- * multiprocessors. 131,072 tokens of one head are as many blocks as those eight and 8 times as long each: 64 times 923
- * / 8, 7.4 ms (14 if the idle half stayed). 32 heads fill it at either length: 64 times 3.6 ms. */
+/* H100's rows end at 16,384 tokens, where one head takes 222 us and eight 923: 128 blocks of 128
+ * queries fill half of 132 multiprocessors. 131,072 tokens of one head are as many blocks as
+ * those eight and 8 times as long each: 64 times 923 / 8, 7.4 ms (14 if the idle half stayed).
+ * 32 heads fill it at either length: 64 times 3.6 ms. */
 static void test_long_prefills(void) {
   g_autoptr(OrrProfile) profile = shipped_profile("h100-sxm");
   g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
@@ -332,18 +364,22 @@ static void assert_missing(const OrrCostModel *model, OrrOperator op, const char
   g_assert_cmpstr(missing, ==, expected);
 }
 
-/* 16-bit formats share a table; of kernels that memory bounds the profile must give some shares of the bandwidth. */
+/* 16-bit formats share a table; of kernels that memory bounds the profile must give some shares
+ * of the bandwidth. */
 static void test_missing(void) {
-  g_autoptr(OrrProfile) profile = sample_profile("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n"
-                                                 "  source: s\n  m: \"1\"\n  rows:\n  - {n: 1, k: 1, us: \"5\"}\n");
+  g_autoptr(OrrProfile) profile =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n"
+                     "  source: s\n  m: \"1\"\n  rows:\n  - {n: 1, k: 1, us: \"5\"}\n");
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, 8, 8, 8), NULL);
   assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP16, 1, 8, 8, 8), NULL);
   assert_missing(model, orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, 1, 8, 8, 8), "gemm fp8");
   assert_missing(model, prefill(ORR_PASS_FORWARD, 1, 64, 8, 8), "attention prefill bf16");
-  assert_missing(model, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0), "memory-bound kernels");
-  g_autoptr(OrrProfile) shares = sample_profile("schema: profile/1\nname: p\ndevice: d\nkernels:\n"
-                                                "- {operators: [gelu], eager: 50 %, modern: 60 %, source: s}\n");
+  assert_missing(model, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0),
+                 "memory-bound kernels");
+  g_autoptr(OrrProfile) shares =
+      sample_profile("schema: profile/1\nname: p\ndevice: d\nkernels:\n"
+                     "- {operators: [gelu], eager: 50 %, modern: 60 %, source: s}\n");
   g_autoptr(OrrCostModel) sharing = model_of(shares, &round_device);
   assert_missing(sharing, orr_operator_memory("m", ORR_PASS_FORWARD, ORR_BF16, 1e6, 0), NULL);
 }
@@ -359,11 +395,13 @@ static void test_attention_by_formula(void) {
 
 /* --- collectives --- */
 
-static const char collectives[] = "schema: profile/1\nname: p\ndevice: d\nconstants: {collective-launch: 10 us, "
-                                  "scale-up-step: 2 us, scale-out-step: 3 us, host-launch: 6 us}\n"
-                                  "collectives:\n- {op: all_reduce, ranks: 4, bytes: \"100 10000\", us: \"10 40\"}\n";
+static const char collectives[] =
+    "schema: profile/1\nname: p\ndevice: d\nconstants: {collective-launch: 10 us, "
+    "scale-up-step: 2 us, scale-out-step: 3 us, host-launch: 6 us}\n"
+    "collectives:\n- {op: all_reduce, ranks: 4, bytes: \"100 10000\", us: \"10 40\"}\n";
 
-static void assert_collective(const OrrCostModel *model, double bytes, double expected_us, OrrHow how) {
+static void assert_collective(const OrrCostModel *model, double bytes, double expected_us,
+                              OrrHow how) {
   OrrCost cost;
   g_assert_true(orr_cost_collective(model, "all_reduce", 4, bytes, &cost));
   assert_near(cost.time_s * 1e6, expected_us, 1e-12);
@@ -374,11 +412,14 @@ static void test_collectives(void) {
   g_autoptr(OrrProfile) profile = sample_profile(collectives);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   assert_collective(model, 100, 10, ORR_HOW_MEASURED);
-  /* Over 10 us + 4 ns/B the rows are 10 / 10.4 and 40 / 50: half-way in logarithms sqrt(10 / 10.4 * 0.8), of 14 us. */
+  /* Over 10 us + 4 ns/B the rows are 10 / 10.4 and 40 / 50: half-way in logarithms sqrt(10 /
+   * 10.4 * 0.8), of 14 us. */
   assert_collective(model, 1000, 14 * sqrt(10 / 10.4 * 0.8), ORR_HOW_INTERPOLATED);
   /* A ring of 10 + 6 * 2 us and 1.5 S / 5e10 B/s falls by 2.7 ns from 100 B to 10. */
-  assert_collective(model, 10, 10 * (22 + 1.5 * 10 / 5e4) / (22 + 1.5 * 100 / 5e4), ORR_HOW_OUTSIDE);
-  assert_collective(model, 30000, 40 + 20000 * 30 / 9900.0, ORR_HOW_OUTSIDE); /* 30 us for 9,900 B between the rows */
+  assert_collective(model, 10, 10 * (22 + 1.5 * 10 / 5e4) / (22 + 1.5 * 100 / 5e4),
+                    ORR_HOW_OUTSIDE);
+  assert_collective(model, 30000, 40 + 20000 * 30 / 9900.0,
+                    ORR_HOW_OUTSIDE); /* 30 us for 9,900 B between the rows */
   OrrCost cost = {7, ORR_HOW_MEASURED};
   g_assert_false(orr_cost_collective(model, "all_reduce", 8, 100, &cost));
   g_assert_false(orr_cost_collective(model, "alltoall", 4, 100, &cost));
@@ -392,14 +433,17 @@ static void test_collectives(void) {
   g_assert_cmpfloat_with_epsilon(orr_cost_host_launch_s(model, ORR_KERNELS_EAGER), 55e-6, 1e-18);
 }
 
-/* A product of 512 x 512 over 512 in fp8 takes 100 us in the rows, their own cast 10 us and 512 * 512 elements of 2 bytes at
- * 10.48576 GB/s (50 us): cast apart, 40 us are left. Never less than the peak allows; other formats hold no cast. A result
- * that is added to (8 bytes an element in place of 2) costs what the roofline says of the bytes. */
+/* A product of 512 x 512 over 512 in fp8 takes 100 us in the rows, their own cast 10 us and 512
+ * * 512 elements of 2 bytes at 10.48576 GB/s (50 us): cast apart, 40 us are left. Never less
+ * than the peak allows; other formats hold no cast. A result that is added to (8 bytes an
+ * element in place of 2) costs what the roofline says of the bytes. */
 static void test_gemm_of_training(void) {
   g_autoptr(OrrProfile) profile = sample_profile(
       "schema: profile/1\nname: p\ndevice: d\n"
-      "constants: {fp8-row-launch: 10 us, fp8-row-cast: 10.48576 GB/s, gemm-efficiency: 100 %, gemm-wave-share: 0}\n"
-      "gemm:\n  - {dtype: fp8, source: s, m: \"512 1024\", rows: [{n: 512, k: 512, us: \"100 200\"}]}\n"
+      "constants: {fp8-row-launch: 10 us, fp8-row-cast: 10.48576 GB/s, gemm-efficiency: 100 %, "
+      "gemm-wave-share: 0}\n"
+      "gemm:\n  - {dtype: fp8, source: s, m: \"512 1024\", rows: [{n: 512, k: 512, us: \"100 "
+      "200\"}]}\n"
       "  - {dtype: bf16, source: s, m: \"512 1024\", rows: [{n: 512, k: 512, us: \"100 200\"}]}\n");
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   OrrOperator op = orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_FP8, 1, 512, 512, 512);
@@ -408,7 +452,8 @@ static void test_gemm_of_training(void) {
   assert_near(orr_cost_operator(model, &op).time_s, 40e-6, 1e-9);
   op.dtype = ORR_BF16;
   assert_near(orr_cost_operator(model, &op).time_s, 100e-6, 1e-9);
-  OrrOperator plain = orr_operator_gemm("g", ORR_PASS_WGRAD, ORR_BF16, 1, 1024, 512, 512), sum = plain, same = plain;
+  OrrOperator plain = orr_operator_gemm("g", ORR_PASS_WGRAD, ORR_BF16, 1, 1024, 512, 512),
+              sum = plain, same = plain;
   sum.sum_bytes = 8;
   same.sum_bytes = 2;
   const double plain_s = orr_cost_operator(model, &plain).time_s;

@@ -4,7 +4,9 @@
 
 #include <math.h>
 
-static OrrNode *node_of(const char *text, OrrDiags *diags) { return orr_yaml_parse(text, strlen(text), "p", diags); }
+static OrrNode *node_of(const char *text, OrrDiags *diags) {
+  return orr_yaml_parse(text, strlen(text), "p", diags);
+}
 
 static const char base_text[] =
     "name: b\ndevice: d\nconstants: {collective-launch: 10 us, scale-up-step: 2 us}\ncollectives:\n"
@@ -28,27 +30,32 @@ static double asked_us(const OrrCostModel *model, const char *op, double bytes) 
   return cost.time_s * 1e6;
 }
 
-/* Two rows of 256 and 512 MB, half again as slow as the base: they alone answer from one to the other; from a quarter of
- * the least and four times the largest on the base answers, to the last digit, and so it does for what was not measured.
- * Next to them the ratio fades: no jump, and never less time for more bytes. */
+/* Two rows of 256 and 512 MB, half again as slow as the base: they alone answer from one to the
+ * other; from a quarter of the least and four times the largest on the base answers, to the last
+ * digit, and so it does for what was not measured. Next to them the ratio fades: no jump, and
+ * never less time for more bytes. */
 static void check_own(double ratio) {
   g_autoptr(OrrProfile) base = laid_on_base("name: same\n");
   g_autoptr(OrrCostModel) without = model_of(base, &round_device);
   const double least_us = ratio * asked_us(without, "all_reduce", 256e6);
   const double most_us = ratio * asked_us(without, "all_reduce", 512e6);
-  g_autofree char *text = g_strdup_printf("name: own\ncollectives:\n- {op: all_reduce, ranks: 4, bytes: \"256e6 512e6\", "
-                                          "us: \"%.12g %.12g\"}\n",
-                                          least_us, most_us);
+  g_autofree char *text = g_strdup_printf(
+      "name: own\ncollectives:\n- {op: all_reduce, ranks: 4, bytes: \"256e6 512e6\", "
+      "us: \"%.12g %.12g\"}\n",
+      least_us, most_us);
   g_autoptr(OrrProfile) profile = laid_on_base(text);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   assert_near(asked_us(model, "all_reduce", 256e6), least_us, 1e-9);
   assert_near(asked_us(model, "all_reduce", 512e6), most_us, 1e-9);
   const double same[] = {8, 1e3, 1e6, 64e6, 2048e6, 1e10};
   for (guint i = 0; i < G_N_ELEMENTS(same); i++) {
-    g_assert_cmpfloat(asked_us(model, "all_reduce", same[i]), ==, asked_us(without, "all_reduce", same[i]));
-    g_assert_cmpfloat(asked_us(model, "all_gather", same[i]), ==, asked_us(without, "all_gather", same[i]));
+    g_assert_cmpfloat(asked_us(model, "all_reduce", same[i]), ==,
+                      asked_us(without, "all_reduce", same[i]));
+    g_assert_cmpfloat(asked_us(model, "all_gather", same[i]), ==,
+                      asked_us(without, "all_gather", same[i]));
   }
-  assert_near(asked_us(model, "all_reduce", 128e6), sqrt(ratio) * asked_us(without, "all_reduce", 128e6), 1e-9);
+  assert_near(asked_us(model, "all_reduce", 128e6),
+              sqrt(ratio) * asked_us(without, "all_reduce", 128e6), 1e-9);
   for (double bytes = 8, before_us = 0; bytes < 1e10; bytes *= 1.01) {
     const double us = asked_us(model, "all_reduce", bytes);
     g_assert_cmpfloat(us, >=, before_us);
@@ -62,16 +69,18 @@ static void test_own_rows(void) {
   check_own(0.7);
 }
 
-/* Own rows on own rows: the upper ones first, each in its range. And a collective that the base has no rows of is left to
- * the caller's model outside its range, with what it needs to hand over. */
+/* Own rows on own rows: the upper ones first, each in its range. And a collective that the base
+ * has no rows of is left to the caller's model outside its range, with what it needs to hand
+ * over. */
 static void test_own_layers(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) base = node_of(base_text, diags);
-  g_autoptr(OrrNode) lower =
-      node_of("collectives:\n- {op: all_reduce, ranks: 4, bytes: \"1e6 1e9\", us: \"50 11000\"}\n", diags);
-  g_autoptr(OrrNode) upper = node_of("collectives:\n- {op: all_reduce, ranks: 4, bytes: \"1e8 1e9\", us: \"3000 12000\"}\n"
-                                     "- {op: broadcast, ranks: 4, bytes: \"1e8 1e9\", us: \"3000 12000\"}\n",
-                                     diags);
+  g_autoptr(OrrNode) lower = node_of(
+      "collectives:\n- {op: all_reduce, ranks: 4, bytes: \"1e6 1e9\", us: \"50 11000\"}\n", diags);
+  g_autoptr(OrrNode) upper =
+      node_of("collectives:\n- {op: all_reduce, ranks: 4, bytes: \"1e8 1e9\", us: \"3000 12000\"}\n"
+              "- {op: broadcast, ranks: 4, bytes: \"1e8 1e9\", us: \"3000 12000\"}\n",
+              diags);
   g_autoptr(OrrNode) half = orr_node_merge(base, lower);
   g_autoptr(OrrNode) whole = orr_node_merge(half, upper);
   g_autoptr(OrrProfile) profile = orr_profile_read(whole, NULL, diags);

@@ -1,4 +1,5 @@
-/* test_cost_moe.c - routed experts: load, roofline, rows, and how far the answer is off where a layer was left out. */
+/* test_cost_moe.c - routed experts: load, roofline, rows, and how far the answer is off where a
+ * layer was left out. */
 #include "calibration/cost/cost_private.h"
 #include "tests/calibration/calibration_sample.h"
 
@@ -15,16 +16,18 @@ static const OrrDevice b200_device = {.name = (char *)"b200",
 
 static OrrCost moe_cost(const OrrCostModel *model, OrrDtype dtype, double imbalance, gint64 tokens,
                         const OrrProfileMoeRow *row) {
-  OrrOperator op = orr_operator_moe("test", ORR_PASS_FORWARD, dtype, tokens, row->hidden, row->inter, row->topk,
-                                    row->experts, row->tp, row->ep, row->projections, imbalance);
+  OrrOperator op =
+      orr_operator_moe("test", ORR_PASS_FORWARD, dtype, tokens, row->hidden, row->inter, row->topk,
+                       row->experts, row->tp, row->ep, row->projections, imbalance);
   return orr_cost_operator(model, &op);
 }
 
 /* --- by formula --- */
 
-/* Overhead and efficiency are the defaults, 10 us and 60 %; 0.85 of 1 TB/s. 64 tokens to 2 of 8 experts on 2 ranks: 64
- * pairs, 4 experts. FLOPs 6 64 1024 512 = 201 M at 0.6e14: 3.355 us. Bytes: weights 4 3 1024 512 2 = 12,582,912,
- * activations 2 64 (2 1024 + 3 512) = 458,752: 15.34 us. */
+/* Overhead and efficiency are the defaults, 10 us and 60 %; 0.85 of 1 TB/s. 64 tokens to 2 of 8
+ * experts on 2 ranks: 64 pairs, 4 experts. FLOPs 6 64 1024 512 = 201 M at 0.6e14: 3.355 us.
+ * Bytes: weights 4 3 1024 512 2 = 12,582,912, activations 2 64 (2 1024 + 3 512) = 458,752: 15.34
+ * us. */
 static void test_balanced(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
   OrrProfileMoeRow row = {.hidden = 1024, .inter = 512, .topk = 2, .experts = 8, .tp = 1, .ep = 2};
@@ -38,50 +41,59 @@ static void test_balanced(void) {
               10 + sqrt(compute_us * compute_us + memory_us * memory_us), 1e-12);
 }
 
-/* As above, but 4 tokens that draw: 4 of their 8 pairs are on a rank, whose 4 experts they wake to 4 (1 - 0.75^4) = 2.73,
- * where dealt out they wake all. By the row of that layer, 3/2 of the formula at any number of tokens: so is the answer. */
+/* As above, but 4 tokens that draw: 4 of their 8 pairs are on a rank, whose 4 experts they wake
+ * to 4 (1 - 0.75^4) = 2.73, where dealt out they wake all. By the row of that layer, 3/2 of the
+ * formula at any number of tokens: so is the answer. */
 static void test_drawn(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
-  OrrOperator op = orr_operator_moe("test", ORR_PASS_FORWARD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 2, 3, 0);
+  OrrOperator op =
+      orr_operator_moe("test", ORR_PASS_FORWARD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 2, 3, 0);
   const double dealt_s = orr_cost_operator(model, &op).time_s;
   orr_operator_set_drawn(&op);
-  const double compute_us = 6.0 * 4 * 1024 * 512 / 0.6e8, activations = 2.0 * 4 * (2 * 1024 + 3 * 512);
+  const double compute_us = 6.0 * 4 * 1024 * 512 / 0.6e8,
+               activations = 2.0 * 4 * (2 * 1024 + 3 * 512);
   const double memory_us = (12582912 * (1 - pow(0.75, 4)) + activations) / 0.85e6;
   const double drawn_s = orr_cost_operator(model, &op).time_s;
   assert_near(drawn_s * 1e6, 10 + hypot(compute_us, memory_us), 1e-12);
   g_autofree char *text = g_strdup_printf(
       "schema: profile/1\nname: p\ndevice: d\nmoe:\n"
       "- dtype: bf16\n  distribution: balanced\n  source: s\n  tokens: \"4\"\n  rows:\n"
-      "  - {hidden: 1024, inter: 512, topk: 2, experts: 8, tp: 1, ep: 2, projections: 3, us: \"%.9f\"}\n",
+      "  - {hidden: 1024, inter: 512, topk: 2, experts: 8, tp: 1, ep: 2, projections: 3, us: "
+      "\"%.9f\"}\n",
       1.5e6 * dealt_s);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_autoptr(OrrCostModel) measured = model_of(profile, &round_device);
   assert_near(orr_cost_operator(measured, &op).time_s, 1.5 * drawn_s, 1e-6);
 }
 
-/* 100 tokens to 1 of 4 experts, one a rank, a = 1.2 between 1 and 80. Quantiles (1 - 0.58372 u)^-5, with 80^-0.2 =
- * 0.41628; their integral goes with (1 - 0.58372 u)^-4: 33.30 at 1, 10.01 at 3/4, 1 at 0. The fullest expert holds
- * (33.30 - 10.01) / (33.30 - 1) = 0.721 of all: 72.1 pairs where balanced ranks have 25. */
+/* 100 tokens to 1 of 4 experts, one a rank, a = 1.2 between 1 and 80. Quantiles (1 - 0.58372
+ * u)^-5, with 80^-0.2 = 0.41628; their integral goes with (1 - 0.58372 u)^-4: 33.30 at 1, 10.01
+ * at 3/4, 1 at 0. The fullest expert holds (33.30 - 10.01) / (33.30 - 1) = 0.721 of all: 72.1
+ * pairs where balanced ranks have 25. */
 static void test_power_law(void) {
   g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
-  OrrProfileMoeRow row = {.hidden = 16384, .inter = 32768, .topk = 1, .experts = 4, .tp = 1, .ep = 4};
+  OrrProfileMoeRow row = {
+      .hidden = 16384, .inter = 32768, .topk = 1, .experts = 4, .tp = 1, .ep = 4};
   double edge = pow(80, -0.2), inner = 1 - 0.75 * (1 - edge);
   double pairs = 100 * (pow(edge, -4) - pow(inner, -4)) / (pow(edge, -4) - 1);
   assert_near(pairs, 72.1, 1e-3);
   double compute_us = 6 * pairs * 16384 * 32768 / 0.6e8;
-  double bytes = 2 * (3.0 * 16384 * 32768 + pairs * (2 * 16384 + 3 * 32768)), memory_us = bytes / 0.85e6;
-  assert_near(moe_cost(model, ORR_BF16, 1.2, 100, &row).time_s * 1e6, 10 + hypot(compute_us, memory_us), 1e-9);
+  double bytes = 2 * (3.0 * 16384 * 32768 + pairs * (2 * 16384 + 3 * 32768)),
+         memory_us = bytes / 0.85e6;
+  assert_near(moe_cost(model, ORR_BF16, 1.2, 100, &row).time_s * 1e6,
+              10 + hypot(compute_us, memory_us), 1e-9);
   /* Where one rank holds all experts, how tokens fall on them leaves its FLOPs as they are. */
   row.ep = 1;
   assert_near(moe_cost(model, ORR_BF16, 1.2, 10000000, &row).time_s,
               moe_cost(model, ORR_BF16, 0, 10000000, &row).time_s, 1e-3);
 }
 
-/* Without a gate, two thirds of the FLOPs. A question that does not say takes what the measured layer of these sizes
- * has, whatever its split. */
+/* Without a gate, two thirds of the FLOPs. A question that does not say takes what the measured
+ * layer of these sizes has, whatever its split. */
 static void test_gate(void) {
   g_autoptr(OrrCostModel) plain = model_of(NULL, &round_device);
-  OrrProfileMoeRow row = {.hidden = 16384, .inter = 32768, .topk = 1, .experts = 2, .tp = 1, .ep = 1};
+  OrrProfileMoeRow row = {
+      .hidden = 16384, .inter = 32768, .topk = 1, .experts = 2, .tp = 1, .ep = 1};
   OrrProfileMoeRow gateless = row;
   gateless.projections = 2;
   double gated_s = moe_cost(plain, ORR_BF16, 0, 10000000, &row).time_s;
@@ -89,7 +101,8 @@ static void test_gate(void) {
   g_autoptr(OrrProfile) profile = sample_profile(
       "schema: profile/1\nname: p\ndevice: d\nmoe:\n"
       "- dtype: bf16\n  distribution: balanced\n  source: s\n  tokens: \"1000\"\n  rows:\n"
-      "  - {hidden: 16384, inter: 32768, topk: 1, experts: 2, tp: 1, ep: 1, projections: 2, us: \"50000\"}\n");
+      "  - {hidden: 16384, inter: 32768, topk: 1, experts: 2, tp: 1, ep: 1, projections: 2, us: "
+      "\"50000\"}\n");
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 1000, &row).how, ==, ORR_HOW_MEASURED);
   row.tp = gateless.tp = 2;
@@ -119,8 +132,8 @@ static void assert_rows(const char *name, const OrrDevice *device) {
       g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, NULL);
       for (guint j = 0; j < us->len; j++) {
         if (isnan(g_array_index(us, double, j))) continue;
-        OrrCost cost =
-            moe_cost(model, (OrrDtype)table->dtype, imbalance, (gint64)g_array_index(tokens, double, j), row);
+        OrrCost cost = moe_cost(model, (OrrDtype)table->dtype, imbalance,
+                                (gint64)g_array_index(tokens, double, j), row);
         assert_near(cost.time_s * 1e6, g_array_index(us, double, j), 1e-9);
         g_assert_cmpint(cost.how, ==, ORR_HOW_MEASURED);
       }
@@ -145,7 +158,8 @@ static void test_how(void) {
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
   OrrProfileMoeRow row = {.hidden = 1024, .inter = 512, .topk = 2, .experts = 8, .tp = 1, .ep = 1};
   assert_near(moe_cost(model, ORR_BF16, 0, 4, &row).time_s * 1e6, 40, 1e-12);
-  g_assert_cmpint(moe_cost(model, ORR_FP16, 0, 4, &row).how, ==, ORR_HOW_MEASURED); /* runs as bf16 */
+  g_assert_cmpint(moe_cost(model, ORR_FP16, 0, 4, &row).how, ==,
+                  ORR_HOW_MEASURED); /* runs as bf16 */
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 8, &row).how, ==, ORR_HOW_INTERPOLATED);
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 32, &row).how, ==, ORR_HOW_OUTSIDE);
   g_assert_cmpint(moe_cost(model, ORR_FP8, 0, 4, &row).how, ==, ORR_HOW_MODELLED);
@@ -153,8 +167,9 @@ static void test_how(void) {
   OrrOperator op = orr_operator_moe("x", ORR_PASS_DGRAD, ORR_BF16, 4, 1024, 512, 2, 8, 1, 1, 3, 0);
   g_assert_cmpint(orr_cost_operator(model, &op).how, ==, ORR_HOW_MODELLED);
   row.inter = 2048;
-  g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 4, &row).how, ==, ORR_HOW_INTERPOLATED); /* the hole */
-  row.inter = 1024;                                                                     /* between the two */
+  g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 4, &row).how, ==,
+                  ORR_HOW_INTERPOLATED); /* the hole */
+  row.inter = 1024;                      /* between the two */
   OrrCost between = moe_cost(model, ORR_BF16, 0, 16, &row);
   g_assert_cmpint(between.how, ==, ORR_HOW_INTERPOLATED);
   g_assert_cmpfloat(between.time_s, >, 80e-6);
@@ -163,8 +178,9 @@ static void test_how(void) {
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 16, &row).how, ==, ORR_HOW_OUTSIDE);
 }
 
-/* Rows of a device with 1.5 times the bandwidth: as far from the roofline as they were, and carried over. Reading weights is
- * all that takes time here, so that the roofline without its 10 us of overhead is 1.5 times as long. */
+/* Rows of a device with 1.5 times the bandwidth: as far from the roofline as they were, and
+ * carried over. Reading weights is all that takes time here, so that the roofline without its 10
+ * us of overhead is 1.5 times as long. */
 static void test_rows_of_another_device(void) {
   g_autoptr(OrrProfile) profile = sample_profile(two_layers);
   OrrDevice fast = round_device;
@@ -176,7 +192,8 @@ static void test_rows_of_another_device(void) {
   g_autoptr(OrrCostModel) plain_slow = model_of(NULL, &slow);
   g_autoptr(OrrCostModel) carried = orr_cost_model_new_scaled(profile, &fast, &slow, NULL);
   OrrProfileMoeRow row = {.hidden = 1024, .inter = 512, .topk = 2, .experts = 8, .tp = 1, .ep = 1};
-  OrrCost was = moe_cost(measured, ORR_BF16, 0, 4, &row), is = moe_cost(carried, ORR_BF16, 0, 4, &row);
+  OrrCost was = moe_cost(measured, ORR_BF16, 0, 4, &row),
+          is = moe_cost(carried, ORR_BF16, 0, 4, &row);
   double roofline_s = moe_cost(plain, ORR_BF16, 0, 4, &row).time_s;
   double slower_s = moe_cost(plain_slow, ORR_BF16, 0, 4, &row).time_s;
   assert_near((slower_s - 10e-6) / (roofline_s - 10e-6), 1.5, 1e-6);
@@ -187,8 +204,8 @@ static void test_rows_of_another_device(void) {
 
 /* --- left out --- */
 
-static void compare_row(const OrrCostModel *model, const OrrProfileMoe *table, const OrrProfileMoeRow *row,
-                        double *absolute, guint *n) {
+static void compare_row(const OrrCostModel *model, const OrrProfileMoe *table,
+                        const OrrProfileMoeRow *row, double *absolute, guint *n) {
   g_autoptr(GArray) tokens = orr_profile_numbers(table->tokens, FALSE, NULL);
   g_autoptr(GArray) us = orr_profile_numbers(row->us, TRUE, NULL);
   double imbalance;
@@ -196,14 +213,16 @@ static void compare_row(const OrrCostModel *model, const OrrProfileMoe *table, c
   for (guint j = 0; j < us->len; j++) {
     double measured = g_array_index(us, double, j);
     if (isnan(measured)) continue;
-    OrrCost cost = moe_cost(model, (OrrDtype)table->dtype, imbalance, (gint64)g_array_index(tokens, double, j), row);
+    OrrCost cost = moe_cost(model, (OrrDtype)table->dtype, imbalance,
+                            (gint64)g_array_index(tokens, double, j), row);
     g_assert_cmpint(cost.how, !=, ORR_HOW_MEASURED);
     *absolute += fabs(cost.time_s * 1e6 / measured - 1);
     (*n)++;
   }
 }
 
-/* Every seventh layer and split, of the first table. All in turn: A100 8.1 %, B200 7.5 % (docs/modelling.md). */
+/* Every seventh layer and split, of the first table. All in turn: A100 8.1 %, B200 7.5 %
+ * (docs/modelling.md). */
 static void assert_left_out(const char *name, const OrrDevice *device) {
   g_autoptr(OrrProfile) profile = shipped_profile(name);
   OrrProfileMoe *table = profile->moe->pdata[0];
@@ -213,11 +232,13 @@ static void assert_left_out(const char *name, const OrrDevice *device) {
   g_autoptr(OrrCostModel) model = model_of(profile, device);
   double absolute = 0;
   guint n = 0;
-  for (guint i = 0; i < left_out->len; i++) compare_row(model, table, left_out->pdata[i], &absolute, &n);
+  for (guint i = 0; i < left_out->len; i++)
+    compare_row(model, table, left_out->pdata[i], &absolute, &n);
   g_test_message("%s: %u rows: mean absolute error %.2f %%", name, n, 100 * absolute / n);
   g_assert_cmpuint(n, >, 500);
   g_assert_cmpfloat(absolute / n, <, 0.11);
-  while (left_out->len > 0) g_ptr_array_add(table->rows, g_ptr_array_remove_index(left_out, left_out->len - 1));
+  while (left_out->len > 0)
+    g_ptr_array_add(table->rows, g_ptr_array_remove_index(left_out, left_out->len - 1));
 }
 
 static void test_left_out(void) {

@@ -3,15 +3,16 @@
 
 #include "tests/calibration/calibration_sample.h"
 
-static const char text[] = "schema: profile/1\nname: p\ndevice: d\n"
-                           "constants: {static-power: 100 W, tensor-power: 800 W, gemm-efficiency: 100 %}\n";
+static const char text[] =
+    "schema: profile/1\nname: p\ndevice: d\n"
+    "constants: {static-power: 100 W, tensor-power: 800 W, gemm-efficiency: 100 %}\n";
 
 static OrrOperator gemm_op(gint64 size) {
   return orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, size, size, size);
 }
 
-/* At the peak (1e14) tensor cores want 800 W, and 500 W leave 400: half, so a clock of 2^(-1/3). Half the rate wants
- * just the 400 W; so does nothing at all. */
+/* At the peak (1e14) tensor cores want 800 W, and 500 W leave 400: half, so a clock of 2^(-1/3).
+ * Half the rate wants just the 400 W; so does nothing at all. */
 static void test_clock(void) {
   OrrDevice device = round_device;
   g_autoptr(OrrProfile) profile = sample_profile(text);
@@ -22,23 +23,25 @@ static void test_clock(void) {
   g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 0, 1), ==, 1);
   OrrOperator op = gemm_op(8192);
   double burst_s = orr_cost_operator(model, &op).time_s;
-  assert_near(orr_cost_sustained(model, &op).time_s, burst_s / orr_cost_clock(model, ORR_BF16, op.flops / burst_s, 1),
-              1e-12);
+  assert_near(orr_cost_sustained(model, &op).time_s,
+              burst_s / orr_cost_clock(model, ORR_BF16, op.flops / burst_s, 1), 1e-12);
   g_assert_cmpint(orr_cost_sustained(model, &op).how, ==, ORR_HOW_MODELLED);
 }
 
-/* The worst of 8 draws is 1.4236 deviations out (Harter 1961), Blom's formula says 1.4341: with a spread of speeds of 2 % it
- * wants 3 * 2 % * 1.4341 more power, and no other board sets the pace. Where the limit does not bind it costs nothing. */
+/* The worst of 8 draws is 1.4236 deviations out (Harter 1961), Blom's formula says 1.4341: with
+ * a spread of speeds of 2 % it wants 3 * 2 % * 1.4341 more power, and no other board sets the
+ * pace. Where the limit does not bind it costs nothing. */
 static void test_fleet(void) {
   OrrDevice device = round_device;
-  g_autofree char *spread =
-      g_strconcat("schema: profile/1\nname: p\ndevice: d\n",
-                  "constants: {static-power: 100 W, tensor-power: 800 W, speed-spread: 2 %}\n", NULL);
+  g_autofree char *spread = g_strconcat(
+      "schema: profile/1\nname: p\ndevice: d\n",
+      "constants: {static-power: 100 W, tensor-power: 800 W, speed-spread: 2 %}\n", NULL);
   g_autoptr(OrrProfile) profile = sample_profile(spread);
   device.tdp_watts = 500;
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
   assert_near(orr_cost_clock(model, ORR_BF16, 1e14, 8), cbrt(0.5 / (1 + 0.06 * 1.43420)), 1e-5);
-  g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 1e14, 0), ==, orr_cost_clock(model, ORR_BF16, 1e14, 1));
+  g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 1e14, 0), ==,
+                    orr_cost_clock(model, ORR_BF16, 1e14, 1));
   g_assert_cmpfloat(orr_cost_clock(model, ORR_BF16, 0.3e14, 1000), ==, 1);
   double last = 1;
   for (gint64 fleet = 1; fleet <= 1 << 17; fleet *= 2) {
@@ -52,20 +55,25 @@ static void test_fleet(void) {
 static void test_unlimited(void) {
   OrrDevice device = round_device;
   g_autoptr(OrrProfile) profile = sample_profile(text);
-  OrrOperator big = gemm_op(8192), copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e9, 1e12);
+  OrrOperator big = gemm_op(8192),
+              copy = orr_operator_memory("copy", ORR_PASS_FORWARD, ORR_BF16, 1e9, 1e12);
   for (double tdp = 0; tdp <= 900; tdp += 900) {
     device.tdp_watts = tdp;
     g_autoptr(OrrCostModel) model = model_of(profile, &device);
-    g_assert_cmpfloat(orr_cost_sustained(model, &big).time_s, ==, orr_cost_operator(model, &big).time_s);
+    g_assert_cmpfloat(orr_cost_sustained(model, &big).time_s, ==,
+                      orr_cost_operator(model, &big).time_s);
   }
   device.tdp_watts = 200;
   g_autoptr(OrrCostModel) unknown = model_of(NULL, &device);
   g_autoptr(OrrCostModel) known = model_of(profile, &device);
-  g_assert_cmpfloat(orr_cost_sustained(unknown, &big).time_s, ==, orr_cost_operator(unknown, &big).time_s);
-  g_assert_cmpfloat(orr_cost_sustained(known, &copy).time_s, ==, orr_cost_operator(known, &copy).time_s);
+  g_assert_cmpfloat(orr_cost_sustained(unknown, &big).time_s, ==,
+                    orr_cost_operator(unknown, &big).time_s);
+  g_assert_cmpfloat(orr_cost_sustained(known, &copy).time_s, ==,
+                    orr_cost_operator(known, &copy).time_s);
 }
 
-/* A lower limit never makes anything faster, nothing takes less than its burst, and no limit takes for ever. */
+/* A lower limit never makes anything faster, nothing takes less than its burst, and no limit
+ * takes for ever. */
 static void test_limits(void) {
   OrrDevice device = round_device;
   g_autoptr(OrrProfile) profile = sample_profile(text);
@@ -75,7 +83,8 @@ static void test_limits(void) {
     for (double tdp = 50; tdp <= 1000; tdp += 50) {
       device.tdp_watts = tdp;
       g_autoptr(OrrCostModel) model = model_of(profile, &device);
-      double time_s = orr_cost_sustained(model, &op).time_s, burst_s = orr_cost_operator(model, &op).time_s;
+      double time_s = orr_cost_sustained(model, &op).time_s,
+             burst_s = orr_cost_operator(model, &op).time_s;
       g_assert_cmpfloat(time_s, <=, last_s);
       g_assert_cmpfloat(time_s, >=, burst_s);
       g_assert_cmpfloat(time_s, <=, burst_s * 10 * (1 + 1e-12));
@@ -92,7 +101,8 @@ static void test_shipped(void) {
   g_autoptr(OrrCostModel) model = model_of(profile, &device);
   OrrOperator op = orr_operator_gemm("g", ORR_PASS_FORWARD, ORR_BF16, 1, 1536, 6144, 16384);
   assert_near(op.flops / orr_cost_sustained(model, &op).time_s, 794.5e12, 2e-3);
-  g_assert_cmpint(orr_cost_sustained(model, &op).how, ==, ORR_HOW_MEASURED); /* the row's, at another clock */
+  g_assert_cmpint(orr_cost_sustained(model, &op).how, ==,
+                  ORR_HOW_MEASURED); /* the row's, at another clock */
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 /*
- * test_cost_serving.c - steps of an engine on the profile that measured them: rows, lines between them, unequal
- * contexts.
+ * test_cost_serving.c - steps of an engine on the profile that measured them: rows, lines between
+ * them, unequal contexts.
  */
 #include <math.h>
 
@@ -32,8 +32,8 @@ static void teardown(Bench *bench) {
   orr_fields_clear(&orr_device_table, &bench->device);
 }
 
-static OrrCost ask(const Bench *bench, double chunk, double keys, double decodes, double mean, double least,
-                   double most) {
+static OrrCost ask(const Bench *bench, double chunk, double keys, double decodes, double mean,
+                   double least, double most) {
   const OrrBatchAttention asked = {.dtype = ORR_BF16,
                                    .kv_dtype = ORR_BF16,
                                    .heads = 32,
@@ -50,8 +50,8 @@ static OrrCost ask(const Bench *bench, double chunk, double keys, double decodes
   return orr_cost_batch_attention(bench->cost, batch, &asked);
 }
 
-/* Rows of profile_attention.csv, to its three digits here: 4 decodes of 1,024 keys 26.304 us; a chunk of 512 with no
- * history, alone, and with 64 decodes of 1,024. */
+/* Rows of profile_attention.csv, to its three digits here: 4 decodes of 1,024 keys 26.304 us; a
+ * chunk of 512 with no history, alone, and with 64 decodes of 1,024. */
 static void test_rows(void) {
   Bench bench;
   setup(&bench);
@@ -84,7 +84,8 @@ static void test_order(void) {
   teardown(&bench);
 }
 
-/* rms-norm of 1,024 tokens: 6.11717 us; half the width at twice the tokens is as much work, and modelled. */
+/* rms-norm of 1,024 tokens: 6.11717 us; half the width at twice the tokens is as much work, and
+ * modelled. */
 static void test_token_kernels(void) {
   Bench bench;
   OrrCost cost;

@@ -1,4 +1,5 @@
-/* test_crossval.c - every row is asked once, of a model that did not see it, and the errors add up. */
+/* test_crossval.c - every row is asked once, of a model that did not see it, and the errors add
+ * up. */
 #include "calibration/crossval/crossval.h"
 
 #include <math.h>
@@ -15,8 +16,9 @@ static GPtrArray *run(const char *text, const char *family) {
 
 /* 5 n x 6 k x 2 m, all 100 us but for (128, 4096, 8192). */
 static char *gemm_text(double odd_us) {
-  GString *text = g_string_new("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n  source: s\n"
-                               "  m: \"64 128\"\n  rows:\n");
+  GString *text =
+      g_string_new("schema: profile/1\nname: p\ndevice: d\ngemm:\n- dtype: bf16\n  source: s\n"
+                   "  m: \"64 128\"\n  rows:\n");
   for (int n = 0; n < 5; n++)
     for (int k = 0; k < 6; k++)
       g_string_append_printf(text, "  - {n: %d, k: %d, us: \"100 %g\"}\n", 1024 << n, 1024 << k,
@@ -40,8 +42,9 @@ static void test_every_row_once(void) {
   g_assert_cmpfloat(sum, ==, 192 * 31 * 63);
 }
 
-/* A row that is not like its neighbours cannot be told from them: left out it is told as 100 us where 400 were
- * measured, so its error is about -0.75; a model that had seen it would answer 400. */
+/* A row that is not like its neighbours cannot be told from them: left out it is told as 100 us
+ * where 400 were measured, so its error is about -0.75; a model that had seen it would answer
+ * 400. */
 static void test_left_out_is_not_seen(void) {
   g_autofree char *text = gemm_text(400);
   g_autoptr(GPtrArray) tables = run(text, "gemm");
@@ -64,20 +67,25 @@ static void test_regions(void) {
   g_autoptr(GPtrArray) tables = run(text, NULL);
   const OrrCrossvalTable *table = tables->pdata[0];
   guint n = 0;
-  for (int region = 0; orr_crossval_regions(table)[region]; region++) n += orr_crossval_errors(table, region).n;
+  for (int region = 0; orr_crossval_regions(table)[region]; region++)
+    n += orr_crossval_errors(table, region).n;
   g_assert_cmpuint(n, ==, orr_crossval_errors(table, -1).n);
 }
 
-/* Exchanges of experts' tokens: of two shapes each is told from the other, at as many bytes (half the tokens for twice
- * the hidden size; 10 us a token and nothing else), of one there is no table. */
+/* Exchanges of experts' tokens: of two shapes each is told from the other, at as many bytes
+ * (half the tokens for twice the hidden size; 10 us a token and nothing else), of one there is
+ * no table. */
 static void test_dispatch(void) {
-  g_autoptr(GPtrArray) tables = run(
-      "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
-      "- {library: l, op: combine, ranks: 8, hidden: 100, topk: 2, experts: 64, size: \"2 4\", us: \"20 40\"}\n"
-      "- {library: l, op: combine, ranks: 8, hidden: 200, topk: 2, experts: 64, size: \"1 2\", us: \"20 40\"}\n"
-      "- {library: l, op: dispatch, ranks: 8, hidden: 100, topk: 2, experts: 64, size: \"1 2\", us: \"10 20\"}\n"
-      "- {library: vllm, op: all_reduce, ranks: 8, size: \"1 2\", us: \"10 20\"}\n",
-      "dispatch");
+  g_autoptr(GPtrArray) tables =
+      run("schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+          "- {library: l, op: combine, ranks: 8, hidden: 100, topk: 2, experts: 64, size: \"2 4\", "
+          "us: \"20 40\"}\n"
+          "- {library: l, op: combine, ranks: 8, hidden: 200, topk: 2, experts: 64, size: \"1 2\", "
+          "us: \"20 40\"}\n"
+          "- {library: l, op: dispatch, ranks: 8, hidden: 100, topk: 2, experts: 64, size: \"1 "
+          "2\", us: \"10 20\"}\n"
+          "- {library: vllm, op: all_reduce, ranks: 8, size: \"1 2\", us: \"10 20\"}\n",
+          "dispatch");
   g_assert_cmpuint(tables->len, ==, 1);
   const OrrCrossvalTable *table = tables->pdata[0];
   g_assert_cmpstr(table->label, ==, "l combine");
@@ -87,10 +95,12 @@ static void test_dispatch(void) {
 
 static void test_attention_and_collectives(void) {
   g_autoptr(GPtrArray) tables =
-      run("schema: profile/1\nname: p\ndevice: d\nattention:\n- phase: decode\n  dtype: bf16\n  kv-dtype: fp8\n"
+      run("schema: profile/1\nname: p\ndevice: d\nattention:\n- phase: decode\n  dtype: bf16\n  "
+          "kv-dtype: fp8\n"
           "  source: s\n  batch: \"1 2 4\"\n  length: \"1000 2000\"\n  rows:\n"
           "  - {head-dim: 128, heads: 8, kv-heads: 1, us: \"10 11 12 13 - 15\"}\n"
-          "collectives:\n- {op: all_reduce, ranks: 4, bytes: \"1000 2000 4000 4194304\", us: \"10 11 12 40\"}\n"
+          "collectives:\n- {op: all_reduce, ranks: 4, bytes: \"1000 2000 4000 4194304\", us: \"10 "
+          "11 12 40\"}\n"
           "- {op: all_reduce, ranks: 8, bytes: \"1000 2000\", us: \"10 11\"}\n",
           NULL);
   g_assert_cmpuint(tables->len, ==, 2);
@@ -101,7 +111,8 @@ static void test_attention_and_collectives(void) {
   g_assert_cmpuint(all_reduce->points->len, ==, 6);
 }
 
-/* Errors -0.4, 0.1, 0.2, -0.1: mean size 0.2, mean -0.05, median (0.1 + 0.2) / 2, the 4th of 4 at 90 %. */
+/* Errors -0.4, 0.1, 0.2, -0.1: mean size 0.2, mean -0.05, median (0.1 + 0.2) / 2, the 4th of 4
+ * at 90 %. */
 static void test_errors(void) {
   const double values[] = {-0.4, 0.1, 0.2, -0.1};
   g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
@@ -117,14 +128,18 @@ static void test_errors(void) {
   g_assert_true(isnan(orr_errors_of(errors).mape));
 }
 
-/* What the profiles that ship claim of themselves: 8 and 20 % for products, 10 and 25 % for attention. */
-/* 8 splits of one layer, 3 numbers of tokens, of which one was not measured at one split: each of the 23 once. */
+/* What the profiles that ship claim of themselves: 8 and 20 % for products, 10 and 25 % for
+ * attention. */
+/* 8 splits of one layer, 3 numbers of tokens, of which one was not measured at one split: each
+ * of the 23 once. */
 static void test_moe(void) {
-  GString *text = g_string_new("schema: profile/1\nname: p\ndevice: d\nmoe:\n- dtype: bf16\n  distribution: balanced\n"
-                               "  source: s\n  tokens: \"1 8 64\"\n  rows:\n");
+  GString *text = g_string_new(
+      "schema: profile/1\nname: p\ndevice: d\nmoe:\n- dtype: bf16\n  distribution: balanced\n"
+      "  source: s\n  tokens: \"1 8 64\"\n  rows:\n");
   for (int i = 0; i < 8; i++)
-    g_string_append_printf(text, "  - {hidden: 1024, inter: 512, topk: 2, experts: 128, tp: 1, ep: %d, us: \"%s\"}\n",
-                           1 << i, i == 3 ? "20 - 60" : "20 40 60");
+    g_string_append_printf(
+        text, "  - {hidden: 1024, inter: 512, topk: 2, experts: 128, tp: 1, ep: %d, us: \"%s\"}\n",
+        1 << i, i == 3 ? "20 - 60" : "20 40 60");
   g_autoptr(GPtrArray) tables = run(text->str, "moe");
   g_string_free(text, TRUE);
   g_assert_cmpuint(tables->len, ==, 1);

@@ -1,6 +1,6 @@
 /*
- * test_fit.c - raw rows become a profile that reads back, with constants and errors that can be checked by hand; the
- * data of the plot.
+ * test_fit.c - raw rows become a profile that reads back, with constants and errors that can be
+ * checked by hand; the data of the plot.
  */
 #include "calibration/fit/fit.h"
 
@@ -25,7 +25,8 @@ static void put_gemm(void) {
   for (int m = 0; m < 4; m++)
     for (int n = 0; n < 4; n++)
       for (int k = 0; k < 4; k++) {
-        double flops = 2.0 * (1024 << m) * (1024 << n) * (1024 << k), share = m == 3 && n == 3 && k == 3 ? 0.9 : 0.8;
+        double flops = 2.0 * (1024 << m) * (1024 << n) * (1024 << k),
+               share = m == 3 && n == 3 && k == 3 ? 0.9 : 0.8;
         g_string_append_printf(text, "bfloat16,%d,%d,%d,%.4f\n", 1024 << m, 1024 << n, 1024 << k,
                                MAX(4, flops / (1e14 * share) * 1e6));
       }
@@ -34,14 +35,16 @@ static void put_gemm(void) {
 
 /* All-reduces over 2 and 4 at 5 + 2 steps and 5 + 6 steps of 1 us. */
 static void put_collectives(void) {
-  put("collectives.csv", "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
-                         "round,nccl_perf,half,2,all_reduce,2,1024,7\nround,nccl_perf,half,2,all_reduce,2,4096,9\n"
-                         "round,nccl_perf,half,2,all_reduce,4,1024,11\nround,nccl_perf,half,2,all_reduce,4,4096,13\n");
+  put("collectives.csv",
+      "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
+      "round,nccl_perf,half,2,all_reduce,2,1024,7\nround,nccl_perf,half,2,all_reduce,2,4096,9\n"
+      "round,nccl_perf,half,2,all_reduce,4,1024,11\nround,nccl_perf,half,2,all_reduce,4,4096,13\n");
 }
 
 static char *fit(GError **error) {
   g_autofree char *collectives = g_build_filename(folder, "collectives.csv", NULL);
-  OrrFitOrder order = {.folder = folder, .collectives_csv = collectives, .system = "round", .name = "mine"};
+  OrrFitOrder order = {
+      .folder = folder, .collectives_csv = collectives, .system = "round", .name = "mine"};
   return orr_fit(&order, &round_device, error);
 }
 
@@ -87,15 +90,17 @@ static void test_same_twice(void) {
 
 static void test_refused(void) {
   g_autoptr(GError) error = NULL;
-  put("gemm.csv", "gemm_dtype,m,n,k,latency_us\nbfloat16,1,1,1,nan\nbfloat16,1,1,1,5\nbfloat16,1,1,1,-5\n");
+  put("gemm.csv",
+      "gemm_dtype,m,n,k,latency_us\nbfloat16,1,1,1,nan\nbfloat16,1,1,1,5\nbfloat16,1,1,1,-5\n");
   g_assert_null(fit(&error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   g_assert_nonnull(strstr(error->message, ":2:"));
   g_assert_nonnull(strstr(error->message, ":4:"));
 }
 
-/* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250 for 100: 2. A copy's row
- * of which none is alone tells nothing; a row twice, or a time that is none, is named. */
+/* Products beside all-reduces take 12 for 10 and 28 for 20 us: 1.3; the all-reduce 150 and 250
+ * for 100: 2. A copy's row of which none is alone tells nothing; a row twice, or a time that is
+ * none, is named. */
 static void test_overlap(void) {
   const char *head = "# device: round\nbeside,watch,bytes,m,n,k,latency_us\n";
   const char *rows = "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,128,64,64,20\n"
@@ -103,7 +108,8 @@ static void test_overlap(void) {
                      "all-reduce,gemm,1024,128,64,64,28\nall-reduce,transfer,1024,64,64,64,150\n"
                      "all-reduce,transfer,1024,128,64,64,250\ndevice,transfer,1024,64,64,64,9\n";
   g_autofree char *text = g_strconcat(head, rows, NULL);
-  g_autofree char *bad = g_strconcat(text, "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,1,1,1,0\n", NULL);
+  g_autofree char *bad =
+      g_strconcat(text, "nothing,gemm,0,64,64,64,10\nnothing,gemm,0,1,1,1,0\n", NULL);
   g_autoptr(GError) error = NULL;
   OrrFitOverlap overlap;
   put("interference.csv", text);
@@ -129,7 +135,8 @@ static void test_overlap_is_assumed(void) {
   g_autofree char *text = fit(NULL);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_assert_cmpfloat(profile->constants.overlap_slowdown, ==, 1);
-  g_assert_nonnull(strstr(profile->constants.source, "overlap-slowdown, overlap-collective-slowdown: assumed 1"));
+  g_assert_nonnull(strstr(profile->constants.source,
+                          "overlap-slowdown, overlap-collective-slowdown: assumed 1"));
   g_assert_null(strstr(text, "\n  overlap-slowdown: "));
 }
 

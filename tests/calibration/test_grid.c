@@ -10,19 +10,22 @@ static OrrGrid *new_grid(void) {
   return orr_grid_new(axes, (const guint[]){3, 3, 1});
 }
 
-/* value = log10(a) + 10 log4(b): a plane in the logarithms, which interpolation and filling must give back exactly. */
+/* value = log10(a) + 10 log4(b): a plane in the logarithms, which interpolation and filling must
+ * give back exactly. */
 static double plane(double a, double b) { return log10(a) + 10 * log(b) / log(4); }
 
 static OrrGrid *plane_without(guint hole_a, guint hole_b) {
   OrrGrid *grid = new_grid();
   for (guint i = 0; i < 3; i++)
     for (guint j = 0; j < 3; j++)
-      if (i != hole_a || j != hole_b) orr_grid_set(grid, (const guint[]){i, j, 0}, plane(axis_a[i], axis_b[j]));
+      if (i != hole_a || j != hole_b)
+        orr_grid_set(grid, (const guint[]){i, j, 0}, plane(axis_a[i], axis_b[j]));
   g_assert_true(orr_grid_fill(grid));
   return grid;
 }
 
-static void assert_at(const OrrGrid *grid, double a, double b, double expected, OrrGridTrust expected_trust) {
+static void assert_at(const OrrGrid *grid, double a, double b, double expected,
+                      OrrGridTrust expected_trust) {
   OrrGridTrust trust;
   double value = orr_grid_at(grid, (const double[]){a, b, 1}, &trust);
   g_assert_cmpfloat_with_epsilon(value, expected, 1e-12);
@@ -43,8 +46,8 @@ static void test_hole_between(void) {
   assert_at(grid, 10, 4, 11, ORR_GRID_BETWEEN);
 }
 
-/* The corner (100, 16) has neighbours (10, 16) = 21 at distance ln 10 and (100, 4) = 12 at ln 4: their mean, weighted
- * by 1/distance, and no better than a guess. */
+/* The corner (100, 16) has neighbours (10, 16) = 21 at distance ln 10 and (100, 4) = 12 at ln 4:
+ * their mean, weighted by 1/distance, and no better than a guess. */
 static void test_hole_at_rim(void) {
   g_autoptr(OrrGrid) grid = plane_without(2, 2);
   double expected = (21 / log(10) + 12 / log(4)) / (1 / log(10) + 1 / log(4));
@@ -59,7 +62,8 @@ static void test_one_value(void) {
   assert_at(grid, 100, 16, 7, ORR_GRID_BEYOND);
 }
 
-/* What another row says of the corner: the only estimate between rows, and better than the nearest cells. */
+/* What another row says of the corner: the only estimate between rows, and better than the
+ * nearest cells. */
 static void test_hint(void) {
   g_autoptr(OrrGrid) grid = new_grid();
   for (guint i = 0; i < 3; i++)
@@ -76,8 +80,8 @@ static void test_hint(void) {
   assert_at(grid, 10, 4, 11, ORR_GRID_ROW);
 }
 
-/* A plane over 5 x 5 x 1 but for one row that took twice as long: asked for, it is what was measured; the hole beside it
- * and what lies between are on the plane. */
+/* A plane over 5 x 5 x 1 but for one row that took twice as long: asked for, it is what was
+ * measured; the hole beside it and what lies between are on the plane. */
 static void test_odd_row(void) {
   static const double axis[] = {1, 2, 4, 8, 16}, one[] = {1};
   const double *const axes[] = {axis, axis, one};
@@ -92,7 +96,8 @@ static void test_odd_row(void) {
   assert_at(grid, 5, 4, plane(5, 4), ORR_GRID_BETWEEN);
 }
 
-/* Time a * b over 7 x 7, every row at its roofline (0), but for @odd rows of another time: cells and factors. */
+/* Time a * b over 7 x 7, every row at its roofline (0), but for @odd rows of another time: cells
+ * and factors. */
 typedef struct {
   guint cell[2];
   double factor;
@@ -114,9 +119,9 @@ static OrrGrid *products_but(const Wrong *wrong, guint n_wrong) {
   return grid;
 }
 
-/* Three times as long as its neighbours say, the row at (4, 4), 48, takes longer than both next larger ones, 32: it is
- * set aside. 1.5 times as long, 24, it contradicts none of them: it is odd, and stays. A quarter as long, 4, is less
- * than both next smaller ones, 8. */
+/* Three times as long as its neighbours say, the row at (4, 4), 48, takes longer than both next
+ * larger ones, 32: it is set aside. 1.5 times as long, 24, it contradicts none of them: it is
+ * odd, and stays. A quarter as long, 4, is less than both next smaller ones, 8. */
 static void test_contradicted(void) {
   g_autoptr(OrrGrid) slow = products_but(&(Wrong){{2, 2}, 3}, 1);
   assert_at(slow, 4, 4, 0, ORR_GRID_BETWEEN);
@@ -136,8 +141,9 @@ static void test_contradicted(void) {
   g_assert_cmpfloat_with_epsilon(aside->times_slower, 0.5, 1e-12);
 }
 
-/* Where the order of times contradicts four odd rows of five, the fifth goes too, without a witness; of four it contradicts
- * three, which are no more than three in four, and the fourth stays. */
+/* Where the order of times contradicts four odd rows of five, the fifth goes too, without a
+ * witness; of four it contradicts three, which are no more than three in four, and the fourth
+ * stays. */
 static void test_disturbed_table(void) {
   static const Wrong wrong[] = {{{1, 1}, 3}, {{1, 4}, 3}, {{4, 1}, 3}, {{3, 5}, 1.5}, {{5, 3}, 3}};
   g_autoptr(OrrGrid) disturbed = products_but(wrong, 5);

@@ -1,4 +1,5 @@
-/* test_import_nccl_tests.c - what nccl-tests prints becomes rows; each bad line is named, and then nothing is returned.
+/* test_import_nccl_tests.c - what nccl-tests prints becomes rows; each bad line is named, and then
+ * nothing is returned.
  */
 #include "calibration/fit/import_nccl_tests.h"
 
@@ -11,11 +12,12 @@
 #define STARTS "# Collective test starting: all_reduce_perf\n"
 #define RANK0 "#  Rank  0 Group  0 Pid 100 on  node1 device  0 [0x1b] NVIDIA H100 80GB HBM3\n"
 #define RANK1 "#  Rank  1 Group  0 Pid 100 on  node1 device  1 [0x43] NVIDIA H100 80GB HBM3\n"
-#define HEADINGS                                                                                                       \
-  "#                                              out-of-place          in-place\n"                                    \
-  "#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"                         \
+#define HEADINGS                                                                                   \
+  "#                                              out-of-place          in-place\n"                \
+  "#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"     \
   "#    (B)  (elements)               (us)  (GB/s)  (GB/s)       (us)  (GB/s)  (GB/s)\n"
-#define ROW(size, out, in) "  " size "  256  float  sum  -1  " out "  0.1  0.1  0  " in "  0.1  0.1  0\n"
+#define ROW(size, out, in)                                                                         \
+  "  " size "  256  float  sum  -1  " out "  0.1  0.1  0  " in "  0.1  0.1  0\n"
 #define FOOT "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1.2\n#\n"
 
 static char *import(const char *text, const OrrNcclTestsOrder *order, GError **error) {
@@ -38,15 +40,18 @@ static char *good(const char *text, const OrrNcclTestsOrder *order) {
   return answer;
 }
 
-/* Sizes in any order become rising; a size of 0, the log's other lines and the foot are passed over. */
+/* Sizes in any order become rising; a size of 0, the log's other lines and the foot are passed
+ * over. */
 static void test_profile(void) {
-  g_autofree char *text = good(
-      STARTS RANK0 RANK1 "NCCL version 2.27.3+cuda12.9\nnode1:1:2 [0] NCCL INFO Connected\n" HEADINGS ROW("0", "5", "5")
-          ROW("4096", "12.5", "11") ROW("1024", "10", "9") FOOT,
-      &plain);
+  g_autofree char *text =
+      good(STARTS RANK0 RANK1
+           "NCCL version 2.27.3+cuda12.9\nnode1:1:2 [0] NCCL INFO Connected\n" HEADINGS ROW(
+               "0", "5", "5") ROW("4096", "12.5", "11") ROW("1024", "10", "9") FOOT,
+           &plain);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_assert_cmpstr(orr_profile_name(profile), ==, "h100-sxm-collectives");
-  g_assert_nonnull(strstr(text, "NVIDIA H100 80GB HBM3, NCCL 2.27.3+cuda12.9, float, out of place"));
+  g_assert_nonnull(
+      strstr(text, "NVIDIA H100 80GB HBM3, NCCL 2.27.3+cuda12.9, float, out of place"));
   g_assert_cmpuint(profile->collectives->len, ==, 1);
   const OrrProfileCollective *row = profile->collectives->pdata[0];
   g_assert_cmpstr(row->op, ==, "all_reduce");
@@ -63,30 +68,35 @@ static void test_base(void) {
 }
 
 static void test_in_place_csv(void) {
-  OrrNcclTestsOrder order = {.device = "h100-sxm", .in_place = TRUE, .csv = TRUE, .op = "all_gather"};
+  OrrNcclTestsOrder order = {
+      .device = "h100-sxm", .in_place = TRUE, .csv = TRUE, .op = "all_gather"};
   g_autofree char *text = good(RANK0 RANK1 HEADINGS ROW("1024", "10", "9.5"), &order);
-  g_assert_cmpstr(
-      text, ==,
-      "# device: NVIDIA H100 80GB HBM3; source: nccl-tests, in place; latency_us is one call, microseconds\n"
-      "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
-      "h100-sxm,nccl_perf,float,,all_gather,2,1024,9.5\n");
+  g_assert_cmpstr(text, ==,
+                  "# device: NVIDIA H100 80GB HBM3; source: nccl-tests, in place; latency_us is "
+                  "one call, microseconds\n"
+                  "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
+                  "h100-sxm,nccl_perf,float,,all_gather,2,1024,9.5\n");
 }
 
-/* Older texts: a rank without a group, no root, "error" as a difference, the collective in a command line. */
+/* Older texts: a rank without a group, no root, "error" as a difference, the collective in a
+ * command line. */
 static void test_old_text(void) {
-  g_autofree char *text = good("$ mpirun -np 2 ./build/reduce_scatter_perf -b 8\n"
-                               "#   Rank  0 Pid   1320 on n device  0 [0x00] Tesla V100\n#   Rank  1 Pid   1321 on n "
-                               "device  1 [0x01] Tesla V100\n"
-                               "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error\n"
-                               "  2048  512  half  sum  7.5  0.1  0.1  1e-07  7.4  0.1  0.1  N/A\n",
-                               &plain);
-  g_assert_nonnull(strstr(text, "op: reduce_scatter\n    ranks: 2\n    bytes: \"2048\"\n    us: \"7.5\""));
+  g_autofree char *text =
+      good("$ mpirun -np 2 ./build/reduce_scatter_perf -b 8\n"
+           "#   Rank  0 Pid   1320 on n device  0 [0x00] Tesla V100\n#   Rank  1 Pid   1321 on n "
+           "device  1 [0x01] Tesla V100\n"
+           "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error\n"
+           "  2048  512  half  sum  7.5  0.1  0.1  1e-07  7.4  0.1  0.1  N/A\n",
+           &plain);
+  g_assert_nonnull(
+      strstr(text, "op: reduce_scatter\n    ranks: 2\n    bytes: \"2048\"\n    us: \"7.5\""));
 }
 
 /* Two runs in one text: over 2 and over 1 ranks. */
 static void test_two_runs(void) {
-  g_autofree char *text =
-      good(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9") FOOT RANK0 HEADINGS ROW("1024", "3", "3") FOOT, &plain);
+  g_autofree char *text = good(STARTS RANK0 RANK1 HEADINGS ROW("1024", "10", "9")
+                                   FOOT RANK0 HEADINGS ROW("1024", "3", "3") FOOT,
+                               &plain);
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_assert_cmpuint(profile->collectives->len, ==, 2);
 }
@@ -108,29 +118,37 @@ static void test_refused(void) {
   assert_refused(HEAD ROW("1024", "-3", "9"), "time is '-3'");
   assert_refused(HEAD ROW("1024", "10", "9") "  2048  512  float  sum\n",
                  ":8:1: error: 4 columns, the headings want 13");
-  assert_refused(HEAD ROW("1024", "10", "9") ROW("1024", "11", "9"), ":8:1: error: 1024 bytes again, as in line 7");
+  assert_refused(HEAD ROW("1024", "10", "9") ROW("1024", "11", "9"),
+                 ":8:1: error: 1024 bytes again, as in line 7");
   assert_refused(HEAD "  1024 256 float sum -1 10 0.1 0.1 3 9 0.1 0.1 0\n", "3 results are wrong");
-  assert_refused(HEAD ROW("1024", "10", "9") "  2048 256 half sum -1 10 0.1 0.1 0 9 0.1 0.1 0\n", "type half");
+  assert_refused(HEAD ROW("1024", "10", "9") "  2048 256 half sum -1 10 0.1 0.1 0 9 0.1 0.1 0\n",
+                 "type half");
   assert_refused(HEAD ROW("10.5", "10", "9"), "size is '10.5'");
   assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "how many ranks ran is not said");
   assert_refused(RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "--op NAME");
   assert_refused(STARTS RANK0 RANK1 ROW("1024", "10", "9"), "before the line of headings");
-  assert_refused(STARTS RANK0 "#  Rank  1 Group  0 Pid 100 on  node1 devi\n" HEADINGS ROW("1024", "10", "9"),
+  assert_refused(STARTS RANK0
+                 "#  Rank  1 Group  0 Pid 100 on  node1 devi\n" HEADINGS ROW("1024", "10", "9"),
                  "cut off");
   assert_refused(STARTS RANK0
-                 "#  Rank  1 Group  0 Pid 1 on  node1 device  1 [0x43] NVIDIA A100\n" HEADINGS ROW("1024", "10", "9"),
+                 "#  Rank  1 Group  0 Pid 1 on  node1 device  1 [0x43] NVIDIA A100\n" HEADINGS ROW(
+                     "1024", "10", "9"),
                  ":3:1: error: rank 1 is a NVIDIA A100");
   assert_refused(
       STARTS RANK0
-      "#  Rank  1 Group  0 Pid 1 on  node2 device  1 [0x43] NVIDIA H100 80GB HBM3\n" HEADINGS ROW("1024", "10", "9"),
+      "#  Rank  1 Group  0 Pid 1 on  node2 device  1 [0x43] NVIDIA H100 80GB HBM3\n" HEADINGS ROW(
+          "1024", "10", "9"),
       "2 ranks on 2 hosts");
-  assert_refused(HEAD ROW("1024", "10", "9") RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "is there twice");
-  assert_refused("./hypercube_perf -b 8\n" RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), "'hypercube'");
+  assert_refused(HEAD ROW("1024", "10", "9") RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
+                 "is there twice");
+  assert_refused("./hypercube_perf -b 8\n" RANK0 RANK1 HEADINGS ROW("1024", "10", "9"),
+                 "'hypercube'");
 }
 
 /* Every bad line is named, not the first alone. */
 static void test_all_named(void) {
-  assert_refused(HEAD ROW("1024", "nan", "9") ROW("2048", "10", "9") ROW("4096", "0", "9"), ":9:1:");
+  assert_refused(HEAD ROW("1024", "nan", "9") ROW("2048", "10", "9") ROW("4096", "0", "9"),
+                 ":9:1:");
 }
 
 static void test_no_file(void) {

@@ -1,4 +1,5 @@
-/* test_measured.c - a folder of tables becomes a profile; each bad line is named, and then nothing is returned. */
+/* test_measured.c - a folder of tables becomes a profile; each bad line is named, and then
+ * nothing is returned. */
 #include "sim/base/csv.h"
 #include "calibration/ask.h"
 #include "calibration/fit/measured.h"
@@ -22,8 +23,8 @@ static void write_file(const char *folder, const char *name, const char *text) {
 }
 
 static void remove_folder(const char *folder) {
-  static const char *const names[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv", "moe_ffn.csv",
-                                      "coll.csv"};
+  static const char *const names[] = {"gemm.csv", "attention_prefill.csv", "attention_decode.csv",
+                                      "moe_ffn.csv", "coll.csv"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autofree char *path = g_build_filename(folder, names[i], NULL);
     g_remove(path);
@@ -31,26 +32,30 @@ static void remove_folder(const char *folder) {
   g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
-static const char good_gemm[] = "# device: X; \"quoted\"\n"
-                                "gemm_dtype,m,n,k,latency_us\n"
-                                "bfloat16,2,64,32,4\nbfloat16,1,64,32,3.5\nfp8,1,64,32,1.642e+04\nbfloat16,1,32,32,2\n";
-static const char good_prefill[] =
-    "attn_dtype,kv_cache_dtype,batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,latency_us\n"
-    "bfloat16,bfloat16,1,16,4,4,128,0,10\nbfloat16,bfloat16,2,32,4,4,128,0,20\nbfloat16,bfloat16,1,16,4,4,128,9,99\n";
-static const char good_decode[] =
-    "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,window_size,latency_us\n"
-    "bfloat16,fp8,1,1,15,4,1,128,0,10.5\n";
+static const char good_gemm[] =
+    "# device: X; \"quoted\"\n"
+    "gemm_dtype,m,n,k,latency_us\n"
+    "bfloat16,2,64,32,4\nbfloat16,1,64,32,3.5\nfp8,1,64,32,1.642e+04\nbfloat16,1,32,32,2\n";
+static const char good_prefill[] = "attn_dtype,kv_cache_dtype,batch_size,isl,num_heads,num_key_"
+                                   "value_heads,head_dim,window_size,latency_us\n"
+                                   "bfloat16,bfloat16,1,16,4,4,128,0,10\nbfloat16,bfloat16,2,32,4,"
+                                   "4,128,0,20\nbfloat16,bfloat16,1,16,4,4,128,9,99\n";
+static const char good_decode[] = "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_"
+                                  "value_heads,head_dim,window_size,latency_us\n"
+                                  "bfloat16,fp8,1,1,15,4,1,128,0,10.5\n";
 static const char good_collectives[] =
     "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
     "x,nccl_perf,half,2,all_reduce,2,2048,8\nx,nccl_perf,half,2,all_reduce,2,1024,4\n"
     "x,nccl_perf,half,2,all_reduce,2,1024,9\nx,nccl_perf,half,,all_reduce,2,1024,50\n"
     "x,nccl_perf,int8,2,all_reduce,2,1024,50\nx,nccl_perf,int8,2,all_reduce,2,4096,12\n"
-    "x,nccl_perf,int8,2,all_reduce,2,8192,30\nx,nccl_perf,float,2,all_reduce,2,8192,24\nx,custom,half,2,all_reduce,2,"
+    "x,nccl_perf,int8,2,all_reduce,2,8192,30\nx,nccl_perf,float,2,all_reduce,2,8192,24\nx,custom,"
+    "half,2,all_reduce,2,"
     "1024,50\n"
     "y,nccl_perf,half,2,all_reduce,2,1024,50\n";
 
-/* The text reads back as a profile whose rows are the lines: holes where there was none, windowed attention and other
- * systems passed over, two runs of one collective as their geometric mean, sqrt(4 9) = 6; of formats the nearest to 16 bits. */
+/* The text reads back as a profile whose rows are the lines: holes where there was none,
+ * windowed attention and other systems passed over, two runs of one collective as their
+ * geometric mean, sqrt(4 9) = 6; of formats the nearest to 16 bits. */
 static void test_import(void) {
   g_autofree char *folder = new_folder(), *path = g_build_filename(folder, "coll.csv", NULL);
   write_file(folder, "gemm.csv", good_gemm);
@@ -74,8 +79,9 @@ static void test_import(void) {
   remove_folder(folder);
 }
 
-/* A call of 0.5 ms and more that is a tenth slower than on the other machine takes the time there (900 -> 600); one that is
- * 8 % slower stays, and so do a short one (4 against 3) and one that the other does not have. */
+/* A call of 0.5 ms and more that is a tenth slower than on the other machine takes the time
+ * there (900 -> 600); one that is 8 % slower stays, and so do a short one (4 against 3) and one
+ * that the other does not have. */
 static void test_same_chip(void) {
   g_autofree char *folder = new_folder(), *other = new_folder();
   write_file(folder, "gemm.csv",
@@ -99,11 +105,13 @@ static void test_same_chip(void) {
 }
 
 static const char good_moe[] =
-    "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,latency_us\n"
+    "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,"
+    "distribution,latency_us\n"
     "bfloat16,4,64,32,2,8,1,2,power_law_1.2,12.34\nbfloat16,1,64,32,2,8,1,2,power_law_1.2,10\n"
     "fp8,1,64,32,2,8,1,2,balanced,9\nbfloat16,2,64,32,2,8,2,2,power_law_1.2,11\n";
 
-/* Of the two layers in 16 bits one has 1 and 4 tokens, the other 2; the head says how it was made. */
+/* Of the two layers in 16 bits one has 1 and 4 tokens, the other 2; the head says how it was
+ * made. */
 static void test_moe(void) {
   g_autofree char *folder = new_folder();
   write_file(folder, "moe_ffn.csv", good_moe);
@@ -111,12 +119,14 @@ static void test_moe(void) {
   const OrrMeasuredOptions options = {.device = "round", .system = "x", .base = "b"};
   g_autofree char *text = orr_measured_import(folder, &options, &error);
   g_assert_no_error(error);
-  g_assert_nonnull(strstr(text, " --device round --system x --base b -o round-kernels.yaml\nschema: profile/1\n"));
+  g_assert_nonnull(strstr(
+      text, " --device round --system x --base b -o round-kernels.yaml\nschema: profile/1\n"));
   g_assert_nonnull(strstr(text, "name: round-kernels\nbase: b\ndevice: round\n"));
   g_assert_nonnull(strstr(text, "distribution: balanced\n"));
   g_assert_nonnull(strstr(text, "distribution: power_law_1.2\n"));
   g_assert_nonnull(strstr(text, "tokens: \"1 2 4\""));
-  g_assert_nonnull(strstr(text, "{hidden: 64, inter: 32, topk: 2, experts: 8, tp: 1, ep: 2, us: \"10 - 12.34\"}"));
+  g_assert_nonnull(strstr(
+      text, "{hidden: 64, inter: 32, topk: 2, experts: 8, tp: 1, ep: 2, us: \"10 - 12.34\"}"));
   g_assert_nonnull(strstr(text, "tp: 2, ep: 2, us: \"- 11 -\"}"));
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
@@ -128,7 +138,8 @@ static void test_moe(void) {
 static void test_bad_moe(void) {
   g_autofree char *folder = new_folder();
   write_file(folder, "moe_ffn.csv",
-             "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,"
+             "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,"
+             "distribution,"
              "latency_us\n"
              "bfloat16,4,64,32,2,8,1,2,skewed,1\n"     /* 2 */
              "bfloat16,4,64,32,2,8,1,3,balanced,1\n"   /* 3 */
@@ -141,34 +152,39 @@ static void test_bad_moe(void) {
   const OrrMeasuredOptions options = {.device = "d"};
   g_assert_null(orr_measured_import(folder, &options, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
-  static const char *const expected[] = {"moe_ffn.csv:2:1: error: distribution is 'skewed'",
-                                         "moe_ffn.csv:3:1: error: moe_ep_size must divide num_experts",
-                                         "moe_ffn.csv:4:1: error: moe_tp_size must divide inter_size",
-                                         "moe_ffn.csv:5:1: error: topk must not be above num_experts",
-                                         "moe_ffn.csv:6:1: error: latency_us is 'nan'",
-                                         "moe_ffn.csv:8:1: error: the same row as line 7"};
+  static const char *const expected[] = {
+      "moe_ffn.csv:2:1: error: distribution is 'skewed'",
+      "moe_ffn.csv:3:1: error: moe_ep_size must divide num_experts",
+      "moe_ffn.csv:4:1: error: moe_tp_size must divide inter_size",
+      "moe_ffn.csv:5:1: error: topk must not be above num_experts",
+      "moe_ffn.csv:6:1: error: latency_us is 'nan'",
+      "moe_ffn.csv:8:1: error: the same row as line 7"};
   for (guint i = 0; i < G_N_ELEMENTS(expected); i++)
-    if (!strstr(error->message, expected[i])) g_error("no '%s' in:\n%s", expected[i], error->message);
+    if (!strstr(error->message, expected[i]))
+      g_error("no '%s' in:\n%s", expected[i], error->message);
   remove_folder(folder);
 }
 
-/* What rounding promises of *every* row of the tables: the profile answers it as measured, within 0.5 %, however few its
- * keys or its rows are. Decode steps of 3 to 63 keys and products of 3 to 15 rows were once left out as told by the
- * others; here they are not: each has a time that its neighbours do not suggest. */
+/* What rounding promises of *every* row of the tables: the profile answers it as measured,
+ * within 0.5 %, however few its keys or its rows are. Decode steps of 3 to 63 keys and products
+ * of 3 to 15 rows were once left out as told by the others; here they are not: each has a time
+ * that its neighbours do not suggest. */
 static void write_jagged(GString *gemm, GString *decode) {
   g_string_append(gemm, "gemm_dtype,m,n,k,latency_us\n");
-  g_string_append(decode, "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,latency_us\n");
+  g_string_append(decode, "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_"
+                          "heads,head_dim,latency_us\n");
   for (int m = 1; m <= 20; m++)
     for (int n = 512; n <= 2048; n *= 2)
-      g_string_append_printf(gemm, "bfloat16,%d,%d,1024,%.4f\n", m, n, 5 + m * n / 4096.0 + 0.7 * (m % 3));
+      g_string_append_printf(gemm, "bfloat16,%d,%d,1024,%.4f\n", m, n,
+                             5 + m * n / 4096.0 + 0.7 * (m % 3));
   for (int batch = 1; batch <= 1024; batch *= 4)
     for (int keys = 2; keys <= 128; keys *= 2)
       g_string_append_printf(decode, "bfloat16,bfloat16,%d,1,%d,4,1,128,%.4f\n", batch, keys - 1,
                              6 + batch * keys / 977.0 + (keys == 16 ? 1.1 : 0) * batch / 100.0);
 }
 
-static void assert_rows_told(const char *folder, const OrrCostModel *model, const char *op, const char *file,
-                             guint n_rows) {
+static void assert_rows_told(const char *folder, const OrrCostModel *model, const char *op,
+                             const char *file, guint n_rows) {
   g_autoptr(GError) error = NULL;
   g_autofree char *path = g_build_filename(folder, file, NULL), *text = NULL;
   g_assert_true(orr_ask_rows(model, op, path, &text, &error));
@@ -178,7 +194,8 @@ static void assert_rows_told(const char *folder, const OrrCostModel *model, cons
   for (char **line = lines + 1; *line; line++) {
     g_auto(GStrv) cells = g_strsplit(*line, ",", -1);
     const guint n = g_strv_length(cells);
-    const double measured = g_ascii_strtod(cells[n - 3], NULL), told = g_ascii_strtod(cells[n - 2], NULL);
+    const double measured = g_ascii_strtod(cells[n - 3], NULL),
+                 told = g_ascii_strtod(cells[n - 2], NULL);
     g_assert_cmpfloat(fabs(told / measured - 1), <=, 0.005);
     g_assert_cmpstr(cells[n - 1], ==, "measured");
   }
@@ -194,7 +211,8 @@ static void test_thin(void) {
   const OrrMeasuredOptions options = {.device = "round", .thin = TRUE};
   g_autofree char *text = orr_measured_import(folder, &options, &error);
   g_assert_no_error(error);
-  g_assert_nonnull(strstr(text, "5.95 ")); /* m 1, n 1024, 5.95 as measured; 4 digits would be 5.950 */
+  g_assert_nonnull(
+      strstr(text, "5.95 ")); /* m 1, n 1024, 5.95 as measured; 4 digits would be 5.950 */
   g_autoptr(OrrProfile) profile = sample_profile(text);
   g_autoptr(OrrCostModel) model = orr_cost_model_new(profile, &round_device, &error);
   g_assert_no_error(error);
@@ -237,7 +255,8 @@ static void test_each_bad_line_is_named(void) {
 }
 
 static void test_bad_files(void) {
-  g_autofree char *missing = import_gemm("gemm_dtype,m,n,latency_us\nbfloat16,1,32,2.5\n", ORR_FAULT_DOCUMENT);
+  g_autofree char *missing =
+      import_gemm("gemm_dtype,m,n,latency_us\nbfloat16,1,32,2.5\n", ORR_FAULT_DOCUMENT);
   g_assert_nonnull(strstr(missing, "gemm.csv:1:1: error: no column 'k'"));
   g_autofree char *empty = import_gemm("", ORR_FAULT_DOCUMENT);
   g_assert_nonnull(strstr(empty, "no header line"));

@@ -1,4 +1,5 @@
-/* test_profile.c - reading profiles: numbers, defaults, and one clear finding for each way to be wrong. */
+/* test_profile.c - reading profiles: numbers, defaults, and one clear finding for each way to be
+ * wrong. */
 #include "calibration/profile/profile_private.h"
 #include "tests/calibration/calibration_sample.h"
 
@@ -53,7 +54,8 @@ static void test_numbers(void) {
 }
 
 static void test_not_numbers(void) {
-  static const char *const texts[] = {"1 2 x", "1 -3", "1 0", "1 nan", "1 inf", "1 2,3", "1 0x10", "1 1e999", "1.2.3"};
+  static const char *const texts[] = {"1 2 x", "1 -3",   "1 0",     "1 nan", "1 inf",
+                                      "1 2,3", "1 0x10", "1 1e999", "1.2.3"};
   for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
     g_autoptr(GError) error = NULL;
     g_assert_null(orr_profile_numbers(texts[i], TRUE, &error));
@@ -73,25 +75,33 @@ static void test_bad_profiles(void) {
                   "p:9:22: error: us: 3 values, but the axes want 2");
   assert_findings(GEMM "  m: \"2 1\"\n  rows: []\n", "m: value 2 does not rise");
   assert_findings(GEMM "  m: \"\"\n  rows: []\n", "m: no numbers");
-  assert_findings(GEMM "  m: \"1 2\"\n  rows:\n  - {n: 8, k: 8, us: \"1 -2\"}\n", "us: value 2 is '-2'");
-  assert_findings(GEMM "  m: \"1\"\n  rows:\n  - {n: 8, k: 8, us: \"1\"}\n  - {n: 8, k: 8, us: \"2\"}\n",
+  assert_findings(GEMM "  m: \"1 2\"\n  rows:\n  - {n: 8, k: 8, us: \"1 -2\"}\n",
+                  "us: value 2 is '-2'");
+  assert_findings(GEMM
+                  "  m: \"1\"\n  rows:\n  - {n: 8, k: 8, us: \"1\"}\n  - {n: 8, k: 8, us: \"2\"}\n",
                   "gemm bf16 n 8 k 8 is there twice");
-  assert_findings(HEAD "attention:\n- {phase: prefill, dtype: bf16, kv-dtype: bf16, source: s, batch: \"1\", length: "
+  assert_findings(HEAD "attention:\n- {phase: prefill, dtype: bf16, kv-dtype: bf16, source: s, "
+                       "batch: \"1\", length: "
                        "\"1 2\", rows: [{head-dim: 64, heads: 4, kv-heads: 3, us: \"1 -\"}]}\n",
                   "kv-heads must divide heads");
-  assert_findings(HEAD "collectives:\n- {op: all_reduce, ranks: 2, bytes: \"1 2\", us: \"1 -\"}\n", "value 2 is '-'");
+  assert_findings(HEAD "collectives:\n- {op: all_reduce, ranks: 2, bytes: \"1 2\", us: \"1 -\"}\n",
+                  "value 2 is '-'");
 }
 
 #define MOE HEAD "moe:\n- dtype: bf16\n  source: s\n  tokens: \"1 2\"\n  distribution: "
 
 static void test_bad_moe(void) {
-  assert_findings(MOE "skewed\n  rows: []\n", "distribution is 'skewed': want balanced or power_law_A");
+  assert_findings(MOE "skewed\n  rows: []\n",
+                  "distribution is 'skewed': want balanced or power_law_A");
   assert_findings(MOE "power_law_1\n  rows: []\n", "distribution is 'power_law_1'");
-  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 3, us: \"1 2\"}\n",
+  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, "
+                      "ep: 3, us: \"1 2\"}\n",
                   "ep must divide experts");
-  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 5, experts: 4, tp: 3, ep: 1, us: \"1\"}\n",
+  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 5, experts: 4, tp: 3, "
+                      "ep: 1, us: \"1\"}\n",
                   "us: 1 values, but the axes want 2");
-  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 1, us: \"1 -\"}\n"
+  assert_findings(MOE "balanced\n  rows:\n  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, "
+                      "ep: 1, us: \"1 -\"}\n"
                       "  - {hidden: 8, inter: 8, topk: 1, experts: 4, tp: 1, ep: 1, us: \"1 -\"}\n",
                   "ep 1 is there twice");
 }

@@ -1,5 +1,6 @@
 /*
- * test_thin.c - what thinning keeps is what the rest cannot tell: better than an even choice of as many rows.
+ * test_thin.c - what thinning keeps is what the rest cannot tell: better than an even choice of as
+ * many rows.
  */
 #include "calibration/fit/thin.h"
 
@@ -11,14 +12,15 @@
 
 enum { N_AXIS = 12, N_ROWS = N_AXIS * N_AXIS * N_AXIS };
 
-/* Microseconds: a roofline of the round device, and from m = 512 on, where n is 1024 or more, another kernel that
- * takes 1.6 times as long: a step that only rows beside it tell. */
+/* Microseconds: a roofline of the round device, and from m = 512 on, where n is 1024 or more,
+ * another kernel that takes 1.6 times as long: a step that only rows beside it tell. */
 static double us_of(double m, double n, double k) {
   const double work = fmax(2 * m * n * k / 8e13, 2 * (m * k + n * k + m * n) / 8e11) * 1e6;
   return (3 + work) * (m >= 512 && n >= 1024 ? 1.6 : 1);
 }
 
-/* 12 x 12 x 12 products, 8 to 16384 each way; the row is there where @keep says so (NULL: everywhere). */
+/* 12 x 12 x 12 products, 8 to 16384 each way; the row is there where @keep says so (NULL:
+ * everywhere). */
 static OrrProfile *make(gboolean (*keep)(guint row)) {
   g_autoptr(GString) text =
       g_string_new("schema: profile/1\nname: p\ndevice: round\nconstants: {kernel-overhead: 3 us}\n"
@@ -48,7 +50,8 @@ static double mean_error(const OrrProfile *profile) {
   for (int m = 0; m < N_AXIS; m++)
     for (int n = 0; n < N_AXIS; n++)
       for (int k = 0; k < N_AXIS; k++)
-        sum += fabs(gemm_cost(model, ORR_BF16, 1, 8 << m, 8 << n, 8 << k).time_s * 1e6 / us_of(8 << m, 8 << n, 8 << k) -
+        sum += fabs(gemm_cost(model, ORR_BF16, 1, 8 << m, 8 << n, 8 << k).time_s * 1e6 /
+                        us_of(8 << m, 8 << n, 8 << k) -
                     1);
   return sum / N_ROWS;
 }
@@ -57,7 +60,8 @@ static guint count_rows(const OrrProfile *profile) {
   guint n = 0;
   const OrrProfileGemm *table = profile->gemm->pdata[0];
   for (guint i = 0; i < table->rows->len; i++) {
-    g_autoptr(GArray) us = orr_profile_numbers(((OrrProfileGemmRow *)table->rows->pdata[i])->us, TRUE, NULL);
+    g_autoptr(GArray) us =
+        orr_profile_numbers(((OrrProfileGemmRow *)table->rows->pdata[i])->us, TRUE, NULL);
     guint of_line = 0;
     for (guint k = 0; k < us->len; k++) of_line += !isnan(g_array_index(us, double, k));
     g_assert_cmpuint(of_line, >, 0); /* lines with nothing left are gone */
@@ -66,8 +70,8 @@ static guint count_rows(const OrrProfile *profile) {
   return n;
 }
 
-/* A seventh of the rows, chosen, is less than two thirds as far off as every seventh; what it says of the rows left out
- * is what one finds. */
+/* A seventh of the rows, chosen, is less than two thirds as far off as every seventh; what it
+ * says of the rows left out is what one finds. */
 static void test_beats_even(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrProfile) chosen = make(NULL), even = make(every_seventh);
@@ -80,8 +84,10 @@ static void test_beats_even(void) {
   g_assert_cmpuint(thinned.left_out.n, ==, N_ROWS - n);
   g_assert_cmpuint(count_rows(chosen), ==, n);
   g_assert_cmpfloat(mean_error(chosen), <, 0.67 * mean_error(even));
-  /* rows that are kept are answered as they are: the mean over all is that over the left out, times their share */
-  g_assert_cmpfloat_with_epsilon(mean_error(chosen), thinned.left_out.mape * (N_ROWS - n) / N_ROWS, 0.002);
+  /* rows that are kept are answered as they are: the mean over all is that over the left out,
+   * times their share */
+  g_assert_cmpfloat_with_epsilon(mean_error(chosen), thinned.left_out.mape * (N_ROWS - n) / N_ROWS,
+                                 0.002);
 }
 
 /* More rows never make it much worse, and as many as there are change nothing. */

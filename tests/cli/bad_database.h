@@ -1,5 +1,6 @@
 /*
- * bad_database.h - tests of the command line that open a results database with SQLite themselves, to damage or lock it.
+ * bad_database.h - tests of the command line that open a results database with SQLite themselves,
+ * to damage or lock it.
  */
 #ifndef ORR_BAD_DATABASE_H
 #define ORR_BAD_DATABASE_H

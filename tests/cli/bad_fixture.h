@@ -1,6 +1,6 @@
 /*
- * bad_fixture.h - the built program (ORRERY_BINARY) in a folder of its own: what it refuses, and that it leaves
- * nothing.
+ * bad_fixture.h - the built program (ORRERY_BINARY) in a folder of its own: what it refuses, and
+ * that it leaves nothing.
  */
 #ifndef ORR_TEST_BAD_FIXTURE_H
 #define ORR_TEST_BAD_FIXTURE_H
@@ -14,16 +14,16 @@ static char *folder; /* where the program runs; tests empty it */
 static char *binary;
 
 /* A right scenario: 4 GPUs, 2 x 2 x 1, 8 micro-batches. */
-#define GOOD                                                                                                           \
-  "schema: scenario/1\n"                                                                                               \
-  "name: small\n"                                                                                                      \
-  "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                                            \
-  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                                         \
-  "workload:\n"                                                                                                        \
-  "  kind: training\n"                                                                                                 \
-  "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                                                \
-  "  pipeline: {kind: 1f1b}\n"                                                                                         \
-  "  batch: {global: 8, micro: 1}\n"                                                                                   \
+#define GOOD                                                                                       \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                        \
+  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
+  "workload:\n"                                                                                    \
+  "  kind: training\n"                                                                             \
+  "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                            \
+  "  pipeline: {kind: 1f1b}\n"                                                                     \
+  "  batch: {global: 8, micro: 1}\n"                                                               \
   "  precision: bf16\n"
 
 /* --- The program --- */
@@ -48,7 +48,8 @@ static inline int compare_texts(gconstpointer a, gconstpointer b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "NAME: CHECKSUM" of each file, in order. A database's -wal and -shm stay out: another connection may hold them. */
+/* "NAME: CHECKSUM" of each file, in order. A database's -wal and -shm stay out: another
+ * connection may hold them. */
 static inline char *contents(void) {
   g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
@@ -58,7 +59,8 @@ static inline char *contents(void) {
     gsize length = 0;
     if (g_str_has_suffix(name, "-wal") || g_str_has_suffix(name, "-shm")) continue;
     g_assert_true(g_file_get_contents(path, &text, &length, NULL));
-    g_autofree char *sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, length);
+    g_autofree char *sum =
+        g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, length);
     g_ptr_array_add(lines, g_strdup_printf("%s: %s\n", name, sum));
   }
   g_ptr_array_sort(lines, compare_texts);
@@ -72,9 +74,11 @@ static inline int spawn(const char *line, char **ret_out, char **ret_err) {
   g_autoptr(GError) error = NULL;
   int wait_status = 0;
   g_assert_true(g_shell_parse_argv(whole, NULL, &argv, NULL));
-  g_spawn_sync(folder, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, ret_out, ret_err, &wait_status, &error);
+  g_spawn_sync(folder, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, ret_out, ret_err, &wait_status,
+               &error);
   g_assert_no_error(error);
-  if (!WIFEXITED(wait_status)) g_error("orrery %s: killed by signal %d: %s", line, WTERMSIG(wait_status), *ret_err);
+  if (!WIFEXITED(wait_status))
+    g_error("orrery %s: killed by signal %d: %s", line, WTERMSIG(wait_status), *ret_err);
   return WEXITSTATUS(wait_status);
 }
 
@@ -84,14 +88,16 @@ static inline void assert_refused(const char *line, int status, const char *want
   g_autofree char *after = contents();
   g_test_message("orrery %s: %s", line, g_strchomp(err));
   if (found != status || !strstr(err, wanted) || *out)
-    g_error("orrery %.200s: status %d, wanted %d and '%s'; it said: %s%s", line, found, status, wanted, err, out);
+    g_error("orrery %.200s: status %d, wanted %d and '%s'; it said: %s%s", line, found, status,
+            wanted, err, out);
   g_assert_cmpstr(after, ==, before);
 }
 
 static inline void assert_fine(const char *line, const char *wanted) {
   g_autofree char *out = NULL, *err = NULL;
   const int status = spawn(line, &out, &err);
-  if (status != 0 || !strstr(out, wanted)) g_error("orrery %.200s: status %d: %s%s", line, status, err, out);
+  if (status != 0 || !strstr(out, wanted))
+    g_error("orrery %.200s: status %d: %s%s", line, status, err, out);
 }
 
 /* main() of a test program: @add_tests between the folder's birth and its end. */

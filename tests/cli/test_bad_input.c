@@ -1,6 +1,6 @@
 /*
- * test_bad_input.c - all that can be wrong with a user's documents: each case one clear message, exit status 2, nothing
- * on stdout, and no file made, changed or left.
+ * test_bad_input.c - all that can be wrong with a user's documents: each case one clear message,
+ * exit status 2, nothing on stdout, and no file made, changed or left.
  */
 #include <unistd.h>
 
@@ -61,7 +61,8 @@ static void test_types(void) {
       {"layers: 4", "layers: nan", "found 'nan'"},
       {"name: small", "name: [a]", "'name' must be one text"},
       {"{tp: 2, pp: 2, dp: 1}", "8", "'parallel' must be a map"},
-      {"{base: dgx-a100-superpod, nodes: 1, gpus: 4}", "[a]", "'cluster' must be a name or a map, found a list"},
+      {"{base: dgx-a100-superpod, nodes: 1, gpus: 4}", "[a]",
+       "'cluster' must be a name or a map, found a list"},
       {"{base: dgx-a100-superpod", "{base: [a]", "'base' must be the name of a cluster"},
       {"dp: 1", "dp: 1, sequence-parallel: yes", "'sequence-parallel' must be true or false"},
       {NULL, NULL, NULL},
@@ -70,8 +71,10 @@ static void test_types(void) {
 
 static void test_units(void) {
   assert_changes((const Change[]){
-      {"bf16\n", "bf16\n  data-parallel: {bucket: 25}\n", "'25' has no unit: allowed are B, kB, MB"},
-      {"bf16\n", "bf16\n  data-parallel: {bucket: 25 MX}\n", "unknown unit 'MX': allowed are B, kB"},
+      {"bf16\n", "bf16\n  data-parallel: {bucket: 25}\n",
+       "'25' has no unit: allowed are B, kB, MB"},
+      {"bf16\n", "bf16\n  data-parallel: {bucket: 25 MX}\n",
+       "unknown unit 'MX': allowed are B, kB"},
       {"bf16\n", "bf16\n  data-parallel: {bucket: 25 MB/s}\n", "unknown unit 'MB/s'"},
       {"bf16\n", "bf16\n  data-parallel: {bucket: inf B}\n", "'inf B' is no number"},
       {"bf16\n", "bf16\n  data-parallel: {bucket: 1e999 B}\n", "is too large"},
@@ -102,15 +105,20 @@ static void test_ranges(void) {
       {"bf16\n", "bf16\n  steps: 1000000000\n", "'steps' must be between 1 and"},
       {"bf16\n", "bf16\n  sequence: -1\n", "'sequence' must be between 0 and"},
       {"bf16\n", "bf16\n  data-parallel: {bucket: 0 B}\n", "'bucket' must be greater than 0"},
-      {"gpus: 4", "gpus: 4, node: {nic-bandwidth: 0 Gb/s}", "'nic-bandwidth' must be greater than 0"},
-      {"gpus: 4", "gpus: 4, node: {scale-up-latency: -1 us}", "'scale-up-latency' must be 0 or greater"},
+      {"gpus: 4", "gpus: 4, node: {nic-bandwidth: 0 Gb/s}",
+       "'nic-bandwidth' must be greater than 0"},
+      {"gpus: 4", "gpus: 4, node: {scale-up-latency: -1 us}",
+       "'scale-up-latency' must be 0 or greater"},
       {"gpus: 4", "gpus: 4, node: {scale-up-latency: 1e300 s}", "between 1e-30 and 1e30"},
       {"gpus: 4", "gpus: 4, node: {nics-per-gpu: 1e20}", "'nics-per-gpu' must be between 0 and 64"},
-      {"gpus: 4", "gpus: 4, device: {base: a100-80gb-sxm, memory-bandwidth: 1e-300 B/s}", "between 1e-30 and 1e30"},
+      {"gpus: 4", "gpus: 4, device: {base: a100-80gb-sxm, memory-bandwidth: 1e-300 B/s}",
+       "between 1e-30 and 1e30"},
       {"gpus: 4", "gpus: 4, fabric: {kind: rail-optimized, nodes-per-group: 9223372036854775807}",
        "'nodes-per-group' must be between"},
-      {"gpus: 4", "gpus: 4, fabric: {kind: fat-tree, leaf-ports: 9223372036854775807}", "'leaf-ports' must be between"},
-      {"kind: 1f1b", "kind: interleaved-1f1b, chunks: 9223372036854775807", "'chunks' must be between"},
+      {"gpus: 4", "gpus: 4, fabric: {kind: fat-tree, leaf-ports: 9223372036854775807}",
+       "'leaf-ports' must be between"},
+      {"kind: 1f1b", "kind: interleaved-1f1b, chunks: 9223372036854775807",
+       "'chunks' must be between"},
       {NULL, NULL, NULL},
   });
 }
@@ -118,23 +126,35 @@ static void test_ranges(void) {
 /* Sizes against each other, the model and the machine; the numbers are in the message. */
 static void test_sizes(void) {
   assert_changes((const Change[]){
-      {"pp: 2, dp: 1", "pp: 4, dp: 1", ":7:13: error: tp * pp * dp = 2 * 4 * 1 = 8 GPUs, but the cluster has 4 in use"},
-      {"dp: 1", "dp: 1, context-inner: 2", ":7:50: error: parallel.context-inner (2) is of context: hierarchical"},
+      {"pp: 2, dp: 1", "pp: 4, dp: 1",
+       ":7:13: error: tp * pp * dp = 2 * 4 * 1 = 8 GPUs, but the cluster has 4 in use"},
+      {"dp: 1", "dp: 1, context-inner: 2",
+       ":7:50: error: parallel.context-inner (2) is of context: hierarchical"},
       {"heads: 16", "heads: 15", "'hidden' 1024 is no multiple of 'heads' 15"},
       {"heads: 16", "heads: 1", "1 attention heads cannot be split over tp = 2"},
       {"layers: 4", "layers: 5", "layers (5) cannot be divided by pp * chunks (2 * 1)"},
-      {"kind: 1f1b", "kind: interleaved-1f1b, chunks: 3", "layers (4) cannot be divided by pp * chunks (2 * 3)"},
-      {"micro: 1", "micro: 3", ":9:10: error: batch.global (8) cannot be divided by batch.micro * dp (3 * 1)"},
+      {"kind: 1f1b", "kind: interleaved-1f1b, chunks: 3",
+       "layers (4) cannot be divided by pp * chunks (2 * 3)"},
+      {"micro: 1", "micro: 3",
+       ":9:10: error: batch.global (8) cannot be divided by batch.micro * dp (3 * 1)"},
       {"nodes: 1, gpus: 4", "nodes: 561", "nodes is 561, but the fabric was built for 560"},
       {"nodes: 1, gpus: 4", "nodes: 5, gpus: 41", "gpus is 41, but 5 nodes of 8 hold only 40"},
-      {"gpus: 4", "gpus: 4, fabric: fat-tree", "two levels of 64-port switches join at most 64 leaves"},
-      {"gpus: 4", "gpus: 4, node: {scale-up-domain: 3}", "scale-up-domain is 3: it must divide the 8 GPUs"},
-      {"gpus: 4", "gpus: 4, device: {base: a100-80gb-sxm, bf16: 0 FLOP/s}", "no peak rate for bf16"},
-      {"bf16\n", "fp8-current\n", ":10:14: error: precision is fp8-current, but device a100-80gb-sxm gives no peak rate for fp8"},
+      {"gpus: 4", "gpus: 4, fabric: fat-tree",
+       "two levels of 64-port switches join at most 64 leaves"},
+      {"gpus: 4", "gpus: 4, node: {scale-up-domain: 3}",
+       "scale-up-domain is 3: it must divide the 8 GPUs"},
+      {"gpus: 4", "gpus: 4, device: {base: a100-80gb-sxm, bf16: 0 FLOP/s}",
+       "no peak rate for bf16"},
+      {"bf16\n", "fp8-current\n",
+       ":10:14: error: precision is fp8-current, but device a100-80gb-sxm gives no peak rate for "
+       "fp8"},
       {"bf16\n", "mxfp8\n  collectives: auto\n", "device a100-80gb-sxm gives no peak rate for fp8"},
-      {"bf16\n", "bf16\n  lora: {rank: 8, targets: [qvk]}\n", "lora.targets: unknown 'qvk': did you mean 'qkv'?"},
-      {"bf16\n", "bf16\n  lora: {quantised: true}\n", ":11:9: error: lora.quantised wants adapters: set lora.rank"},
-      {"context: 1024}", "context: 1024, layout: [atention]}", "unknown 'atention', did you mean 'attention'?"},
+      {"bf16\n", "bf16\n  lora: {rank: 8, targets: [qvk]}\n",
+       "lora.targets: unknown 'qvk': did you mean 'qkv'?"},
+      {"bf16\n", "bf16\n  lora: {quantised: true}\n",
+       ":11:9: error: lora.quantised wants adapters: set lora.rank"},
+      {"context: 1024}", "context: 1024, layout: [atention]}",
+       "unknown 'atention', did you mean 'attention'?"},
       {"context: 1024}", "context: 1024, layout: [moe]}", "the model has no 'moe' with 'experts'"},
       {"bf16\n", "bf16\n  sequence: 2048\n", "longer than the model's 1024 learned positions"},
       {NULL, NULL, NULL},
@@ -145,33 +165,51 @@ static void test_sizes(void) {
 static void test_fabrics(void) {
 #define FABRIC(text_) "gpus: 4", "gpus: 4, max-nodes: 2, fabric: {" text_ "}"
   assert_changes((const Change[]){
-      {FABRIC("kind: custom, hosts: [{switch: a, ports: 8}, {switch: b, ports: 8}], cables: [{from: a, to: s}]"),
-       "wrong.yaml:3:10: error: fabric custom: for max-nodes, 2: no way leads from a to b: the fabric must be connected"},
-      {FABRIC("kind: custom, hosts: [{switch: a, ports: 15}]"), "hosts names 15 ports, but the machine has 16 NIC ports"},
-      {FABRIC("kind: custom, hosts: [{switch: a, ports: 16}], cables: [{from: a, to: a}]"), "joins switch 'a' to itself"},
-      {FABRIC("kind: custom, radix: 16, hosts: [{switch: a, ports: 16}], cables: [{from: a, to: b}]"),
+      {FABRIC("kind: custom, hosts: [{switch: a, ports: 8}, {switch: b, ports: 8}], cables: "
+              "[{from: a, to: s}]"),
+       "wrong.yaml:3:10: error: fabric custom: for max-nodes, 2: no way leads from a to b: the "
+       "fabric must be connected"},
+      {FABRIC("kind: custom, hosts: [{switch: a, ports: 15}]"),
+       "hosts names 15 ports, but the machine has 16 NIC ports"},
+      {FABRIC("kind: custom, hosts: [{switch: a, ports: 16}], cables: [{from: a, to: a}]"),
+       "joins switch 'a' to itself"},
+      {FABRIC(
+           "kind: custom, radix: 16, hosts: [{switch: a, ports: 16}], cables: [{from: a, to: b}]"),
        "switch 'a' has 17 ports in use, but radix is 16"},
       {FABRIC("kind: dragonfly, hosts-per-router: 40"), "needs 87 ports, but radix is 64"},
-      {FABRIC("kind: dragonfly, groups: 600"), "600 groups, but 32 routers of 16 global cables reach at most 512 others"},
-      {FABRIC("kind: dragonfly-plus, hosts-per-leaf: 60"), "a leaf with 60 NICs and 10 spines needs 70 ports"},
+      {FABRIC("kind: dragonfly, groups: 600"),
+       "600 groups, but 32 routers of 16 global cables reach at most 512 others"},
+      {FABRIC("kind: dragonfly-plus, hosts-per-leaf: 60"),
+       "a leaf with 60 NICs and 10 spines needs 70 ports"},
       {FABRIC("kind: dragonfly-plus, global-per-spine: 60"), "needs 70 ports, but radix is 64"},
       {FABRIC("kind: hyperx, shape: 64x64"), "needs 134 ports, but radix is 64"},
-      {FABRIC("kind: hyperx, shape: 1x1"), "shape 1x1 has 1 switches of 8 ports, but 16 ports are needed"},
+      {FABRIC("kind: hyperx, shape: 1x1"),
+       "shape 1x1 has 1 switches of 8 ports, but 16 ports are needed"},
       {FABRIC("kind: hyperx, shape: 4y4"), "shape is '4y4': it must be 1 to 4 whole numbers"},
-      {FABRIC("kind: torus, shape: 3x3"), "16 chips are no whole number of slices of 3x3 (9 chips)"},
+      {FABRIC("kind: torus, shape: 3x3"),
+       "16 chips are no whole number of slices of 3x3 (9 chips)"},
       {FABRIC("kind: torus, shape: 4x8"), "16 chips do not fill a slice of 4x8 (32 chips)"},
-      {FABRIC("kind: torus, shape: 2x1x1"), "the job has 4 chips, a slice of 2x1x1 has 2, and no links lead from slice"},
-      {FABRIC("kind: torus, shape: 4x4, twisted: true"), "shape 4x4 cannot be twisted: its axes must be a and 2a"},
-      {FABRIC("kind: clos, down: 4x4, oversubscription: 0.5"), "oversubscription is '0.5': it must be at most 1 ratios"},
-      {FABRIC("kind: clos, down: 4x4, oversubscription: 1x7"), "oversubscription is '1x7': it must be at most 1 ratios"},
+      {FABRIC("kind: torus, shape: 2x1x1"),
+       "the job has 4 chips, a slice of 2x1x1 has 2, and no links lead from slice"},
+      {FABRIC("kind: torus, shape: 4x4, twisted: true"),
+       "shape 4x4 cannot be twisted: its axes must be a and 2a"},
+      {FABRIC("kind: clos, down: 4x4, oversubscription: 0.5"),
+       "oversubscription is '0.5': it must be at most 1 ratios"},
+      {FABRIC("kind: clos, down: 4x4, oversubscription: 1x7"),
+       "oversubscription is '1x7': it must be at most 1 ratios"},
       {FABRIC("kind: clos, down: 4x2"), "down: 4x2 joins 8 ports, but 16 are needed"},
-      {FABRIC("kind: clos, down: 8x2, radix: 12"), "a switch of level 1 with 8 links down and 8 up needs 16 ports"},
-      {FABRIC("kind: fat-tree, oversubscription: 0.5"), "'oversubscription' must be between 1 and 1000"},
+      {FABRIC("kind: clos, down: 8x2, radix: 12"),
+       "a switch of level 1 with 8 links down and 8 up needs 16 ports"},
+      {FABRIC("kind: fat-tree, oversubscription: 0.5"),
+       "'oversubscription' must be between 1 and 1000"},
       {"gpus: 4", "gpus: 4, routing: valiant", "use it on a dragonfly"},
       {"gpus: 4", "gpus: 4, transport: rocev2", "did you mean 'roce-v2'?"},
       {"gpus: 4", "gpus: 4, transport: {kind: roce-v2, mtu: 100 B}", "'mtu' must be between 256"},
-      {"gpus: 4", "gpus: 4, transport: {kind: infiniband, incast-efficiency: 0}", "'incast-efficiency' must be between"},
-      {"gpus: 4", "gpus: 4, node: {scale-up-domain: 4}, fabric: {kind: rail-only, levels: 3, nodes-per-leaf: 32}",
+      {"gpus: 4", "gpus: 4, transport: {kind: infiniband, incast-efficiency: 0}",
+       "'incast-efficiency' must be between"},
+      {"gpus: 4",
+       "gpus: 4, node: {scale-up-domain: 4}, fabric: {kind: rail-only, levels: 3, nodes-per-leaf: "
+       "32}",
        "scale-up-domain (4) must hold whole nodes of 8 GPUs"},
       {NULL, NULL, NULL},
   });
@@ -182,7 +220,8 @@ static void test_names(void) {
   assert_changes((const Change[]){
       {"dgx-a100-superpod", "dgx-a100-superpot", "did you mean 'dgx-a100-superpod'?"},
       {"dgx-a100-superpod", "../../etc/passwd", "unknown cluster '../../etc/passwd' (known: "},
-      {"{layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}", "gpt3-175", "did you mean 'gpt3-175b'?"},
+      {"{layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}", "gpt3-175",
+       "did you mean 'gpt3-175b'?"},
       {"gpus: 4", "gpus: 4, device: h100-sxn", "did you mean 'h100-sxm'?"},
       {"gpus: 4", "gpus: 4, fabric: fat-tre", "did you mean 'fat-tree'?"},
       {"gpus: 4", "gpus: 4, fabric: {kind: torus, shap: 4x4}", "did you mean 'shape'?"},
@@ -203,7 +242,8 @@ static void test_base_circle(void) {
   put("models/loop-a.yaml", "schema: model/1\nbase: loop-b\n", -1);
   put("models/loop-b.yaml", "schema: model/1\nbase: loop-a\n", -1);
   g_autofree char *out = NULL, *err = NULL;
-  const int status = spawn("run gpt3-175b-1024-a100 --db none --set model=loop-a --library .", &out, &err);
+  const int status =
+      spawn("run gpt3-175b-1024-a100 --db none --set model=loop-a --library .", &out, &err);
   g_assert_cmpint(status, ==, 2);
   g_assert_nonnull(strstr(err, "'base' goes in a circle: loop-a -> loop-b -> loop-a"));
   assert_fine("list models --library .", "loop-a"); /* one broken document breaks no list */
@@ -254,7 +294,8 @@ static void test_large_file(void) {
 
 static void test_nesting(void) {
   g_autoptr(GString) block = g_string_new(NULL);
-  g_autofree char *flow = repeat("[", 100000), *maps = repeat("{a: ", 100000), *dashes = repeat("- ", 100000);
+  g_autofree char *flow = repeat("[", 100000), *maps = repeat("{a: ", 100000),
+                  *dashes = repeat("- ", 100000);
   for (int i = 0; i < 2000; i++) g_string_append_printf(block, "%*sa:\n", i, "");
   assert_file_refused(flow, -1, "nested more than 64 levels deep");
   assert_file_refused(maps, -1, "nested more than 64 levels deep");
@@ -273,8 +314,8 @@ static void assert_has(const char *text, const char *wanted) {
   if (!strstr(text, wanted)) g_error("'%s' is not in: %s", wanted, text);
 }
 
-/* What is advised is not set yet, and is enough: of each number the next larger one is refused again. DualPipe wants
- * an even number of micro-batches, which are 128 sequences. */
+/* What is advised is not set yet, and is enough: of each number the next larger one is refused
+ * again. DualPipe wants an even number of micro-batches, which are 128 sequences. */
 static void test_too_much_says_what_would_do(void) {
   const char *run = "run deepseek-v3-2048-h100 --db none ";
   g_autofree char *full = g_strconcat(run, "--fidelity full", NULL), *of_full = refusal(full);
@@ -283,16 +324,20 @@ static void test_too_much_says_what_would_do(void) {
   const char *batch = strstr(of_full, "workload.batch.global ");
   g_assert_nonnull(batch);
   const gint64 most = g_ascii_strtoll(batch + strlen("workload.batch.global "), NULL, 10);
-  g_autofree char *more = g_strdup_printf("%s --set workload.batch.global=%" G_GINT64_FORMAT, full, most + 2 * 128);
+  g_autofree char *more =
+      g_strdup_printf("%s --set workload.batch.global=%" G_GINT64_FORMAT, full, most + 2 * 128);
   g_autofree char *of_more = refusal(more);
   assert_has(of_more, "operations to replay (replicas: 128 of 128, micro-batches: ");
-  g_autofree char *ecmp = g_strconcat(run, "--set cluster.routing=ecmp", NULL), *of_ecmp = refusal(ecmp);
+  g_autofree char *ecmp = g_strconcat(run, "--set cluster.routing=ecmp", NULL),
+                  *of_ecmp = refusal(ecmp);
   assert_has(of_ecmp, "cluster.routing ideal (now ecmp), which replays 1: ");
   g_assert_null(strstr(of_ecmp, "fidelity"));
-  g_autofree char *steps = g_strconcat(run, "--set workload.steps=200", NULL), *of_steps = refusal(steps);
+  g_autofree char *steps = g_strconcat(run, "--set workload.steps=200", NULL),
+                  *of_steps = refusal(steps);
   assert_has(of_steps, "What would do: workload.steps ");
   g_assert_null(strstr(of_steps, "fidelity"));
-  g_autofree char *noise = g_strconcat(run, "--set workload.noise.rank=0.01", NULL), *of_noise = refusal(noise);
+  g_autofree char *noise = g_strconcat(run, "--set workload.noise.rank=0.01", NULL),
+                  *of_noise = refusal(noise);
   assert_has(of_noise, "replicas: 128 of 128, all different because of workload.noise");
   g_assert_null(strstr(of_noise, "fidelity"));
 }
@@ -301,9 +346,12 @@ static void test_too_much_says_what_would_do(void) {
 static void test_too_much(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
-  assert_refused("run right.yaml --db none --set workload.batch.global=1000000000", 2, "operations to replay");
-  assert_refused("run right.yaml --db none --set workload.steps=1000000", 2, "operations to replay");
-  assert_refused("run right.yaml --db none --set cluster.gpus=0 --set cluster.nodes=1000000 --set cluster.max-nodes=0 "
+  assert_refused("run right.yaml --db none --set workload.batch.global=1000000000", 2,
+                 "operations to replay");
+  assert_refused("run right.yaml --db none --set workload.steps=1000000", 2,
+                 "operations to replay");
+  assert_refused("run right.yaml --db none --set cluster.gpus=0 --set cluster.nodes=1000000 --set "
+                 "cluster.max-nodes=0 "
                  "--set workload.parallel.dp=0 --set workload.batch.global=2000000 "
                  "--set 'cluster.fabric={kind: fat-tree, levels: 3, radix: 65536}'",
                  2, "the job has 8000000 GPUs, and the most is 1048576");
@@ -312,8 +360,9 @@ static void test_too_much(void) {
 /* Hardware and models that do not go together, each on the command line. */
 static void test_recipes_and_experts(void) {
   put("right.yaml", GOOD, -1);
-  assert_refused("run right.yaml --set cluster.base=dgx-h100-superpod --set workload.precision=mxfp8", 2,
-                 "precision is mxfp8, but device h100-sxm has no block-scaled tensor cores");
+  assert_refused(
+      "run right.yaml --set cluster.base=dgx-h100-superpod --set workload.precision=mxfp8", 2,
+      "precision is mxfp8, but device h100-sxm has no block-scaled tensor cores");
   assert_refused("run right.yaml --set model=mixtral-8x7b --set workload.parallel.ep=16", 2,
                  "ep = 16 is more than the model's 8 experts");
 }

@@ -1,6 +1,6 @@
 /*
- * test_bad_request.c - all that can be wrong with a command: its settings, where it is to write, the database, the
- * table of rows; and that a run which is stopped midway leaves no part of itself.
+ * test_bad_request.c - all that can be wrong with a command: its settings, where it is to write,
+ * the database, the table of rows; and that a run which is stopped midway leaves no part of itself.
  */
 #include <signal.h>
 #include <sqlite3.h>
@@ -39,13 +39,17 @@ static void test_settings(void) {
 static void test_machines(void) {
   empty_folder();
   put("twice.yaml",
-      "schema: scenario/1\nbase: two-jobs-one-uplink\njobs:\n  - {name: a, gpus: 3, placement: {kind: explicit, gpus: [3, "
+      "schema: scenario/1\nbase: two-jobs-one-uplink\njobs:\n  - {name: a, gpus: 3, placement: "
+      "{kind: explicit, gpus: [3, "
       "2-3]}, workload: {kind: collectives}}\n",
       -1);
   put("late.yaml",
-      "schema: scenario/1\nbase: gpt3-175b-1024-a100\nfaults:\n  - {at: 5000 s, fault: {kind: slow-gpu, gpu: 1}}\n", -1);
+      "schema: scenario/1\nbase: gpt3-175b-1024-a100\nfaults:\n  - {at: 5000 s, fault: {kind: "
+      "slow-gpu, gpu: 1}}\n",
+      -1);
   put("link.yaml",
-      "schema: scenario/1\nbase: gpt3-175b-1024-a100\nfaults:\n  - {at: 1 s, fault: {kind: link, name: leaf0-spine.up}}\n",
+      "schema: scenario/1\nbase: gpt3-175b-1024-a100\nfaults:\n  - {at: 1 s, fault: {kind: link, "
+      "name: leaf0-spine.up}}\n",
       -1);
   assert_refused("run twice.yaml", 2, "GPU 3");
   assert_refused("run late.yaml --db none", 2, "begins at 5000 s, after the end at");
@@ -54,15 +58,17 @@ static void test_machines(void) {
 
 /* What only the run finds has a place all the same: of the key, or of what the command line set. */
 static void test_served(void) {
-  static const char served[] = "schema: scenario/1\nname: served\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
-                               "model: llama-3.1-8b\nworkload:\n  kind: serving\n  input: {tokens: 100}\n"
-                               "  output: {tokens: 10}\n";
+  static const char served[] =
+      "schema: scenario/1\nname: served\ncluster: {base: dgx-h100-superpod, nodes: 1}\n"
+      "model: llama-3.1-8b\nworkload:\n  kind: serving\n  input: {tokens: 100}\n"
+      "  output: {tokens: 10}\n";
   static const struct {
     const char *more, *wanted;
   } wrong[] = {
       {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  slo:\n    tpot: 1 us\n",
        "wrong.yaml:12:11: error: workload.slo.tpot: 0.001 ms can be met by nothing"},
-      {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  classes: [{name: fast, slo: {ttft: 1 us}}, {name: slow}]\n",
+      {"  load: {kind: poisson, rate: 1}\n  requests: 9\n  classes: [{name: fast, slo: {ttft: 1 "
+       "us}}, {name: slow}]\n",
        "wrong.yaml:11:12: error: workload.classes.fast.slo.ttft: 0.001 ms can be met by nothing"},
       {"  load:\n    kind: csv\n    file: empty.csv\n",
        "wrong.yaml:11:11: error: workload.load.file: the trace has no request: empty.csv"},
@@ -80,12 +86,14 @@ static void test_served(void) {
                  "error: workload.load.file: there is no trace neither.csv");
 }
 
-/* A device that lacks rows of its own stands in another's place, or the run is refused: as the scenario says. */
+/* A device that lacks rows of its own stands in another's place, or the run is refused: as the
+ * scenario says. */
 static void test_on_missing(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
-  assert_refused("run right.yaml --db none --set cluster.device=a100-40gb-sxm --set on-missing=error", 2,
-                 "those of a100-80gb-sxm are carried to its datasheet (on-missing: error)");
+  assert_refused(
+      "run right.yaml --db none --set cluster.device=a100-40gb-sxm --set on-missing=error", 2,
+      "those of a100-80gb-sxm are carried to its datasheet (on-missing: error)");
   assert_refused("run right.yaml --db none --set on-missing=erorr", 2, "did you mean 'error'?");
 }
 
@@ -104,21 +112,25 @@ static void test_loads(void) {
 }
 
 static void test_steps(void) {
-#define STEPS                                                                                                          \
-  "run nccl-tests-dgx-h100-16 --db none --set workload.replay=steps --set workload.begin=1MiB --set "                  \
+#define STEPS                                                                                      \
+  "run nccl-tests-dgx-h100-16 --db none --set workload.replay=steps --set workload.begin=1MiB "    \
+  "--set "                                                                                         \
   "workload.end=1MiB "
   empty_folder();
-  assert_refused(STEPS "--set workload.algorithm=collnet", 2, "collective algorithm 'collnet' has no step form (");
+  assert_refused(STEPS "--set workload.algorithm=collnet", 2,
+                 "collective algorithm 'collnet' has no step form (");
   assert_refused(STEPS "--set workload.replay=step", 2, "did you mean 'steps'?");
-  assert_refused(STEPS "--set workload.algorithm=ring --set cluster.max-nodes=2048 --set cluster.nodes=2048", 2,
-                 "16384 ranks are about 5.37e+08 sends, and the most is 12 million");
+  assert_refused(
+      STEPS "--set workload.algorithm=ring --set cluster.max-nodes=2048 --set cluster.nodes=2048",
+      2, "16384 ranks are about 5.37e+08 sends, and the most is 12 million");
 #undef STEPS
 }
 
 static void test_traces(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
-  assert_refused("run right.yaml --db none --trace nowhere/x.json", 1, "there is no folder nowhere");
+  assert_refused("run right.yaml --db none --trace nowhere/x.json", 1,
+                 "there is no folder nowhere");
   assert_refused("run right.yaml --db none --trace .", 1, "is not a regular file");
   assert_refused("run right.yaml --db none --trace /dev/null", 1, "is not a regular file");
   assert_refused("run right.yaml --db none --trace ''", 2, "--trace wants the name of a file");
@@ -152,7 +164,8 @@ static void test_foreign_databases(void) {
   execute(db, "CREATE TABLE a(x)");
   sqlite3_close(db);
   assert_database_refused("notes.txt", "is no SQLite database; it was left as it is");
-  assert_database_refused("foreign.db", "is an SQLite database of another program; it was left as it is");
+  assert_database_refused("foreign.db",
+                          "is an SQLite database of another program; it was left as it is");
   assert_database_refused(".", "is a folder");
   assert_database_refused("/dev/null", "is not a regular file");
   assert_refused("run right.yaml --db nowhere/x.db", 1, "there is no folder 'nowhere'");
@@ -171,7 +184,8 @@ static void assert_locked(const char *line) {
   g_assert_cmpstr(out, ==, "");
 }
 
-/* Ours, but newer, cut off in the middle, or locked; afterwards a run goes in as if nothing had been. */
+/* Ours, but newer, cut off in the middle, or locked; afterwards a run goes in as if nothing had
+ * been. */
 static void test_own_databases(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
@@ -216,18 +230,22 @@ static void test_unwritable(void) {
   g_assert_cmpint(g_chmod(folder, 0755), ==, 0);
 }
 
-/* Ctrl-C in the middle of a long run ends it at once, as a signal does, and no part of the run is stored. */
+/* Ctrl-C in the middle of a long run ends it at once, as a signal does, and no part of the run
+ * is stored. */
 static void test_interrupt(void) {
   empty_folder();
   put("right.yaml", GOOD, -1);
   assert_fine("run right.yaml --db own.db", "run 1 in own.db");
-  char *argv[] = {binary, "run", "right.yaml", "--db", "own.db", "--set", "workload.batch.global=60000", NULL};
+  char *argv[] = {
+      binary, "run", "right.yaml", "--db", "own.db", "--set", "workload.batch.global=60000", NULL};
   GPid child;
   int wait_status = 0;
   g_assert_true(g_spawn_async(folder, argv, NULL,
-                              G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
-                              NULL, &child, NULL));
-  g_usleep(700000); /* well into its seconds; were it done already, there would be a run 2 and this would fail */
+                              G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL |
+                                  G_SPAWN_STDERR_TO_DEV_NULL,
+                              NULL, NULL, &child, NULL));
+  g_usleep(
+      700000); /* well into its seconds; were it done already, there would be a run 2 and this would fail */
   kill(child, SIGINT);
   g_assert_cmpint(waitpid(child, &wait_status, 0), ==, child);
   g_assert_true(WIFSIGNALED(wait_status));
@@ -256,12 +274,15 @@ static void test_tables(void) {
   }
 }
 
-/* What a spreadsheet writes: a byte order mark, CR LF, quotes. A row that is wrong is refused, the others run. */
+/* What a spreadsheet writes: a byte order mark, CR LF, quotes. A row that is wrong is refused,
+ * the others run. */
 static void test_table_rows(void) {
   empty_folder();
   put("rows.csv",
-      "\xef\xbb\xbflabel,model,cluster.gpus,measured.n_gpus\r\n\"a, quoted\",megatron-1.7b,32,32\r\n"
-      "b,megatron-1.7b,32,-1\r\nc,megatron-1.7b,32,x\r\nd,megatron-1.7b,33,32\r\ne,megatron-1.7b,many,32\r\n",
+      "\xef\xbb\xbflabel,model,cluster.gpus,measured.n_gpus\r\n\"a, "
+      "quoted\",megatron-1.7b,32,32\r\n"
+      "b,megatron-1.7b,32,-1\r\nc,megatron-1.7b,32,x\r\nd,megatron-1.7b,33,32\r\ne,megatron-1.7b,"
+      "many,32\r\n",
       -1);
   assert_fine("validate megatron-sc21 --rows rows.csv --db none",
               "1 compared, 4 rows refused; mean absolute error 0.0 %");
@@ -276,7 +297,8 @@ static void test_costs(void) {
   assert_refused("cost a100-80gb-sxm gemm m=1 n=1", 2, "gemm needs k=...");
   assert_refused("cost a100-80gb-sxm gemm m=0 n=1 k=1", 2, "m is '0': want a whole number above 0");
   assert_refused("cost a100-80gb-sxm gemm m=1 m=2 n=1 k=1", 2, "m is given twice");
-  assert_refused("cost a100-80gb-sxm gemm m=1 n=1 k=1 x=1", 2, "unknown key 'x' of gemm (allowed: ");
+  assert_refused("cost a100-80gb-sxm gemm m=1 n=1 k=1 x=1", 2,
+                 "unknown key 'x' of gemm (allowed: ");
   assert_refused("cost a100-80gb-sxm gemm m", 2, "want key=value");
   assert_refused("cost a100-80gb-sxm gemm --rows rows.csv", 2, "no column 'k'");
   assert_refused("cost a100-80gb-sxm gemm --rows cell.csv", 2, "cell.csv:2:1: error: k is 'x'");
@@ -288,7 +310,8 @@ static void test_check_two(void) {
   empty_folder();
   put("one.yaml", "a: 1\n", -1);
   put("two.yaml", "schema: model/1\nlayers: 0\n", -1);
-  assert_refused("check one.yaml two.yaml", 2, "two.yaml:2:9: error: 'layers' must be between 1 and");
+  assert_refused("check one.yaml two.yaml", 2,
+                 "two.yaml:2:9: error: 'layers' must be between 1 and");
 }
 
 static void test_import_huggingface(void) {

@@ -1,5 +1,6 @@
 /*
- * test_cli.c - the command line as its user has it: the built program (ORRERY_BINARY), run in a folder of its own.
+ * test_cli.c - the command line as its user has it: the built program (ORRERY_BINARY), run in a
+ * folder of its own.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -28,7 +29,8 @@ static Said orrery(const char *line) {
   g_auto(GStrv) argv = NULL;
   int wait_status = 0;
   g_assert_true(g_shell_parse_argv(whole, NULL, &argv, NULL));
-  g_spawn_sync(folder, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &said.out, &said.err, &wait_status, &error);
+  g_spawn_sync(folder, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &said.out, &said.err, &wait_status,
+               &error);
   g_assert_no_error(error);
   g_assert_true(WIFEXITED(wait_status));
   said.status = WEXITSTATUS(wait_status);
@@ -65,15 +67,15 @@ static void assert_fine(const char *line, const char *wanted) {
   assert_has(said.out, wanted);
 }
 
-#define SMALL                                                                                                          \
-  "schema: scenario/1\n"                                                                                               \
-  "name: small\n"                                                                                                      \
-  "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                                            \
-  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                                         \
-  "workload:\n"                                                                                                        \
-  "  kind: training\n"                                                                                                 \
-  "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                                                \
-  "  batch: {global: 8, micro: 1}\n"                                                                                   \
+#define SMALL                                                                                      \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                        \
+  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
+  "workload:\n"                                                                                    \
+  "  kind: training\n"                                                                             \
+  "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                            \
+  "  batch: {global: 8, micro: 1}\n"                                                               \
   "  precision: bf16\n"
 
 /* --- The command line --- */
@@ -84,7 +86,8 @@ static void test_help(void) {
   assert_fine("--version", "orrery ");
   assert_fine("--help", "usage: orrery");
   for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
-    g_autofree char *help = g_strdup_printf("help %s", verbs[i]), *option = g_strdup_printf("%s --help", verbs[i]);
+    g_autofree char *help = g_strdup_printf("help %s", verbs[i]),
+                    *option = g_strdup_printf("%s --help", verbs[i]);
     g_autofree char *usage = g_strdup_printf("usage: orrery %s ", verbs[i]);
     assert_fine("help", verbs[i]);
     assert_fine(help, usage);
@@ -133,7 +136,8 @@ static void test_calibrate(void) {
   assert_refused("calibrate", 1, "GPU");
   g_assert_false(is_there("calibration.db"));
   assert_refused("calibrate export out", 1, "no such results database");
-  assert_fine("calibrate --device fake --families launch,device-copy --budget 7s", "calibrate export DIR");
+  assert_fine("calibrate --device fake --families launch,device-copy --budget 7s",
+              "calibrate export DIR");
   g_assert_true(is_there("calibration.db"));
   assert_fine("calibrate export out", "launch.csv");
   assert_fine("calibrate --device fake --families gemm --budget 12s", "gemm");
@@ -143,11 +147,13 @@ static void test_calibrate(void) {
   assert_refused("calibrate report -o calibration.db", 2, "calibration.db");
   g_assert_true(is_there("calibration-report.txt") && is_there("mine.txt"));
   assert_fine("calibrate plan --device fake --gpus 1", "needs more than one GPU: collectives");
-  assert_fine("calibrate fit --raw calibration.db --device h100-sxm", "made by orrery calibrate fit from fake");
+  assert_fine("calibrate fit --raw calibration.db --device h100-sxm",
+              "made by orrery calibrate fit from fake");
   assert_fine("calibrate fit --raw calibration.db --device h100-sxm --thin 10", "10 of ");
   g_assert_true(is_there("out/device_copy.csv"));
   assert_fine("query calibration.db calibration", "launch");
-  assert_fine("calibrate --device fake --families launch --budget 1min", "nothing is left to measure");
+  assert_fine("calibrate --device fake --families launch --budget 1min",
+              "nothing is left to measure");
   g_auto(Said) wrong = orrery("calibrate --device fake --families memory --budget 1h");
   g_assert_cmpint(wrong.status, ==, 1);
   assert_has(wrong.out, "10 kernels gave wrong results");
@@ -184,14 +190,17 @@ static void test_shelves(void) {
 static void test_describe(void) {
   assert_fine("describe cluster dgx-a100-superpod", "bisection");
   assert_fine("describe cluster gb200-nvl72", "schema: cluster/1");
-  assert_fine("describe model gpt3-175b", "174615846912"); /* parameters, with GPT-3's 2,048 positions */
+  assert_fine("describe model gpt3-175b",
+              "174615846912"); /* parameters, with GPT-3's 2,048 positions */
 }
 
 static void test_schema(void) {
-  static const char *const kinds[] = {"device",   "cluster",         "model", "profile",       "workload",
-                                      "scenario", "training_result", "span",  "validation_row"};
+  static const char *const kinds[] = {"device",          "cluster",  "model",
+                                      "profile",         "workload", "scenario",
+                                      "training_result", "span",     "validation_row"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
-    g_autofree char *json = g_strdup_printf("schema %s", kinds[i]), *markdown = g_strconcat(json, " --markdown", NULL);
+    g_autofree char *json = g_strdup_printf("schema %s", kinds[i]),
+                    *markdown = g_strconcat(json, " --markdown", NULL);
     assert_fine(json, "https://json-schema.org/draft/2020-12/schema");
     assert_fine(markdown, "| Key |");
   }
@@ -203,15 +212,19 @@ static void test_cost(void) {
   assert_fine("cost a100-80gb-sxm gemm m=1024 n=4096 k=4096 --json", "{\"time_s\": ");
   /* Rows that cannot be right: m=8 takes 13 us, and 8192^3 took longer in fp8 than in bf16. */
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192",
-              " us  interpolated\n  set aside: the row here says 32.4 us, but a product at least as large, m=");
-  assert_fine("cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192", " us  interpolated\n  set aside: the row here says");
+              " us  interpolated\n  set aside: the row here says 32.4 us, but a product at least "
+              "as large, m=");
+  assert_fine("cost b200 gemm gemm_dtype=fp8 m=8192 n=8192 k=8192",
+              " us  interpolated\n  set aside: the row here says");
   assert_fine("cost b200 gemm gemm_dtype=fp8 m=4 n=2560 k=8192 --json", "\"note\": \"set aside: ");
-  assert_fine("cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 num_experts=256",
-              " us  carried over from gb200\n");
+  assert_fine(
+      "cost gb300 deepep_dispatch num_token_per_rank=128 hidden=7168 topk=8 num_experts=256",
+      " us  carried over from gb200\n");
   assert_fine("cost b300 all_reduce n_gpus=8 bytes=1048576", " us  carried over from b200\n");
   assert_fine("cost b200", "Rows set aside, since they contradict others");
   put("rows.csv", "# where from\nm,n,k,note\n1024,4096,4096,x\n", -1);
-  assert_fine("cost a100-80gb-sxm gemm --rows rows.csv", "m,n,k,note,predicted_us,how\n1024,4096,4096,x,");
+  assert_fine("cost a100-80gb-sxm gemm --rows rows.csv",
+              "m,n,k,note,predicted_us,how\n1024,4096,4096,x,");
   assert_refused("cost a100-80gb-sxm --rows rows.csv", 2, "--rows wants the operator");
   assert_refused("cost a100-80gb-sxm gemm --rows nothing.csv", 1, "nothing.csv");
 }
@@ -222,7 +235,8 @@ static void test_run(void) {
   put("small.yaml", SMALL, -1);
   g_auto(Said) said = orrery("run small.yaml --db run.db");
   g_assert_cmpint(said.status, ==, 0);
-  assert_has(said.out, "TP 2 x PP 2 x DP 1, 8 micro-batches"); /* 8 sequences, 1 a micro-batch, 1 replica */
+  assert_has(said.out,
+             "TP 2 x PP 2 x DP 1, 8 micro-batches"); /* 8 sequences, 1 a micro-batch, 1 replica */
   assert_has(said.out, "run 1 in run.db");
   /* The last line is a command, and it works. */
   g_autofree char *text = g_strchomp(g_strdup(said.out));
@@ -234,23 +248,36 @@ static void test_run(void) {
 /* Replicas that differ are told apart. */
 static void test_run_groups(void) {
   put("groups.yaml",
-      "schema: scenario/1\nname: groups\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: llama-3.1-8b\nworkload:\n"
+      "schema: scenario/1\nname: groups\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: "
+      "llama-3.1-8b\nworkload:\n"
       "  kind: serving\n  groups: [{replicas: 2, device: a100-80gb-sxm}, {parallel: {tp: 2}}]\n"
-      "  load: {kind: poisson, rate: 1}\n  requests: 4\n  input: {tokens: 100}\n  output: {tokens: 5}\n",
+      "  load: {kind: poisson, rate: 1}\n  requests: 4\n  input: {tokens: 100}\n  output: {tokens: "
+      "5}\n",
       -1);
   assert_fine("run groups.yaml --db none",
               ": 1 replica of TP 1 x PP 1, 2 of TP 1 x PP 1 on a100-80gb-sxm, 1 of TP 2 x PP 1");
 }
 
-/* The keys that scripts rely on; 4 GPUs as asked; and the same numbers again, but for the wall time. */
+/* The keys that scripts rely on; 4 GPUs as asked; and the same numbers again, but for the wall
+ * time. */
 static void test_run_json(void) {
-  static const char *const keys[] = {
-      "iteration_time_s",  "tokens_per_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu",  "mfu",    "hfu",
-      "peak_tflops_per_gpu",
-      "memory_peak_bytes", "fits",         "bubble_fraction",      "exposed_comm_fraction", "n_gpus", "events",
-      "wall_time_s"};
+  static const char *const keys[] = {"iteration_time_s",
+                                     "tokens_per_s",
+                                     "tokens_per_s_per_gpu",
+                                     "model_tflops_per_gpu",
+                                     "mfu",
+                                     "hfu",
+                                     "peak_tflops_per_gpu",
+                                     "memory_peak_bytes",
+                                     "fits",
+                                     "bubble_fraction",
+                                     "exposed_comm_fraction",
+                                     "n_gpus",
+                                     "events",
+                                     "wall_time_s"};
   put("small.yaml", SMALL, -1);
-  g_auto(Said) first = orrery("run small.yaml --json --db none"), again = orrery("run small.yaml --json --db none");
+  g_auto(Said) first = orrery("run small.yaml --json --db none"),
+               again = orrery("run small.yaml --json --db none");
   g_assert_cmpint(first.status, ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
     g_autofree char *key = g_strdup_printf("\"%s\": ", keys[i]);
@@ -264,13 +291,17 @@ static void test_run_json(void) {
   g_assert_false(is_there("orrery.db"));
 }
 
-/* The files' order of precedence: --set lays on the file; 16 sequences on 1 replica are 16 micro-batches. */
+/* The files' order of precedence: --set lays on the file; 16 sequences on 1 replica are 16
+ * micro-batches. */
 static void test_set(void) {
   put("small.yaml", SMALL, -1);
-  assert_fine("run small.yaml --set workload.batch.global=16 --db none --json", "\"micro_batches\": 16");
+  assert_fine("run small.yaml --set workload.batch.global=16 --db none --json",
+              "\"micro_batches\": 16");
   assert_fine("run small.yaml --fidelity full --db none --json", "\"n_gpus\": 4");
-  assert_refused("run small.yaml --set workload.paralel.tp=2 --db none", 2, "did you mean 'parallel'?");
-  assert_refused("run small.yaml --set workload.batch.global --db none", 2, "--set wants PATH=VALUE");
+  assert_refused("run small.yaml --set workload.paralel.tp=2 --db none", 2,
+                 "did you mean 'parallel'?");
+  assert_refused("run small.yaml --set workload.batch.global --db none", 2,
+                 "--set wants PATH=VALUE");
   assert_refused("run small.yaml --set workload.batch.global=ten --db none", 2, "ten");
   assert_refused("run small.yaml --fidelity ful --db none", 2, "did you mean 'full'?");
 }
@@ -374,21 +405,24 @@ static void test_check(void) {
   assert_has(said.err, "none.yaml:1:1: error: ");
   put("swept.yaml", SMALL "sweep: {axes: {tp: [1, 2]}, objective: minimize iteration_tim_s}\n", -1);
   assert_refused("check swept.yaml", 2, "error: expression 'iteration_tim_s': unknown name");
-  put("swept.yaml", SMALL "sweep: {axes: {tp: [1, 2]}, objective: minimize iteration_time_s}\n", -1);
+  put("swept.yaml", SMALL "sweep: {axes: {tp: [1, 2]}, objective: minimize iteration_time_s}\n",
+      -1);
   assert_fine("check swept.yaml", "swept.yaml: fine");
 }
 
 /* --- validate --- */
 
 static void test_validate(void) {
-  put("rows.csv", "label,cluster.gpus,workload.parallel.dp,measured.n_gpus\na,32,32,32\nb,32,33,32\n", -1);
+  put("rows.csv",
+      "label,cluster.gpus,workload.parallel.dp,measured.n_gpus\na,32,32,32\nb,32,33,32\n", -1);
   g_auto(Said) said = orrery("validate megatron-sc21 --rows rows.csv --db validate.db");
   g_assert_cmpint(said.status, ==, 0); /* a row that is refused is no failure of the simulation */
   assert_has(said.out, "+0.0 %");
   assert_has(said.out, "b (line 3): refused: ");
   assert_has(said.out, "1 compared, 1 row refused; mean absolute error 0.0 %");
   assert_fine("query validate.db validation", "megatron-sc21");
-  assert_fine("validate megatron-sc21 --rows rows.csv --db none --json", "\"n_compared\": 1, \"n_refused\": 1");
+  assert_fine("validate megatron-sc21 --rows rows.csv --db none --json",
+              "\"n_compared\": 1, \"n_refused\": 1");
   assert_refused("validate megatron-sc21 --rows nothing.csv --db none", 1, "nothing.csv");
 }
 

@@ -1,6 +1,7 @@
 /*
- * test_hostile.c - databases, file names and parameters that were made to do harm: nothing of them is run, nothing is
- * written beside the place that the user named, and what is drawn or printed is their text as it stands.
+ * test_hostile.c - databases, file names and parameters that were made to do harm: nothing of them
+ * is run, nothing is written beside the place that the user named, and what is drawn or printed is
+ * their text as it stands.
  */
 #include <unistd.h>
 
@@ -32,12 +33,14 @@ static void assert_not_run(void) {
 #define HOSTILE "a_b^{c} `touch pwned1` $(touch pwned2) \"q\" 'r' \\n @x %s {/Bold z} # <i>"
 #define AS_SQL "'a_b^{c} `touch pwned1` $(touch pwned2) \"q\" ''r'' \\n @x %s {/Bold z} # <i>'"
 
-/* Every text of the database that a picture shows: the lanes' names, the series, and a sweep's axis. */
+/* Every text of the database that a picture shows: the lanes' names, the series, and a sweep's
+ * axis. */
 static const char hostile_sql[] =
     "UPDATE lane SET name = " AS_SQL " || lane;"
     "UPDATE run SET scenario = " AS_SQL ";"
     "UPDATE time_kind SET category = " AS_SQL " WHERE category = 'gemm';"
-    "UPDATE span SET category = '`ls` a_b^{c} \"%s\" \\n' WHERE category <> 'compute' AND category <> 'step';";
+    "UPDATE span SET category = '`ls` a_b^{c} \"%s\" \\n' WHERE category <> 'compute' AND category "
+    "<> 'step';";
 
 static gboolean has_gnuplot(void) {
   g_autofree char *program = g_find_program_in_path("gnuplot");
@@ -66,8 +69,10 @@ static void test_stored_text(void) {
   g_assert_true(g_file_get_contents(path, &picture, NULL, NULL));
   g_autoptr(GString) text = g_string_new(picture);
   g_string_replace(text, "&lt;", "<", 0);
-  assert_drawn(text->str, HOSTILE "0");                   /* a lane */
-  assert_drawn(text->str, "`ls` a_b^{c} \"%s\" \\n"); /* a series: one that is wider than the picture has no key */
+  assert_drawn(text->str, HOSTILE "0"); /* a lane */
+  assert_drawn(
+      text->str,
+      "`ls` a_b^{c} \"%s\" \\n"); /* a series: one that is wider than the picture has no key */
   draw("time-breakdown -o b.svg", "b.svg");
   draw("roofline -o r.svg", "r.svg");
   draw("time-breakdown --term ascii", "");
@@ -79,17 +84,25 @@ static void test_parameters(void) {
                 " SELECT id, '\"`touch pwned2`', '2', 2 FROM run");
   draw("timeline -o t.svg --param 'parts=`touch pwned1`'", "t.svg");
   draw("heat-map -o h.svg --param 'x=`touch pwned1`' --param 'y=\"`touch pwned2`'", "h.svg");
-  assert_refused("plot r.db timeline --param 'x; system(\"touch pwned3\")=1'", 2, "it takes no parameter");
+  assert_refused("plot r.db timeline --param 'x; system(\"touch pwned3\")=1'", 2,
+                 "it takes no parameter");
   assert_not_run();
 }
 
 static void test_picture_names(void) {
-  static const char *const names[] = {"a`touch pwned`.svg", "|touch pwned.svg", "<touch pwned.svg", "it's.svg",
-                                      "a\"; system(\"touch pwned\"); \".svg", "~x.svg", "@x.svg", "$(touch pwned).svg"};
+  static const char *const names[] = {"a`touch pwned`.svg",
+                                      "|touch pwned.svg",
+                                      "<touch pwned.svg",
+                                      "it's.svg",
+                                      "a\"; system(\"touch pwned\"); \".svg",
+                                      "~x.svg",
+                                      "@x.svg",
+                                      "$(touch pwned).svg"};
   if (!has_gnuplot()) return;
   make_database("SELECT 1");
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
-    g_autofree char *quoted = g_shell_quote(names[i]), *line = g_strconcat("timeline -o ", quoted, NULL);
+    g_autofree char *quoted = g_shell_quote(names[i]),
+                    *line = g_strconcat("timeline -o ", quoted, NULL);
     draw(line, names[i]);
   }
   draw("timeline -o -e.svg", "-e.svg");
@@ -112,20 +125,24 @@ static void test_environment(void) {
 #define SCRIPT "<script>alert(1)</script>"
 #define ESCAPED "&lt;script&gt;alert(1)&lt;/script&gt;"
 
-/* A page shows markup as text, wherever the database has it: in elements, in attributes, in pictures. */
+/* A page shows markup as text, wherever the database has it: in elements, in attributes, in
+ * pictures. */
 static void test_report(void) {
-  make_database("UPDATE run SET scenario = '" SCRIPT "s', file = '" SCRIPT "f', engine = '\" onload=\"x',"
-                " resolved = '</pre>" SCRIPT "';"
-                "UPDATE lane SET name = '" SCRIPT "l' || lane;"
-                "UPDATE span SET category = '" SCRIPT "c' WHERE category <> 'compute' AND category <> 'step';"
-                "UPDATE time_kind SET category = '" SCRIPT "k' WHERE category = 'gemm';"
-                "UPDATE metric_def SET unit = '" SCRIPT "u', sentence = '\">" SCRIPT "m';"
-                "INSERT INTO param SELECT id, 'question', '" SCRIPT "q', NULL FROM run");
-  static const char *const places[] = {"s</title>", "f</td>", "l0", "c", "k", "u<br>", "m", "q</p>"};
+  make_database(
+      "UPDATE run SET scenario = '" SCRIPT "s', file = '" SCRIPT "f', engine = '\" onload=\"x',"
+      " resolved = '</pre>" SCRIPT "';"
+      "UPDATE lane SET name = '" SCRIPT "l' || lane;"
+      "UPDATE span SET category = '" SCRIPT "c' WHERE category <> 'compute' AND category <> 'step';"
+      "UPDATE time_kind SET category = '" SCRIPT "k' WHERE category = 'gemm';"
+      "UPDATE metric_def SET unit = '" SCRIPT "u', sentence = '\">" SCRIPT "m';"
+      "INSERT INTO param SELECT id, 'question', '" SCRIPT "q', NULL FROM run");
+  static const char *const places[] = {"s</title>", "f</td>", "l0", "c",
+                                       "k",         "u<br>",  "m",  "q</p>"};
   assert_fine("report r.db -o r.html", "r.html");
   g_autofree char *path = path_of("r.html"), *html = NULL;
   g_assert_true(g_file_get_contents(path, &html, NULL, NULL));
-  if (strstr(html, "<script>alert") || strstr(html, "\" onload=")) g_error("markup of the database is in the page");
+  if (strstr(html, "<script>alert") || strstr(html, "\" onload="))
+    g_error("markup of the database is in the page");
   for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
     g_autofree char *wanted = g_strconcat(ESCAPED, places[i], NULL);
     if (!strstr(html, wanted)) g_error("'%s' is not in the page", wanted);
@@ -138,10 +155,12 @@ static void test_report(void) {
 static void assert_unchanged_around(const char *line, int status, const char *wanted) {
   g_autofree char *out = NULL, *err = NULL;
   const int found = spawn(line, &out, &err);
-  if (found != status || !strstr(err, wanted)) g_error("orrery %s: status %d: %s%s", line, found, out, err);
+  if (found != status || !strstr(err, wanted))
+    g_error("orrery %s: status %d: %s%s", line, found, out, err);
 }
 
-/* A table's name becomes a file's name: one that leaves the folder is refused, and then no file is written at all. */
+/* A table's name becomes a file's name: one that leaves the folder is refused, and then no file
+ * is written at all. */
 static void test_export(void) {
   make_database("CREATE TABLE \"../../evil\" (x)");
   assert_refused("db export r.db -o out", 1, "table '../../evil' cannot be a file");
@@ -154,24 +173,30 @@ static void test_export(void) {
 
 /* What SQLite would run at our INSERT, or in place of our table. */
 static void test_triggers(void) {
-  make_database("CREATE TABLE sprung (x); CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO sprung VALUES (1); END;"
+  make_database("CREATE TABLE sprung (x); CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO "
+                "sprung VALUES (1); END;"
                 "CREATE TRIGGER u AFTER INSERT ON param BEGIN DELETE FROM run; END");
   assert_fine("run small.yaml --db r.db", "run 2 in r.db");
-  assert_fine("query r.db 'SELECT (SELECT count(*) FROM run) || \" \" || (SELECT count(*) FROM sprung)' --csv", "2 0");
+  assert_fine("query r.db 'SELECT (SELECT count(*) FROM run) || \" \" || (SELECT count(*) FROM "
+              "sprung)' --csv",
+              "2 0");
   assert_fine("run small.yaml --db s.db", "run 1 in s.db");
   assert_fine("db merge r.db s.db", "s.db");
   assert_fine("query r.db 'SELECT count(*) FROM sprung' --csv", "0");
 }
 
-/* A view in a table's place answers what it likes, for as long as it likes. Of our own tables it is refused; of the
- * facts' it counts as not there. */
+/* A view in a table's place answers what it likes, for as long as it likes. Of our own tables it
+ * is refused; of the facts' it counts as not there. */
 static void test_shadows(void) {
-#define ENDLESS "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS run_id, i AS lane FROM n"
+#define ENDLESS                                                                                    \
+  "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS run_id, i AS lane "  \
+  "FROM n"
   make_database("ALTER TABLE run RENAME TO hidden; CREATE VIEW run " ENDLESS);
   assert_refused("query r.db runs", 1, "is a view in it, not a table");
   assert_refused("run small.yaml --db r.db", 1, "is a view in it, not a table");
   assert_refused("db merge n.db r.db", 1, "is a view in it, not a table");
-  make_database("DROP TABLE span; DROP TABLE lane; CREATE VIEW lane " ENDLESS "; CREATE VIEW span " ENDLESS);
+  make_database("DROP TABLE span; DROP TABLE lane; CREATE VIEW lane " ENDLESS
+                "; CREATE VIEW span " ENDLESS);
   assert_fine("query r.db timeline --csv", "series,row,lane");
   assert_fine("report r.db -o r.html", "r.html");
   assert_fine("db info r.db", "run");
@@ -187,12 +212,19 @@ static void test_merge(void) {
   assert_fine("db merge n.db r.db", "1 run");
 }
 
-/* Both numbers are written together: a version of 0 is no older version, and every command says so. */
+/* Both numbers are written together: a version of 0 is no older version, and every command says
+ * so. */
 static void test_version_zero(void) {
-  static const char *const lines[] = {"run small.yaml --db r.db", "query r.db runs", "db info r.db", "db merge n.db r.db",
-                                      "db vacuum r.db", "report r.db", "validate korthikanti-layers --db r.db"};
+  static const char *const lines[] = {"run small.yaml --db r.db",
+                                      "query r.db runs",
+                                      "db info r.db",
+                                      "db merge n.db r.db",
+                                      "db vacuum r.db",
+                                      "report r.db",
+                                      "validate korthikanti-layers --db r.db"};
   make_database("PRAGMA user_version = 0");
-  for (guint i = 0; i < G_N_ELEMENTS(lines); i++) assert_refused(lines[i], 1, "has schema version 0");
+  for (guint i = 0; i < G_N_ELEMENTS(lines); i++)
+    assert_refused(lines[i], 1, "has schema version 0");
 }
 
 /* --- Outputs over inputs --- */
@@ -221,7 +253,8 @@ static void test_outputs(void) {
       "calibrate fit --raw r.db --device h100-sxm -o r.db",
   };
   make_database("SELECT 1");
-  static const char *const links[][2] = {{"r.db", "link.db"}, {"r.db", "r.svg.dat"}, {"r.db", "p.svg"}};
+  static const char *const links[][2] = {
+      {"r.db", "link.db"}, {"r.db", "r.svg.dat"}, {"r.db", "p.svg"}};
   for (guint i = 0; i < G_N_ELEMENTS(links); i++) {
     g_autofree char *path = path_of(links[i][1]);
     g_assert_cmpint(symlink(links[i][0], path), ==, 0);
@@ -233,7 +266,8 @@ static void test_outputs(void) {
   put("rows.csv", "x\n1\n", -1);
   put("requests.csv", "arrival_s,input_tokens,output_tokens\n0,100,2\n1,100,2\n", -1);
   put("served.yaml",
-      "schema: scenario/1\nname: served\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: llama-3.1-8b\nworkload:\n"
+      "schema: scenario/1\nname: served\ncluster: {base: dgx-h100-superpod, nodes: 1}\nmodel: "
+      "llama-3.1-8b\nworkload:\n"
       "  kind: serving\n  load: {kind: csv, file: requests.csv}\n",
       -1);
   for (guint i = 0; i < G_N_ELEMENTS(lines); i++) assert_refused(lines[i], 2, "would overwrite");

@@ -1,6 +1,7 @@
 /*
- * test_kill.c - `orrery run` and `orrery validate` killed, out of space or refused their file: what was stored before
- * stays, of the run that was not finished nothing is there, and the next one goes in. (Sweeps: run/test_sweep_kill.c.)
+ * test_kill.c - `orrery run` and `orrery validate` killed, out of space or refused their file: what
+ * was stored before stays, of the run that was not finished nothing is there, and the next one goes
+ * in. (Sweeps: run/test_sweep_kill.c.)
  */
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -39,14 +40,17 @@ typedef struct {
 
 static const Case cases[] = {
     {{"run", "gpt3-175b-1024-a100", NULL},
-     "SELECT (SELECT count(*) FROM span WHERE run_id = id) || ' ' || (SELECT count(*) FROM param WHERE run_id = id) || "
+     "SELECT (SELECT count(*) FROM span WHERE run_id = id) || ' ' || (SELECT count(*) FROM param "
+     "WHERE run_id = id) || "
      "' '"
      " || (SELECT iteration_time_s FROM training_result WHERE run_id = id) FROM run"},
     {{"validate", "korthikanti-layers", NULL},
-     "SELECT (SELECT count(*) || ' ' || sum(simulated) FROM validation_row WHERE run_id = id) FROM run"},
+     "SELECT (SELECT count(*) || ' ' || sum(simulated) FROM validation_row WHERE run_id = id) FROM "
+     "run"},
 };
 
-/* The file may grow to @bytes (0: as it likes), as on a disk that is full; @user: who runs it, 0: who runs the test. */
+/* The file may grow to @bytes (0: as it likes), as on a disk that is full; @user: who runs it,
+ * 0: who runs the test. */
 static pid_t start(const Case *what, const char *db, rlim_t bytes, uid_t user) {
   fflush(NULL);
   const pid_t pid = fork();

@@ -1,6 +1,7 @@
 /*
- * test_locked.c - a database that another process keeps locked: who has nothing to lose is refused; a finished
- * simulation prints its answer and goes into a database beside, which `orrery db merge` takes.
+ * test_locked.c - a database that another process keeps locked: who has nothing to lose is refused;
+ * a finished simulation prints its answer and goes into a database beside, which `orrery db merge`
+ * takes.
  */
 #include "tests/cli/bad_database.h"
 
@@ -20,8 +21,9 @@ static void unlock(sqlite3 *db) {
 
 /* "table: rows" of every table that does not name runs by number, in one line. */
 static char *count_rows(const char *name) {
-  g_autofree char *line = g_strdup_printf(
-      "query %s \"SELECT (SELECT count(*) FROM run) || ' runs, ' || (SELECT count(*) FROM param) || ' params'\" --csv", name);
+  g_autofree char *line = g_strdup_printf("query %s \"SELECT (SELECT count(*) FROM run) || ' runs, "
+                                          "' || (SELECT count(*) FROM param) || ' params'\" --csv",
+                                          name);
   g_autofree char *err = NULL;
   char *out = NULL;
   g_assert_cmpint(spawn(line, &out, &err), ==, 0);
@@ -32,12 +34,14 @@ static char *count_rows(const char *name) {
 static void assert_kept(const char *line, const char *wanted) {
   g_autofree char *out = NULL, *err = NULL;
   const int status = spawn(line, &out, &err);
-  if (status != 1 || !strstr(out, wanted) || !strstr(err, "r.db stayed locked by another process for 0.05 s") ||
+  if (status != 1 || !strstr(out, wanted) ||
+      !strstr(err, "r.db stayed locked by another process for 0.05 s") ||
       !strstr(err, "orrery db merge r.db r.db.kept-1"))
     g_error("orrery %s: status %d: %s%s", line, status, out, err);
 }
 
-/* @line stores into r.db; with a lock that lets others read, and one that a writer of ours would meet with a log. */
+/* @line stores into r.db; with a lock that lets others read, and one that a writer of ours would
+ * meet with a log. */
 static void test_kept(gconstpointer data) {
   const char *const *what = data; /* the line, and a part of its answer */
   static const char *const modes[] = {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode = WAL"};
@@ -76,7 +80,9 @@ static void test_sweep(void) {
   assert_fine("sweep swept.yaml --db r.db -j 2", "4");
   g_autofree char *whole = count_rows("r.db");
   sqlite3 *db = connect_to("r.db");
-  execute(db, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE id > 3"); /* the sweep and two of four points stay */
+  execute(
+      db,
+      "PRAGMA foreign_keys = ON; DELETE FROM run WHERE id > 3"); /* the sweep and two of four points stay */
   execute(db, "BEGIN IMMEDIATE");
   assert_kept("sweep swept.yaml --db r.db -j 2 --resume", "stored");
   unlock(db);
@@ -87,8 +93,8 @@ static void test_sweep(void) {
 
 /* Nothing is made beside where nothing can be lost: before the work, or for who reads. */
 static void test_refused(void) {
-  static const char *const lines[] = {"run small.yaml --db r.db", "query r.db runs", "db merge n.db r.db", "report r.db",
-                                      "db vacuum r.db"};
+  static const char *const lines[] = {"run small.yaml --db r.db", "query r.db runs",
+                                      "db merge n.db r.db", "report r.db", "db vacuum r.db"};
   empty_folder();
   put("small.yaml", GOOD, -1);
   assert_fine("run small.yaml --db r.db", "run 1 in r.db");
@@ -96,7 +102,8 @@ static void test_refused(void) {
   for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
     g_autofree char *out = NULL, *err = NULL;
     g_assert_cmpint(spawn(lines[i], &out, &err), ==, 1);
-    if (!strstr(err, "r.db: is locked by another process (waited 0.05 s)")) g_error("orrery %s: %s", lines[i], err);
+    if (!strstr(err, "r.db: is locked by another process (waited 0.05 s)"))
+      g_error("orrery %s: %s", lines[i], err);
     g_assert_cmpstr(out, ==, "");
   }
   unlock(holder);

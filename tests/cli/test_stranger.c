@@ -1,6 +1,7 @@
 /*
- * test_stranger.c - the program as a stranger's documents, files and signals meet it: nothing blocks, nothing of another
- * file is shown, no control character reaches the terminal, and a sweep that is told to end says what it leaves.
+ * test_stranger.c - the program as a stranger's documents, files and signals meet it: nothing
+ * blocks, nothing of another file is shown, no control character reaches the terminal, and a sweep
+ * that is told to end says what it leaves.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -21,20 +22,22 @@ static void drop(const char *name) {
   g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
-/* Each of these blocked, or ate memory until none was left. The fixture's look at the folder would block on the FIFO, so
- * these are spawned by hand. */
+/* Each of these blocked, or ate memory until none was left. The fixture's look at the folder
+ * would block on the FIFO, so these are spawned by hand. */
 static void test_no_files(void) {
   static const struct {
     const char *line, *wanted;
     int status;
   } cases[] = {
-      {"check fifo.yaml", "fifo.yaml: error: cannot be read: it is a pipe, and nobody writes to it", 2},
+      {"check fifo.yaml", "fifo.yaml: error: cannot be read: it is a pipe, and nobody writes to it",
+       2},
       {"run fifo.yaml --db none", "it is a pipe, and nobody writes to it", 2},
       {"check .", ".: error: cannot be read: it is a folder", 2},
       {"check /dev/zero", "/dev/zero: error: cannot be read: it is a device, not a file", 2},
       {"import huggingface /dev/zero", "/dev/zero: cannot be read: it is a device", 1},
       {"import huggingface fifo.yaml", "it is a pipe, and nobody writes to it", 1},
-      {"import nccl-tests /dev/zero --device h100-sxm", "/dev/zero: cannot be read: it is a device", 1},
+      {"import nccl-tests /dev/zero --device h100-sxm", "/dev/zero: cannot be read: it is a device",
+       1},
       {"import nccl-tests fifo.yaml --device h100-sxm", "it is a pipe, and nobody writes to it", 1},
       {"cost h100-sxm gemm --rows fifo.yaml", "it is a pipe, and nobody writes to it", 1},
   };
@@ -51,15 +54,20 @@ static void test_no_files(void) {
 
 /* --- What may be shown --- */
 
-#define SERVED                                                                                                         \
-  "schema: scenario/1\nname: served\ncluster: {base: dgx-a100-superpod, nodes: 1}\nmodel: llama-3.1-8b\n"              \
+#define SERVED                                                                                     \
+  "schema: scenario/1\nname: served\ncluster: {base: dgx-a100-superpod, nodes: 1}\nmodel: "        \
+  "llama-3.1-8b\n"                                                                                 \
   "workload: {kind: serving, load: {kind: %s, file: secret.txt}}\n"
 
 /* A trace that is another file: the message says what is missing, and nothing of what is there. */
 static void test_no_echo(void) {
   static const char *const kinds[] = {"csv", "azure", "mooncake", "sharegpt"};
-  static const char *const secrets[] = {"hunter2:$6$salt$hunter2:19000\n", "hunter2,hunter2,hunter2\n1,2,3\n",
-                                        "{\"timestamp\": hunter2}", "{\"hunter2\": hunter2}", "[hunter2]", "hunter2"};
+  static const char *const secrets[] = {"hunter2:$6$salt$hunter2:19000\n",
+                                        "hunter2,hunter2,hunter2\n1,2,3\n",
+                                        "{\"timestamp\": hunter2}",
+                                        "{\"hunter2\": hunter2}",
+                                        "[hunter2]",
+                                        "hunter2"};
   for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
     for (guint i = 0; i < G_N_ELEMENTS(secrets); i++) {
       g_autofree char *text = g_strdup_printf(SERVED, kinds[kind]), *out = NULL, *err = NULL;
@@ -67,7 +75,8 @@ static void test_no_echo(void) {
       put("served.yaml", text, -1);
       put("secret.txt", secrets[i], -1);
       g_assert_cmpint(spawn("run served.yaml --db none", &out, &err), ==, 2);
-      if (strstr(err, "hunter") || strstr(out, "hunter")) g_error("%s, '%s': %s%s", kinds[kind], secrets[i], err, out);
+      if (strstr(err, "hunter") || strstr(out, "hunter"))
+        g_error("%s, '%s': %s%s", kinds[kind], secrets[i], err, out);
       g_assert_nonnull(strstr(err, "error: "));
     }
 }
@@ -84,21 +93,26 @@ static void assert_harmless(const char *line, const char *wanted) {
   if (!strstr(both, wanted)) g_error("orrery %s: wanted '%s' in: %s", line, wanted, both);
 }
 
-/* ESC, DEL, a C1 character and a mark that reverses text, in a name: from the document, from the database, from the
- * command line, in a table, as CSV and as JSON, where the escape is JSON's own. */
+/* ESC, DEL, a C1 character and a mark that reverses text, in a name: from the document, from the
+ * database, from the command line, in a table, as CSV and as JSON, where the escape is JSON's
+ * own. */
 static void test_terminal(void) {
   g_auto(GStrv) parts = g_strsplit(GOOD, "name: small", 2);
-  g_autofree char *text = g_strjoinv("name: \"a\\e]0;evil\\a b\\x7f c\\x9b2J d\\u202e e\\r f \303\251 \342\202\254\"", parts);
+  g_autofree char *text = g_strjoinv(
+      "name: \"a\\e]0;evil\\a b\\x7f c\\x9b2J d\\u202e e\\r f \303\251 \342\202\254\"", parts);
 #define SHOWN "a\\u001B]0;evil\\u0007 b\\u007F c\\u009B2J d\\u202E e\\u000D f \303\251 \342\202\254"
   empty_folder();
   put("evil.yaml", text, -1);
   assert_harmless("run evil.yaml --db own.db", SHOWN);
-  assert_harmless("query own.db runs", "c\\u009B2J d\\u202E"); /* a table of its own makes C0 spaces */
+  assert_harmless("query own.db runs",
+                  "c\\u009B2J d\\u202E"); /* a table of its own makes C0 spaces */
   assert_harmless("query own.db 'SELECT scenario FROM run' --csv", SHOWN);
-  assert_harmless("query own.db 'SELECT scenario FROM run' --json", "\\u001b]0;evil\\u0007 b\\u007F c\\u009B2J");
+  assert_harmless("query own.db 'SELECT scenario FROM run' --json",
+                  "\\u001b]0;evil\\u0007 b\\u007F c\\u009B2J");
   assert_harmless("run 'no\033[2Jsuch'", "\\u001B[2J");
   assert_harmless("check 'no\033[2Jsuch.yaml'", "\\u001B[2J");
-  assert_harmless("query own.db \"SELECT 'x' || char(27) || '[31m' || char(155)\" --csv", "x\\u001B[31m\\u009B");
+  assert_harmless("query own.db \"SELECT 'x' || char(27) || '[31m' || char(155)\" --csv",
+                  "x\\u001B[31m\\u009B");
 #undef SHOWN
 }
 
@@ -127,7 +141,8 @@ static gint64 count_points(void) {
   return second ? g_ascii_strtoll(second + 1, NULL, 10) : 0;
 }
 
-/* In the child: a test that runs in the background inherits SIGINT and SIGQUIT ignored, and a sweep leaves them so. */
+/* In the child: a test that runs in the background inherits SIGINT and SIGQUIT ignored, and a
+ * sweep leaves them so. */
 static void heed_signals(gpointer unused) {
   (void)unused;
   static const int heeded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -138,12 +153,15 @@ static void assert_stops(int number, const char *name) {
   g_autofree char *err_path = path_of("err.txt"), *err = NULL;
   empty_folder();
   /* 4,000 points: minutes, were it left alone. */
-  put("long.yaml", GOOD "sweep: {axes: {global-batch: {from: 8, to: 32000, step: 8}}, most: 5000}\n", -1);
-  g_autofree char *line = g_strdup_printf("exec '%s' sweep long.yaml --db own.db -j1 2>err.txt >/dev/null", binary);
+  put("long.yaml",
+      GOOD "sweep: {axes: {global-batch: {from: 8, to: 32000, step: 8}}, most: 5000}\n", -1);
+  g_autofree char *line =
+      g_strdup_printf("exec '%s' sweep long.yaml --db own.db -j1 2>err.txt >/dev/null", binary);
   char *argv[] = {(char *)"/bin/sh", (char *)"-c", line, NULL};
   GPid child;
   int wait_status = 0;
-  g_assert_true(g_spawn_async(folder, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, heed_signals, NULL, &child, NULL));
+  g_assert_true(g_spawn_async(folder, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, heed_signals, NULL,
+                              &child, NULL));
   for (int i = 0; i < 1000 && count_points() == 0; i++) g_usleep(20000);
   g_assert_cmpint(count_points(), >, 0);
   kill(child, number);
@@ -152,10 +170,11 @@ static void assert_stops(int number, const char *name) {
   g_test_message("%s: %s", name, err);
   g_assert_true(WIFEXITED(wait_status));
   g_assert_cmpint(WEXITSTATUS(wait_status), ==, 128 + number);
-  g_autofree char *wanted = g_strdup_printf(
-      "orrery: interrupted by %s: %d of 4000 points are stored in own.db; 'orrery sweep long.yaml --db own.db --resume' "
-      "goes on\n",
-      name, (int)count_points());
+  g_autofree char *wanted =
+      g_strdup_printf("orrery: interrupted by %s: %d of 4000 points are stored in own.db; 'orrery "
+                      "sweep long.yaml --db own.db --resume' "
+                      "goes on\n",
+                      name, (int)count_points());
   g_assert_nonnull(strstr(err, wanted));
 }
 

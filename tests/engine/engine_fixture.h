@@ -1,8 +1,9 @@
 /*
- * engine_fixture.h - one engine under test, what is watched on it, and the running of test bodies on both kinds.
+ * engine_fixture.h - one engine under test, what is watched on it, and the running of test bodies
+ * on both kinds.
  *
- * A case's body opens an engine of the kind it is given, sends and calls, runs, and looks at `watches`. Each runs in a
- * child (forked.h), so the statics below are fresh every time.
+ * A case's body opens an engine of the kind it is given, sends and calls, runs, and looks at
+ * `watches`. Each runs in a child (forked.h), so the statics below are fresh every time.
  *
  * G is 1e9 bytes or 1e9 bytes/s, so that the numbers of the tests can be done in the head.
  */
@@ -95,7 +96,7 @@ static inline void take_step(void *user) {
 typedef struct {
   const char *name;
   void (*body)(gconstpointer kind);
-  gboolean both; /* on the ideal engine too */
+  gboolean both;          /* on the ideal engine too */
   gboolean simgrid_alone; /* what holds for SimGrid only; else on the fair engine too */
 } Case;
 

@@ -1,7 +1,8 @@
 /*
  * forked.h - one process per SimGrid engine (rule 5 of engine.h): a test body runs in a child.
  *
- * A failed assertion aborts the child, a leak under the sanitizers makes it exit with their status; both fail the test.
+ * A failed assertion aborts the child, a leak under the sanitizers makes it exit with their status;
+ * both fail the test.
  */
 #ifndef ORR_TEST_FORKED_H
 #define ORR_TEST_FORKED_H

@@ -1,6 +1,6 @@
 /*
- * The calendar against the obvious: after any mix of putting, moving and taking out, the first event is the least by
- * (date, order) of all that are scheduled.
+ * The calendar against the obvious: after any mix of putting, moving and taking out, the first
+ * event is the least by (date, order) of all that are scheduled.
  */
 #include "sim/base/random.h"
 #include "sim/engine/calendar.h"
@@ -12,7 +12,8 @@ static OrrEvent *least(OrrEvent *events) {
   for (guint i = 0; i < N_EVENTS; i++) {
     OrrEvent *it = &events[i];
     if (it->slot == ORR_NOT_SCHEDULED) continue;
-    if (first == NULL || it->date_s < first->date_s || (it->date_s == first->date_s && it->order < first->order))
+    if (first == NULL || it->date_s < first->date_s ||
+        (it->date_s == first->date_s && it->order < first->order))
       first = it;
   }
   return first;
@@ -23,10 +24,12 @@ static void random_steps(void) {
   OrrEvent events[N_EVENTS];
   OrrRandom random = orr_random_stream(1, "calendar");
   orr_calendar_init(&calendar);
-  for (guint i = 0; i < N_EVENTS; i++) events[i] = (OrrEvent){.order = (i * 7) % N_EVENTS, .slot = ORR_NOT_SCHEDULED};
+  for (guint i = 0; i < N_EVENTS; i++)
+    events[i] = (OrrEvent){.order = (i * 7) % N_EVENTS, .slot = ORR_NOT_SCHEDULED};
   for (guint step = 0; step < 20000; step++) {
     OrrEvent *event = &events[orr_random_below(&random, N_EVENTS)];
-    event->date_s = (double)orr_random_below(&random, 50); /* few dates, so that order decides often */
+    event->date_s =
+        (double)orr_random_below(&random, 50); /* few dates, so that order decides often */
     if (orr_random_below(&random, 3) == 0)
       orr_calendar_remove(&calendar, event);
     else

@@ -3,8 +3,8 @@
  */
 #include "tests/engine/engine_fixture.h"
 
-/* Two flows on a link of 1 G/s: half each. 1 G ends at 2 s; the other has sent 1 of its 2 G then, and the rest alone at
- * 1 G/s: 3 s. */
+/* Two flows on a link of 1 G/s: half each. 1 G ends at 2 s; the other has sent 1 of its 2 G
+ * then, and the rest alone at 1 G/s: 3 s. */
 static void two_flows(gconstpointer data) {
   (void)data;
   open_engine(ORR_ENGINE_SIMGRID, 1, (double[]){G});
@@ -18,8 +18,9 @@ static void two_flows(gconstpointer data) {
   close_engine();
 }
 
-/* A on links 0 (10 G/s) and 1 (6 G/s), B on 0, C on 1. Link 1 is the first bottleneck: A = C = 3; B has what A leaves
- * of link 0: 7. A (3 G) ends at 1 s. Then C, 3 of 6 G sent, has 6 G/s: 1.5 s; B, 7 of 14 G sent, has 10 G/s: 1.7 s. */
+/* A on links 0 (10 G/s) and 1 (6 G/s), B on 0, C on 1. Link 1 is the first bottleneck: A = C =
+ * 3; B has what A leaves of link 0: 7. A (3 G) ends at 1 s. Then C, 3 of 6 G sent, has 6 G/s:
+ * 1.5 s; B, 7 of 14 G sent, has 10 G/s: 1.7 s. */
 static void chain(gconstpointer data) {
   (void)data;
   open_engine(ORR_ENGINE_SIMGRID, 2, (double[]){10 * G, 6 * G});
@@ -33,8 +34,8 @@ static void chain(gconstpointer data) {
   close_engine();
 }
 
-/* Weight 2 on a link of 10 G/s, 1 on one of 8: the rate is min(10 / 2, 8 / 1) = 5 G/s; 10 G take 2 s and load the links
- * with 20 and 10 G. */
+/* Weight 2 on a link of 10 G/s, 1 on one of 8: the rate is min(10 / 2, 8 / 1) = 5 G/s; 10 G take
+ * 2 s and load the links with 20 and 10 G. */
 static void weights(gconstpointer data) {
   open_engine(*(const OrrEngineKind *)data, 2, (double[]){10 * G, 8 * G});
   send(0, 10 * G, USES({0, 2}, {1, 1}));
@@ -45,8 +46,8 @@ static void weights(gconstpointer data) {
   close_engine();
 }
 
-/* Weights 3 and 1 on a link of 8 G/s: equal rates r, not equal shares: 3 r + r = 8, r = 2 G/s. 2 G end at 1 s (weight
- * 3); the other, 2 of 10 G sent, then has 8 G/s: 2 s. */
+/* Weights 3 and 1 on a link of 8 G/s: equal rates r, not equal shares: 3 r + r = 8, r = 2 G/s. 2
+ * G end at 1 s (weight 3); the other, 2 of 10 G sent, then has 8 G/s: 2 s. */
 static void shared_weights(gconstpointer data) {
   (void)data;
   open_engine(ORR_ENGINE_SIMGRID, 1, (double[]){8 * G});
@@ -58,7 +59,8 @@ static void shared_weights(gconstpointer data) {
   close_engine();
 }
 
-/* A (2 G) alone on 1 G/s until B (1 G) arrives at 1 s; both have 1 G left and half the link: both end at 3 s. */
+/* A (2 G) alone on 1 G/s until B (1 G) arrives at 1 s; both have 1 G left and half the link:
+ * both end at 3 s. */
 static void late_arrival(gconstpointer data) {
   (void)data;
   static const Step arrive = {SEND, 1, 1 * G, {{0, 1}, {0, 0}}};
@@ -86,7 +88,8 @@ static void degrades(gconstpointer data) {
 /* 10 G on 1 G/s, down in [2 s, 5 s]: 13 s. Bandwidth 0 holds as down does. */
 static void down_and_up(gconstpointer data) {
   static const Step down = {UP, 0, 0, {{0, 1}, {0, 0}}}, up = {UP, 0, 1, {{0, 1}, {0, 0}}};
-  static const Step none = {BANDWIDTH, 0, 0, {{1, 1}, {0, 0}}}, all = {BANDWIDTH, 0, G, {{1, 1}, {0, 0}}};
+  static const Step none = {BANDWIDTH, 0, 0, {{1, 1}, {0, 0}}},
+                    all = {BANDWIDTH, 0, G, {{1, 1}, {0, 0}}};
   open_engine(*(const OrrEngineKind *)data, 2, (double[]){G, G});
   send(0, 10 * G, USES({0, 1}));
   send(1, 10 * G, USES({1, 1}));
@@ -100,9 +103,9 @@ static void down_and_up(gconstpointer data) {
   close_engine();
 }
 
-/* A on links 0 and 1, B on 1, 1 G/s each, 10 G each. Until 2 s both have 0.5 G/s (9 G left). Link 0 is down in [2, 5]:
- * A is held and B has link 1 alone (6 G left). From 5 s on half each: B ends at 17 s; A has 9 - 6 = 3 G left then and
- * all of the link: 20 s. */
+/* A on links 0 and 1, B on 1, 1 G/s each, 10 G each. Until 2 s both have 0.5 G/s (9 G left).
+ * Link 0 is down in [2, 5]: A is held and B has link 1 alone (6 G left). From 5 s on half each:
+ * B ends at 17 s; A has 9 - 6 = 3 G left then and all of the link: 20 s. */
 static void held_flows_take_no_share(gconstpointer data) {
   (void)data;
   static const Step down = {UP, 0, 0, {{0, 1}, {0, 0}}}, up = {UP, 0, 1, {{0, 1}, {0, 0}}};
@@ -117,7 +120,8 @@ static void held_flows_take_no_share(gconstpointer data) {
   close_engine();
 }
 
-/* A transfer that starts while its link is down begins when it is up: 5 s + 10 G / (1 G/s) = 15 s. */
+/* A transfer that starts while its link is down begins when it is up: 5 s + 10 G / (1 G/s) = 15
+ * s. */
 static void starts_while_down(gconstpointer data) {
   static const Step up = {UP, 0, 1, {{0, 1}, {0, 0}}};
   open_engine(*(const OrrEngineKind *)data, 1, (double[]){G});

@@ -1,5 +1,6 @@
 /*
- * Both engines: order at equal times, empty work, transfers held for ever, wrong arguments, life cycle.
+ * Both engines: order at equal times, empty work, transfers held for ever, wrong arguments, life
+ * cycle.
  */
 #include "sim/base/fault.h"
 #include "tests/engine/engine_fixture.h"
@@ -9,7 +10,8 @@ static void now_again(void *user) {
   orr_engine_after(engine, 0, seen, &watches[5]);
 }
 
-/* Everything falls on 1 s; it comes in the order of submission, what is submitted at 1 s for 1 s comes last. */
+/* Everything falls on 1 s; it comes in the order of submission, what is submitted at 1 s for 1 s
+ * comes last. */
 static void equal_times(gconstpointer data) {
   open_engine(*(const OrrEngineKind *)data, 3, (double[]){G, 3 * G, 7 * G});
   orr_engine_after(engine, 1, now_again, &watches[0]);
@@ -25,7 +27,8 @@ static void equal_times(gconstpointer data) {
   close_engine();
 }
 
-/* 0.1 added three times is not 0.3: a rounding apart is the same time, and the order is still that of submission. */
+/* 0.1 added three times is not 0.3: a rounding apart is the same time, and the order is still
+ * that of submission. */
 static void after_a_rounding(void *user) { orr_engine_after(engine, 0.1, seen, user); }
 
 static void two_tenths(void *user) { orr_engine_after(engine, 0.1, after_a_rounding, user); }
@@ -90,13 +93,16 @@ static void call_at_nan(void) { orr_engine_after(engine, NAN, seen, &watches[0])
 static void negative_size(void) { send(0, -1, USES({0, 1})); }
 static void endless_size(void) { send(0, INFINITY, USES({0, 1})); }
 static void no_such_link(void) { send(0, 1, USES({7, 1})); }
-static void zero_weight(void) { orr_engine_transfer(engine, 1, &(OrrLinkUse){0, 0}, 1, seen, &watches[0]); }
+static void zero_weight(void) {
+  orr_engine_transfer(engine, 1, &(OrrLinkUse){0, 0}, 1, seen, &watches[0]);
+}
 static void negative_bandwidth(void) { orr_engine_set_bandwidth(engine, 0, -1); }
 static void no_such_link_up(void) { orr_engine_set_up(engine, 1, TRUE); }
 
 static void wrong_arguments(void) {
-  void (*const misuses[])(void) = {call_in_the_past, call_at_nan, negative_size,      endless_size,
-                                   no_such_link,     zero_weight, negative_bandwidth, no_such_link_up};
+  void (*const misuses[])(void) = {call_in_the_past,   call_at_nan,    negative_size,
+                                   endless_size,       no_such_link,   zero_weight,
+                                   negative_bandwidth, no_such_link_up};
   for (guint i = 0; i < G_N_ELEMENTS(misuses); i++) expect_refused(ORR_ENGINE_IDEAL, misuses[i]);
   const double bad[] = {0, -1, NAN, INFINITY};
   for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {

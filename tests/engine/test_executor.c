@@ -1,5 +1,6 @@
 /*
- * Replay of programs on both engines: streams, events, comms, faults, deadlocks, the order of spans.
+ * Replay of programs on both engines: streams, events, comms, faults, deadlocks, the order of
+ * spans.
  */
 #include <math.h>
 #include <string.h>
@@ -69,7 +70,8 @@ static void work(OrrProgram *program, guint32 stream, double duration_s) {
   orr_program_work(program, stream, duration_s, work_label, -1);
 }
 
-static guint32 transfer_comm(OrrProgram *program, guint32 n_members, double latency_s, double bytes, guint32 path) {
+static guint32 transfer_comm(OrrProgram *program, guint32 n_members, double latency_s, double bytes,
+                             guint32 path) {
   const OrrPhase phase = {latency_s, bytes, path};
   return orr_program_comm(program, n_members, &phase, 1);
 }
@@ -78,7 +80,8 @@ static void join(OrrProgram *program, guint32 stream, guint32 comm) {
   orr_program_join(program, stream, comm, comm_label, -1);
 }
 
-/* Rank 0: 1 s, 2 s. Rank 1: 2 s, 1 s. Ends by time, equal ones by stream: (0, 1), (1, 2), (0, 3), (1, 3). */
+/* Rank 0: 1 s, 2 s. Rank 1: 2 s, 1 s. Ends by time, equal ones by stream: (0, 1), (1, 2), (0,
+ * 3), (1, 3). */
 static void works(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(2);
   orr_program_work(program, 0, 1, work_label, 7);
@@ -98,8 +101,9 @@ static void works(gconstpointer kind) {
   g_assert_cmpuint(span_at(0)->label, ==, work_label);
 }
 
-/* Rank 1 waits for what rank 0 records at 1 s, works 1 s: 2 s. Rank 0 waits for what rank 1 records then, although it
- * is itself at 5 s: no wait. Rank 2 comes at 4.5 s to what happened at 1 s: no wait either. */
+/* Rank 1 waits for what rank 0 records at 1 s, works 1 s: 2 s. Rank 0 waits for what rank 1
+ * records then, although it is itself at 5 s: no wait. Rank 2 comes at 4.5 s to what happened at
+ * 1 s: no wait either. */
 static void events(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(3);
   guint32 there = orr_program_event(program), back = orr_program_event(program);
@@ -124,14 +128,15 @@ static void events(gconstpointer kind) {
   assert_span(5, 0, 5, 5, 6);
 }
 
-/* Three ranks arrive at 3, 1, 2 s: the comm starts at 3 s. Phases: 0.5 s, then 4 G over weights 2 on 4 G/s: 2 s; then
- * 0.25 s and no bytes; then 0.25 s and 1 G over 4 / 2 G/s: 0.5 s; then 1 s. End: 3 + 0.5 + 2 + 0.25 + 0.25 + 0.5 + 1 =
- * 7.5 s. The link carries 2 * (4 + 1) G. */
+/* Three ranks arrive at 3, 1, 2 s: the comm starts at 3 s. Phases: 0.5 s, then 4 G over weights
+ * 2 on 4 G/s: 2 s; then 0.25 s and no bytes; then 0.25 s and 1 G over 4 / 2 G/s: 0.5 s; then 1
+ * s. End: 3 + 0.5 + 2 + 0.25 + 0.25 + 0.5 + 1 = 7.5 s. The link carries 2 * (4 + 1) G. */
 static void rendezvous(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(3);
   orr_program_link(program, "nvlink", 4 * G);
   guint32 path = orr_program_path(program, &(OrrLinkUse){0, 2}, 1);
-  const OrrPhase phases[] = {{0.5, 4 * G, path}, {0.25, 0, path}, {0.25, 1 * G, path}, {1, 5 * G, ORR_NO_PATH}};
+  const OrrPhase phases[] = {
+      {0.5, 4 * G, path}, {0.25, 0, path}, {0.25, 1 * G, path}, {1, 5 * G, ORR_NO_PATH}};
   guint32 comm = orr_program_comm(program, 3, phases, 4);
   for (guint32 i = 0; i < 3; i++) {
     work(program, i, 1 + (i + 2) % 3);
@@ -152,8 +157,8 @@ static void rendezvous(gconstpointer kind) {
   }
 }
 
-/* A non-blocking collective on a stream of its own beside work: after the first second of work it sends for 3 s, while
- * the work goes on for 2 s; what needs the result begins at 4 s. */
+/* A non-blocking collective on a stream of its own beside work: after the first second of work
+ * it sends for 3 s, while the work goes on for 2 s; what needs the result begins at 4 s. */
 static void overlap(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(2); /* 0: compute, 1: comm */
   orr_program_link(program, "nic", G);
@@ -174,7 +179,8 @@ static void overlap(gconstpointer kind) {
   assert_span(3, 0, 4, 4, 5);
 }
 
-/* Two ranks send 1 G each over one link of 1 G/s from 0 s: 2 s when they share it, 1 s where they cannot know. */
+/* Two ranks send 1 G each over one link of 1 G/s from 0 s: 2 s when they share it, 1 s where
+ * they cannot know. */
 static void contention(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(2);
   orr_program_link(program, "spine", G);
@@ -185,8 +191,8 @@ static void contention(gconstpointer kind) {
   g_assert_cmpfloat(result.end_s, ==, *(const OrrEngineKind *)kind == ORR_ENGINE_SIMGRID ? 2 : 1);
 }
 
-/* 10 G on 1 G/s with the link down in [2 s, 5 s]: 13 s. A fault of an unused link, and one after the end (at 100 s),
- * change nothing. */
+/* 10 G on 1 G/s with the link down in [2 s, 5 s]: 13 s. A fault of an unused link, and one after
+ * the end (at 100 s), change nothing. */
 static void faults(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(1);
   orr_program_link(program, "nic", G);
@@ -210,10 +216,12 @@ static void expect_stuck(OrrProgram *program, OrrEngineKind kind, const char *co
   g_assert_error(error, ORR_FAULT, ORR_FAULT_STUCK);
   g_assert_cmpfloat(result.end_s, ==, -1);
   for (guint i = 0; expected[i] != NULL; i++)
-    if (strstr(error->message, expected[i]) == NULL) g_error("\"%s\" does not say \"%s\"", error->message, expected[i]);
+    if (strstr(error->message, expected[i]) == NULL)
+      g_error("\"%s\" does not say \"%s\"", error->message, expected[i]);
 }
 
-/* Rank 0 is in comm 0 and waits for rank 1, which waits for an event that rank 0 records after it. Rank 2 is done. */
+/* Rank 0 is in comm 0 and waits for rank 1, which waits for an event that rank 0 records after
+ * it. Rank 2 is done. */
 static void deadlock(gconstpointer kind) {
   g_autoptr(OrrProgram) program = new_program(3);
   guint32 event = orr_program_event(program), comm = transfer_comm(program, 2, 0, 0, ORR_NO_PATH);
@@ -223,11 +231,12 @@ static void deadlock(gconstpointer kind) {
   orr_program_wait(program, 1, event);
   join(program, 1, comm);
   work(program, 2, 5);
-  expect_stuck(
-      program, *(const OrrEngineKind *)kind,
-      (const char *[]){"2 streams wait",
-                       "rank 0/main, op 1: comm 0 \"all-reduce\", 1 of 2 there; still to come: rank 1/main at its op 1",
-                       "rank 1/main, op 0: event 0, to be recorded by rank 0/main at its op 2", NULL});
+  expect_stuck(program, *(const OrrEngineKind *)kind,
+               (const char *[]){
+                   "2 streams wait",
+                   "rank 0/main, op 1: comm 0 \"all-reduce\", 1 of 2 there; still to come: rank "
+                   "1/main at its op 1",
+                   "rank 1/main, op 0: event 0, to be recorded by rank 0/main at its op 2", NULL});
 }
 
 static void link_stays_down(gconstpointer kind) {
@@ -236,7 +245,10 @@ static void link_stays_down(gconstpointer kind) {
   guint32 path = orr_program_path(program, &(OrrLinkUse){0, 1}, 1);
   join(program, 0, transfer_comm(program, 1, 0, 10 * G, path));
   orr_program_fault(program, 2, 0, 0);
-  expect_stuck(program, *(const OrrEngineKind *)kind, (const char *[]){"rank 0 has waited since 2 s for leaf 3 up, which went down at 2 s and stays down (all-reduce).", NULL});
+  expect_stuck(program, *(const OrrEngineKind *)kind,
+               (const char *[]){"rank 0 has waited since 2 s for leaf 3 up, which went down at 2 s "
+                                "and stays down (all-reduce).",
+                                NULL});
 }
 
 /* No member, no op, no stream: nothing happens, at 0 s. */
@@ -257,7 +269,8 @@ static void unsealed(gconstpointer kind) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_INTERNAL);
 }
 
-/* A million streams, each waiting for the one before: the first unblocks them all, one by one, with no recursion. */
+/* A million streams, each waiting for the one before: the first unblocks them all, one by one,
+ * with no recursion. */
 static void long_chain(gconstpointer kind) {
   const guint n = 1000000;
   g_autoptr(OrrProgram) program = orr_program_new();
@@ -278,9 +291,9 @@ static void long_chain(gconstpointer kind) {
   g_assert_cmpfloat(result.end_s, ==, 1);
 }
 
-/* Random programs: ops are handed out in one global order, so nothing can deadlock. Pairs of neighbours (i, i + 1)
- * talk; with @shared, over links that several share, else over links of their own (uncontended: one stream has all of
- * them). */
+/* Random programs: ops are handed out in one global order, so nothing can deadlock. Pairs of
+ * neighbours (i, i + 1) talk; with @shared, over links that several share, else over links of
+ * their own (uncontended: one stream has all of them). */
 
 #define N_RANKS 24
 
@@ -288,10 +301,12 @@ static OrrProgram *random_program(guint64 seed, guint n_steps, gboolean shared, 
   OrrRandom random = orr_random_stream(seed, "program");
   OrrProgram *program = new_program(N_RANKS);
   guint32 paths[N_RANKS];
-  for (guint i = 0; i < 3 * N_RANKS; i++) orr_program_link(program, "link", G * (1 + orr_random_unit(&random)));
+  for (guint i = 0; i < 3 * N_RANKS; i++)
+    orr_program_link(program, "link", G * (1 + orr_random_unit(&random)));
   for (guint i = 0; i < N_RANKS; i++) {
     OrrLinkUse uses[3] = {{3 * i, 1}, {3 * i + 1, 2 + i}, {3 * i + 2, 2}};
-    if (shared) uses[0].link = 3 * (i / 6 * 6); /* six pairs over one; links of one pair alone still fold */
+    if (shared)
+      uses[0].link = 3 * (i / 6 * 6); /* six pairs over one; links of one pair alone still fold */
     paths[i] = orr_program_path(program, uses, 3);
   }
   for (guint i = 0; i < 3 * N_RANKS && !fold; i++) orr_program_keep_link(program, i);
@@ -321,7 +336,8 @@ static GArray *replay_random(guint64 seed, gboolean shared, gboolean fold, OrrEn
   return g_steal_pointer(&spans);
 }
 
-/* The same spans, to 1e-12; equal ends may come in another order, so they are matched by stream and place in it. */
+/* The same spans, to 1e-12; equal ends may come in another order, so they are matched by stream
+ * and place in it. */
 static void assert_same_spans(GArray *a, GArray *b) {
   g_assert_cmpuint(a->len, ==, b->len);
   g_assert_cmpuint(a->len, >, 1000);
@@ -364,7 +380,8 @@ static void write_half(gconstpointer data) {
 }
 
 static GArray *replay_in_child(gboolean fold) {
-  Half half = {mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), fold};
+  Half half = {
+      mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), fold};
   g_assert_true(half.shared != MAP_FAILED);
   forked(write_half, &half);
   GArray *got = g_array_new(FALSE, FALSE, sizeof(OrrSpan));
@@ -383,7 +400,8 @@ static void folding_is_exact(void) {
 static void same_twice(void) {
   g_autoptr(GArray) first = replay_in_child(TRUE);
   g_autoptr(GArray) second = replay_in_child(TRUE);
-  g_assert_cmpmem(first->data, first->len * sizeof(OrrSpan), second->data, second->len * sizeof(OrrSpan));
+  g_assert_cmpmem(first->data, first->len * sizeof(OrrSpan), second->data,
+                  second->len * sizeof(OrrSpan));
 }
 
 /* Costs, with -m perf */
@@ -402,8 +420,9 @@ static void measure(gconstpointer kind) {
   g_assert_true(orr_executor_run(program, engine, ignore_span, NULL, NULL, &result, &error));
   double us = 1e6 * g_test_timer_elapsed();
   guint64 n_ops = orr_program_n_ops(program);
-  g_test_minimized_result(us / n_ops, "%.1e ops, %.1e transfers: %.3f us an op with spans, %.3f us an op to seal",
-                          (double)n_ops, (double)result.n_transfers, us / n_ops, 1e6 * seal_s / n_ops);
+  g_test_minimized_result(
+      us / n_ops, "%.1e ops, %.1e transfers: %.3f us an op with spans, %.3f us an op to seal",
+      (double)n_ops, (double)result.n_transfers, us / n_ops, 1e6 * seal_s / n_ops);
 }
 
 static void measure_works(gconstpointer kind) {
@@ -416,7 +435,8 @@ static void measure_works(gconstpointer kind) {
   for (guint with_spans = 0; with_spans < 2; with_spans++) {
     g_autoptr(OrrEngine) engine = orr_engine_new(*(const OrrEngineKind *)kind, &error);
     g_test_timer_start();
-    g_assert_true(orr_executor_run(program, engine, with_spans ? ignore_span : NULL, NULL, NULL, &result, &error));
+    g_assert_true(orr_executor_run(program, engine, with_spans ? ignore_span : NULL, NULL, NULL,
+                                   &result, &error));
     double us = 1e6 * g_test_timer_elapsed() / n;
     g_test_minimized_result(us, "%.3f us a WORK op %s spans", us, with_spans ? "with" : "without");
   }

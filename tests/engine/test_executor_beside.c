@@ -1,8 +1,8 @@
 /*
  * Work that communication slows, against the integral of its rate, on both engines.
  *
- * Lane 0 has a stream `main` with 10 s of work and streams that communicate with lane 1, whose work before each comm
- * sets when it starts.
+ * Lane 0 has a stream `main` with 10 s of work and streams that communicate with lane 1, whose work
+ * before each comm sets when it starts.
  */
 #include "sim/engine/executor.h"
 #include "tests/engine/forked.h"
@@ -30,13 +30,16 @@ static void keep_main(const OrrSpan *span, void *user) {
 /* As a delay, or as a transfer of as long over a link of 1 byte/s. */
 static void add_flight(OrrProgram *program, const Flight *flight, gboolean transfer) {
   const OrrLinkUse use = {orr_program_link(program, "link", 1), 1};
-  const OrrPhase phase = transfer ? (OrrPhase){0, flight->seconds, orr_program_path(program, &use, 1)}
-                                  : (OrrPhase){flight->seconds, 0, ORR_NO_PATH};
+  const OrrPhase phase = transfer
+                             ? (OrrPhase){0, flight->seconds, orr_program_path(program, &use, 1)}
+                             : (OrrPhase){flight->seconds, 0, ORR_NO_PATH};
   const guint32 comm = orr_program_comm(program, 2, &phase, 1);
   const guint32 label = orr_program_label(program, "send", "comm");
-  const guint32 here = orr_program_stream(program, 0, "send"), there = orr_program_stream(program, 1, "receive");
+  const guint32 here = orr_program_stream(program, 0, "send"),
+                there = orr_program_stream(program, 1, "receive");
   orr_program_join(program, here, comm, label, -1);
-  orr_program_work(program, there, flight->begin_s, orr_program_label(program, "before", "compute"), -1);
+  orr_program_work(program, there, flight->begin_s, orr_program_label(program, "before", "compute"),
+                   -1);
   orr_program_join(program, there, comm, label, -1);
 }
 
@@ -86,7 +89,8 @@ static void rates(gconstpointer kind) {
   }
 }
 
-/* Work w beside a comm of c from its begin: min(w x, w + c (1 - 1/x)), as docs/modelling.md has it. */
+/* Work w beside a comm of c from its begin: min(w x, w + c (1 - 1/x)), as docs/modelling.md has
+ * it. */
 static void closed_form(gconstpointer kind) {
   for (int i = 0; i < 50; i++) {
     const double w = 1 + i % 7, c = 0.3 * (1 + i % 11), x = 1 + 0.1 * (i % 5);

@@ -1,9 +1,9 @@
 /*
- * Routines: called, a program replays as if their ops were written out each time; in one go (orr_executor_run_briefly),
- * each op begins and ends when it does op by op, whoever comes between.
+ * Routines: called, a program replays as if their ops were written out each time; in one go
+ * (orr_executor_run_briefly), each op begins and ends when it does op by op, whoever comes between.
  *
- * Random pipelines of N_LANES stages. Each stage's passes are WORK, collectives, and collectives beside WORK over a
- * link of its own; what it sends to the next stage shares the links of both.
+ * Random pipelines of N_LANES stages. Each stage's passes are WORK, collectives, and collectives
+ * beside WORK over a link of its own; what it sends to the next stage shares the links of both.
  */
 #include "sim/base/random.h"
 #include "sim/engine/executor.h"
@@ -39,13 +39,15 @@ typedef struct {
 enum { COMPUTE, TP, SEND, RECEIVE };
 
 static guint32 comm_of(const Build *b, guint lane, const Piece *piece) {
-  const OrrPhase phases[] = {{piece->latency_s, piece->bytes, b->own[lane]}, {piece->latency_s / 2, 0, ORR_NO_PATH}};
+  const OrrPhase phases[] = {{piece->latency_s, piece->bytes, b->own[lane]},
+                             {piece->latency_s / 2, 0, ORR_NO_PATH}};
   return orr_program_comm(b->program, 1, phases, 2);
 }
 
 static void add_beside(const Build *b, guint lane, const Piece *piece) {
   OrrProgram *p = b->program;
-  const guint32 compute = b->streams[lane][COMPUTE], tp = b->streams[lane][TP], comm = comm_of(b, lane, piece);
+  const guint32 compute = b->streams[lane][COMPUTE], tp = b->streams[lane][TP],
+                comm = comm_of(b, lane, piece);
   if (b->ask->form == CALLED) {
     orr_program_beside(p, compute, comm, b->comm, -1);
     orr_program_work(p, compute, piece->work_s, b->work, -1);
@@ -118,8 +120,9 @@ static void draw_pieces(Build *b) {
   OrrRandom random = orr_random_stream(b->ask->seed, "express");
   for (guint lane = 0; lane < N_LANES; lane++)
     for (guint i = 0; i < N_PIECES; i++)
-      b->pieces[lane][i] = (Piece){orr_random_unit(&random), orr_random_unit(&random), 0.2 * orr_random_unit(&random),
-                                   orr_random_below(&random, 3) == 0};
+      b->pieces[lane][i] =
+          (Piece){orr_random_unit(&random), orr_random_unit(&random),
+                  0.2 * orr_random_unit(&random), orr_random_below(&random, 3) == 0};
 }
 
 static OrrProgram *build(const Ask *ask) {
@@ -235,14 +238,17 @@ static void check(const Ask *ask) {
 
 static void random_pipelines(void) {
   static const double factors[] = {1, 1.4};
-  for (guint64 seed = 1; seed <= 60; seed++) check(&(Ask){seed, CALLED, factors[seed % 2], seed % 4 < 2});
+  for (guint64 seed = 1; seed <= 60; seed++)
+    check(&(Ask){seed, CALLED, factors[seed % 2], seed % 4 < 2});
 }
 
-/* Three passes of work 1 s, a collective of 2 s, work 1 s, and nothing else: 12 s; an event a pass. */
+/* Three passes of work 1 s, a collective of 2 s, work 1 s, and nothing else: 12 s; an event a
+ * pass. */
 static void alone(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   g_autoptr(GError) error = NULL;
-  const guint32 stream = orr_program_stream(program, orr_program_lane(program, "lane", 1), "compute");
+  const guint32 stream =
+      orr_program_stream(program, orr_program_lane(program, "lane", 1), "compute");
   const OrrLinkUse use = {orr_program_link(program, "link", 1), 1};
   const OrrPhase phase = {0.5, 1.5, orr_program_path(program, &use, 1)};
   const guint32 label = orr_program_label(program, "op", "compute");

@@ -1,6 +1,6 @@
 /*
- * test_executor_reroute.c - communications that take other ways from a date on, lanes that are lost, and the share of
- * work that a slow lane slows; on both engines, each run in a child.
+ * test_executor_reroute.c - communications that take other ways from a date on, lanes that are
+ * lost, and the share of work that a slow lane slows; on both engines, each run in a child.
  */
 #include <string.h>
 
@@ -21,7 +21,8 @@ static Fixture fixture(void) {
   for (guint i = 0; i < 2; i++) {
     const OrrLinkUse use = {orr_program_link(f.program, i ? "second" : "first", (1 + i) * G), 1};
     f.paths[i] = orr_program_path(f.program, &use, 1);
-    f.streams[i] = orr_program_stream(f.program, orr_program_lane(f.program, i ? "b" : "a", 1), "compute");
+    f.streams[i] =
+        orr_program_stream(f.program, orr_program_lane(f.program, i ? "b" : "a", 1), "compute");
   }
   f.label = orr_program_label(f.program, "send", "comm");
   return f;
@@ -51,7 +52,8 @@ static Ends replay(Fixture *f, OrrEngineKind kind, gboolean fine) {
   g_assert_true(orr_program_seal(f->program, &error));
   g_autoptr(OrrEngine) engine = orr_engine_new(kind, &error);
   g_assert_no_error(error);
-  g_assert_true(orr_executor_run(f->program, engine, note_end, &ends, ends.link_bytes, NULL, &error) == fine);
+  g_assert_true(
+      orr_executor_run(f->program, engine, note_end, &ends, ends.link_bytes, NULL, &error) == fine);
   if (fine)
     g_assert_no_error(error);
   else
@@ -62,8 +64,8 @@ static Ends replay(Fixture *f, OrrEngineKind kind, gboolean fine) {
 
 static void close_to(double a, double b) { g_assert_cmpfloat_with_epsilon(a, b, 1e-9); }
 
-/* 10 GB over 1 GB/s, which dies at 4; at 6 the 6 GB that are left go on over 2 GB/s: 3 s more. Of the bytes 4 G were
- * the first link's, 6 G the second's. */
+/* 10 GB over 1 GB/s, which dies at 4; at 6 the 6 GB that are left go on over 2 GB/s: 3 s more.
+ * Of the bytes 4 G were the first link's, 6 G the second's. */
 static void in_flight(gconstpointer kind) {
   Fixture f = fixture();
   const guint32 comm = send(&f, 0, 10 * G, 0);
@@ -77,8 +79,8 @@ static void in_flight(gconstpointer kind) {
   close_to(ends.link_bytes[1] / G, 6);
 }
 
-/* The other way moves half as many bytes a flow (two flows of a collective became one): of 10 GB 4 are done by 4, so
- * that 0.6 of 5 GB are left, 1.5 s at 2 GB/s. */
+/* The other way moves half as many bytes a flow (two flows of a collective became one): of 10 GB
+ * 4 are done by 4, so that 0.6 of 5 GB are left, 1.5 s at 2 GB/s. */
 static void another_size(gconstpointer kind) {
   Fixture f = fixture();
   const guint32 comm = send(&f, 0, 10 * G, 0);
@@ -88,9 +90,10 @@ static void another_size(gconstpointer kind) {
   close_to(replay(&f, *(const OrrEngineKind *)kind, TRUE).end_s[0], 5.5);
 }
 
-/* Three of 2 GB one after another over the first link, rerouted in [3, 5): the first ends at 2; the second has sent 1
- * GB by 3, the other takes 0.5 s; the third starts at 3.5 on the second link, has sent 2 GB by 4.5 and is over. Back on
- * the first link at 5, which a fourth feels: from 4.5 to 5 it sends 1 GB, the other at 1 GB/s: 6. */
+/* Three of 2 GB one after another over the first link, rerouted in [3, 5): the first ends at 2;
+ * the second has sent 1 GB by 3, the other takes 0.5 s; the third starts at 3.5 on the second
+ * link, has sent 2 GB by 4.5 and is over. Back on the first link at 5, which a fourth feels:
+ * from 4.5 to 5 it sends 1 GB, the other at 1 GB/s: 6. */
 static void back_again(gconstpointer kind) {
   Fixture f = fixture();
   guint32 comms[4];
@@ -102,7 +105,8 @@ static void back_again(gconstpointer kind) {
   close_to(replay(&f, *(const OrrEngineKind *)kind, TRUE).end_s[0], 6);
 }
 
-/* A transfer that ends at the date itself is not moved; one that has another shape there keeps its way. */
+/* A transfer that ends at the date itself is not moved; one that has another shape there keeps
+ * its way. */
 static void at_its_end(gconstpointer kind) {
   Fixture f = fixture();
   const guint32 comm = send(&f, 0, 3 * G, 0), second = send(&f, 1, 8 * G, 1);
@@ -115,8 +119,8 @@ static void at_its_end(gconstpointer kind) {
   close_to(ends.end_s[1], 4);
 }
 
-/* Both share the first link until lane a is lost at 2: 1 GB each by then; b's other 3 GB have it alone, 5. a's second
- * transfer is never begun, and no span of it is told. */
+/* Both share the first link until lane a is lost at 2: 1 GB each by then; b's other 3 GB have it
+ * alone, 5. a's second transfer is never begun, and no span of it is told. */
 static void lost(gconstpointer kind) {
   Fixture f = fixture();
   send(&f, 0, 4 * G, 0);
@@ -128,8 +132,8 @@ static void lost(gconstpointer kind) {
   g_assert_cmpuint(ends.n_spans, ==, 1);
 }
 
-/* 4 s of work, 3 of them kernels, on a lane that is twice as slow from 2 on: 2 s done by 2, the other 2 at
- * 1/4 + 3/4 * 2 = 1.75: 5.5. All of it kernels: 6. */
+/* 4 s of work, 3 of them kernels, on a lane that is twice as slow from 2 on: 2 s done by 2, the
+ * other 2 at 1/4 + 3/4 * 2 = 1.75: 5.5. All of it kernels: 6. */
 static void slow_share(gconstpointer kind) {
   for (guint all = 0; all < 2; all++) {
     Fixture f = fixture();
@@ -138,8 +142,9 @@ static void slow_share(gconstpointer kind) {
     orr_program_slow_lane(f.program, 2, 0, 2);
     if (!all) orr_program_slow_share(f.program, layer, 0.75);
     close_to(replay(&f,
-                    *(const OrrEngineKind *)kind == ORR_ENGINE_SIMGRID && all ? ORR_ENGINE_IDEAL
-                                                                              : *(const OrrEngineKind *)kind,
+                    *(const OrrEngineKind *)kind == ORR_ENGINE_SIMGRID && all
+                        ? ORR_ENGINE_IDEAL
+                        : *(const OrrEngineKind *)kind,
                     TRUE)
                  .end_s[0],
              all ? 6 : 5.5);
@@ -190,9 +195,13 @@ typedef struct {
   void (*body)(gconstpointer kind);
 } Case;
 
-static const Case cases[] = {
-    {"in-flight", in_flight}, {"another-size", another_size}, {"back-again", back_again}, {"at-its-end", at_its_end},
-    {"lost", lost},           {"slow-share", slow_share},     {"no-way", no_way}};
+static const Case cases[] = {{"in-flight", in_flight},
+                             {"another-size", another_size},
+                             {"back-again", back_again},
+                             {"at-its-end", at_its_end},
+                             {"lost", lost},
+                             {"slow-share", slow_share},
+                             {"no-way", no_way}};
 static const OrrEngineKind simgrid = ORR_ENGINE_SIMGRID, lone = ORR_ENGINE_IDEAL;
 
 static void on_simgrid(gconstpointer data) { forked(((const Case *)data)->body, &simgrid); }

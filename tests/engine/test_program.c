@@ -1,6 +1,6 @@
 /*
- * Programs with no engine: what is built can be looked at and printed; what is wrong is refused by seal; folding keeps
- * the one link of a class that can bind.
+ * Programs with no engine: what is built can be looked at and printed; what is wrong is refused by
+ * seal; folding keeps the one link of a class that can bind.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "sim/engine/program.h"
 
 #define USES(...) ((const OrrLinkUse[]){__VA_ARGS__})
-#define PATH(program, ...) orr_program_path(program, USES(__VA_ARGS__), sizeof USES(__VA_ARGS__) / sizeof(OrrLinkUse))
+#define PATH(program, ...)                                                                         \
+  orr_program_path(program, USES(__VA_ARGS__), sizeof USES(__VA_ARGS__) / sizeof(OrrLinkUse))
 
 static void seal(OrrProgram *program) {
   g_autoptr(GError) error = NULL;
@@ -33,7 +34,8 @@ static void text(void) {
   orr_program_link(program, "up", 1e9);
   orr_program_link(program, "down", 2e9);
   guint32 lane = orr_program_lane(program, "stage 0", 8);
-  guint32 compute = orr_program_stream(program, lane, "compute"), comm = orr_program_stream(program, lane, "nccl");
+  guint32 compute = orr_program_stream(program, lane, "compute"),
+          comm = orr_program_stream(program, lane, "nccl");
   guint32 event = orr_program_event(program);
   guint32 path = PATH(program, {0, 2}, {1, 1});
   const OrrPhase phases[] = {{1e-6, 1e6, path}, {2e-6, 0, ORR_NO_PATH}};
@@ -103,8 +105,9 @@ static void assert_stands_for(const OrrProgram *program, const guint32 *expected
   g_assert_cmpuint(orr_program_n_kept_links(program), ==, n_kept);
 }
 
-/* Links 0, 1, 2 lie on both paths with equal weights: 1 has the least bandwidth and stands for all three. Link 3 lies
- * on the first path alone: it stays. Link 4 is on no path. Link 5 lies on a path that nothing is sent over. */
+/* Links 0, 1, 2 lie on both paths with equal weights: 1 has the least bandwidth and stands for
+ * all three. Link 3 lies on the first path alone: it stays. Link 4 is on no path. Link 5 lies on
+ * a path that nothing is sent over. */
 static void equal_uses(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   const double bandwidths[] = {3, 2, 3, 1, 1, 1};
@@ -117,8 +120,9 @@ static void equal_uses(void) {
   assert_stands_for(program, (guint32[]){0, 3, 0, 1, 0, 0}, 6);
 }
 
-/* Uses (2, 4) and (1, 2) are the same inequality: 2 a + 4 b <= 10 is a + 2 b <= 5, which implies a + 2 b <= 6. Uses (1,
- * 1) are another. (3, 6) with bandwidth 9 is a + 2 b <= 3: the one that binds. */
+/* Uses (2, 4) and (1, 2) are the same inequality: 2 a + 4 b <= 10 is a + 2 b <= 5, which implies
+ * a + 2 b <= 6. Uses (1, 1) are another. (3, 6) with bandwidth 9 is a + 2 b <= 3: the one that
+ * binds. */
 static void proportional_uses(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   const double bandwidths[] = {10, 6, 1, 9};
@@ -130,7 +134,8 @@ static void proportional_uses(void) {
   assert_stands_for(program, (guint32[]){0, 0, 1, 3}, 4);
 }
 
-/* A link that may change is left alone, and stands for nobody else, even where it has the least bandwidth. */
+/* A link that may change is left alone, and stands for nobody else, even where it has the least
+ * bandwidth. */
 static void kept_links(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   for (guint i = 0; i < 4; i++) orr_program_link(program, "link", i == 0 ? 1 : 2);
@@ -142,7 +147,8 @@ static void kept_links(void) {
   assert_stands_for(program, (guint32[]){1, 2, 1, 0}, 4);
 }
 
-/* 200,000 links in 1,000 classes fold in a fraction of a second; a pairwise comparison would take hours. */
+/* 200,000 links in 1,000 classes fold in a fraction of a second; a pairwise comparison would
+ * take hours. */
 static void many_links(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   const guint n_links = 200000, n_classes = 1000;
@@ -171,11 +177,13 @@ static void uncontended(void) {
   for (guint i = 0; i < 3; i++) orr_program_link(program, "link", 1);
   guint32 a = add_stream(program), b = add_stream(program);
   guint32 first = PATH(program, {0, 1}, {1, 1}), second = PATH(program, {0, 1});
-  send(program, a, first, 10); /* one after the other on one stream: links 0 and 1 are never shared */
+  send(program, a, first,
+       10); /* one after the other on one stream: links 0 and 1 are never shared */
   send(program, a, second, 10);
   send(program, b, PATH(program, {2, 1}), 10);
   const OrrPhase phase = {0, 10, second};
-  guint32 comm = orr_program_comm(program, 2, &phase, 1); /* of both streams, but after what a does on its link */
+  guint32 comm = orr_program_comm(program, 2, &phase,
+                                  1); /* of both streams, but after what a does on its link */
   orr_program_join(program, b, comm, orr_program_label(program, "pair", "comm"), -1);
   orr_program_join(program, a, comm, orr_program_label(program, "pair", "comm"), -1);
   seal(program);
@@ -211,12 +219,24 @@ static void twice_recorded(OrrProgram *program, guint32 stream) {
   orr_program_record(program, stream, event);
   orr_program_record(program, stream, event);
 }
-static void endless_work(OrrProgram *program, guint32 stream) { orr_program_work(program, stream, INFINITY, 0, -1); }
-static void negative_work(OrrProgram *program, guint32 stream) { orr_program_work(program, stream, -1, 0, -1); }
-static void no_such_label(OrrProgram *program, guint32 stream) { orr_program_work(program, stream, 1, 99, -1); }
-static void no_such_event(OrrProgram *program, guint32 stream) { orr_program_wait(program, stream, 99); }
-static void no_such_comm(OrrProgram *program, guint32 stream) { orr_program_join(program, stream, 99, 0, -1); }
-static void no_such_stream(OrrProgram *program, guint32 stream) { orr_program_work(program, stream + 9, 1, 0, -1); }
+static void endless_work(OrrProgram *program, guint32 stream) {
+  orr_program_work(program, stream, INFINITY, 0, -1);
+}
+static void negative_work(OrrProgram *program, guint32 stream) {
+  orr_program_work(program, stream, -1, 0, -1);
+}
+static void no_such_label(OrrProgram *program, guint32 stream) {
+  orr_program_work(program, stream, 1, 99, -1);
+}
+static void no_such_event(OrrProgram *program, guint32 stream) {
+  orr_program_wait(program, stream, 99);
+}
+static void no_such_comm(OrrProgram *program, guint32 stream) {
+  orr_program_join(program, stream, 99, 0, -1);
+}
+static void no_such_stream(OrrProgram *program, guint32 stream) {
+  orr_program_work(program, stream + 9, 1, 0, -1);
+}
 static void no_such_path(OrrProgram *program, guint32 stream) { send(program, stream, 99, 1); }
 static void nan_bytes(OrrProgram *program, guint32 stream) { send(program, stream, 0, NAN); }
 static void no_bandwidth(OrrProgram *program, guint32 stream) {
@@ -244,9 +264,9 @@ static void no_such_lane(OrrProgram *program, guint32 stream) {
   orr_program_stream(program, 99, "lost");
 }
 
-
 /* A routine of @ops on @stream; called by the stream @caller. */
-static void add_routine(OrrProgram *program, guint32 stream, guint32 caller, const OrrOp *ops, guint n) {
+static void add_routine(OrrProgram *program, guint32 stream, guint32 caller, const OrrOp *ops,
+                        guint n) {
   orr_program_begin_routine(program, stream, stream + 1);
   for (guint i = 0; i < n; i++) {
     if (ops[i].kind == ORR_OP_COMM) orr_program_join(program, stream, ops[i].target, 0, -1);
@@ -257,10 +277,12 @@ static void add_routine(OrrProgram *program, guint32 stream, guint32 caller, con
   orr_program_call(program, caller, orr_program_end_routine(program, stream), 0, -1);
 }
 static void waiting_routine(OrrProgram *program, guint32 stream) {
-  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_WAIT, .target = orr_program_event(program)}, 1);
+  add_routine(program, stream, stream,
+              &(OrrOp){.kind = ORR_OP_WAIT, .target = orr_program_event(program)}, 1);
 }
 static void joint_routine(OrrProgram *program, guint32 stream) {
-  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_COMM, .target = orr_program_comm(program, 2, NULL, 0)}, 1);
+  add_routine(program, stream, stream,
+              &(OrrOp){.kind = ORR_OP_COMM, .target = orr_program_comm(program, 2, NULL, 0)}, 1);
 }
 static void twice_joined(OrrProgram *program, guint32 stream) {
   const OrrOp join = {.kind = ORR_OP_COMM, .target = orr_program_comm(program, 1, NULL, 0)};
@@ -268,20 +290,27 @@ static void twice_joined(OrrProgram *program, guint32 stream) {
 }
 static void other_caller(OrrProgram *program, guint32 stream) {
   const guint32 other = orr_program_stream(program, 0, "other");
-  add_routine(program, stream, other, &(OrrOp){.kind = ORR_OP_COMM, .target = orr_program_comm(program, 1, NULL, 0)}, 1);
+  add_routine(program, stream, other,
+              &(OrrOp){.kind = ORR_OP_COMM, .target = orr_program_comm(program, 1, NULL, 0)}, 1);
 }
-static void no_such_routine(OrrProgram *program, guint32 stream) { orr_program_call(program, stream, 99, 0, -1); }
-static void open_routine(OrrProgram *program, guint32 stream) { orr_program_begin_routine(program, stream, 99); }
+static void no_such_routine(OrrProgram *program, guint32 stream) {
+  orr_program_call(program, stream, 99, 0, -1);
+}
+static void open_routine(OrrProgram *program, guint32 stream) {
+  orr_program_begin_routine(program, stream, 99);
+}
 static void nothing_to_meet(OrrProgram *program, guint32 stream) {
   add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_MEET}, 1);
 }
 static void never_met(OrrProgram *program, guint32 stream) {
   orr_program_stream(program, 0, "helper");
-  add_routine(program, stream, stream, &(OrrOp){.kind = ORR_OP_BESIDE, .target = orr_program_comm(program, 1, NULL, 0)}, 1);
+  add_routine(program, stream, stream,
+              &(OrrOp){.kind = ORR_OP_BESIDE, .target = orr_program_comm(program, 1, NULL, 0)}, 1);
 }
 static void busy_helper(OrrProgram *program, guint32 stream) {
   const guint32 helper = orr_program_stream(program, 0, "helper");
-  const OrrOp ops[] = {{.kind = ORR_OP_BESIDE, .target = orr_program_comm(program, 1, NULL, 0)}, {.kind = ORR_OP_MEET}};
+  const OrrOp ops[] = {{.kind = ORR_OP_BESIDE, .target = orr_program_comm(program, 1, NULL, 0)},
+                       {.kind = ORR_OP_MEET}};
   orr_program_work(program, helper, 1, 0, -1);
   add_routine(program, stream, stream, ops, 2);
 }

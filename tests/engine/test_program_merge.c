@@ -22,11 +22,13 @@ static void note_end(const OrrSpan *span, void *user) {
 static OrrProgram *sender(double work_s) {
   OrrProgram *program = orr_program_new();
   const OrrLinkUse use = {orr_program_link(program, "up", G), 1};
-  const guint32 stream = orr_program_stream(program, orr_program_lane(program, "rank", 1), "compute");
+  const guint32 stream =
+      orr_program_stream(program, orr_program_lane(program, "rank", 1), "compute");
   const OrrPhase phase = {0, 4 * G, orr_program_path(program, &use, 1)};
-  if (work_s > 0) orr_program_work(program, stream, work_s, orr_program_label(program, "gemm", "compute"), -1);
-  orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), orr_program_label(program, "send", "comm"),
-                   -1);
+  if (work_s > 0)
+    orr_program_work(program, stream, work_s, orr_program_label(program, "gemm", "compute"), -1);
+  orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1),
+                   orr_program_label(program, "send", "comm"), -1);
   return program;
 }
 
@@ -67,8 +69,8 @@ static void other_links_do_not_meet(void) {
   g_assert_cmpfloat_with_epsilon(ends.end_s[1], 4, 1e-9);
 }
 
-/* b starts at 2, when a has sent 2 GB; both at 1/2 GB/s then: a's other 2 GB end at 6; b has sent 2 GB by then, and the
- * other 2 alone: 8. */
+/* b starts at 2, when a has sent 2 GB; both at 1/2 GB/s then: a's other 2 GB end at 6; b has
+ * sent 2 GB by then, and the other 2 alone: 8. */
 static void a_later_start(void) {
   const Ends ends = replay_two(7, 7, 2);
   g_assert_cmpfloat_with_epsilon(ends.end_s[0], 6, 1e-9);
@@ -89,8 +91,9 @@ static void sealed_parts(void) {
   g_assert_cmpfloat_with_epsilon(replay(merged).end_s[1], 9, 1e-9);
 }
 
-/* 3 s of work from 0, twice as slow from 1 on: 1 + 2 * 2 = 5; then slowed again at 7 in the middle of nothing, and the
- * send of 4 GB takes its 4 s: 9. A second lane's slowdown does not touch this one. */
+/* 3 s of work from 0, twice as slow from 1 on: 1 + 2 * 2 = 5; then slowed again at 7 in the
+ * middle of nothing, and the send of 4 GB takes its 4 s: 9. A second lane's slowdown does not
+ * touch this one. */
 static void slow_lane(void) {
   g_autoptr(OrrProgram) program = sender(3);
   orr_program_lane(program, "other", 1);
@@ -100,7 +103,8 @@ static void slow_lane(void) {
   g_assert_cmpfloat_with_epsilon(replay(program).end_s[0], 9, 1e-9);
 }
 
-/* Slow from the start, and well again at 4: 2 of the 3 s are done by then; the last one ends at 5. */
+/* Slow from the start, and well again at 4: 2 of the 3 s are done by then; the last one ends at
+ * 5. */
 static void slow_for_a_while(void) {
   g_autoptr(OrrProgram) program = sender(3);
   orr_program_slow_lane(program, 0, 0, 2);
@@ -108,16 +112,21 @@ static void slow_for_a_while(void) {
   g_assert_cmpfloat_with_epsilon(replay(program).end_s[0], 5 + 4, 1e-9);
 }
 
-/* A program with every kind of op: a routine called twice (a comm of its own, work, a comm beside work that it slows), and
- * a comm on a second stream, between events, that slows later work. Its numbers of things differ from sender()'s. */
+/* A program with every kind of op: a routine called twice (a comm of its own, work, a comm
+ * beside work that it slows), and a comm on a second stream, between events, that slows later
+ * work. Its numbers of things differ from sender()'s. */
 static OrrProgram *busy(void) {
   OrrProgram *program = orr_program_new();
   const OrrLinkUse use = {orr_program_link(program, "up", G), 1};
-  const guint32 lane = orr_program_lane(program, "rank", 1), path = orr_program_path(program, &use, 1);
-  const guint32 stream = orr_program_stream(program, lane, "compute"), dp = orr_program_stream(program, lane, "dp");
+  const guint32 lane = orr_program_lane(program, "rank", 1),
+                path = orr_program_path(program, &use, 1);
+  const guint32 stream = orr_program_stream(program, lane, "compute"),
+                dp = orr_program_stream(program, lane, "dp");
   const guint32 helper = orr_program_stream(program, lane, "tp");
-  const guint32 gemm = orr_program_label(program, "gemm", "compute"), send = orr_program_label(program, "send", "comm");
-  const guint32 gather = orr_program_label(program, "gather", "comm"), layer = orr_program_label(program, "layer", "call");
+  const guint32 gemm = orr_program_label(program, "gemm", "compute"),
+                send = orr_program_label(program, "send", "comm");
+  const guint32 gather = orr_program_label(program, "gather", "comm"),
+                layer = orr_program_label(program, "layer", "call");
   const guint32 ready = orr_program_event(program), sent = orr_program_event(program);
   const OrrPhase phase = {0.25, G, path};
   orr_program_slow_beside(program, lane, 1.5);
@@ -150,12 +159,14 @@ static GArray *spans_of(OrrProgram *program, gboolean briefly) {
   return spans;
 }
 
-/* Whole spans are compared, all bytes of them, so that a member which merging forgets fails here. */
+/* Whole spans are compared, all bytes of them, so that a member which merging forgets fails
+ * here. */
 static void spans_are_those_of_the_part_alone(void) {
   for (gboolean briefly = FALSE; briefly <= TRUE; briefly++) {
     g_autoptr(OrrProgram) first = sender(1), alone = busy();
     const guint32 links[] = {7, 8, 9};
-    const OrrProgramPart parts[] = {{"a", first, &links[0], 0}, {"b", alone, &links[1], 0}, {"c", alone, &links[2], 0}};
+    const OrrProgramPart parts[] = {
+        {"a", first, &links[0], 0}, {"b", alone, &links[1], 0}, {"c", alone, &links[2], 0}};
     OrrProgramOffset offsets[3];
     g_autoptr(OrrProgram) merged = orr_program_merge(parts, 3, offsets);
     g_autoptr(GArray) expected = spans_of(alone, briefly), found = spans_of(merged, briefly);
@@ -207,7 +218,8 @@ static void run_forked(gconstpointer index) { forked(run_case, index); }
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) g_test_add_data_func(cases[i].path, GUINT_TO_POINTER(i), run_forked);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    g_test_add_data_func(cases[i].path, GUINT_TO_POINTER(i), run_forked);
   g_test_add_func("/program-merge/wrong-slowdowns", wrong_slowdowns);
   return g_test_run();
 }

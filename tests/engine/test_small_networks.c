@@ -1,9 +1,10 @@
 /*
- * A thousand small random networks on one engine, each against a reference solver of its own: 1 to 6 links, 1 to 8
- * transfers that begin at different times, whole weights from 1 to 9.
+ * A thousand small random networks on one engine, each against a reference solver of its own: 1 to
+ * 6 links, 1 to 8 transfers that begin at different times, whole weights from 1 to 9.
  *
- * The reference is progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2) between events: raise all rates
- * together, freeze those that cross the link that is full first, until all are frozen.
+ * The reference is progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2) between
+ * events: raise all rates together, freeze those that cross the link that is full first, until all
+ * are frozen.
  */
 #include "sim/base/random.h"
 #include "tests/engine/engine_fixture.h"
@@ -24,7 +25,9 @@ typedef struct {
 } Network;
 
 static void make_flow(Network *network, Flow *flow, OrrRandom *random) {
-  *flow = (Flow){.begin_s = orr_random_unit(random), .bytes = 1e8 * (0.1 + orr_random_unit(random)), .end_s = -1};
+  *flow = (Flow){.begin_s = orr_random_unit(random),
+                 .bytes = 1e8 * (0.1 + orr_random_unit(random)),
+                 .end_s = -1};
   for (guint link = 0; link < network->n_links; link++)
     if (orr_random_below(random, 2) || (link + 1 == network->n_links && flow->n_uses == 0))
       flow->uses[flow->n_uses++] = (OrrLinkUse){link, 1 + (guint32)orr_random_below(random, 9)};
@@ -34,13 +37,16 @@ static void make_flow(Network *network, Flow *flow, OrrRandom *random) {
 static void make_network(Network *network, OrrRandom *random) {
   network->n_links = 1 + (guint)orr_random_below(random, MOST_LINKS);
   network->n_flows = 1 + (guint)orr_random_below(random, MOST_FLOWS);
-  for (guint i = 0; i < network->n_links; i++) network->bandwidths[i] = 1e8 * (1 + 9 * orr_random_unit(random));
+  for (guint i = 0; i < network->n_links; i++)
+    network->bandwidths[i] = 1e8 * (1 + 9 * orr_random_unit(random));
   for (guint i = 0; i < network->n_flows; i++) make_flow(network, &network->flows[i], random);
 }
 
 /* --- The reference --- */
 
-static gboolean is_under_way(const Flow *flow, double now_s) { return flow->end_s < 0 && flow->begin_s <= now_s; }
+static gboolean is_under_way(const Flow *flow, double now_s) {
+  return flow->end_s < 0 && flow->begin_s <= now_s;
+}
 
 static double weight_on(const Flow *flow, guint link) {
   for (guint i = 0; i < flow->n_uses; i++)
@@ -48,7 +54,8 @@ static double weight_on(const Flow *flow, guint link) {
   return 0;
 }
 
-/* The rate at which @link is full if all that are not frozen have it; below 0: nothing open crosses it. */
+/* The rate at which @link is full if all that are not frozen have it; below 0: nothing open
+ * crosses it. */
 static double level_of(const Network *network, guint link, double now_s) {
   double left = network->bandwidths[link], open = 0;
   for (guint i = 0; i < network->n_flows; i++) {
@@ -131,7 +138,8 @@ static void thousand(gconstpointer data) {
   for (guint i = 0; i < N_NETWORKS; i++) {
     make_network(&networks[i], &random);
     networks[i].first = n_links;
-    for (guint link = 0; link < networks[i].n_links; link++) bandwidths[n_links++] = networks[i].bandwidths[link];
+    for (guint link = 0; link < networks[i].n_links; link++)
+      bandwidths[n_links++] = networks[i].bandwidths[link];
   }
   open_engine(*(const OrrEngineKind *)data, n_links, bandwidths);
   for (guint i = 0; i < N_NETWORKS; i++)

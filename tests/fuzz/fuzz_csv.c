@@ -1,6 +1,6 @@
 /*
- * fuzz_csv.c - libFuzzer target: no bytes may break the reader of tables. Each row that it keeps has as many cells as the
- * header, and each cell is a finite number or an error.
+ * fuzz_csv.c - libFuzzer target: no bytes may break the reader of tables. Each row that it keeps
+ * has as many cells as the header, and each cell is a finite number or an error.
  */
 #include <math.h>
 

@@ -1,14 +1,18 @@
 /*
- * fuzz_expression.c - libFuzzer target: no text may break the reader of expressions, and what it accepts has a value.
- * Text up to the first NUL is the expression.
+ * fuzz_expression.c - libFuzzer target: no text may break the reader of expressions, and what it
+ * accepts has a value. Text up to the first NUL is the expression.
  */
 #include "sim/base/expression.h"
 #include "tests/fuzz/fuzz_file.h"
 
-static const OrrExpressionName names[] = {{"tp", ORR_VALUE_NUMBER}, {"dp", ORR_VALUE_NUMBER}, {"schedule", ORR_VALUE_TEXT},
+static const OrrExpressionName names[] = {{"tp", ORR_VALUE_NUMBER},
+                                          {"dp", ORR_VALUE_NUMBER},
+                                          {"schedule", ORR_VALUE_TEXT},
                                           {"fits", ORR_VALUE_TRUTH}};
-static const OrrValue values[] = {{ORR_VALUE_NUMBER, 4, NULL}, {ORR_VALUE_NUMBER, 0, NULL},
-                                  {ORR_VALUE_TEXT, 0, "1f1b"}, {ORR_VALUE_TRUTH, 1, NULL}};
+static const OrrValue values[] = {{ORR_VALUE_NUMBER, 4, NULL},
+                                  {ORR_VALUE_NUMBER, 0, NULL},
+                                  {ORR_VALUE_TEXT, 0, "1f1b"},
+                                  {ORR_VALUE_TRUTH, 1, NULL}};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   g_autoptr(OrrDiags) diags = orr_diags_new();

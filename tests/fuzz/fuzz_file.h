@@ -1,6 +1,6 @@
 /*
- * fuzz_file.h - the fuzzer's bytes as a file, for readers that take a path: one file in memory for the whole run, which
- * is as fast as a pipe and leaves nothing behind.
+ * fuzz_file.h - the fuzzer's bytes as a file, for readers that take a path: one file in memory for
+ * the whole run, which is as fast as a pipe and leaves nothing behind.
  */
 #ifndef ORR_FUZZ_FILE_H
 #define ORR_FUZZ_FILE_H

@@ -1,6 +1,6 @@
 /*
- * fuzz_huggingface.c - libFuzzer target: no bytes may break the importer of Hugging Face configs; what it writes is YAML
- * that reads back.
+ * fuzz_huggingface.c - libFuzzer target: no bytes may break the importer of Hugging Face configs;
+ * what it writes is YAML that reads back.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * fuzz_json.c - libFuzzer target: no bytes may break the JSON reader, which comes to the end of the text or says why not.
+ * fuzz_json.c - libFuzzer target: no bytes may break the JSON reader, which comes to the end of the
+ * text or says why not.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * fuzz_nccl_tests.c - libFuzzer target: no bytes may break the reader of nccl-tests' logs, as a profile and as rows.
+ * fuzz_nccl_tests.c - libFuzzer target: no bytes may break the reader of nccl-tests' logs, as a
+ * profile and as rows.
  */
 #include "calibration/fit/import_nccl_tests.h"
 #include "tests/fuzz/fuzz_file.h"

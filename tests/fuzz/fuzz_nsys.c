@@ -1,7 +1,7 @@
 /*
- * fuzz_nsys.c - libFuzzer target: rows of an Nsight Systems export. A line of the input is a letter, which picks the table,
- * and the row's fields with commas between them; the reader gets the database that they make. (SQLite's own file format
- * is SQLite's to fuzz.)
+ * fuzz_nsys.c - libFuzzer target: rows of an Nsight Systems export. A line of the input is a
+ * letter, which picks the table, and the row's fields with commas between them; the reader gets the
+ * database that they make. (SQLite's own file format is SQLite's to fuzz.)
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -27,15 +27,18 @@ static const struct {
   int n_fields;
   const char *schema, *insert;
 } tables[] = {
-    {'s', 2, "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)", "INSERT OR IGNORE INTO StringIds VALUES (?, ?)"},
+    {'s', 2, "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)",
+     "INSERT OR IGNORE INTO StringIds VALUES (?, ?)"},
     {'k', 6,
-     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, correlationId, demangledName, streamId)",
+     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, correlationId, demangledName, "
+     "streamId)",
      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?)"},
     {'r', 4, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, correlationId, globalTid)",
      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?)"},
     {'n', 6, "CREATE TABLE NVTX_EVENTS (start, end, text, textId, globalTid, jsonText)",
      "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, ?)"},
-    {'g', 2, "CREATE TABLE TARGET_INFO_GPU (id, name)", "INSERT INTO TARGET_INFO_GPU VALUES (?, ?)"},
+    {'g', 2, "CREATE TABLE TARGET_INFO_GPU (id, name)",
+     "INSERT INTO TARGET_INFO_GPU VALUES (?, ?)"},
 };
 
 static void add_row(sqlite3 *db, const char *line) {
@@ -55,7 +58,8 @@ static void make_database(const char *path, const char *text) {
   sqlite3 *db = NULL;
   g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
   sqlite3_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", NULL, NULL, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS(tables); i++) sqlite3_exec(db, tables[i].schema, NULL, NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+    sqlite3_exec(db, tables[i].schema, NULL, NULL, NULL);
   for (guint i = 0; lines[i]; i++) add_row(db, lines[i]);
   g_assert_cmpint(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), ==, SQLITE_OK);
   sqlite3_close(db);
@@ -72,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   g_assert_true((nsys != NULL) == (error == NULL));
   guint n_left_out = 0;
   g_autofree char *kernels = nsys ? orr_nsys_kernels_csv(nsys) : NULL;
-  g_autofree char *collectives = nsys ? orr_nsys_collectives_csv(nsys, "fuzz", 8, &n_left_out) : NULL;
+  g_autofree char *collectives =
+      nsys ? orr_nsys_collectives_csv(nsys, "fuzz", 8, &n_left_out) : NULL;
   g_assert_true(!nsys || (kernels && collectives));
   return 0;
 }

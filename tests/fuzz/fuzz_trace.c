@@ -1,6 +1,6 @@
 /*
- * fuzz_trace.c - libFuzzer target: no bytes may break the readers of request traces. The first byte picks the reader; each
- * request that one gives has whole lengths, and times rise.
+ * fuzz_trace.c - libFuzzer target: no bytes may break the readers of request traces. The first byte
+ * picks the reader; each request that one gives has whole lengths, and times rise.
  */
 #include "tests/fuzz/fuzz_file.h"
 #include "workloads/serving/arrivals/arrival.h"
@@ -23,11 +23,12 @@ static void draw(const OrrArrival *arrival, const void *params) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
-  const OrrArrival *arrival =
-      (const OrrArrival *)orr_registry_find(&orr_arrival_registry, kinds[data[0] % G_N_ELEMENTS(kinds)]);
+  const OrrArrival *arrival = (const OrrArrival *)orr_registry_find(
+      &orr_arrival_registry, kinds[data[0] % G_N_ELEMENTS(kinds)]);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_node_new_map((OrrPlace){"fuzz", 1, 1, NULL});
-  orr_node_set(tree, "file", orr_node_new_scalar((OrrPlace){"fuzz", 1, 1, NULL}, fuzz_file(data + 1, size - 1)));
+  orr_node_set(tree, "file",
+               orr_node_new_scalar((OrrPlace){"fuzz", 1, 1, NULL}, fuzz_file(data + 1, size - 1)));
   g_autofree void *params = g_malloc0(arrival->entry.params->size);
   g_assert_true(orr_fields_read(arrival->entry.params, tree, NULL, diags, params));
   draw(arrival, params);

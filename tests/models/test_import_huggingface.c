@@ -1,4 +1,5 @@
-/* test_import_huggingface.c - config.json files: each makes the model that the zoo has; what is wrong is told. */
+/* test_import_huggingface.c - config.json files: each makes the model that the zoo has; what is
+ * wrong is told. */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ static char *config_path(const char *name) {
 static OrrModel imported(const char *name, char **ret_left_out) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autofree char *path = config_path(name), *text = orr_import_huggingface(path, NULL, ret_left_out, &error);
+  g_autofree char *path = config_path(name),
+                  *text = orr_import_huggingface(path, NULL, ret_left_out, &error);
   g_assert_no_error(error);
   g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "imported.yaml", diags);
   g_assert_nonnull(node);
@@ -34,7 +36,8 @@ static OrrModel imported(const char *name, char **ret_left_out) {
 
 static OrrModel zoo(OrrLibrary *library, const char *name) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) node = orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
+  g_autoptr(OrrNode) node =
+      orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
   g_assert_nonnull(node);
   return settle(node, library);
 }
@@ -103,39 +106,58 @@ static char *written(const char *text) {
   return path;
 }
 
-/* Keys that cost of published configs, and the counts of their model cards in billions; what is not mapped is told. */
+/* Keys that cost of published configs, and the counts of their model cards in billions; what is
+ * not mapped is told. */
 static const struct {
   const char *config;
   double total;
   const char *left_out;
 } others[] = {
-    {"{'model_type': 'granite', 'hidden_size': 4096, 'intermediate_size': 12800, 'num_hidden_layers': 40, "
-     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 49155, 'max_position_embeddings': 131072, "
+    {"{'model_type': 'granite', 'hidden_size': 4096, 'intermediate_size': 12800, "
+     "'num_hidden_layers': 40, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 49155, "
+     "'max_position_embeddings': 131072, "
      "'tie_word_embeddings': true, 'embedding_multiplier': 12.0}",
      8.17, ""}, /* granite-3.1-8b */
-    {"{'model_type': 'olmoe', 'hidden_size': 2048, 'intermediate_size': 1024, 'num_hidden_layers': 16, "
-     "'num_attention_heads': 16, 'num_key_value_heads': 16, 'num_experts': 64, 'num_experts_per_tok': 8, "
+    {"{'model_type': 'olmoe', 'hidden_size': 2048, 'intermediate_size': 1024, 'num_hidden_layers': "
+     "16, "
+     "'num_attention_heads': 16, 'num_key_value_heads': 16, 'num_experts': 64, "
+     "'num_experts_per_tok': 8, "
      "'vocab_size': 50304, 'max_position_embeddings': 4096}",
      6.92, ""}, /* OLMoE-1B-7B */
-    {"{'model_type': 'phimoe', 'hidden_size': 4096, 'intermediate_size': 6400, 'num_hidden_layers': 32, "
-     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'num_local_experts': 16, 'num_experts_per_tok': 2, "
-     "'vocab_size': 32064, 'max_position_embeddings': 131072, 'attention_bias': true, 'sliding_window': 131072}",
+    {"{'model_type': 'phimoe', 'hidden_size': 4096, 'intermediate_size': 6400, "
+     "'num_hidden_layers': 32, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'num_local_experts': 16, "
+     "'num_experts_per_tok': 2, "
+     "'vocab_size': 32064, 'max_position_embeddings': 131072, 'attention_bias': true, "
+     "'sliding_window': 131072}",
      41.9, ""}, /* Phi-3.5-MoE; a window of the context is none */
-    {"{'model_type': 'cohere2', 'hidden_size': 4096, 'intermediate_size': 14336, 'num_hidden_layers': 32, "
-     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 256000, 'max_position_embeddings': 8192, "
+    {"{'model_type': 'cohere2', 'hidden_size': 4096, 'intermediate_size': 14336, "
+     "'num_hidden_layers': 32, "
+     "'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 256000, "
+     "'max_position_embeddings': 8192, "
      "'head_dim': 128, 'sliding_window': 4096, 'sliding_window_pattern': 4}",
      8.03, ""}, /* Command R7B */
-    {"{'model_type': 'qwen2_5_vl', 'hidden_size': 8192, 'intermediate_size': 29568, 'num_hidden_layers': 80, "
-     "'num_attention_heads': 64, 'num_key_value_heads': 8, 'vocab_size': 152064, 'max_position_embeddings': 128000, "
-     "'tie_word_embeddings': false, 'vision_config': {'model_type': 'qwen2_5_vl', 'depth': 32, 'hidden_size': 1280, "
-     "'intermediate_size': 3456, 'num_heads': 16, 'out_hidden_size': 8192, 'patch_size': 14, 'spatial_merge_size': 2, "
+    {"{'model_type': 'qwen2_5_vl', 'hidden_size': 8192, 'intermediate_size': 29568, "
+     "'num_hidden_layers': 80, "
+     "'num_attention_heads': 64, 'num_key_value_heads': 8, 'vocab_size': 152064, "
+     "'max_position_embeddings': 128000, "
+     "'tie_word_embeddings': false, 'vision_config': {'model_type': 'qwen2_5_vl', 'depth': 32, "
+     "'hidden_size': 1280, "
+     "'intermediate_size': 3456, 'num_heads': 16, 'out_hidden_size': 8192, 'patch_size': 14, "
+     "'spatial_merge_size': 2, "
      "'temporal_patch_size': 2, 'window_size': 112}}",
      73.4, "vision_config.window_size: 112\n"}, /* Qwen2.5-VL-72B */
-    {"{'model_type': 'qwen3_vl_moe', 'tie_word_embeddings': false, 'text_config': {'model_type': 'qwen3_vl_moe_text', "
-     "'hidden_size': 4096, 'moe_intermediate_size': 1536, 'num_hidden_layers': 94, 'num_attention_heads': 64, "
-     "'num_key_value_heads': 4, 'head_dim': 128, 'num_experts': 128, 'num_experts_per_tok': 8, 'vocab_size': 151936, "
-     "'max_position_embeddings': 262144, 'intermediate_size': 12288}, 'vision_config': {'model_type': 'qwen3_vl_moe', "
-     "'depth': 27, 'hidden_size': 1152, 'intermediate_size': 4304, 'num_heads': 16, 'patch_size': 16, "
+    {"{'model_type': 'qwen3_vl_moe', 'tie_word_embeddings': false, 'text_config': {'model_type': "
+     "'qwen3_vl_moe_text', "
+     "'hidden_size': 4096, 'moe_intermediate_size': 1536, 'num_hidden_layers': 94, "
+     "'num_attention_heads': 64, "
+     "'num_key_value_heads': 4, 'head_dim': 128, 'num_experts': 128, 'num_experts_per_tok': 8, "
+     "'vocab_size': 151936, "
+     "'max_position_embeddings': 262144, 'intermediate_size': 12288}, 'vision_config': "
+     "{'model_type': 'qwen3_vl_moe', "
+     "'depth': 27, 'hidden_size': 1152, 'intermediate_size': 4304, 'num_heads': 16, 'patch_size': "
+     "16, "
      "'spatial_merge_size': 2, 'temporal_patch_size': 2, 'deepstack_visual_indexes': [8, 16, 24]}}",
      236, "vision_config.deepstack_visual_indexes\n"}, /* Qwen3-VL-235B-A22B */
 };
@@ -144,13 +166,15 @@ static void test_others(void) {
   for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
     g_autoptr(GError) error = NULL;
     g_autoptr(OrrDiags) diags = orr_diags_new();
-    g_autofree char *json = g_strdelimit(g_strdup(others[i].config), "'", '"'), *path = written(json), *left_out = NULL;
+    g_autofree char *json = g_strdelimit(g_strdup(others[i].config), "'", '"'),
+                    *path = written(json), *left_out = NULL;
     g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &error);
     g_assert_no_error(error);
     g_unlink(path);
     g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "imported.yaml", diags);
     OrrModel model = settle(node, NULL);
-    g_test_message("%s: %.4g of %.4g billion", model.name, orr_model_parameters(&model) / 1e9, others[i].total);
+    g_test_message("%s: %.4g of %.4g billion", model.name, orr_model_parameters(&model) / 1e9,
+                   others[i].total);
     g_assert_cmpfloat_with_epsilon(orr_model_parameters(&model) / 1e9 / others[i].total, 1, 0.005);
     g_assert_cmpstr(left_out, ==, others[i].left_out);
     orr_fields_clear(&orr_model_table, &model);
@@ -172,51 +196,65 @@ static void assert_refused(const char *text, const char *part, int code) {
 
 static void test_refused(void) {
   const int document = ORR_FAULT_DOCUMENT;
-  assert_refused("{\"model_type\": \"lama\"}", "json:1:16: error: unknown model_type 'lama': did you mean 'llama'?",
+  assert_refused("{\"model_type\": \"lama\"}",
+                 "json:1:16: error: unknown model_type 'lama': did you mean 'llama'?", document);
+  assert_refused("{\"model_type\": \"mamba3\"}", "(known: bloom, cohere, cohere2, deepseek_v2,",
                  document);
-  assert_refused("{\"model_type\": \"mamba3\"}", "(known: bloom, cohere, cohere2, deepseek_v2,", document);
   assert_refused("{\"hidden_size\": 5}", "missing key 'model_type'", document);
-  assert_refused("{\"model_type\": \"llama\"}", "missing key for 'layers': one of num_hidden_layers, n_layer",
-                 document);
+  assert_refused("{\"model_type\": \"llama\"}",
+                 "missing key for 'layers': one of num_hidden_layers, n_layer", document);
   assert_refused("{\"model_type\": \"llama\",\n \"hidden_size\": 12,,}", "json:2:", document);
   assert_refused("{\"model_type\": \"llama\"", "error:", document);
   assert_refused("", "error:", document);
   assert_refused("[1, 2]", "a config is a JSON object", document);
   assert_refused("{\"model_type\": \"llama\"} 7", "the file goes on", document);
-  assert_refused("{\"model_type\": \"llama\", \"num_hidden_layers\": 2.5, \"hidden_size\": 64, \"vocab_size\": 9,\n"
+  assert_refused("{\"model_type\": \"llama\", \"num_hidden_layers\": 2.5, \"hidden_size\": 64, "
+                 "\"vocab_size\": 9,\n"
                  "\"num_attention_heads\": 4, \"max_position_embeddings\": 8}",
                  "must be a whole number from 0 to 2147483647, found '2.5'", document);
-  assert_refused("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"vocab_size\": 9,\n"
-                 "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"max_position_embeddings\": 8}",
-                 "'heads' 4 is no multiple of 'kv-heads' 3", document);
+  assert_refused(
+      "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"vocab_size\": "
+      "9,\n"
+      "\"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"max_position_embeddings\": 8}",
+      "'heads' 4 is no multiple of 'kv-heads' 3", document);
 }
 
-#define HYBRID                                                                                                         \
-  "{\"model_type\": \"nemotron_h\", \"num_hidden_layers\": 4, \"hidden_size\": 64, \"vocab_size\": 9,\n"               \
-  "\"num_attention_heads\": 4, \"max_position_embeddings\": 8, \"mamba_num_heads\": 4, \"hybrid_override_pattern\": "
-#define LISTED                                                                                                         \
-  "{\"model_type\": \"gpt_oss\", \"num_hidden_layers\": 4, \"hidden_size\": 64, \"vocab_size\": 9, "                   \
-  "\"sliding_window\": 8,\n"                                                                                           \
+#define HYBRID                                                                                     \
+  "{\"model_type\": \"nemotron_h\", \"num_hidden_layers\": 4, \"hidden_size\": 64, "               \
+  "\"vocab_size\": 9,\n"                                                                           \
+  "\"num_attention_heads\": 4, \"max_position_embeddings\": 8, \"mamba_num_heads\": 4, "           \
+  "\"hybrid_override_pattern\": "
+#define LISTED                                                                                     \
+  "{\"model_type\": \"gpt_oss\", \"num_hidden_layers\": 4, \"hidden_size\": 64, \"vocab_size\": "  \
+  "9, "                                                                                            \
+  "\"sliding_window\": 8,\n"                                                                       \
   "\"num_attention_heads\": 4, \"max_position_embeddings\": 80, \"layer_types\": "
 
-/* What tells layers tells all of them, in words that are known: nothing becomes plain attention in silence. */
+/* What tells layers tells all of them, in words that are known: nothing becomes plain attention
+ * in silence. */
 static void test_layers_refused(void) {
   const int document = ORR_FAULT_DOCUMENT;
-  assert_refused(HYBRID "\"M-*\"}", "'hybrid_override_pattern' tells 3 layers, and the model has 4", document);
+  assert_refused(HYBRID "\"M-*\"}", "'hybrid_override_pattern' tells 3 layers, and the model has 4",
+                 document);
   assert_refused(HYBRID "\"M-*X\"}", "unknown layer 'X' (known: M Mamba-2", document);
   assert_refused(LISTED "[\"full_attention\"]}", "json:2:", document);
-  assert_refused(LISTED "[\"full_attention\"]}", "'layer_types' tells 1 layers, and the model has 4", document);
+  assert_refused(LISTED "[\"full_attention\"]}",
+                 "'layer_types' tells 1 layers, and the model has 4", document);
   assert_refused(LISTED "[\"full_attention\", \"conv\", \"conv\", \"conv\"]}",
-                 "'layer_types': unknown layer 'conv' (known: attention, full_attention,", document);
-  assert_refused("{\"model_type\": \"llama\", \"intermediate_size\": [1, 2]}", "found a list", document);
+                 "'layer_types': unknown layer 'conv' (known: attention, full_attention,",
+                 document);
+  assert_refused("{\"model_type\": \"llama\", \"intermediate_size\": [1, 2]}", "found a list",
+                 document);
 }
 
-#define LLAMA_WITH(key, value)                                                                                         \
-  "{'model_type': 'llama', 'num_hidden_layers': 2, 'hidden_size': 64, 'vocab_size': 9, 'num_attention_heads': 4, "     \
+#define LLAMA_WITH(key, value)                                                                     \
+  "{'model_type': 'llama', 'num_hidden_layers': 2, 'hidden_size': 64, 'vocab_size': 9, "           \
+  "'num_attention_heads': 4, "                                                                     \
   "'max_position_embeddings': 8,\n'" key "': " value "}"
 
-/* Every key that is read must hold what it is read as: each line here gives one key a value of another kind, or out of
- * range, and the message names the key. The first one was a segmentation fault. */
+/* Every key that is read must hold what it is read as: each line here gives one key a value of
+ * another kind, or out of range, and the message names the key. The first one was a segmentation
+ * fault. */
 static const struct {
   const char *config, *wanted;
 } kinds[] = {
@@ -224,33 +262,45 @@ static const struct {
     {LLAMA_WITH("hidden_act", "{}"), "must be a text, found a map"},
     {LLAMA_WITH("hidden_act", "7"), "must be a text, found '7'"},
     {LLAMA_WITH("head_dim", "18446744073709551616"), "to 2147483647, found '18446744073709551616'"},
-    {LLAMA_WITH("head_dim", "9223372036854775807"), "'head_dim' or 'attention_head_dim' or 'kv_channels' must be"},
+    {LLAMA_WITH("head_dim", "9223372036854775807"),
+     "'head_dim' or 'attention_head_dim' or 'kv_channels' must be"},
     {LLAMA_WITH("head_dim", "-1"), "must be a whole number from 0 to 2147483647, found '-1'"},
     {LLAMA_WITH("head_dim", "0.5"), "found '0.5'"},
-    {LLAMA_WITH("head_dim", "1e400"), "'head_dim': found '1e400' where a number of at most 1.8e308 was expected"},
+    {LLAMA_WITH("head_dim", "1e400"),
+     "'head_dim': found '1e400' where a number of at most 1.8e308 was expected"},
     {LLAMA_WITH("head_dim", "NaN"), "'head_dim': found 'NaN' where a number was expected"},
-    {LLAMA_WITH("head_dim", "-Infinity"), "'head_dim': found '-Infinity' where a number was expected"},
+    {LLAMA_WITH("head_dim", "-Infinity"),
+     "'head_dim': found '-Infinity' where a number was expected"},
     {LLAMA_WITH("head_dim", "'64'"), "found the text '64'"},
     {LLAMA_WITH("head_dim", "true"), "found 'true'"},
-    {LLAMA_WITH("tie_word_embeddings", "'no'"), "'tie_word_embeddings' must be true or false, found the text 'no'"},
-    {LLAMA_WITH("tie_word_embeddings", "[]"), "'tie_word_embeddings' must be true or false, found a list"},
-    {LLAMA_WITH("use_sliding_window", "1"), "'use_sliding_window' must be true or false, found '1'"},
+    {LLAMA_WITH("tie_word_embeddings", "'no'"),
+     "'tie_word_embeddings' must be true or false, found the text 'no'"},
+    {LLAMA_WITH("tie_word_embeddings", "[]"),
+     "'tie_word_embeddings' must be true or false, found a list"},
+    {LLAMA_WITH("use_sliding_window", "1"),
+     "'use_sliding_window' must be true or false, found '1'"},
     {LLAMA_WITH("layer_types", "'full_attention'"), "'layer_types' must be a list, found the text"},
-    {LLAMA_WITH("layer_types", "[[], []]"), "'layer_types' must be a list of numbers or words, found a list"},
+    {LLAMA_WITH("layer_types", "[[], []]"),
+     "'layer_types' must be a list of numbers or words, found a list"},
     {LLAMA_WITH("mlp_only_layers", "{}"), "'mlp_only_layers' must be a list, found a map"},
     {LLAMA_WITH("moe_layer_freq", "{}"), "'moe_layer_freq' must be a whole number"},
     {LLAMA_WITH("attention_chunk_size", "'x'"), "'attention_chunk_size' must be a whole number"},
-    {LLAMA_WITH("hybrid_override_pattern", "7"), "'hybrid_override_pattern' must be a text, found '7'"},
+    {LLAMA_WITH("hybrid_override_pattern", "7"),
+     "'hybrid_override_pattern' must be a text, found '7'"},
     {LLAMA_WITH("attn_type_list", "7"), "'attn_type_list' must be a list, found '7'"},
     {LLAMA_WITH("vision_config", "7"), "'vision_config' must be a map, found '7'"},
     {LLAMA_WITH("text_config", "[]"), "'text_config' must be a map, found a list"},
     {LLAMA_WITH("_name_or_path", "{}"), "'_name_or_path' must be a text, found a map"},
     {LLAMA_WITH("vocab_size", "10"), "duplicate key 'vocab_size'"},
     {"{'model_type': []}", "'model_type' must be a text, found a list"},
-    {"{'model_type': 'llava', 'text_config': {'model_type': {}}}", "'model_type' must be a text, found a map"},
-    {"{'model_type': 'qwen2_vl', 'vision_config': {'model_type': []}}", "'model_type' must be a text, found a list"},
-    {"{'model_type': 'qwen2_vl', 'num_hidden_layers': 2, 'hidden_size': 64, 'vocab_size': 9, 'num_attention_heads': 4, "
-     "'max_position_embeddings': 8, 'vision_config': {'depth': 2, 'embed_dim': 2147483647, 'num_heads': 2, "
+    {"{'model_type': 'llava', 'text_config': {'model_type': {}}}",
+     "'model_type' must be a text, found a map"},
+    {"{'model_type': 'qwen2_vl', 'vision_config': {'model_type': []}}",
+     "'model_type' must be a text, found a list"},
+    {"{'model_type': 'qwen2_vl', 'num_hidden_layers': 2, 'hidden_size': 64, 'vocab_size': 9, "
+     "'num_attention_heads': 4, "
+     "'max_position_embeddings': 8, 'vision_config': {'depth': 2, 'embed_dim': 2147483647, "
+     "'num_heads': 2, "
      "'patch_size': 2, 'spatial_merge_size': 2147483647}}",
      "the config makes no model"},
 };
@@ -261,11 +311,13 @@ static void test_kinds(void) {
     assert_refused(json, kinds[i].wanted, ORR_FAULT_DOCUMENT);
   }
   /* Null is as good as an absent key, and a whole number may be written with a point. */
-  static const char *const fine[] = {LLAMA_WITH("hidden_act", "null"), LLAMA_WITH("head_dim", "16.0"),
-                                     LLAMA_WITH("layer_types", "null"), LLAMA_WITH("text_config", "null")};
+  static const char *const fine[] = {
+      LLAMA_WITH("hidden_act", "null"), LLAMA_WITH("head_dim", "16.0"),
+      LLAMA_WITH("layer_types", "null"), LLAMA_WITH("text_config", "null")};
   for (guint i = 0; i < G_N_ELEMENTS(fine); i++) {
     g_autoptr(GError) error = NULL;
-    g_autofree char *json = g_strdelimit(g_strdup(fine[i]), "'", '"'), *path = written(json), *left_out = NULL;
+    g_autofree char *json = g_strdelimit(g_strdup(fine[i]), "'", '"'), *path = written(json),
+                    *left_out = NULL;
     g_autofree char *document = orr_import_huggingface(path, NULL, &left_out, &error);
     g_unlink(path);
     g_assert_no_error(error);
@@ -275,8 +327,9 @@ static void test_kinds(void) {
 /* What is not mapped becomes a comment: no line end of its text, of any kind, lets it out. */
 static void test_comments(void) {
   g_autoptr(GError) error = NULL;
-  g_autofree char *json = g_strdelimit(g_strdup(LLAMA_WITH("odd", "'a\\u2028layers: 3\\u0085heads: 7\\u0003\\nvocab: 1'")),
-                                       "'", '"');
+  g_autofree char *json = g_strdelimit(
+      g_strdup(LLAMA_WITH("odd", "'a\\u2028layers: 3\\u0085heads: 7\\u0003\\nvocab: 1'")), "'",
+      '"');
   g_autofree char *path = written(json), *left_out = NULL;
   g_autofree char *text = orr_import_huggingface(path, NULL, &left_out, &error);
   g_unlink(path);

@@ -1,4 +1,5 @@
-/* test_layers.c - kinds of layers: what their operators add up to, in which order, over which groups. */
+/* test_layers.c - kinds of layers: what their operators add up to, in which order, over which
+ * groups. */
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static OrrModel zoo(const char *name) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrModel model;
   if (!library) library = orr_library_new(NULL);
-  g_autoptr(OrrNode) node = orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
+  g_autoptr(OrrNode) node =
+      orr_library_load(library, "model", name, (OrrPlace){.file = name}, diags);
   g_assert_nonnull(node);
   orr_fields_read(&orr_model_table, node, library, diags, &model);
   orr_model_settle(&model, node->place, diags);
@@ -46,8 +48,11 @@ static OrrModel zoo(const char *name) {
 }
 
 static OrrShard plain(gint64 sequence) {
-  return (OrrShard){
-      .micro_batch = 1, .sequence = sequence, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
+  return (OrrShard){.micro_batch = 1,
+                    .sequence = sequence,
+                    .tp = 1,
+                    .attention = ORR_ATTENTION_FUSED,
+                    .dtype = ORR_BF16};
 }
 
 static double flops_of(const GArray *operators) {
@@ -56,15 +61,18 @@ static double flops_of(const GArray *operators) {
   return sum;
 }
 
-/* Every parameter is on some rank: with all groups of one, layers and ends are orr_model_parameters. */
+/* Every parameter is on some rank: with all groups of one, layers and ends are
+ * orr_model_parameters. */
 static void test_weights_are_the_models(void) {
   for (guint i = 0; i < G_N_ELEMENTS(whole); i++) {
     OrrModel model = zoo(whole[i]);
     OrrShard shard = plain(4096);
-    double sum = orr_weights_sum(orr_transformer_embedding_weights(&model, &shard)) +
-                 orr_weights_sum(orr_transformer_head_weights(&model, &shard, model.tied_embeddings));
+    double sum =
+        orr_weights_sum(orr_transformer_embedding_weights(&model, &shard)) +
+        orr_weights_sum(orr_transformer_head_weights(&model, &shard, model.tied_embeddings));
     for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++)
-      sum += orr_model_kind_layers(&model, kind) * orr_weights_sum(orr_transformer_layer_weights(&model, kind, &shard));
+      sum += orr_model_kind_layers(&model, kind) *
+             orr_weights_sum(orr_transformer_layer_weights(&model, kind, &shard));
     g_test_message("%s: %.0f and %.0f", whole[i], sum, orr_model_parameters(&model));
     assert_near(sum, orr_model_parameters(&model));
     if (model.mtp_layers)
@@ -74,9 +82,10 @@ static void test_weights_are_the_models(void) {
   }
 }
 
-/* A forward's products are the model's formula but for what that counts otherwise: fused attention does the causal half
- * (an encoder's all), scans are Megatron's estimate. What is left are the matrices: 2 a token and parameter of the
- * layer, the same for every kind, whatever the split. */
+/* A forward's products are the model's formula but for what that counts otherwise: fused
+ * attention does the causal half (an encoder's all), scans are Megatron's estimate. What is left
+ * are the matrices: 2 a token and parameter of the layer, the same for every kind, whatever the
+ * split. */
 static void test_flops_are_the_models(void) {
   const double tokens = 32768;
   for (guint i = 0; i < G_N_ELEMENTS(whole); i++) {
@@ -91,7 +100,8 @@ static void test_flops_are_the_models(void) {
         if (op->kind == ORR_OPERATOR_ATTENTION || g_str_has_prefix(op->name, "scan-")) continue;
         matrices += op->flops;
       }
-      double formula = orr_model_layer_flops(&model, kind, 1, tokens) - orr_model_core_flops(&model, kind, 1, tokens);
+      double formula = orr_model_layer_flops(&model, kind, 1, tokens) -
+                       orr_model_core_flops(&model, kind, 1, tokens);
       if (model.moe.shared_gate && orr_model_kind(&model, kind).feed == ORR_FEED_MOE)
         formula -= 2 * tokens * model.hidden; /* a gate of one column is no product of its own */
       assert_near(matrices, formula);
@@ -100,28 +110,31 @@ static void test_flops_are_the_models(void) {
   }
 }
 
-/* Fused attention over s: half of the formula's core; a window of W the pairs W s - W^2 / 2 rounded up to whole pieces;
- * an encoder all of it. */
+/* Fused attention over s: half of the formula's core; a window of W the pairs W s - W^2 / 2
+ * rounded up to whole pieces; an encoder all of it. */
 static void test_flops_of_attention(void) {
   static const struct {
     const char *name;
     guint kind;
     double share;
-  } cases[] = {{"deepseek-v3", 1, 0.5}, {"qwen3-8b", 0, 0.5},         {"gemma-3-27b", 0, 0.5}, {"gemma-3-27b", 1, 0.5},
-               {"gpt-oss-20b", 0, 0.5}, {"llama-4-maverick", 0, 0.5}, {"qwen2-vl-7b", 1, 1},   {"llava-1.5-7b", 1, 1}};
+  } cases[] = {{"deepseek-v3", 1, 0.5}, {"qwen3-8b", 0, 0.5},    {"gemma-3-27b", 0, 0.5},
+               {"gemma-3-27b", 1, 0.5}, {"gpt-oss-20b", 0, 0.5}, {"llama-4-maverick", 0, 0.5},
+               {"qwen2-vl-7b", 1, 1},   {"llava-1.5-7b", 1, 1}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     OrrModel model = zoo(cases[i].name);
     OrrShard shard = plain(32768);
     g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
     orr_transformer_layer_recompute(&model, cases[i].kind, &shard, ORR_MODULE_CORE_ATTN, operators);
     g_assert_cmpuint(operators->len, ==, 1);
-    assert_near(flops_of(operators), cases[i].share * orr_model_core_flops(&model, cases[i].kind, 1, 32768));
+    assert_near(flops_of(operators),
+                cases[i].share * orr_model_core_flops(&model, cases[i].kind, 1, 32768));
     orr_fields_clear(&orr_model_table, &model);
   }
 }
 
-/* Mamba-2's products of Nemotron-H, by hand: a token has 2 Q G N of scores, 2 Q H P inside a chunk, 4 N H P with
- * states; Q = 128, G = 8, N = 128, H = 128, P = 64. Megatron's estimate, 7 H P N, is within a fifth. */
+/* Mamba-2's products of Nemotron-H, by hand: a token has 2 Q G N of scores, 2 Q H P inside a
+ * chunk, 4 N H P with states; Q = 128, G = 8, N = 128, H = 128, P = 64. Megatron's estimate, 7 H
+ * P N, is within a fifth. */
 static void test_flops_of_mamba(void) {
   OrrModel model = zoo("nemotron-h-8b");
   OrrShard shard = plain(8192);
@@ -148,7 +161,8 @@ static void test_flops_of_lightning(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* Splitting experts over ep and etp, and tensors over tp, splits work and weights of a layer exactly. */
+/* Splitting experts over ep and etp, and tensors over tp, splits work and weights of a layer
+ * exactly. */
 static void test_split(void) {
   OrrModel model = zoo("mixtral-8x7b");
   OrrShard one = plain(4096), split = plain(4096);
@@ -160,13 +174,15 @@ static void test_split(void) {
   g_autoptr(GArray) split_ops = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_forward(&model, 0, &one, whole_ops);
   orr_transformer_layer_forward(&model, 0, &split, split_ops);
-  /* 8 ranks (ep * etp) route 4096 / 2 tokens each; the group's tokens are 4 times one rank's at tp 1. */
+  /* 8 ranks (ep * etp) route 4096 / 2 tokens each; the group's tokens are 4 times one rank's at
+   * tp 1. */
   assert_near(flops_of(split_ops) * 2, flops_of(whole_ops));
   OrrWeights all = orr_transformer_layer_weights(&model, 0, &one);
   OrrWeights part = orr_transformer_layer_weights(&model, 0, &split);
   assert_near(part.experts * 8, all.experts);
   g_assert_cmpfloat(all.experts, ==, 8 * 3 * 4096.0 * 14336);
-  g_assert_cmpfloat(part.dense, ==, (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096) / 2 + 8 * 4096 + 2 * 4096);
+  g_assert_cmpfloat(part.dense, ==,
+                    (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096) / 2 + 8 * 4096 + 2 * 4096);
   orr_fields_clear(&orr_model_table, &model);
 }
 
@@ -182,8 +198,10 @@ static void assert_names(Build function, const OrrModel *model, guint kind, cons
   function(model, kind, shard, operators);
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-    g_string_append_printf(names, "%s%s%s", i ? " " : "", op->name, op->pass == ORR_PASS_WGRAD ? "*" : "");
-    if (op->kind == ORR_OPERATOR_COMM) g_assert_true(g_str_has_prefix(op->name, orr_group_words[op->group]));
+    g_string_append_printf(names, "%s%s%s", i ? " " : "", op->name,
+                           op->pass == ORR_PASS_WGRAD ? "*" : "");
+    if (op->kind == ORR_OPERATOR_COMM)
+      g_assert_true(g_str_has_prefix(op->name, orr_group_words[op->group]));
   }
   g_assert_cmpstr(names->str, ==, expected);
 }
@@ -192,30 +210,36 @@ static void test_order_of_deepseek(void) {
   OrrModel model = zoo("deepseek-v3");
   OrrShard shard = plain(4096);
   shard.ep = 8;
-  assert_names(orr_transformer_layer_forward, &model, 1, &shard,
-               "rms-norm q-down kv-down latent-norm q-up kv-up rope attention projection residual-add "
-               "rms-norm router router-topk shared-fc1 swiglu shared-fc2 permute ep-dispatch "
-               "expert-sort experts expert-unsort ep-combine unpermute shared-add residual-add");
-  assert_names(orr_transformer_layer_backward, &model, 1, &shard,
-               "unpermute ep-combine expert-unsort experts experts* expert-sort ep-dispatch permute "
-               "shared-fc2 shared-fc2* swiglu shared-fc1 shared-fc1* router-topk router router* shared-grad-add "
-               "rms-norm residual-grad-add "
-               "projection projection* attention rope kv-up kv-up* q-up q-up* latent-norm kv-down kv-down* "
-               "q-down q-down* rms-norm residual-grad-add");
+  assert_names(
+      orr_transformer_layer_forward, &model, 1, &shard,
+      "rms-norm q-down kv-down latent-norm q-up kv-up rope attention projection residual-add "
+      "rms-norm router router-topk shared-fc1 swiglu shared-fc2 permute ep-dispatch "
+      "expert-sort experts expert-unsort ep-combine unpermute shared-add residual-add");
+  assert_names(
+      orr_transformer_layer_backward, &model, 1, &shard,
+      "unpermute ep-combine expert-unsort experts experts* expert-sort ep-dispatch permute "
+      "shared-fc2 shared-fc2* swiglu shared-fc1 shared-fc1* router-topk router router* "
+      "shared-grad-add "
+      "rms-norm residual-grad-add "
+      "projection projection* attention rope kv-up kv-up* q-up q-up* latent-norm kv-down kv-down* "
+      "q-down q-down* rms-norm residual-grad-add");
   shard.tp = 4;
   shard.sequence_parallel = TRUE;
   shard.etp = 2;
-  assert_names(orr_transformer_layer_forward, &model, 1, &shard,
-               "rms-norm q-down kv-down latent-norm tp-all-gather q-up kv-up rope attention projection "
-               "tp-reduce-scatter residual-add "
-               "rms-norm router router-topk tp-all-gather shared-fc1 swiglu shared-fc2 tp-reduce-scatter permute "
-               "ep-dispatch etp-all-gather expert-sort experts expert-unsort etp-reduce-scatter ep-combine unpermute "
-               "shared-add residual-add");
+  assert_names(
+      orr_transformer_layer_forward, &model, 1, &shard,
+      "rms-norm q-down kv-down latent-norm tp-all-gather q-up kv-up rope attention projection "
+      "tp-reduce-scatter residual-add "
+      "rms-norm router router-topk tp-all-gather shared-fc1 swiglu shared-fc2 tp-reduce-scatter "
+      "permute "
+      "ep-dispatch etp-all-gather expert-sort experts expert-unsort etp-reduce-scatter ep-combine "
+      "unpermute "
+      "shared-add residual-add");
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape beside; overlapped, the
- * three kernels of the shared expert run beside it. */
+/* The dispatch of 4096 tokens to 8 experts each in bf16: 4096 8 7168 2 bytes, and its shape
+ * beside; overlapped, the three kernels of the shared expert run beside it. */
 static void test_dispatch(void) {
   OrrModel model = zoo("deepseek-v3");
   OrrShard shard = plain(4096);
@@ -239,7 +263,8 @@ static void test_dispatch(void) {
   orr_transformer_layer_forward(&model, 1, &shard, operators);
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-    if (op->kind == ORR_OPERATOR_COMM) g_assert_cmpfloat(op->bytes, ==, 1.5 * 4096.0 * 8 * 7168 * 2);
+    if (op->kind == ORR_OPERATOR_COMM)
+      g_assert_cmpfloat(op->bytes, ==, 1.5 * 4096.0 * 8 * 7168 * 2);
     if (op->kind == ORR_OPERATOR_MOE) g_assert_cmpint(op->m, ==, 4096 * 8 * 3 / 2);
   }
   orr_fields_clear(&orr_model_table, &model);
@@ -249,9 +274,11 @@ static void test_order_of_others(void) {
   OrrShard shard = plain(4096);
   OrrModel model = zoo("nemotron-h-8b");
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
-               "rms-norm mamba-in mamba-conv scan-scores scan-inner scan-states scan-carry scan-outer gated-norm "
+               "rms-norm mamba-in mamba-conv scan-scores scan-inner scan-states scan-carry "
+               "scan-outer gated-norm "
                "mamba-out residual-add");
-  assert_names(orr_transformer_layer_forward, &model, 1, &shard, "rms-norm fc1 squared-relu fc2 residual-add");
+  assert_names(orr_transformer_layer_forward, &model, 1, &shard,
+               "rms-norm fc1 squared-relu fc2 residual-add");
   orr_fields_clear(&orr_model_table, &model);
   model = zoo("gemma-2-9b");
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
@@ -264,7 +291,8 @@ static void test_order_of_others(void) {
   orr_fields_clear(&orr_model_table, &model);
   model = zoo("qwen3-8b");
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
-               "rms-norm qkv qk-norm rope attention projection residual-add rms-norm fc1 swiglu fc2 residual-add");
+               "rms-norm qkv qk-norm rope attention projection residual-add rms-norm fc1 swiglu "
+               "fc2 residual-add");
   orr_fields_clear(&orr_model_table, &model);
 }
 
@@ -279,7 +307,8 @@ static double attention_flops(const GArray *operators) {
   return sum;
 }
 
-/* Whatever way a sequence is shared, a rank does 1 / cp of the causal work, forward and backward. */
+/* Whatever way a sequence is shared, a rank does 1 / cp of the causal work, forward and
+ * backward. */
 static void test_context_shares_work(void) {
   OrrModel model = zoo("qwen3-8b");
   OrrShard one = plain(65536);
@@ -301,13 +330,15 @@ static void test_context_shares_work(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* Two ranks of 2,048 tokens each, 8 key heads of 128 in bf16: keys and values are 2048 2 1024 2 = 8,388,608 bytes. */
+/* Two ranks of 2,048 tokens each, 8 key heads of 128 in bf16: keys and values are 2048 2 1024 2
+ * = 8,388,608 bytes. */
 static void test_context_collectives(void) {
   OrrModel model = zoo("qwen3-8b");
   OrrShard shard = plain(4096);
   shard.cp = 2;
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
-               "rms-norm qkv qk-norm rope cp-send-recv attention attention attention-merge projection residual-add "
+               "rms-norm qkv qk-norm rope cp-send-recv attention attention attention-merge "
+               "projection residual-add "
                "rms-norm fc1 swiglu fc2 residual-add");
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_forward(&model, 0, &shard, operators);
@@ -323,9 +354,10 @@ static void test_context_collectives(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* Four ranks of 1,024 tokens, two and two. Inside a pair queries (32 heads), keys and values (8 each) of 128 in bf16 are
- * exchanged, 1024 (4096 + 2 1024) 2 bytes; then a rank has 2,048 tokens of 4 key heads, which go round a ring of two:
- * 2048 2 512 2 bytes, as many as a rank's own before. The result goes back, 1024 4096 2. */
+/* Four ranks of 1,024 tokens, two and two. Inside a pair queries (32 heads), keys and values (8
+ * each) of 128 in bf16 are exchanged, 1024 (4096 + 2 1024) 2 bytes; then a rank has 2,048 tokens
+ * of 4 key heads, which go round a ring of two: 2048 2 512 2 bytes, as many as a rank's own
+ * before. The result goes back, 1024 4096 2. */
 static void test_context_hierarchical(void) {
   OrrModel model = zoo("qwen3-8b");
   OrrShard shard = plain(4096);
@@ -333,7 +365,8 @@ static void test_context_hierarchical(void) {
   shard.cp_inner = 2;
   shard.context = ORR_CONTEXT_HIERARCHICAL;
   assert_names(orr_transformer_layer_forward, &model, 0, &shard,
-               "rms-norm qkv qk-norm rope cp-inner-all-to-all cp-outer-send-recv attention attention attention-merge "
+               "rms-norm qkv qk-norm rope cp-inner-all-to-all cp-outer-send-recv attention "
+               "attention attention-merge "
                "cp-inner-all-to-all projection residual-add rms-norm fc1 swiglu fc2 residual-add");
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_layer_forward(&model, 0, &shard, operators);
@@ -348,26 +381,31 @@ static void test_context_hierarchical(void) {
 
 /* --- multi-token prediction --- */
 
-/* DeepSeek-V3's layer of it: the last layer, a projection of 2 h to h and the output layer again, forward and twice
- * backward; attention backward is 3 (n + r) + 2 v for forward's n + r + v. */
+/* DeepSeek-V3's layer of it: the last layer, a projection of 2 h to h and the output layer
+ * again, forward and twice backward; attention backward is 3 (n + r) + 2 v for forward's n + r +
+ * v. */
 static void test_mtp(void) {
   OrrModel model = zoo("deepseek-v3");
   OrrShard shard = plain(4096);
   g_autoptr(GArray) forward = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_mtp_forward(&model, &shard, forward);
-  double expected = orr_model_layer_flops(&model, 1, 1, 4096) - orr_model_core_flops(&model, 1, 1, 4096) / 2 +
-                    4 * 4096.0 * 7168 * 7168 + 2 * 4096.0 * 7168 * 129280;
+  double expected = orr_model_layer_flops(&model, 1, 1, 4096) -
+                    orr_model_core_flops(&model, 1, 1, 4096) / 2 + 4 * 4096.0 * 7168 * 7168 +
+                    2 * 4096.0 * 7168 * 129280;
   assert_near(flops_of(forward), expected);
-  /* "11.5B unique parameters" (README_WEIGHTS.md of DeepSeek-V3): the layer's 11.507 and the projection's 0.103. */
-  g_assert_cmpfloat_with_epsilon((orr_model_mtp_parameters(&model) - 2 * 7168.0 * 7168) / 1e9, 11.5, 0.05);
+  /* "11.5B unique parameters" (README_WEIGHTS.md of DeepSeek-V3): the layer's 11.507 and the
+   * projection's 0.103. */
+  g_assert_cmpfloat_with_epsilon((orr_model_mtp_parameters(&model) - 2 * 7168.0 * 7168) / 1e9, 11.5,
+                                 0.05);
   orr_fields_clear(&orr_model_table, &model);
 }
 
 /* --- latent attention, absorbed --- */
 
-/* DeepSeek-V3 on 4 ranks (32 heads), 8 sequences of 1,000 tokens. The cache's 576 elements a token are read once by
- * each rank: 8 1000 576 2 bytes, and queries and results 8 32 (576 + 512) 2, and 4 a row of log-sum-exp. FLOPs 2 8 32
- * 1000 (576 + 512). The products of up-projections are those of the plain form for one token: Rk a (n + v) either way.
+/* DeepSeek-V3 on 4 ranks (32 heads), 8 sequences of 1,000 tokens. The cache's 576 elements a token
+ * are read once by each rank: 8 1000 576 2 bytes, and queries and results 8 32 (576 + 512) 2, and 4
+ * a row of log-sum-exp. FLOPs 2 8 32 1000 (576 + 512). The products of up-projections are those of
+ * the plain form for one token: Rk a (n + v) either way.
  */
 static void test_absorbed(void) {
   OrrModel model = zoo("deepseek-v3");
@@ -385,8 +423,10 @@ static void test_absorbed(void) {
     g_assert_cmpfloat(op->bytes, ==, 2 * (8.0 * 1000 * 576 + 8 * 32 * (576.0 + 512)) + 4 * 8 * 32);
   }
   g_assert_cmpstr(names->str, ==,
-                  "rms-norm qkv-down latent-norm q-up rope q-absorb attention v-absorb projection tp-all-reduce");
-  double down = 7168.0 * (1536 + 576), split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
+                  "rms-norm qkv-down latent-norm q-up rope q-absorb attention v-absorb projection "
+                  "tp-all-reduce");
+  double down = 7168.0 * (1536 + 576),
+         split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
   g_assert_cmpfloat(products, ==, 2 * 8 * (down + split / 4));
   orr_fields_clear(&orr_model_table, &model);
 }
@@ -424,16 +464,19 @@ static void test_refused(void) {
   assert_refused("qwen3-8b", &shard, "4096 tokens of a sequence cannot be split over 2 * cp = 6");
   shard.cp = 64;
   shard.context = ORR_CONTEXT_ALL_TO_ALL;
-  assert_refused("qwen3-8b", &shard, "32 attention heads (all-to-all context parallelism) cannot be split");
+  assert_refused("qwen3-8b", &shard,
+                 "32 attention heads (all-to-all context parallelism) cannot be split");
   shard.context = ORR_CONTEXT_HIERARCHICAL;
   shard.cp = 8;
   shard.cp_inner = 3;
-  assert_refused("qwen3-8b", &shard, "context-inner that divides cp = 8 and is neither 1 nor all of it, found 3");
+  assert_refused("qwen3-8b", &shard,
+                 "context-inner that divides cp = 8 and is neither 1 nor all of it, found 3");
   shard.cp_inner = 8;
   assert_refused("qwen3-8b", &shard, "found 8");
   shard.cp_inner = 4;
   shard.tp = 16;
-  assert_refused("qwen3-8b", &shard, "32 attention heads (hierarchical context parallelism) cannot be split over tp *");
+  assert_refused("qwen3-8b", &shard,
+                 "32 attention heads (hierarchical context parallelism) cannot be split over tp *");
   shard.tp = 1;
   shard.context = ORR_CONTEXT_ALL_TO_ALL;
   shard.cp = 2;

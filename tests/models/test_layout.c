@@ -21,8 +21,8 @@ static OrrModel read_model(const char *text, const char *complaint) {
 }
 
 static void assert_complaint(const char *layout, const char *complaint) {
-  g_autofree char *text =
-      g_strdup_printf("{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
+  g_autofree char *text = g_strdup_printf(
+      "{layers: 6, hidden: 64, heads: 4, vocab: 9, context: 32, layout: %s}", layout);
   OrrModel model = read_model(text, complaint);
   orr_fields_clear(&orr_model_table, &model);
 }
@@ -30,9 +30,10 @@ static void assert_complaint(const char *layout, const char *complaint) {
 /* --- layout --- */
 
 static void test_layout(void) {
-  OrrModel model = read_model("{layers: 8, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
-                              "moe: {experts: 4}, layout: [2 window+dense, attention + moe, dense]}",
-                              NULL);
+  OrrModel model =
+      read_model("{layers: 8, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
+                 "moe: {experts: 4}, layout: [2 window+dense, attention + moe, dense]}",
+                 NULL);
   static const guint kinds[] = {0, 0, 1, 2, 0, 0, 1, 2};
   g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 3);
   for (gint64 i = 0; i < 8; i++) g_assert_cmpuint(orr_model_layer_kind(&model, i), ==, kinds[i]);
@@ -47,9 +48,10 @@ static void test_layout(void) {
 
 /* A list that is cut by the last layer; kinds that no layer has are none. */
 static void test_layout_is_cut(void) {
-  OrrModel model = read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
-                              "layout: [5 window+dense, attention+dense]}",
-                              NULL);
+  OrrModel model =
+      read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, window: {size: 8}, "
+                 "layout: [5 window+dense, attention+dense]}",
+                 NULL);
   g_assert_cmpuint(orr_model_n_layer_kinds(&model), ==, 1);
   g_assert_cmpint(orr_model_kind_layers(&model, 0), ==, 2);
   orr_fields_clear(&orr_model_table, &model);
@@ -65,8 +67,9 @@ static void test_layout_complaints(void) {
   assert_complaint("[0 dense]", "a round of the layout is 1 to 512 layers");
   assert_complaint("[600 dense]", "a round of the layout is 1 to 512 layers");
   assert_complaint("[\"\"]", "it names no part");
-  OrrModel model = read_model("{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, moe: {experts: 4, topk: 5}}",
-                              "'moe.topk' is 5, but there are 4 experts");
+  OrrModel model = read_model(
+      "{layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32, moe: {experts: 4, topk: 5}}",
+      "'moe.topk' is 5, but there are 4 experts");
   orr_fields_clear(&orr_model_table, &model);
 }
 

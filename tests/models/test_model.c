@@ -39,7 +39,8 @@ static void test_every_field_has_a_sentence(void) {
 static void test_defaults(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrModel model;
-  g_assert_true(read_model("{schema: model/1, layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32}", &model, diags));
+  g_assert_true(read_model(
+      "{schema: model/1, layers: 2, hidden: 64, heads: 4, vocab: 9, context: 32}", &model, diags));
   g_assert_cmpstr(model.name, ==, "unnamed");
   g_assert_cmpint(model.kv_heads, ==, 4);
   g_assert_cmpint(model.head_dim, ==, 16);
@@ -68,8 +69,9 @@ static void test_complaints(void) {
                    "'hidden' 100 is no multiple of 'heads' 24");
   assert_complaint("{layers: 2, hidden: 96, heads: 24, kv-heads: 5, vocab: 100, context: 32}",
                    "'heads' 24 is no multiple of 'kv-heads' 5");
-  assert_complaint("{layers: 2, hidden: 64, heads: 4, vocab: 100, context: 32, parameters: 70e9}",
-                   "warning: these dimensions make 1.085e+05 parameters, but 'parameters' says 7e+10");
+  assert_complaint(
+      "{layers: 2, hidden: 64, heads: 4, vocab: 100, context: 32, parameters: 70e9}",
+      "warning: these dimensions make 1.085e+05 parameters, but 'parameters' says 7e+10");
   assert_complaint("{layers: 0, hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
   assert_complaint("{hidden: 64, heads: 4, vocab: 100, context: 32}", "layers");
 }
@@ -77,44 +79,59 @@ static void test_complaints(void) {
 static void test_head_dim_may_stand_apart(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   OrrModel model;
-  g_assert_true(read_model("{layers: 1, hidden: 100, heads: 24, head-dim: 8, vocab: 9, context: 4}", &model, diags));
+  g_assert_true(read_model("{layers: 1, hidden: 100, heads: 24, head-dim: 8, vocab: 9, context: 4}",
+                           &model, diags));
   /* qkv and projection: 4 * 100 * 192 = 76,800 weights instead of 40,000. */
   OrrModel square = gpt(1, 100, 1);
-  g_assert_cmpfloat(orr_model_layer_parameters(&model, 0) - orr_model_layer_parameters(&square, 0), ==,
-                    4 * 100 * 92 + 3 * 92);
+  g_assert_cmpfloat(orr_model_layer_parameters(&model, 0) - orr_model_layer_parameters(&square, 0),
+                    ==, 4 * 100 * 92 + 3 * 92);
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* SC21, eq. 2: P = 12 l h^2 (1 + 13 / (12 h) + (V + s) / (12 l h)); it leaves the final norm's 2 h out. */
+/* SC21, eq. 2: P = 12 l h^2 (1 + 13 / (12 h) + (V + s) / (12 l h)); it leaves the final norm's 2
+ * h out. */
 static void test_parameters_of_gpt(void) {
   OrrModel model = gpt(96, 12288, 96);
-  double l = 96, h = 12288, paper = 12 * l * h * h * (1 + 13 / (12 * h) + (51200.0 + 2048) / (12 * l * h));
+  double l = 96, h = 12288,
+         paper = 12 * l * h * h * (1 + 13 / (12 * h) + (51200.0 + 2048) / (12 * l * h));
   assert_near(orr_model_parameters(&model) - 2 * h, paper);
   g_assert_cmpfloat(orr_model_layer_parameters(&model, 0), ==, 12 * h * h + 13 * h);
 }
 
-/* Llama 3 8B by hand: a layer 4096 (4096 + 2*1024) + 4096^2 + 3 * 4096 * 14336 + 2 * 4096 = 218,112,000; times 32, plus
- * 2 * 128,256 * 4096 + 4096. Published: 8,030,261,248. */
+/* Llama 3 8B by hand: a layer 4096 (4096 + 2*1024) + 4096^2 + 3 * 4096 * 14336 + 2 * 4096 =
+ * 218,112,000; times 32, plus 2 * 128,256 * 4096 + 4096. Published: 8,030,261,248. */
 static void test_parameters_of_llama(void) {
-  OrrModel model = {.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336,
-                    .vocab = 128256, .context = 8192, .activation = ORR_ACTIVATION_SWIGLU, .norm = ORR_NORM_RMSNORM,
+  OrrModel model = {.layers = 32,
+                    .hidden = 4096,
+                    .heads = 32,
+                    .kv_heads = 8,
+                    .head_dim = 128,
+                    .ffn = 14336,
+                    .vocab = 128256,
+                    .context = 8192,
+                    .activation = ORR_ACTIVATION_SWIGLU,
+                    .norm = ORR_NORM_RMSNORM,
                     .position = ORR_POSITION_ROPE};
   g_assert_cmpfloat(orr_model_layer_parameters(&model, 0), ==, 218112000);
   g_assert_cmpfloat(orr_model_parameters(&model), ==, 8030261248);
 }
 
-/* SC21, eq. 3: 96 B s l h^2 (1 + s / (6 h) + V / (16 l h)) with recomputation; without, 72 and V / (12 l h). */
+/* SC21, eq. 3: 96 B s l h^2 (1 + s / (6 h) + V / (16 l h)) with recomputation; without, 72 and V
+ * / (12 l h). */
 static void test_flops_of_gpt(void) {
   const double shapes[][3] = {{24, 2304, 24}, {96, 12288, 96}, {128, 25600, 160}};
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
     double l = shapes[i][0], h = shapes[i][1], b = 512, s = 2048, v = 51200;
     OrrModel model = gpt(shapes[i][0], shapes[i][1], shapes[i][2]);
-    assert_near(orr_model_flops(&model, b, s), 72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)));
+    assert_near(orr_model_flops(&model, b, s),
+                72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)));
     assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_FULL),
                 96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)));
-    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_NONE), orr_model_flops(&model, b, s));
+    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_NONE),
+                orr_model_flops(&model, b, s));
     /* Selective repeats scores and context of each layer, 2 B s^2 h each. */
-    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_SELECTIVE) - orr_model_flops(&model, b, s),
+    assert_near(orr_model_hardware_flops(&model, b, s, ORR_RECOMPUTE_SELECTIVE) -
+                    orr_model_flops(&model, b, s),
                 4 * b * s * s * l * h);
   }
 }

@@ -4,7 +4,8 @@
 #include "models/operator.h"
 
 static void test_gemm(void) {
-  /* 5 products of 2 x 3 over 4: 2 * 5 * 2 * 3 * 4 = 240; elements 5 (2*4 + 3*4 + 2*3) = 130 of 2 bytes. */
+  /* 5 products of 2 x 3 over 4: 2 * 5 * 2 * 3 * 4 = 240; elements 5 (2*4 + 3*4 + 2*3) = 130 of 2
+   * bytes. */
   OrrOperator op = orr_operator_gemm("x", ORR_PASS_WGRAD, ORR_BF16, 5, 2, 3, 4);
   g_assert_cmpfloat(op.flops, ==, 240);
   g_assert_cmpfloat(op.bytes, ==, 260);
@@ -21,22 +22,26 @@ static void test_gemm_beyond_32_bits(void) {
 }
 
 static void test_attention(void) {
-  /* 2 sequences, 8 heads of 16 on 2 key-value heads, 10 queries over 20 keys: two products of 2*8*10*20*16 = 51,200 a
-   * sequence; q and out 2*8*10*16 = 2,560, k and v 2*2*20*16 = 1,280 elements, 80 log-sum-exps. */
-  OrrOperator op = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, FALSE);
+  /* 2 sequences, 8 heads of 16 on 2 key-value heads, 10 queries over 20 keys: two products of
+   * 2*8*10*20*16 = 51,200 a sequence; q and out 2*8*10*16 = 2,560, k and v 2*2*20*16 = 1,280
+   * elements, 80 log-sum-exps. */
+  OrrOperator op =
+      orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, FALSE);
   g_assert_cmpfloat(op.flops, ==, 2 * 2 * 51200);
   g_assert_cmpfloat(op.bytes, ==, 2 * (2 * (2560 + 1280) + 4 * 80));
-  OrrOperator causal = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
+  OrrOperator causal =
+      orr_operator_attention("x", ORR_PASS_FORWARD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
   g_assert_cmpfloat(causal.flops, ==, op.flops * 3 / 4); /* 10 (20 - 10 / 2) = 150 of 200 pairs */
   g_assert_cmpfloat(causal.bytes, ==, op.bytes);
-  OrrOperator backward = orr_operator_attention("x", ORR_PASS_DGRAD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
+  OrrOperator backward =
+      orr_operator_attention("x", ORR_PASS_DGRAD, ORR_FP16, 2, 10, 20, 8, 2, 16, TRUE);
   g_assert_cmpfloat(backward.flops, ==, 2.5 * causal.flops);
   g_assert_cmpfloat(backward.bytes, ==, 2 * (2 * 2 * (2560 + 1280) + 4 * 80));
 }
 
-/* 10 tokens to 2 of 8 experts, those on 4 ranks: 5 pairs a rank, 2 experts there, half as wide (32 / 2 = 16). FLOPs
- * 2 3 5 64 16 = 30,720. Weights of both experts 3 64 16 2 = 6,144 elements of 1 byte; activations 5 (2 64 + 3 16) = 880
- * of 2. With 1 token, half an expert is read. */
+/* 10 tokens to 2 of 8 experts, those on 4 ranks: 5 pairs a rank, 2 experts there, half as wide
+ * (32 / 2 = 16). FLOPs 2 3 5 64 16 = 30,720. Weights of both experts 3 64 16 2 = 6,144 elements
+ * of 1 byte; activations 5 (2 64 + 3 16) = 880 of 2. With 1 token, half an expert is read. */
 static void test_moe(void) {
   OrrOperator op = orr_operator_moe("x", ORR_PASS_FORWARD, ORR_FP8, 10, 64, 32, 2, 8, 2, 4, 0, 1.2);
   g_assert_cmpint(op.kind, ==, ORR_OPERATOR_MOE);
@@ -50,9 +55,9 @@ static void test_moe(void) {
   g_assert_cmpfloat(op.bytes, ==, 6144 * 2 / 3 + 2 * 5 * (2 * 64 + 2 * 16));
 }
 
-/* Drawn, T tokens wake 8 (1 - (1 - 2/8)^T) of 8 experts: 2 for one token, 3.5 for two (each of the other's two is new
- * with 3/4), all but 8 0.75^100 for 100. The bytes of the case above, of which a rank holds a quarter: 10 tokens wake
- * 2 (1 - 0.75^10) of its 2. */
+/* Drawn, T tokens wake 8 (1 - (1 - 2/8)^T) of 8 experts: 2 for one token, 3.5 for two (each of
+ * the other's two is new with 3/4), all but 8 0.75^100 for 100. The bytes of the case above, of
+ * which a rank holds a quarter: 10 tokens wake 2 (1 - 0.75^10) of its 2. */
 static void test_drawn_experts(void) {
   g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 1, 2, 8), 2, 1e-12);
   g_assert_cmpfloat_with_epsilon(orr_operator_moe_awake(8, 2, 2, 8), 3.5, 1e-12);
@@ -68,7 +73,8 @@ static void test_memory_and_comm(void) {
   g_assert_cmpint(memory.kind, ==, ORR_OPERATOR_MEMORY);
   g_assert_cmpfloat(memory.bytes, ==, 12);
   g_assert_cmpfloat(memory.flops, ==, 3);
-  OrrOperator comm = orr_operator_comm("x", ORR_PASS_DGRAD, ORR_GROUP_EP, ORR_COMM_REDUCE_SCATTER, 7);
+  OrrOperator comm =
+      orr_operator_comm("x", ORR_PASS_DGRAD, ORR_GROUP_EP, ORR_COMM_REDUCE_SCATTER, 7);
   g_assert_cmpint(comm.kind, ==, ORR_OPERATOR_COMM);
   g_assert_cmpint(comm.comm, ==, ORR_COMM_REDUCE_SCATTER);
   g_assert_cmpint(comm.group, ==, ORR_GROUP_EP);
@@ -77,10 +83,12 @@ static void test_memory_and_comm(void) {
   g_assert_cmpfloat(comm.flops, ==, 0);
 }
 
-/* Keys of 24, values of 16, one head: 5 queries over 5 keys, all: 2 25 (24 + 16) = 2,000; backward 2 25 (3 24 + 2 16).
- * Bytes: q, k 2 5 24, v, out 2 5 16 = 400 elements of 2, 5 log-sum-exps of 4. Latent: v lies in k. */
+/* Keys of 24, values of 16, one head: 5 queries over 5 keys, all: 2 25 (24 + 16) = 2,000;
+ * backward 2 25 (3 24 + 2 16). Bytes: q, k 2 5 24, v, out 2 5 16 = 400 elements of 2, 5
+ * log-sum-exps of 4. Latent: v lies in k. */
 static void test_attention_of_two_widths(void) {
-  OrrOperator op = orr_operator_attention("x", ORR_PASS_FORWARD, ORR_BF16, 1, 5, 5, 1, 1, 24, FALSE);
+  OrrOperator op =
+      orr_operator_attention("x", ORR_PASS_FORWARD, ORR_BF16, 1, 5, 5, 1, 1, 24, FALSE);
   orr_operator_set_value_dim(&op, 16);
   g_assert_cmpfloat(op.flops, ==, 2000);
   g_assert_cmpfloat(op.bytes, ==, 800 + 20);
@@ -93,7 +101,9 @@ static void test_attention_of_two_widths(void) {
   g_assert_cmpfloat(op.bytes, ==, 800 + 20 - 2 * 5 * 16);
   op.latent = FALSE;
   orr_operator_set_value_dim(&op, 24); /* equal widths: as without */
-  g_assert_cmpfloat(op.flops, ==, orr_operator_attention("x", ORR_PASS_FORWARD, ORR_BF16, 1, 5, 5, 1, 1, 24, FALSE).flops);
+  g_assert_cmpfloat(
+      op.flops, ==,
+      orr_operator_attention("x", ORR_PASS_FORWARD, ORR_BF16, 1, 5, 5, 1, 1, 24, FALSE).flops);
 }
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
-/* test_recipes.c - precision recipes and adapters: which product runs in what, what is cast, kept, frozen, trained. */
+/* test_recipes.c - precision recipes and adapters: which product runs in what, what is cast,
+ * kept, frozen, trained. */
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static Sum sum_of(const OrrShard *shard) {
     if (op->kind == ORR_OPERATOR_GEMM) sum.gemms[op->dtype]++;
     if (op->kind == ORR_OPERATOR_GEMM && op->pass == ORR_PASS_WGRAD) sum.wgrads++;
     if (op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_ALL_GATHER) sum.gathers += op->bytes;
-    if (op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER) sum.scatters += op->bytes;
+    if (op->kind == ORR_OPERATOR_COMM && op->comm == ORR_COMM_REDUCE_SCATTER)
+      sum.scatters += op->bytes;
     if (strcmp(op->name, "cast") == 0) sum.casts += op->bytes;
     if (strcmp(op->name, "dequantise") == 0) sum.dequantised += op->bytes;
     sum.flops += op->flops;
@@ -49,8 +51,9 @@ static Sum sum_of(const OrrShard *shard) {
   return sum;
 }
 
-/* A layer has 4 linear layers, 12 products. Casts: inputs of QKV, projection, fc1, fc2 are 4096 + 4096 + 4096 + 14336
- * wide, their results' gradients 6144 + 4096 + 28672 + 4096, of 8,192 tokens: 69,632 in all. */
+/* A layer has 4 linear layers, 12 products. Casts: inputs of QKV, projection, fc1, fc2 are 4096
+ * + 4096 + 4096 + 14336 wide, their results' gradients 6144 + 4096 + 28672 + 4096, of 8,192
+ * tokens: 69,632 in all. */
 static void test_recipes(void) {
   static const struct {
     OrrPrecision precision;
@@ -90,7 +93,8 @@ static void test_weights(void) {
   OrrShard shard = shard_of(ORR_PRECISION_FP8_CURRENT), bf16 = shard_of(ORR_PRECISION_BF16);
   OrrWeights weights = orr_transformer_layer_weights(&llama_8b, 0, &shard);
   g_assert_cmpfloat(weights.linear, ==, 218112000 - 2 * 4096);
-  g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==, 2 * 218112000.0 + 2 * weights.linear);
+  g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==,
+                    2 * 218112000.0 + 2 * weights.linear);
   g_assert_cmpfloat(orr_transformer_weight_bytes(&bf16, weights), ==, 2 * 218112000.0);
   g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
   orr_transformer_weight_cast(&bf16, weights, operators);
@@ -99,19 +103,22 @@ static void test_weights(void) {
   g_assert_cmpfloat(g_array_index(operators, OrrOperator, 0).bytes, ==, 6 * weights.linear);
 }
 
-/* What is kept falls: linear layers' inputs are 1 byte, the attention's result is kept twice. By token: norms 2 2 4096;
- * inputs of QKV and fc1 2 4096, of fc2 14336, of the projection 4096 in 1 byte; q, k, v, result, gate and up in 2; 4 of
- * log-sum-exp a head. */
+/* What is kept falls: linear layers' inputs are 1 byte, the attention's result is kept twice. By
+ * token: norms 2 2 4096; inputs of QKV and fc1 2 4096, of fc2 14336, of the projection 4096 in 1
+ * byte; q, k, v, result, gate and up in 2; 4 of log-sum-exp a head. */
 static void test_activations(void) {
   OrrShard shard = shard_of(ORR_PRECISION_FP8_CURRENT);
-  double token = 2 * 2 * 4096 + (2 * 4096 + 14336 + 4096) + 2 * (4096 + 2 * 1024 + 4096 + 2 * 14336) + 4 * 32;
-  g_assert_cmpfloat(orr_transformer_layer_activation_bytes(&llama_8b, 0, &shard, 0), ==, 8192 * token);
+  double token =
+      2 * 2 * 4096 + (2 * 4096 + 14336 + 4096) + 2 * (4096 + 2 * 1024 + 4096 + 2 * 14336) + 4 * 32;
+  g_assert_cmpfloat(orr_transformer_layer_activation_bytes(&llama_8b, 0, &shard, 0), ==,
+                    8192 * token);
 }
 
 /* The word that serving has for it is the recipe of per-tensor scales, whatever else it says. */
 static void test_plain_fp8(void) {
   g_assert_cmpstr(orr_precision_words[ORR_PRECISION_FP8], ==, "fp8");
-  g_assert_true(orr_precision_recipe(ORR_PRECISION_FP8) == orr_precision_recipe(ORR_PRECISION_FP8_CURRENT));
+  g_assert_true(orr_precision_recipe(ORR_PRECISION_FP8) ==
+                orr_precision_recipe(ORR_PRECISION_FP8_CURRENT));
 }
 
 /* --- adapters --- */
@@ -122,8 +129,9 @@ static OrrShard lora_of(gint64 rank, guint targets, gboolean quantised) {
   return shard;
 }
 
-/* Rank 16 on QKV and projection of Llama 3 8B: 16 (4096 + 6144) + 16 (4096 + 4096) parameters a layer, 294,912; all
- * else is frozen. Products by weight are those of the four adapter matrices alone. */
+/* Rank 16 on QKV and projection of Llama 3 8B: 16 (4096 + 6144) + 16 (4096 + 4096) parameters a
+ * layer, 294,912; all else is frozen. Products by weight are those of the four adapter matrices
+ * alone. */
 static void test_lora(void) {
   OrrShard shard = lora_of(16, ORR_LORA_QKV | ORR_LORA_PROJECTION, FALSE);
   OrrWeights weights = orr_transformer_layer_weights(&llama_8b, 0, &shard);
@@ -132,9 +140,11 @@ static void test_lora(void) {
   g_assert_cmpfloat(weights.experts, ==, 0);
   g_assert_cmpuint(sum_of(&shard).wgrads, ==, 4);
   g_assert_cmpfloat(orr_transformer_embedding_weights(&llama_8b, &shard).dense, ==, 0);
-  /* FLOPs: forward and backward by data of all, 4 a token and frozen parameter; 6 of an adapter's; attention 3.5. */
+  /* FLOPs: forward and backward by data of all, 4 a token and frozen parameter; 6 of an
+   * adapter's; attention 3.5. */
   OrrShard full = shard_of(ORR_PRECISION_BF16);
-  /* What the model's FLOPs lose to it, less the embedding's look-up and the output layer: the layers' share. */
+  /* What the model's FLOPs lose to it, less the embedding's look-up and the output layer: the
+   * layers' share. */
   double layers = orr_model_matrix_flops(&llama_8b, 1, 8192) - 2 * 8192.0 * 4096 * 128256;
   g_assert_cmpfloat_with_epsilon(layers, 32 * 2 * 8192.0 * (218112000 - 2 * 4096), 1e-9 * layers);
   double saved = 2 * 8192.0 * (218112000 - 2 * 4096) - 6 * 8192.0 * 294912;
@@ -148,7 +158,8 @@ static void test_all_targets(void) {
   g_assert_cmpuint(sum_of(&shard).wgrads, ==, 8);
 }
 
-/* NF4: 0.5 + 1/64 + 4/16384 bytes a parameter; made 16-bit before both products of each linear layer. */
+/* NF4: 0.5 + 1/64 + 4/16384 bytes a parameter; made 16-bit before both products of each linear
+ * layer. */
 static void test_qlora(void) {
   OrrShard shard = lora_of(16, ORR_LORA_QKV, TRUE);
   OrrWeights weights = orr_transformer_layer_weights(&llama_8b, 0, &shard);
@@ -158,8 +169,9 @@ static void test_qlora(void) {
   g_assert_cmpfloat_with_epsilon(sum_of(&shard).dequantised, 2 * linear * (nf4 + 2), 10);
 }
 
-/* Frozen linear layers are two narrow copies of 1 byte and nothing in 16 bits, cast when they were loaded. The recipes that
- * Megatron-Bridge runs on 16-bit weights keep those too, beside copies of 1 + 4/128 bytes. */
+/* Frozen linear layers are two narrow copies of 1 byte and nothing in 16 bits, cast when they
+ * were loaded. The recipes that Megatron-Bridge runs on 16-bit weights keep those too, beside
+ * copies of 1 + 4/128 bytes. */
 static void test_frozen_narrow(void) {
   OrrShard shard = shard_of(ORR_PRECISION_FP8_CURRENT);
   shard.lora = (OrrLora){16, ORR_LORA_QKV | ORR_LORA_PROJECTION, FALSE};
@@ -169,7 +181,8 @@ static void test_frozen_narrow(void) {
   g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==, wide + 2 * linear);
   shard.recipe = orr_precision_recipe(ORR_PRECISION_FP8_BLOCKWISE);
   g_assert_false(orr_shard_is_frozen_narrow(&shard));
-  g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==, wide + (2 + 2 * (1 + 4.0 / 128)) * linear);
+  g_assert_cmpfloat(orr_transformer_weight_bytes(&shard, weights), ==,
+                    wide + (2 + 2 * (1 + 4.0 / 128)) * linear);
 }
 
 /* Nothing is kept for layers that have no gradient by weight and no adapter. */
@@ -179,7 +192,8 @@ static void test_lora_keeps_less(void) {
   double kept_some = orr_transformer_layer_activation_bytes(&llama_8b, 0, &some, 0);
   double kept_all = orr_transformer_layer_activation_bytes(&llama_8b, 0, &all, 0);
   double kept = orr_transformer_layer_activation_bytes(&llama_8b, 0, &full, 0);
-  g_assert_cmpfloat(kept - kept_some, ==, 8192.0 * (2 * (4096 + 14336) - 2 * 16)); /* inputs of fc1 and fc2; + Ax */
+  g_assert_cmpfloat(kept - kept_some, ==,
+                    8192.0 * (2 * (4096 + 14336) - 2 * 16)); /* inputs of fc1 and fc2; + Ax */
   g_assert_cmpfloat(kept_all - kept, ==, 8192.0 * 4 * 2 * 16);
 }
 
@@ -194,8 +208,9 @@ static void test_lora_section(void) {
   orr_lora_settle(&(OrrLoraFields){16, none, FALSE}, place, diags);
   orr_lora_settle(&(OrrLoraFields){0, words, TRUE}, place, diags);
   g_autofree char *text = orr_diags_text(diags);
-  g_assert_nonnull(
-      strstr(text, "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
+  g_assert_nonnull(strstr(
+      text,
+      "lora.targets: unknown 'qvk': did you mean 'qkv'? (allowed: qkv, projection, fc1, fc2)"));
   g_assert_nonnull(strstr(text, "lora.rank is 16, but lora.targets names no layer"));
   g_assert_nonnull(strstr(text, "lora.quantised wants adapters"));
   g_autofree char *lint = orr_fields_lint(&orr_lora_table);

@@ -1,22 +1,44 @@
-/* test_transformer.c - operators of layers and ends: order, shapes, FLOPs, bytes, collectives; sharding. */
+/* test_transformer.c - operators of layers and ends: order, shapes, FLOPs, bytes, collectives;
+ * sharding. */
 #include "models/transformer.h"
 
 #include <math.h>
 #include <string.h>
 
-static const OrrModel llama_8b = {.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128,
-                                  .ffn = 14336, .vocab = 128256, .context = 8192,
-                                  .activation = ORR_ACTIVATION_SWIGLU, .norm = ORR_NORM_RMSNORM,
+static const OrrModel llama_8b = {.layers = 32,
+                                  .hidden = 4096,
+                                  .heads = 32,
+                                  .kv_heads = 8,
+                                  .head_dim = 128,
+                                  .ffn = 14336,
+                                  .vocab = 128256,
+                                  .context = 8192,
+                                  .activation = ORR_ACTIVATION_SWIGLU,
+                                  .norm = ORR_NORM_RMSNORM,
                                   .position = ORR_POSITION_ROPE};
 
 static OrrModel gpt(gint64 layers, gint64 hidden, gint64 heads) {
-  return (OrrModel){.layers = layers, .hidden = hidden, .heads = heads, .kv_heads = heads, .head_dim = hidden / heads,
-                    .ffn = 4 * hidden, .vocab = 51200, .context = 2048, .tied_embeddings = TRUE, .bias = TRUE};
+  return (OrrModel){.layers = layers,
+                    .hidden = hidden,
+                    .heads = heads,
+                    .kv_heads = heads,
+                    .head_dim = hidden / heads,
+                    .ffn = 4 * hidden,
+                    .vocab = 51200,
+                    .context = 2048,
+                    .tied_embeddings = TRUE,
+                    .bias = TRUE};
 }
 
 static OrrShard megatron(gint64 micro_batch, gint64 tp, gboolean sequence_parallel) {
-  return (OrrShard){.micro_batch = micro_batch, .sequence = 2048, .tp = tp, .sequence_parallel = sequence_parallel,
-                    .attention = ORR_ATTENTION_UNFUSED, .kernels = ORR_KERNELS_EAGER, .dropout = TRUE, .dtype = ORR_FP16};
+  return (OrrShard){.micro_batch = micro_batch,
+                    .sequence = 2048,
+                    .tp = tp,
+                    .sequence_parallel = sequence_parallel,
+                    .attention = ORR_ATTENTION_UNFUSED,
+                    .kernels = ORR_KERNELS_EAGER,
+                    .dropout = TRUE,
+                    .dtype = ORR_FP16};
 }
 
 typedef void (*Build)(const OrrModel *model, const OrrShard *shard, GArray *operators);
@@ -50,20 +72,18 @@ static void recompute_none(const OrrModel *model, const OrrShard *shard, GArray 
 static double total_flops(Build function, const OrrModel *model, const OrrShard *shard) {
   g_autoptr(GArray) operators = build(function, model, shard);
   double sum = 0;
-  for (guint i = 0; i < operators->len; i++)
-    sum += g_array_index(operators, OrrOperator, i).flops;
+  for (guint i = 0; i < operators->len; i++) sum += g_array_index(operators, OrrOperator, i).flops;
   return sum;
 }
 
 /* Bytes of the operators of @kind; of @name alone where it is given. */
-static double total_bytes(Build function, const OrrModel *model, const OrrShard *shard, OrrOperatorKind kind,
-                          const char *name) {
+static double total_bytes(Build function, const OrrModel *model, const OrrShard *shard,
+                          OrrOperatorKind kind, const char *name) {
   g_autoptr(GArray) operators = build(function, model, shard);
   double sum = 0;
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-    if (op->kind == kind && (!name || strcmp(op->name, name) == 0))
-      sum += op->bytes;
+    if (op->kind == kind && (!name || strcmp(op->name, name) == 0)) sum += op->bytes;
   }
   return sum;
 }
@@ -73,12 +93,14 @@ static void assert_near(double value, double expected) {
 }
 
 /* Names in order, a '*' after those of backward by weight. */
-static void assert_names(Build function, const OrrModel *model, const OrrShard *shard, const char *expected) {
+static void assert_names(Build function, const OrrModel *model, const OrrShard *shard,
+                         const char *expected) {
   g_autoptr(GArray) operators = build(function, model, shard);
   g_autoptr(GString) names = g_string_new(NULL);
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-    g_string_append_printf(names, "%s%s%s", i ? " " : "", op->name, op->pass == ORR_PASS_WGRAD ? "*" : "");
+    g_string_append_printf(names, "%s%s%s", i ? " " : "", op->name,
+                           op->pass == ORR_PASS_WGRAD ? "*" : "");
   }
   g_assert_cmpstr(names->str, ==, expected);
 }
@@ -89,25 +111,33 @@ static void test_order_megatron(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, FALSE);
   assert_names(layer_forward, &model, &shard,
-               "layer-norm qkv qkv-bias attention-scores attention-softmax attention-dropout attention-context "
+               "layer-norm qkv qkv-bias attention-scores attention-softmax attention-dropout "
+               "attention-context "
                "context-permute projection tp-all-reduce bias-dropout-add "
                "layer-norm fc1 gelu fc2 tp-all-reduce bias-dropout-add");
-  assert_names(layer_backward, &model, &shard,
-               "bias-dropout-add bias-grad* fc2 fc2* main-grad-add* gelu bias-grad* "
-               "fc1 tp-all-reduce fc1* main-grad-add* norm-weight-grad* layer-norm residual-grad-add "
-               "bias-dropout-add bias-grad* projection projection* main-grad-add* "
-               "attention-context attention-context attention-dropout attention-softmax attention-scores "
-               "attention-scores attention-grad-scale attention-grad-scale qkv-grad-concat bias-grad* "
-               "qkv tp-all-reduce qkv* main-grad-add* norm-weight-grad* layer-norm residual-grad-add");
-  assert_names(recompute_selective, &model, &shard,
-               "attention-scores attention-softmax attention-dropout attention-context context-permute");
+  assert_names(
+      layer_backward, &model, &shard,
+      "bias-dropout-add bias-grad* fc2 fc2* main-grad-add* gelu bias-grad* "
+      "fc1 tp-all-reduce fc1* main-grad-add* norm-weight-grad* layer-norm residual-grad-add "
+      "bias-dropout-add bias-grad* projection projection* main-grad-add* "
+      "attention-context attention-context attention-dropout attention-softmax attention-scores "
+      "attention-scores attention-grad-scale attention-grad-scale qkv-grad-concat bias-grad* "
+      "qkv tp-all-reduce qkv* main-grad-add* norm-weight-grad* layer-norm residual-grad-add");
+  assert_names(
+      recompute_selective, &model, &shard,
+      "attention-scores attention-softmax attention-dropout attention-context context-permute");
   assert_names(recompute_none, &model, &shard, "");
 }
 
 static void test_order_llama(void) {
-  OrrShard shard = {.micro_batch = 1, .sequence = 8192, .tp = 1, .attention = ORR_ATTENTION_FUSED, .dtype = ORR_BF16};
-  assert_names(layer_forward, &llama_8b, &shard,
-               "rms-norm qkv rope attention projection residual-add rms-norm fc1 swiglu fc2 residual-add");
+  OrrShard shard = {.micro_batch = 1,
+                    .sequence = 8192,
+                    .tp = 1,
+                    .attention = ORR_ATTENTION_FUSED,
+                    .dtype = ORR_BF16};
+  assert_names(
+      layer_forward, &llama_8b, &shard,
+      "rms-norm qkv rope attention projection residual-add rms-norm fc1 swiglu fc2 residual-add");
   assert_names(layer_backward, &llama_8b, &shard,
                "fc2 fc2* swiglu fc1 fc1* rms-norm residual-grad-add "
                "projection projection* attention rope qkv qkv* rms-norm residual-grad-add");
@@ -118,14 +148,16 @@ static void test_order_sequence_parallel(void) {
   OrrShard shard = megatron(2, 8, TRUE);
   shard.attention = ORR_ATTENTION_FUSED;
   shard.kernels = ORR_KERNELS_MODERN;
-  assert_names(layer_forward, &model, &shard,
-               "layer-norm tp-all-gather qkv attention projection tp-reduce-scatter bias-dropout-add "
-               "layer-norm tp-all-gather fc1 gelu fc2 tp-reduce-scatter bias-dropout-add");
-  assert_names(layer_backward, &model, &shard,
-               "bias-dropout-add bias-grad* tp-all-gather fc2 fc2* gelu bias-grad* "
-               "tp-all-gather* fc1 tp-reduce-scatter fc1* layer-norm residual-grad-add "
-               "bias-dropout-add bias-grad* tp-all-gather projection projection* attention bias-grad* "
-               "tp-all-gather* qkv tp-reduce-scatter qkv* layer-norm residual-grad-add");
+  assert_names(
+      layer_forward, &model, &shard,
+      "layer-norm tp-all-gather qkv attention projection tp-reduce-scatter bias-dropout-add "
+      "layer-norm tp-all-gather fc1 gelu fc2 tp-reduce-scatter bias-dropout-add");
+  assert_names(
+      layer_backward, &model, &shard,
+      "bias-dropout-add bias-grad* tp-all-gather fc2 fc2* gelu bias-grad* "
+      "tp-all-gather* fc1 tp-reduce-scatter fc1* layer-norm residual-grad-add "
+      "bias-dropout-add bias-grad* tp-all-gather projection projection* attention bias-grad* "
+      "tp-all-gather* qkv tp-reduce-scatter qkv* layer-norm residual-grad-add");
 }
 
 static void test_order_ends(void) {
@@ -134,12 +166,15 @@ static void test_order_ends(void) {
   assert_names(orr_transformer_embedding_forward, &model, &shard,
                "embedding tp-all-reduce position-embedding embedding-transpose embedding-dropout");
   assert_names(orr_transformer_embedding_backward, &model, &shard,
-               "embedding-dropout embedding-transpose position-embedding* main-grad-add* embedding* main-grad-add*");
+               "embedding-dropout embedding-transpose position-embedding* main-grad-add* "
+               "embedding* main-grad-add*");
   assert_names(orr_transformer_head_forward, &model, &shard,
-               "layer-norm logits cross-entropy-max loss-all-reduce loss-all-reduce cross-entropy-exp loss-all-reduce "
+               "layer-norm logits cross-entropy-max loss-all-reduce loss-all-reduce "
+               "cross-entropy-exp loss-all-reduce "
                "cross-entropy-softmax");
-  assert_names(orr_transformer_head_backward, &model, &shard,
-               "cross-entropy logits tp-all-reduce logits* main-grad-add* norm-weight-grad* layer-norm");
+  assert_names(
+      orr_transformer_head_backward, &model, &shard,
+      "cross-entropy logits tp-all-reduce logits* main-grad-add* norm-weight-grad* layer-norm");
 }
 
 /* --- FLOPs --- */
@@ -154,13 +189,15 @@ static double step_flops(const OrrModel *model, const OrrShard *shard, Build rec
   return model->layers * layer + ends;
 }
 
-/* All operators' FLOPs, times tp, are Megatron's formula: for every tp, with and without sequence parallelism. */
+/* All operators' FLOPs, times tp, are Megatron's formula: for every tp, with and without
+ * sequence parallelism. */
 static void test_flops_are_the_models(void) {
   OrrModel models[] = {gpt(24, 2304, 24), gpt(96, 12288, 96), gpt(128, 25600, 160)};
   for (guint i = 0; i < G_N_ELEMENTS(models); i++)
     for (gint64 tp = 1; tp <= 8; tp *= 2) {
       OrrShard shard = megatron(4, tp, tp == 4);
-      assert_near(tp * step_flops(&models[i], &shard, recompute_none), orr_model_flops(&models[i], 4, 2048));
+      assert_near(tp * step_flops(&models[i], &shard, recompute_none),
+                  orr_model_flops(&models[i], 4, 2048));
       assert_near(tp * step_flops(&models[i], &shard, recompute_full),
                   orr_model_hardware_flops(&models[i], 4, 2048, ORR_RECOMPUTE_FULL));
       assert_near(tp * step_flops(&models[i], &shard, recompute_selective),
@@ -168,8 +205,8 @@ static void test_flops_are_the_models(void) {
     }
 }
 
-/* GQA, gated and fused. Flash does half of the core's forward (4 b s^2 q a layer; causal), and 2.5 times that backward
- * where the formula has 1 and 2: so 3 - 3.5 / 2 = 1.25 cores less. */
+/* GQA, gated and fused. Flash does half of the core's forward (4 b s^2 q a layer; causal), and
+ * 2.5 times that backward where the formula has 1 and 2: so 3 - 3.5 / 2 = 1.25 cores less. */
 static void test_flops_of_llama(void) {
   double core = 32 * 4 * 2048.0 * 2048 * 4096;
   for (gint64 tp = 1; tp <= 8; tp *= 2) {
@@ -179,26 +216,29 @@ static void test_flops_of_llama(void) {
     assert_near(tp * step_flops(&llama_8b, &shard, recompute_none),
                 orr_model_flops(&llama_8b, 1, 2048) - 1.25 * core);
     shard.attention = ORR_ATTENTION_UNFUSED;
-    assert_near(tp * step_flops(&llama_8b, &shard, recompute_none), orr_model_flops(&llama_8b, 1, 2048));
+    assert_near(tp * step_flops(&llama_8b, &shard, recompute_none),
+                orr_model_flops(&llama_8b, 1, 2048));
   }
 }
 
 /* --- shapes --- */
 
-static void assert_gemm(const GArray *operators, const char *name, OrrPass pass, guint which, gint64 batch, gint64 m,
-                        gint64 n, gint64 k) {
+static void assert_gemm(const GArray *operators, const char *name, OrrPass pass, guint which,
+                        gint64 batch, gint64 m, gint64 n, gint64 k) {
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
     if (strcmp(op->name, name) || op->pass != pass || op->kind != ORR_OPERATOR_GEMM || which-- > 0)
       continue;
-    g_test_message("%s pass %d: %d x %d x %d x %d", name, pass, (int)op->batch, (int)op->m, (int)op->n, (int)op->k);
+    g_test_message("%s pass %d: %d x %d x %d x %d", name, pass, (int)op->batch, (int)op->m,
+                   (int)op->n, (int)op->k);
     g_assert_true(op->batch == batch && op->m == m && op->n == n && op->k == k);
     return;
   }
   g_assert_not_reached();
 }
 
-/* h = 1024, 16 heads of 64, tp 8: 2 heads, qkv 3 * 128, fc1 512 wide; 2 sequences: 4,096 tokens, 4 head products. */
+/* h = 1024, 16 heads of 64, tp 8: 2 heads, qkv 3 * 128, fc1 512 wide; 2 sequences: 4,096 tokens,
+ * 4 head products. */
 static void test_shapes(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, FALSE);
@@ -241,7 +281,8 @@ static void test_bytes_of_memory_bound_kernels(void) {
               10 * 12 * 2304.0 * 2304);
 }
 
-/* Sequence parallelism splits norms, dropouts and residuals: 8 + 14 of the forward's bytes by 8, the rest as before. */
+/* Sequence parallelism splits norms, dropouts and residuals: 8 + 14 of the forward's bytes by 8,
+ * the rest as before. */
 static void test_sequence_parallel_splits_elementwise_work(void) {
   OrrModel model = gpt(24, 2304, 24);
   OrrShard tp = megatron(16, 8, FALSE), sp = megatron(16, 8, TRUE);
@@ -258,13 +299,16 @@ static void test_bytes_of_loss(void) {
   double logits = 4096.0 * 6400, norm = 4096.0 * 2304;
   assert_near(total_bytes(orr_transformer_head_forward, &model, &shard, ORR_OPERATOR_MEMORY, NULL),
               38 * logits + 4 * norm);
-  assert_near(total_bytes(orr_transformer_head_backward, &model, &shard, ORR_OPERATOR_MEMORY, "cross-entropy"),
+  assert_near(total_bytes(orr_transformer_head_backward, &model, &shard, ORR_OPERATOR_MEMORY,
+                          "cross-entropy"),
               14 * logits);
-  assert_near(total_bytes(orr_transformer_head_forward, &model, &shard, ORR_OPERATOR_COMM, NULL), 3 * 4 * 4096);
+  assert_near(total_bytes(orr_transformer_head_forward, &model, &shard, ORR_OPERATOR_COMM, NULL),
+              3 * 4 * 4096);
 }
 
-/* fp16: average 4, to fp32 6, unscale 8, norm 4, clip 8, Adam 28, to half 6, zero 2. bf16 has its gradients in fp32 and
- * no loss scale: average 8, norm 4, clip 8, Adam 28, to half 6, zero 4. fp32: no copy either. */
+/* fp16: average 4, to fp32 6, unscale 8, norm 4, clip 8, Adam 28, to half 6, zero 2. bf16 has
+ * its gradients in fp32 and no loss scale: average 8, norm 4, clip 8, Adam 28, to half 6, zero
+ * 4. fp32: no copy either. */
 static void test_bytes_of_optimizer(void) {
   static const double per_parameter[] = {[ORR_FP16] = 66, [ORR_BF16] = 58, [ORR_FP32] = 52};
   const OrrDtype dtypes[] = {ORR_FP16, ORR_BF16, ORR_FP32};
@@ -285,10 +329,13 @@ static void test_collectives(void) {
   OrrModel model = gpt(24, 1024, 16);
   OrrShard shard = megatron(2, 8, FALSE);
   double one = 2 * 2.0 * 2048 * 1024;
-  assert_near(total_bytes(layer_forward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"), 2 * one);
-  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"), 2 * one);
+  assert_near(total_bytes(layer_forward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"),
+              2 * one);
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-reduce"),
+              2 * one);
   shard.sequence_parallel = TRUE;
-  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-gather"), 4 * one);
+  assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-all-gather"),
+              4 * one);
   assert_near(total_bytes(layer_backward, &model, &shard, ORR_OPERATOR_COMM, "tp-reduce-scatter"),
               2 * one);
   shard.tp = 1;
@@ -322,8 +369,7 @@ static void test_parameters(void) {
   OrrModel models[] = {gpt(24, 2304, 24), llama_8b};
   for (guint i = 0; i < G_N_ELEMENTS(models); i++) {
     const OrrModel *model = &models[i];
-    double sum = model->layers * layer_parameters(model, 1) +
-                 embedding_parameters(model, 1) +
+    double sum = model->layers * layer_parameters(model, 1) + embedding_parameters(model, 1) +
                  head_parameters(model, 1, model->tied_embeddings);
     g_assert_cmpfloat(sum, ==, orr_model_parameters(model));
   }
@@ -351,21 +397,26 @@ static void test_complaints(void) {
   OrrShard shard = megatron(1, 8, TRUE);
   assert_complaint(&model, &shard, "");
   shard.tp = 16;
-  assert_complaint(&model, &shard,
-                   "s.yaml:3:1: error: 24 attention heads cannot be split over tp = 16: tp must divide them\n"
-                   "s.yaml:3:1: error: 24 key-value heads cannot be split over tp = 16: tp must divide them");
+  assert_complaint(
+      &model, &shard,
+      "s.yaml:3:1: error: 24 attention heads cannot be split over tp = 16: tp must divide them\n"
+      "s.yaml:3:1: error: 24 key-value heads cannot be split over tp = 16: tp must divide them");
   shard.tp = 8;
   shard.sequence = 2044;
   assert_complaint(&model, &shard,
-                   "s.yaml:3:1: error: 2044 tokens of a sequence (sequence parallelism) cannot be split over tp = 8: "
+                   "s.yaml:3:1: error: 2044 tokens of a sequence (sequence parallelism) cannot be "
+                   "split over tp = 8: "
                    "tp must divide them");
   shard.sequence = 4096;
-  assert_complaint(&model, &shard,
-                   "s.yaml:3:1: error: sequence 4096 is longer than the model's 2048 learned positions");
-  shard = (OrrShard){.micro_batch = 1, .sequence = 8192, .tp = 16}; /* 8 key-value heads: each on two ranks */
+  assert_complaint(
+      &model, &shard,
+      "s.yaml:3:1: error: sequence 4096 is longer than the model's 2048 learned positions");
+  shard = (OrrShard){
+      .micro_batch = 1, .sequence = 8192, .tp = 16}; /* 8 key-value heads: each on two ranks */
   assert_complaint(&llama_8b, &shard, "");
   shard.tp = 0;
-  assert_complaint(&llama_8b, &shard, "s.yaml:3:1: error: tp 0, micro-batch 1, sequence 8192: each must be 1 or more");
+  assert_complaint(&llama_8b, &shard,
+                   "s.yaml:3:1: error: tp 0, micro-batch 1, sequence 8192: each must be 1 or more");
 }
 
 int main(int argc, char **argv) {
@@ -378,7 +429,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer/flops-llama", test_flops_of_llama);
   g_test_add_func("/transformer/shapes", test_shapes);
   g_test_add_func("/transformer/bytes-memory-bound", test_bytes_of_memory_bound_kernels);
-  g_test_add_func("/transformer/bytes-sequence-parallel", test_sequence_parallel_splits_elementwise_work);
+  g_test_add_func("/transformer/bytes-sequence-parallel",
+                  test_sequence_parallel_splits_elementwise_work);
   g_test_add_func("/transformer/bytes-loss", test_bytes_of_loss);
   g_test_add_func("/transformer/bytes-optimizer", test_bytes_of_optimizer);
   g_test_add_func("/transformer/collectives", test_collectives);

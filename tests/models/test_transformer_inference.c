@@ -1,5 +1,6 @@
 /*
- * test_transformer_inference.c - a serving step's operators: sizes worked by hand, sums over ranks, what is refused.
+ * test_transformer_inference.c - a serving step's operators: sizes worked by hand, sums over ranks,
+ * what is refused.
  */
 #include <math.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static OrrInferenceShard shard_of(gint64 tp, OrrDtype weights) {
   return (OrrInferenceShard){.tp = tp, .weights = weights, .activations = ORR_BF16, .kv = ORR_BF16};
 }
 
-static double sum(const OrrModel *model, const OrrInferenceShard *shard, OrrOperatorKind kind, gboolean bytes) {
+static double sum(const OrrModel *model, const OrrInferenceShard *shard, OrrOperatorKind kind,
+                  gboolean bytes) {
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   double total = 0;
   orr_inference_layer(model, 0, shard, 100, operators);
@@ -31,8 +33,8 @@ static double sum(const OrrModel *model, const OrrInferenceShard *shard, OrrOper
   return total;
 }
 
-/* Llama 3.1 8B, 100 tokens: 2 * 100 * (6144 * 4096 + 4096^2 + 3 * 4096 * 14336) FLOPs; ranks of tp 8 have an eighth;
- * two all-reduces of 100 * 4096 * 2 bytes. */
+/* Llama 3.1 8B, 100 tokens: 2 * 100 * (6144 * 4096 + 4096^2 + 3 * 4096 * 14336) FLOPs; ranks of
+ * tp 8 have an eighth; two all-reduces of 100 * 4096 * 2 bytes. */
 static void test_dense(void) {
   OrrModel model;
   read_model("llama-3.1-8b", &model);
@@ -42,13 +44,15 @@ static void test_dense(void) {
   g_assert_cmpfloat(sum(&model, &eight, ORR_OPERATOR_GEMM, FALSE), ==, flops / 8);
   g_assert_cmpfloat(sum(&model, &one, ORR_OPERATOR_COMM, TRUE), ==, 0);
   g_assert_cmpfloat(sum(&model, &eight, ORR_OPERATOR_COMM, TRUE), ==, 2 * 100 * 4096 * 2);
-  /* 2 * 8 heads * 128 * 2 bytes * 32 layers = 128 KiB a token; a rank of 8 has one head, of 16 a copy of one */
+  /* 2 * 8 heads * 128 * 2 bytes * 32 layers = 128 KiB a token; a rank of 8 has one head, of 16 a
+   * copy of one */
   OrrInferenceShard sixteen = shard_of(16, ORR_BF16);
   g_assert_cmpfloat(orr_inference_kv_bytes(&model, &one, 0, 32), ==, 131072);
   g_assert_cmpfloat(orr_inference_kv_bytes(&model, &eight, 0, 32), ==, 131072 / 8);
   g_assert_cmpfloat(orr_inference_kv_bytes(&model, &sixteen, 0, 32), ==, 131072 / 8);
   /* 8.03 billion parameters of 2 bytes, but for the final norm */
-  g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &one, 0, 32, TRUE, TRUE), 2 * 8030261248.0, 1e4);
+  g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &one, 0, 32, TRUE, TRUE),
+                                 2 * 8030261248.0, 1e4);
   OrrInferenceShard fp8 = shard_of(1, ORR_FP8);
   g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &fp8, 0, 32, TRUE, TRUE),
                                  8030261248.0 + 2 * 128256.0 * 4096, 1e5);
@@ -78,9 +82,10 @@ static void test_experts(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* nvfp4-mlp leaves the products of attention in 16 bits and narrows those of feed-forwards, shared and routed experts. Of
- * DeepSeek-V3's layers (187,105,280 weights of attention each, 61 of them; arXiv 2412.19437: 671 billion in all, 129,280 x
- * 7,168 at both ends) attention keeps 2 bytes, the rest 9/16. */
+/* nvfp4-mlp leaves the products of attention in 16 bits and narrows those of feed-forwards,
+ * shared and routed experts. Of DeepSeek-V3's layers (187,105,280 weights of attention each, 61
+ * of them; arXiv 2412.19437: 671 billion in all, 129,280 x 7,168 at both ends) attention keeps 2
+ * bytes, the rest 9/16. */
 static void test_narrow_mlp(void) {
   OrrModel model;
   read_model("deepseek-v3", &model);
@@ -101,20 +106,23 @@ static void test_narrow_mlp(void) {
   g_assert_cmpuint(narrow, ==, 3); /* shared up and down, experts */
   const double ends = 2 * 129280.0 * 7168, attention = 61 * 187105280.0;
   const double rest = orr_model_parameters(&model) - ends - attention;
-  g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &shard, 0, model.layers, TRUE, TRUE) /
-                                     (2 * (ends + attention) + 9 * rest / 16),
-                                 1, 1e-4);
+  g_assert_cmpfloat_with_epsilon(
+      orr_inference_weight_bytes(&model, &shard, 0, model.layers, TRUE, TRUE) /
+          (2 * (ends + attention) + 9 * rest / 16),
+      1, 1e-4);
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* Bytes of the cache a token in 16 bits, as published: "Insights into DeepSeek-V3" (arXiv 2505.09343), table 1:
- * DeepSeek-V3 70.272 KB, Qwen2.5-72B 327.680 KB, Llama 3.1 405B 516.096 KB. Eight ranks share key-value heads, and each has
- * the latent whole. */
+/* Bytes of the cache a token in 16 bits, as published: "Insights into DeepSeek-V3" (arXiv
+ * 2505.09343), table 1: DeepSeek-V3 70.272 KB, Qwen2.5-72B 327.680 KB, Llama 3.1 405B 516.096
+ * KB. Eight ranks share key-value heads, and each has the latent whole. */
 static void test_cache_bytes(void) {
   static const struct {
     const char *name;
     double bytes, of_eight;
-  } all[] = {{"deepseek-v3", 70272, 70272}, {"qwen2.5-72b", 327680, 40960}, {"llama-3.1-405b", 516096, 64512}};
+  } all[] = {{"deepseek-v3", 70272, 70272},
+             {"qwen2.5-72b", 327680, 40960},
+             {"llama-3.1-405b", 516096, 64512}};
   for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
     OrrModel model;
     read_model(all[i].name, &model);
@@ -134,8 +142,8 @@ static double flops_of(const GArray *operators, OrrOperatorKind kind) {
   return sum;
 }
 
-/* A latent layer of DeepSeek-V3 (dense): 8 tokens that decode take the products of the absorbed block and the MLP; 100
- * of a prompt that see 300 expand the latent of 300. */
+/* A latent layer of DeepSeek-V3 (dense): 8 tokens that decode take the products of the absorbed
+ * block and the MLP; 100 of a prompt that see 300 expand the latent of 300. */
 static void test_latent(void) {
   OrrModel model;
   read_model("deepseek-v3", &model);
@@ -145,8 +153,10 @@ static void test_latent(void) {
   orr_inference_layer(&model, 0, &shard, 8, decode);
   orr_inference_decodes(&model, 0, &shard, 8, decode);
   orr_inference_prompts(&model, 0, &shard, 100, 300, prompt);
-  const double down = 7168.0 * (1536 + 576), split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
-  g_assert_cmpfloat(flops_of(decode, ORR_OPERATOR_GEMM), ==, 2 * 8 * (down + (split + 3 * 7168.0 * 18432) / 4));
+  const double down = 7168.0 * (1536 + 576),
+               split = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 128 * 128 * 7168.0;
+  g_assert_cmpfloat(flops_of(decode, ORR_OPERATOR_GEMM), ==,
+                    2 * 8 * (down + (split + 3 * 7168.0 * 18432) / 4));
   g_assert_cmpfloat(flops_of(prompt, ORR_OPERATOR_GEMM), ==, 2 * 300 * 512.0 * 128 * 256 / 4);
   const OrrInferenceHeads heads = orr_inference_decode_heads(&model, 0, &shard);
   g_assert_cmpint(heads.heads, ==, 32);
@@ -156,14 +166,16 @@ static void test_latent(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* Nemotron-H, Mamba-2: a sequence's state in a layer is 128 heads * 64 * 128 in fp32 and 3 (8192 + 2 * 8 * 128) of the
- * convolution in 16 bits; a token that decodes reads and writes the former. */
+/* Nemotron-H, Mamba-2: a sequence's state in a layer is 128 heads * 64 * 128 in fp32 and 3 (8192
+ * + 2 * 8 * 128) of the convolution in 16 bits; a token that decodes reads and writes the
+ * former. */
 static void test_state(void) {
   OrrModel model;
   read_model("nemotron-h-8b", &model);
   OrrInferenceShard shard = shard_of(2, ORR_BF16);
   const double state = 128.0 * 64 * 128, conv = 3 * (8192 + 2048.0);
-  g_assert_cmpfloat(orr_inference_state_bytes(&model, &shard, 0, 1), ==, (4 * state + 2 * conv) / 2);
+  g_assert_cmpfloat(orr_inference_state_bytes(&model, &shard, 0, 1), ==,
+                    (4 * state + 2 * conv) / 2);
   g_assert_cmpfloat(orr_inference_kv_bytes(&model, &shard, 0, 1), ==, 0);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   orr_inference_decodes(&model, 0, &shard, 10, operators);
@@ -173,8 +185,8 @@ static void test_state(void) {
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* Two ranks of attention data parallelism, two of tp: 400 tokens in all are 100 of each rank, sent to 8 experts in fp8 and
- * back in 16 bits; the experts see 400. */
+/* Two ranks of attention data parallelism, two of tp: 400 tokens in all are 100 of each rank,
+ * sent to 8 experts in fp8 and back in 16 bits; the experts see 400. */
 static void test_exchange(void) {
   OrrModel model;
   read_model("deepseek-v3", &model);

@@ -36,8 +36,9 @@ static void test_llamas_are_exact(void) {
     const char *name;
     double parameters;
   } published[] = {
-      {"llama-2-7b", 6738415616},   {"llama-2-13b", 13015864320}, {"llama-2-70b", 68976648192},
-      {"llama-3-8b", 8030261248},   {"llama-3-70b", 70553706496}, {"llama-3.1-8b", 8030261248},
+      {"llama-2-7b", 6738415616},     {"llama-2-13b", 13015864320},
+      {"llama-2-70b", 68976648192},   {"llama-3-8b", 8030261248},
+      {"llama-3-70b", 70553706496},   {"llama-3.1-8b", 8030261248},
       {"llama-3.1-70b", 70553706496}, {"llama-3.1-405b", 405853388800},
   };
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
@@ -55,42 +56,72 @@ static void test_sc21_to_the_printed_digit(void) {
     const char *name;
     const char *printed;
   } table[] = {
-      {"megatron-1.7b", "1.7"},    {"megatron-3.6b", "3.6"},    {"megatron-7.5b", "7.5"},    {"megatron-18b", "18.4"},
-      {"megatron-39b", "39.1"},    {"megatron-76b", "76.1"},    {"megatron-145b", "145.6"},  {"megatron-310b", "310.1"},
-      {"megatron-530b", "529.6"},  {"megatron-1t", "1008.0"},
+      {"megatron-1.7b", "1.7"},   {"megatron-3.6b", "3.6"},   {"megatron-7.5b", "7.5"},
+      {"megatron-18b", "18.4"},   {"megatron-39b", "39.1"},   {"megatron-76b", "76.1"},
+      {"megatron-145b", "145.6"}, {"megatron-310b", "310.1"}, {"megatron-530b", "529.6"},
+      {"megatron-1t", "1008.0"},
   };
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
     OrrModel model;
     read_zoo_model(library, table[i].name, &model);
-    g_autofree char *text = g_strdup_printf("%.1f", (orr_model_parameters(&model) - 2.0 * model.hidden) / 1e9);
+    g_autofree char *text =
+        g_strdup_printf("%.1f", (orr_model_parameters(&model) - 2.0 * model.hidden) / 1e9);
     g_assert_cmpstr(text, ==, table[i].printed);
     orr_fields_clear(&orr_model_table, &model);
   }
 }
 
-/* Published counts, in billions: papers and model cards as each file of the zoo says; of Kimi K2 (1.04T on its card) and
- * Llama 4 (109B, 400B) the checkpoints' tensors, the latter's with 0.9 billion of a vision tower. Total within 1 %;
- * active within 3 %, with or without the tables of the vocabulary as the publisher counts (0: not published). */
+/* Published counts, in billions: papers and model cards as each file of the zoo says; of Kimi K2
+ * (1.04T on its card) and Llama 4 (109B, 400B) the checkpoints' tensors, the latter's with 0.9
+ * billion of a vision tower. Total within 1 %; active within 3 %, with or without the tables of
+ * the vocabulary as the publisher counts (0: not published). */
 static const struct {
   const char *name;
   double total, active;
   int left_out; /* tables of the vocabulary that the count of active parameters leaves out */
 } counts[] = {
-    {"deepseek-v2", 236, 21, 0},          {"deepseek-v2-lite", 15.7, 2.4, 1}, {"deepseek-v3", 671, 37, 0},
-    {"kimi-k2", 1026, 32.6, 0},           {"glm-5", 744, 40, 1},              {"mixtral-8x7b", 46.7, 12.9, 0},
-    {"mixtral-8x22b", 140.6, 39.1, 0},    {"grok-1", 314, 0, 0},              {"qwen3-30b-a3b", 30.5, 3.3, 0},
-    {"qwen3-235b-a22b", 235, 22, 0},      {"qwen3-32b", 32.8, 0, 0},          {"qwen3-8b", 8.2, 0, 0},
-    {"qwen2.5-7b", 7.61, 0, 0},           {"qwen2.5-72b", 72.7, 0, 0},        {"llama-4-scout", 108.6, 17, 0},
-    {"llama-4-maverick", 401.6, 17, 0},   {"gpt-oss-120b", 116.83, 5.13, 1},  {"gpt-oss-20b", 20.91, 3.61, 1},
-    {"minimax-m2", 229, 10, 2},         {"minimax-text-01", 456, 45.9, 2},  {"nemotron-4-15b", 15.6, 0, 0},
-    {"nemotron-4-340b", 341, 0, 0},       {"nemotron-h-8b", 8.1, 0, 0},       {"nemotron-nano-9b-v2", 8.89, 0, 0},
-    {"nemotron-3-nano-30b-a3b", 31.6, 3.6, 0}, {"gemma-2-9b", 9.24, 0, 0},    {"gemma-2-27b", 27.2, 0, 0},
-    {"gemma-3-27b", 27.0, 0, 0},          {"phi-3-mini", 3.82, 0, 0},         {"phi-4", 14.66, 0, 0},
-    {"mistral-7b", 7.25, 0, 0},           {"mistral-nemo-12b", 12.25, 0, 0},  {"bloom-176b", 176.25, 0, 0},
-    {"opt-175b", 175, 0, 0},              {"palm-540b", 540.35, 0, 0},        {"gpt-j-6b", 6.05, 0, 0},
-    {"yi-34b", 34.4, 0, 0},               {"codellama-34b", 33.7, 0, 0},      {"qwen2-vl-7b", 8.29, 0, 0},
-    {"llava-1.5-7b", 7.06, 0, 0},         {"qwen3-next-80b-a3b", 80, 0, 0},
+    {"deepseek-v2", 236, 21, 0},
+    {"deepseek-v2-lite", 15.7, 2.4, 1},
+    {"deepseek-v3", 671, 37, 0},
+    {"kimi-k2", 1026, 32.6, 0},
+    {"glm-5", 744, 40, 1},
+    {"mixtral-8x7b", 46.7, 12.9, 0},
+    {"mixtral-8x22b", 140.6, 39.1, 0},
+    {"grok-1", 314, 0, 0},
+    {"qwen3-30b-a3b", 30.5, 3.3, 0},
+    {"qwen3-235b-a22b", 235, 22, 0},
+    {"qwen3-32b", 32.8, 0, 0},
+    {"qwen3-8b", 8.2, 0, 0},
+    {"qwen2.5-7b", 7.61, 0, 0},
+    {"qwen2.5-72b", 72.7, 0, 0},
+    {"llama-4-scout", 108.6, 17, 0},
+    {"llama-4-maverick", 401.6, 17, 0},
+    {"gpt-oss-120b", 116.83, 5.13, 1},
+    {"gpt-oss-20b", 20.91, 3.61, 1},
+    {"minimax-m2", 229, 10, 2},
+    {"minimax-text-01", 456, 45.9, 2},
+    {"nemotron-4-15b", 15.6, 0, 0},
+    {"nemotron-4-340b", 341, 0, 0},
+    {"nemotron-h-8b", 8.1, 0, 0},
+    {"nemotron-nano-9b-v2", 8.89, 0, 0},
+    {"nemotron-3-nano-30b-a3b", 31.6, 3.6, 0},
+    {"gemma-2-9b", 9.24, 0, 0},
+    {"gemma-2-27b", 27.2, 0, 0},
+    {"gemma-3-27b", 27.0, 0, 0},
+    {"phi-3-mini", 3.82, 0, 0},
+    {"phi-4", 14.66, 0, 0},
+    {"mistral-7b", 7.25, 0, 0},
+    {"mistral-nemo-12b", 12.25, 0, 0},
+    {"bloom-176b", 176.25, 0, 0},
+    {"opt-175b", 175, 0, 0},
+    {"palm-540b", 540.35, 0, 0},
+    {"gpt-j-6b", 6.05, 0, 0},
+    {"yi-34b", 34.4, 0, 0},
+    {"codellama-34b", 33.7, 0, 0},
+    {"qwen2-vl-7b", 8.29, 0, 0},
+    {"llava-1.5-7b", 7.06, 0, 0},
+    {"qwen3-next-80b-a3b", 80, 0, 0},
 };
 
 static void test_published_counts(void) {
@@ -98,24 +129,27 @@ static void test_published_counts(void) {
   for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
     OrrModel model;
     read_zoo_model(library, counts[i].name, &model);
-    double total = orr_model_parameters(&model) / 1e9, table = (double)model.vocab * model.hidden / 1e9;
+    double total = orr_model_parameters(&model) / 1e9,
+           table = (double)model.vocab * model.hidden / 1e9;
     double active = orr_model_active_parameters(&model) / 1e9 - counts[i].left_out * table;
-    g_test_message("%s: %.4g of %.4g billion, active %.4g of %.4g", counts[i].name, total, counts[i].total, active,
-                   counts[i].active);
+    g_test_message("%s: %.4g of %.4g billion, active %.4g of %.4g", counts[i].name, total,
+                   counts[i].total, active, counts[i].active);
     g_assert_cmpfloat_with_epsilon(total / counts[i].total, 1, 0.01);
     if (counts[i].active > 0) g_assert_cmpfloat_with_epsilon(active / counts[i].active, 1, 0.03);
     orr_fields_clear(&orr_model_table, &model);
   }
 }
 
-/* llm-foundry's benchmarking README prints n_params of MPT at 2,048 tokens to the last digit; the final norm's bias. */
+/* llm-foundry's benchmarking README prints n_params of MPT at 2,048 tokens to the last digit;
+ * the final norm's bias. */
 static void test_mpt_is_exact(void) {
   static const struct {
     const char *name;
     double parameters;
   } published[] = {
-      {"mpt-125m", 125311488}, {"mpt-350m", 355985408}, {"mpt-760m", 760470528},   {"mpt-1b", 1315950592},
-      {"mpt-3b", 2651837440},  {"mpt-7b", 6658859008},  {"mpt-13b", 12853954560}, {"mpt-30b", 29975214080},
+      {"mpt-125m", 125311488},  {"mpt-350m", 355985408},  {"mpt-760m", 760470528},
+      {"mpt-1b", 1315950592},   {"mpt-3b", 2651837440},   {"mpt-7b", 6658859008},
+      {"mpt-13b", 12853954560}, {"mpt-30b", 29975214080},
   };
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
@@ -126,15 +160,19 @@ static void test_mpt_is_exact(void) {
   }
 }
 
-/* Bytes that a token leaves in the cache, bf16: DeepSeek-AI 2025 (arXiv 2505.09343, table 1): DeepSeek-V3 70.272 kB,
- * Qwen2.5-72B 327.680, Llama 3.1 405B 516.096. Mixtral 8x7B: 2 8 128 2 32 = 131,072. Of Nemotron-H's 52 blocks 4 keep
- * keys and values, 2 8 128 2 4; each Mamba-2 block a state of 128 64 128 in fp32 and three tokens of 10,240 channels. */
+/* Bytes that a token leaves in the cache, bf16: DeepSeek-AI 2025 (arXiv 2505.09343, table 1):
+ * DeepSeek-V3 70.272 kB, Qwen2.5-72B 327.680, Llama 3.1 405B 516.096. Mixtral 8x7B: 2 8 128 2 32
+ * = 131,072. Of Nemotron-H's 52 blocks 4 keep keys and values, 2 8 128 2 4; each Mamba-2 block a
+ * state of 128 64 128 in fp32 and three tokens of 10,240 channels. */
 static void test_kv_bytes(void) {
   static const struct {
     const char *name;
     double bytes;
-  } published[] = {{"deepseek-v3", 70272},   {"qwen2.5-72b", 327680}, {"llama-3.1-405b", 516096},
-                   {"mixtral-8x7b", 131072}, {"nemotron-h-8b", 16384}};
+  } published[] = {{"deepseek-v3", 70272},
+                   {"qwen2.5-72b", 327680},
+                   {"llama-3.1-405b", 516096},
+                   {"mixtral-8x7b", 131072},
+                   {"nemotron-h-8b", 16384}};
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   OrrModel model;
   for (guint i = 0; i < G_N_ELEMENTS(published); i++) {
@@ -144,14 +182,16 @@ static void test_kv_bytes(void) {
     orr_fields_clear(&orr_model_table, &model);
   }
   read_zoo_model(library, "nemotron-h-8b", &model);
-  g_assert_cmpfloat(orr_model_state_bytes(&model, 0, 2), ==, 4 * 128 * 64 * 128.0 + 2 * 3 * (8192 + 2048));
+  g_assert_cmpfloat(orr_model_state_bytes(&model, 0, 2), ==,
+                    4 * 128 * 64 * 128.0 + 2 * 3 * (8192 + 2048));
   g_assert_cmpfloat(orr_model_kv_bytes(&model, 0, 2), ==, 0);
   orr_fields_clear(&orr_model_table, &model);
 }
 
-/* DeepSeek-AI 2025 (arXiv 2505.09343, table 2): training FLOPs a token at 4,096 tokens, attention causal: DeepSeek-V3
- * 250 GFLOP, DeepSeek-V2 155, Llama 3.1 405B 2,448 (its row of Qwen2.5-72B, 394, is less than 6 a parameter). Here the
- * causal half is not taken off, and multi-token prediction is counted in: without both, within 1.5 %. */
+/* DeepSeek-AI 2025 (arXiv 2505.09343, table 2): training FLOPs a token at 4,096 tokens,
+ * attention causal: DeepSeek-V3 250 GFLOP, DeepSeek-V2 155, Llama 3.1 405B 2,448 (its row of
+ * Qwen2.5-72B, 394, is less than 6 a parameter). Here the causal half is not taken off, and
+ * multi-token prediction is counted in: without both, within 1.5 %. */
 static void test_published_flops(void) {
   static const struct {
     const char *name;
@@ -164,17 +204,19 @@ static void test_published_flops(void) {
     model.mtp_layers = 0;
     double flops = orr_model_flops(&model, 1, 4096);
     for (guint kind = 0; kind < orr_model_n_layer_kinds(&model); kind++)
-      flops -= 3 * orr_model_kind_layers(&model, kind) * orr_model_core_flops(&model, kind, 1, 4096) / 2;
+      flops -=
+          3 * orr_model_kind_layers(&model, kind) * orr_model_core_flops(&model, kind, 1, 4096) / 2;
     g_test_message("%s: %.4g of %.4g GFLOP", published[i].name, flops / 4096e9, published[i].gflop);
     g_assert_cmpfloat_with_epsilon(flops / 4096e9 / published[i].gflop, 1, 0.015);
     orr_fields_clear(&orr_model_table, &model);
   }
 }
 
-/* Kaplan et al. 2020 (arXiv 2001.08361): a forward is 2 FLOPs a token for each parameter that it multiplies by,
- * attention's products with each other left out. Those are the active ones but for the look-up of the input table
- * (tied, it is the output layer too) and learned positions; norms, biases and convolutions are within 2 %. Of every
- * model of the zoo that reads tokens alone. */
+/* Kaplan et al. 2020 (arXiv 2001.08361): a forward is 2 FLOPs a token for each parameter that it
+ * multiplies by, attention's products with each other left out. Those are the active ones but
+ * for the look-up of the input table (tied, it is the output layer too) and learned positions;
+ * norms, biases and convolutions are within 2 %. Of every model of the zoo that reads tokens
+ * alone. */
 static void test_all_flops_follow_parameters(void) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_auto(GStrv) names = orr_library_names(library, "model");
@@ -183,12 +225,14 @@ static void test_all_flops_follow_parameters(void) {
     OrrModel model;
     read_zoo_model(library, names[i], &model);
     const double table = model.tied_embeddings ? 0 : (double)model.vocab * model.hidden;
-    const double positions = model.position == ORR_POSITION_LEARNED ? (double)model.context * model.hidden : 0;
+    const double positions =
+        model.position == ORR_POSITION_LEARNED ? (double)model.context * model.hidden : 0;
     model.mtp_layers = 0;
     const double multiplied = orr_model_active_parameters(&model) - table - positions;
     const double flops = orr_model_matrix_flops(&model, 1, 1024) / 1024;
     g_test_message("%s: %.4g of %.4g", names[i], flops, 2 * multiplied);
-    if (model.encoder.layers == 0) g_assert_cmpfloat_with_epsilon(flops / (2 * multiplied), 1, 0.02);
+    if (model.encoder.layers == 0)
+      g_assert_cmpfloat_with_epsilon(flops / (2 * multiplied), 1, 0.02);
     n += model.encoder.layers == 0;
     orr_fields_clear(&orr_model_table, &model);
   }

@@ -1,5 +1,6 @@
 /*
- * store_fixture.h - a temporary folder with a database in it, and one kind of row that has every kind of column.
+ * store_fixture.h - a temporary folder with a database in it, and one kind of row that has every
+ * kind of column.
  */
 #ifndef ORR_TEST_STORE_FIXTURE_H
 #define ORR_TEST_STORE_FIXTURE_H
@@ -63,7 +64,10 @@ static const OrrField sample_fields[] = {
      .offset = offsetof(Sample, end_s),
      .sentence = "When it ended.",
      .unit = ORR_UNIT_SECONDS},
-    {.name = "name", .kind = ORR_FIELD_TEXT, .offset = offsetof(Sample, name), .sentence = "Its name."},
+    {.name = "name",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Sample, name),
+     .sentence = "Its name."},
     {.name = "note",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Sample, note),
@@ -74,9 +78,13 @@ static const OrrField sample_fields[] = {
      .offset = offsetof(Sample, how),
      .sentence = "How it is known.",
      .words = sample_hows},
-    {.name = "fits", .kind = ORR_FIELD_BOOL, .offset = offsetof(Sample, fits), .sentence = "Whether it fits."},
+    {.name = "fits",
+     .kind = ORR_FIELD_BOOL,
+     .offset = offsetof(Sample, fits),
+     .sentence = "Whether it fits."},
 };
-static const OrrFieldTable sample_table = ORR_FIELD_TABLE("sample-row", "A row.", Sample, sample_fields);
+static const OrrFieldTable sample_table =
+    ORR_FIELD_TABLE("sample-row", "A row.", Sample, sample_fields);
 
 static const OrrRunFacts sample_facts = {.scenario = "a scenario",
                                          .kind = "training",

@@ -11,8 +11,8 @@ static OrrAnswer *ask(const Fixture *fixture, const char *sql) {
   return answer;
 }
 
-static void assert_texts(const Fixture *fixture, const char *sql, const char *table, const char *csv,
-                         const char *json) {
+static void assert_texts(const Fixture *fixture, const char *sql, const char *table,
+                         const char *csv, const char *json) {
   g_autoptr(OrrAnswer) answer = ask(fixture, sql);
   g_autofree char *found_table = orr_answer_table(answer);
   g_autofree char *found_csv = orr_answer_csv(answer);
@@ -22,42 +22,47 @@ static void assert_texts(const Fixture *fixture, const char *sql, const char *ta
   g_assert_cmpstr(found_json, ==, json);
 }
 
-/* Numbers to the right, texts to the left; six digits for people, all of them for programs; integers are left alone. */
+/* Numbers to the right, texts to the left; six digits for people, all of them for programs;
+ * integers are left alone. */
 static void test_plain(Fixture *fixture, gconstpointer data) {
   (void)data;
-  assert_texts(
-      fixture,
-      "SELECT 'fat-tree' AS fabric, 1.0/3 AS seconds, 85899345920 AS bytes, 'a' AS last"
-      " UNION ALL SELECT 'ring', NULL, 7, NULL",
-      "fabric     seconds        bytes  last\n"
-      "--------  --------  -----------  ----\n"
-      "fat-tree  0.333333  85899345920  a\n"
-      "ring             -            7  -\n",
-      "fabric,seconds,bytes,last\n"
-      "fat-tree,0.3333333333333333,85899345920,a\n"
-      "ring,,7,\n",
-      "[\n"
-      " {\"fabric\": \"fat-tree\", \"seconds\": 0.3333333333333333, \"bytes\": 85899345920, \"last\": \"a\"},\n"
-      " {\"fabric\": \"ring\", \"seconds\": null, \"bytes\": 7, \"last\": null}\n"
-      "]\n");
+  assert_texts(fixture,
+               "SELECT 'fat-tree' AS fabric, 1.0/3 AS seconds, 85899345920 AS bytes, 'a' AS last"
+               " UNION ALL SELECT 'ring', NULL, 7, NULL",
+               "fabric     seconds        bytes  last\n"
+               "--------  --------  -----------  ----\n"
+               "fat-tree  0.333333  85899345920  a\n"
+               "ring             -            7  -\n",
+               "fabric,seconds,bytes,last\n"
+               "fat-tree,0.3333333333333333,85899345920,a\n"
+               "ring,,7,\n",
+               "[\n"
+               " {\"fabric\": \"fat-tree\", \"seconds\": 0.3333333333333333, \"bytes\": "
+               "85899345920, \"last\": \"a\"},\n"
+               " {\"fabric\": \"ring\", \"seconds\": null, \"bytes\": 7, \"last\": null}\n"
+               "]\n");
 }
 
 static void test_quotes_and_newlines(Fixture *fixture, gconstpointer data) {
   (void)data;
-  assert_texts(fixture,
-               "SELECT 'say \"hi\", ' || char(10) || 'you' AS a, 'back\\slash' || char(9, 27) AS \"b\"\"c\", '' AS d",
-               "a           b\"c         d\n"
-               "----------  ----------  -\n"
-               "say \"hi\",   back\\slash\n" /* the tab and the escape at the end are blanks, and go */
-               "you\n",
-               "a,\"b\"\"c\",d\n"
-               "\"say \"\"hi\"\", \nyou\",back\\slash\t\x1b,\"\"\n",
-               "[\n {\"a\": \"say \\\"hi\\\", \\nyou\", \"b\\\"c\": \"back\\\\slash\\t\\u001b\", \"d\": \"\"}\n]\n");
+  assert_texts(
+      fixture,
+      "SELECT 'say \"hi\", ' || char(10) || 'you' AS a, 'back\\slash' || char(9, 27) AS "
+      "\"b\"\"c\", '' AS d",
+      "a           b\"c         d\n"
+      "----------  ----------  -\n"
+      "say \"hi\",   back\\slash\n" /* the tab and the escape at the end are blanks, and go */
+      "you\n",
+      "a,\"b\"\"c\",d\n"
+      "\"say \"\"hi\"\", \nyou\",back\\slash\t\x1b,\"\"\n",
+      "[\n {\"a\": \"say \\\"hi\\\", \\nyou\", \"b\\\"c\": \"back\\\\slash\\t\\u001b\", \"d\": "
+      "\"\"}\n]\n");
 }
 
 static void test_no_rows(Fixture *fixture, gconstpointer data) {
   (void)data;
-  assert_texts(fixture, "SELECT id, kind FROM run", "id  kind\n--  ----\n(no rows)\n", "id,kind\n", "[]\n");
+  assert_texts(fixture, "SELECT id, kind FROM run", "id  kind\n--  ----\n(no rows)\n", "id,kind\n",
+               "[]\n");
 }
 
 static void test_real_is_no_integer(Fixture *fixture, gconstpointer data) {
@@ -69,12 +74,15 @@ static void test_real_is_no_integer(Fixture *fixture, gconstpointer data) {
 /* Widths count letters, not bytes; what is no UTF-8 is made so. */
 static void test_utf8(Fixture *fixture, gconstpointer data) {
   (void)data;
-  assert_texts(fixture, "SELECT 'Schr\u00f6der' AS a, 1 AS b UNION ALL SELECT CAST(x'61ff' AS TEXT), 2",
-               "a         b\n--------  -\nSchr\u00f6der  1\na\ufffd        2\n", "a,b\nSchr\u00f6der,1\na\ufffd,2\n",
+  assert_texts(fixture,
+               "SELECT 'Schr\u00f6der' AS a, 1 AS b UNION ALL SELECT CAST(x'61ff' AS TEXT), 2",
+               "a         b\n--------  -\nSchr\u00f6der  1\na\ufffd        2\n",
+               "a,b\nSchr\u00f6der,1\na\ufffd,2\n",
                "[\n {\"a\": \"Schr\u00f6der\", \"b\": 1},\n {\"a\": \"a\ufffd\", \"b\": 2}\n]\n");
 }
 
-#define ADD(name, function) g_test_add("/answer/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/answer/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

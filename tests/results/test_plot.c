@@ -32,14 +32,15 @@ static OrrAnswer *ask(const Fixture *fixture, const char *sql) {
   return answer;
 }
 
-/* A block a series, two empty lines between; a column of texts is quoted, with quotes and backslashes as octal
- * escapes; NULL is a question mark, which `set datafile missing` leaves out. */
+/* A block a series, two empty lines between; a column of texts is quoted, with quotes and
+ * backslashes as octal escapes; NULL is a question mark, which `set datafile missing` leaves
+ * out. */
 static void test_data(Fixture *fixture, gconstpointer data) {
   (void)data;
   guint blocks = 0;
-  g_autoptr(OrrAnswer) answer =
-      ask(fixture, "SELECT 'a b' AS series, 1 AS x, 'say \"hi\\' AS t UNION ALL SELECT 'a b', NULL, 'u'"
-                   " UNION ALL SELECT 'c', 2.5, NULL");
+  g_autoptr(OrrAnswer) answer = ask(
+      fixture, "SELECT 'a b' AS series, 1 AS x, 'say \"hi\\' AS t UNION ALL SELECT 'a b', NULL, 'u'"
+               " UNION ALL SELECT 'c', 2.5, NULL");
   g_autofree char *text = orr_plot_data(answer, &blocks);
   g_assert_cmpstr(text, ==, "\"a b\"\n1 \"say \\042hi\\134\"\n? \"u\"\n\n\n\"c\"\n2.5 ?\n");
   g_assert_cmpuint(blocks, ==, 2);
@@ -54,8 +55,8 @@ static void test_no_data(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(blocks, ==, 0);
 }
 
-/* A path or a title may hold anything: it is a text in single quotes, where gnuplot expands nothing; and no file's name
- * begins with a character that makes it a pipe or an option. */
+/* A path or a title may hold anything: it is a text in single quotes, where gnuplot expands
+ * nothing; and no file's name begins with a character that makes it a pipe or an option. */
 static void test_script(void) {
   const OrrPlot *plot = orr_plot_find("heat-map");
   g_autofree char *script =

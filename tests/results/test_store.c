@@ -1,5 +1,6 @@
 /*
- * test_store.c - opening, the transaction of a run, and what happens when it is cut short or another process is there.
+ * test_store.c - opening, the transaction of a run, and what happens when it is cut short or
+ * another process is there.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -34,9 +35,13 @@ static void test_run_is_kept(Fixture *fixture, gconstpointer data) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) store = orr_store_open_read(fixture->db, &error);
   g_assert_no_error(error);
-  fixture_assert(store, "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM sample_row GROUP BY run_id)", "3,2");
-  fixture_assert(store, "SELECT scenario || kind || file || hash || tool_version || engine || fidelity FROM run",
-                 "a scenariotraininga.yaml00ff0.1.0idealfolded");
+  fixture_assert(
+      store, "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM sample_row GROUP BY run_id)",
+      "3,2");
+  fixture_assert(
+      store,
+      "SELECT scenario || kind || file || hash || tool_version || engine || fidelity FROM run",
+      "a scenariotraininga.yaml00ff0.1.0idealfolded");
   fixture_assert(store, "SELECT wall_time_s FROM run", "0.25");
   fixture_assert(store, "SELECT started_at LIKE '20__-__-__T__:__:__Z' FROM run", "1");
 }
@@ -86,7 +91,8 @@ static void test_params(Fixture *fixture, gconstpointer data) {
   g_clear_error(&error);
   g_assert_true(orr_store_end_run(store, 0, &error));
   fixture_assert(store, "SELECT value FROM param WHERE path = 'cluster.link'", "4.5e+11 B/s");
-  fixture_assert(store, "SELECT group_concat(path) FROM param WHERE number > 7", "cluster.link,workload.parallel.tp");
+  fixture_assert(store, "SELECT group_concat(path) FROM param WHERE number > 7",
+                 "cluster.link,workload.parallel.tp");
   fixture_assert(store, "SELECT count(*) FROM param WHERE number IS NULL", "2");
 }
 
@@ -135,7 +141,8 @@ static void test_killed_writer(Fixture *fixture, gconstpointer data) {
   g_assert_cmpint(fixture_add_run(store, 1), ==, 2);
 }
 
-/* Two stores on one file take turns; each reads what the other has finished, and nothing of what it has not. */
+/* Two stores on one file take turns; each reads what the other has finished, and nothing of what
+ * it has not. */
 static void test_two_stores(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(GError) error = NULL;
@@ -150,7 +157,8 @@ static void test_two_stores(Fixture *fixture, gconstpointer data) {
   fixture_assert(b, "SELECT count(*) FROM run", "3");
 }
 
-/* Processes that make, write and close one file at the same time: no run is lost, none is refused. */
+/* Processes that make, write and close one file at the same time: no run is lost, none is
+ * refused. */
 static void test_many_processes(Fixture *fixture, gconstpointer data) {
   (void)data;
   enum { N = 6, RUNS = 10 };
@@ -160,7 +168,8 @@ static void test_many_processes(Fixture *fixture, gconstpointer data) {
       for (int k = 0; fine && k < RUNS; k++) {
         g_autoptr(GError) error = NULL;
         OrrStore *store = orr_store_open(fixture->db, &error);
-        fine = store && orr_store_begin_run(store, &sample_facts, NULL, &error) && orr_store_end_run(store, 0, &error);
+        fine = store && orr_store_begin_run(store, &sample_facts, NULL, &error) &&
+               orr_store_end_run(store, 0, &error);
         if (error) g_printerr("# %s\n", error->message);
         orr_store_free(store);
       }
@@ -182,7 +191,8 @@ static void count_said(const char *path, double waited_s) {
   g_assert_cmpfloat(waited_s, >=, 0.01);
   n_said++;
 }
-static const OrrStorePatience short_patience = {.notice_s = 0.01, .most_s = 0.05, .say = count_said};
+static const OrrStorePatience short_patience = {
+    .notice_s = 0.01, .most_s = 0.05, .say = count_said};
 
 /* It waits, says so once, and gives up; then the next run goes in. */
 static void test_locked(Fixture *fixture, gconstpointer data) {
@@ -206,7 +216,8 @@ static void test_locked(Fixture *fixture, gconstpointer data) {
   sqlite3_close(other);
 }
 
-/* What is kept aside is a database of its own, at rest when the store is freed; merging brings its run home. */
+/* What is kept aside is a database of its own, at rest when the store is freed; merging brings
+ * its run home. */
 static void test_kept_aside(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(GError) error = NULL;
@@ -230,7 +241,9 @@ static void test_kept_aside(Fixture *fixture, gconstpointer data) {
   fixture_assert(home, "SELECT count(*) FROM run", "1");
   g_assert_true(orr_store_begin_batch(home, &error) && orr_store_merge(home, aside, NULL, &error) &&
                 orr_store_end_batch(home, &error));
-  fixture_assert(home, "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM sample_row GROUP BY run_id)", "2,3,4");
+  fixture_assert(
+      home, "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM sample_row GROUP BY run_id)",
+      "2,3,4");
 }
 
 /* Without a log, who reads is met at the beginning of a run: at its end the run would be lost. */
@@ -279,10 +292,12 @@ static void test_deleting_a_run(Fixture *fixture, gconstpointer data) {
   fixture_assert(store, "SELECT count(*) FROM sample_row", "5"); /* the rows of a run go with it */
 }
 
-#define ADD(name, function) g_test_add("/store/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/store/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
-/* A writer flushes the log before it folds it into the file: a power cut may lose the last runs, never the file. With
- * synchronous = OFF (0) the order of writes is the operating system's, and the file may be lost. */
+/* A writer flushes the log before it folds it into the file: a power cut may lose the last runs,
+ * never the file. With synchronous = OFF (0) the order of writes is the operating system's, and
+ * the file may be lost. */
 static void test_flushes(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = fixture_open(fixture);

@@ -1,5 +1,6 @@
 /*
- * test_store_file.c - what must be refused is refused with a message, and is left as it was, byte for byte.
+ * test_store_file.c - what must be refused is refused with a message, and is left as it was, byte
+ * for byte.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +17,8 @@ static void assert_refused(const Fixture *fixture, const char *part) {
   g_assert_true(g_file_get_contents(fixture->db, &before, &n_before, NULL));
   for (int i = 0; i < 2; i++) {
     g_autoptr(GError) error = NULL;
-    OrrStore *store = i == 0 ? orr_store_open(fixture->db, &error) : orr_store_open_read(fixture->db, &error);
+    OrrStore *store =
+        i == 0 ? orr_store_open(fixture->db, &error) : orr_store_open_read(fixture->db, &error);
     g_assert_null(store);
     fixture_assert_error(error, ORR_FAULT_RESOURCE, part);
   }
@@ -114,12 +116,14 @@ static void test_reading_what_is_not_there(Fixture *fixture, gconstpointer data)
   fixture_assert_error(error, ORR_FAULT_RESOURCE, "is empty");
 }
 
-/* Killed while the first commit wrote its pages: they are there, beside a journal that says that the file had none. Of
- * its header (https://www.sqlite.org/fileformat2.html section 3) the magic string, the sector's and the page's size, both
- * at the end, are not zero. Rolled back, the file is empty, and its reader says so. */
+/* Killed while the first commit wrote its pages: they are there, beside a journal that says that
+ * the file had none. Of its header (https://www.sqlite.org/fileformat2.html section 3) the magic
+ * string, the sector's and the page's size, both at the end, are not zero. Rolled back, the file
+ * is empty, and its reader says so. */
 static void test_killed_in_the_first_commit(Fixture *fixture, gconstpointer data) {
   (void)data;
-  guint8 header[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, [22] = 512 >> 8, [26] = 4096 >> 8};
+  guint8 header[512] = {
+      0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, [22] = 512 >> 8, [26] = 4096 >> 8};
   g_autofree char *journal = g_strconcat(fixture->db, "-journal", NULL);
   g_autoptr(GError) error = NULL;
   orr_store_free(orr_store_open(fixture->db, &error));
@@ -152,8 +156,8 @@ static void test_odd_names(Fixture *fixture, gconstpointer data) {
 
 typedef OrrStore *(*Open)(const char *path, GError **error);
 
-/* Opens as somebody who owns nothing here (root may write anywhere); 0 where @open fails with @part in its message, or
- * where it succeeds and @part is NULL. */
+/* Opens as somebody who owns nothing here (root may write anywhere); 0 where @open fails with
+ * @part in its message, or where it succeeds and @part is NULL. */
 static int open_as_nobody(const char *path, Open open, const char *part) {
   pid_t child = fork();
   if (child == 0) {
@@ -171,7 +175,8 @@ static int open_as_nobody(const char *path, Open open, const char *part) {
 static void test_no_permission(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_assert_cmpint(chmod(fixture->folder, 0555), ==, 0);
-  g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open, "Permission denied"), ==, 0); /* cannot be made */
+  g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open, "Permission denied"), ==,
+                  0); /* cannot be made */
   g_assert_cmpint(chmod(fixture->folder, 0755), ==, 0);
 
   OrrStore *store = fixture_open(fixture);
@@ -180,15 +185,18 @@ static void test_no_permission(Fixture *fixture, gconstpointer data) {
   g_assert_cmpint(chmod(fixture->db, 0444), ==, 0);
   g_assert_cmpint(chmod(fixture->folder, 0555), ==, 0);
   g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open, "Permission denied"), ==, 0);
-  g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open_read, NULL), ==, 0); /* at rest it can be read */
+  g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open_read, NULL), ==,
+                  0); /* at rest it can be read */
   g_assert_cmpint(chmod(fixture->db, 0666), ==, 0);
-  g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open, "Permission denied"), ==, 0); /* no room for a journal */
+  g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open, "Permission denied"), ==,
+                  0); /* no room for a journal */
   g_assert_cmpint(chmod(fixture->db, 0000), ==, 0);
   g_assert_cmpint(open_as_nobody(fixture->db, orr_store_open_read, "Permission denied"), ==, 0);
   g_assert_cmpint(chmod(fixture->folder, 0755), ==, 0);
 }
 
-#define ADD(name, function) g_test_add("/store-file/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/store-file/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

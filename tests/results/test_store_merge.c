@@ -1,5 +1,6 @@
 /*
- * test_store_merge.c - the runs of other databases into one: numbers mapped, nothing twice, all or nothing.
+ * test_store_merge.c - the runs of other databases into one: numbers mapped, nothing twice, all or
+ * nothing.
  */
 #include <string.h>
 #include <sys/resource.h>
@@ -19,8 +20,14 @@ static const OrrField link_fields[] = {
      .offset = offsetof(Link, other),
      .sentence = "A run.",
      .flags = ORR_FIELD_RUN},
-    {.name = "end-s", .kind = ORR_FIELD_REAL, .offset = offsetof(Link, end_s), .sentence = "A time."},
-    {.name = "wall-time-s", .kind = ORR_FIELD_REAL, .offset = offsetof(Link, wall_time_s), .sentence = "A time."},
+    {.name = "end-s",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Link, end_s),
+     .sentence = "A time."},
+    {.name = "wall-time-s",
+     .kind = ORR_FIELD_REAL,
+     .offset = offsetof(Link, wall_time_s),
+     .sentence = "A time."},
 };
 static const OrrFieldTable link_table = ORR_FIELD_TABLE("link_row", "A row.", Link, link_fields);
 
@@ -30,17 +37,23 @@ typedef struct {
 typedef struct {
   gint64 sweep;
 } PointRow;
-static const OrrField sweep_row_fields[] = {
-    {.name = "n-points", .kind = ORR_FIELD_INT, .offset = offsetof(SweepRow, n_points), .sentence = "Points."}};
+static const OrrField sweep_row_fields[] = {{.name = "n-points",
+                                             .kind = ORR_FIELD_INT,
+                                             .offset = offsetof(SweepRow, n_points),
+                                             .sentence = "Points."}};
 static const OrrField point_row_fields[] = {{.name = "sweep",
                                              .kind = ORR_FIELD_INT,
                                              .offset = offsetof(PointRow, sweep),
                                              .sentence = "The sweep.",
                                              .flags = ORR_FIELD_RUN}};
-static const OrrFieldTable sweep_row_table = ORR_FIELD_TABLE("sweep", "A sweep.", SweepRow, sweep_row_fields);
-static const OrrFieldTable point_row_table = ORR_FIELD_TABLE("sweep_point", "A point.", PointRow, point_row_fields);
+static const OrrFieldTable sweep_row_table =
+    ORR_FIELD_TABLE("sweep", "A sweep.", SweepRow, sweep_row_fields);
+static const OrrFieldTable point_row_table =
+    ORR_FIELD_TABLE("sweep_point", "A point.", PointRow, point_row_fields);
 
-static char *path_of(const Fixture *fixture, const char *name) { return g_build_filename(fixture->folder, name, NULL); }
+static char *path_of(const Fixture *fixture, const char *name) {
+  return g_build_filename(fixture->folder, name, NULL);
+}
 
 static OrrStore *open_named(const Fixture *fixture, const char *name) {
   g_autofree char *path = path_of(fixture, name);
@@ -51,8 +64,8 @@ static OrrStore *open_named(const Fixture *fixture, const char *name) {
 }
 
 /* A run with one row of @table. */
-static gint64 add_run(OrrStore *store, const char *kind, const char *hash, gint64 id, const OrrFieldTable *table,
-                      const void *row) {
+static gint64 add_run(OrrStore *store, const char *kind, const char *hash, gint64 id,
+                      const OrrFieldTable *table, const void *row) {
   g_autoptr(GError) error = NULL;
   OrrRunFacts facts = sample_facts;
   gint64 run = 0;
@@ -80,7 +93,8 @@ static OrrMergeFacts merge(OrrStore *store, const Fixture *fixture, const char *
   return facts;
 }
 
-static void assert_facts(OrrMergeFacts facts, gint64 runs, gint64 points, gint64 duplicates, gint64 differing) {
+static void assert_facts(OrrMergeFacts facts, gint64 runs, gint64 points, gint64 duplicates,
+                         gint64 differing) {
   g_assert_cmpint(facts.runs, ==, runs);
   g_assert_cmpint(facts.points, ==, points);
   g_assert_cmpint(facts.duplicates, ==, duplicates);
@@ -98,15 +112,19 @@ static void test_numbers(Fixture *fixture, gconstpointer data) {
   fixture_add_run(store, 2);
   fixture_add_run(store, 0);
   assert_facts(merge(store, fixture, "b.db"), 2, 0, 0, 0);
-  fixture_assert(store, "SELECT group_concat(run_id || ' ' || other || ' ' || end_s, ', ') FROM link_row",
+  fixture_assert(store,
+                 "SELECT group_concat(run_id || ' ' || other || ' ' || end_s, ', ') FROM link_row",
                  "3 0 1.5, 4 3 2.5");
   fixture_assert(store, "SELECT group_concat(value) FROM param", "h1,h2");
-  fixture_assert(store, "SELECT group_concat(ifnull(origin, '-'), '; ') FROM run", "-; -; b.db, run 1; b.db, run 2");
-  fixture_assert(store, "SELECT unit FROM metric_def WHERE table_name = 'link_row' AND name = 'other'", "run");
+  fixture_assert(store, "SELECT group_concat(ifnull(origin, '-'), '; ') FROM run",
+                 "-; -; b.db, run 1; b.db, run 2");
+  fixture_assert(
+      store, "SELECT unit FROM metric_def WHERE table_name = 'link_row' AND name = 'other'", "run");
   fixture_assert(store, "PRAGMA integrity_check", "ok");
 }
 
-/* The table here is of an older Orrery, the one there has a column more: NULL in the rows that were there. */
+/* The table here is of an older Orrery, the one there has a column more: NULL in the rows that
+ * were there. */
 static void test_more_columns(Fixture *fixture, gconstpointer data) {
   (void)data;
   static const OrrFieldTable older = ORR_FIELD_TABLE("link_row", "A row.", Link, link_fields);
@@ -118,11 +136,13 @@ static void test_more_columns(Fixture *fixture, gconstpointer data) {
   g_autoptr(OrrStore) store = fixture_open(fixture);
   add_run(store, "training", "h2", 0, &short_table, &(Link){0, 2.5, 0});
   assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
-  fixture_assert(store, "SELECT group_concat(end_s || ' ' || ifnull(wall_time_s, '-'), ', ') FROM link_row",
-                 "2.5 -, 1.5 9.0");
+  fixture_assert(
+      store, "SELECT group_concat(end_s || ' ' || ifnull(wall_time_s, '-'), ', ') FROM link_row",
+      "2.5 -, 1.5 9.0");
 }
 
-/* The table there is of an older Orrery, and lacks a column that is never NULL here: it may be from now on. */
+/* The table there is of an older Orrery, and lacks a column that is never NULL here: it may be
+ * from now on. */
 static void test_fewer_columns(Fixture *fixture, gconstpointer data) {
   (void)data;
   OrrFieldTable older = link_table;
@@ -134,13 +154,17 @@ static void test_fewer_columns(Fixture *fixture, gconstpointer data) {
   g_autoptr(OrrStore) store = fixture_open(fixture);
   add_run(store, "training", "h2", 0, &link_table, &(Link){1, 2.5, 0});
   assert_facts(merge(store, fixture, "b.db"), 1, 0, 0, 0);
-  fixture_assert(store, "SELECT group_concat(run_id || ' ' || ifnull(other, '-') || ' ' || end_s, ', ') FROM link_row",
+  fixture_assert(store,
+                 "SELECT group_concat(run_id || ' ' || ifnull(other, '-') || ' ' || end_s, ', ') "
+                 "FROM link_row",
                  "1 1 2.5, 2 - 1.5");
-  add_run(store, "training", "h3", 0, &link_table, &(Link){2, 3.5, 0}); /* and it is written on as any other */
+  add_run(store, "training", "h3", 0, &link_table,
+          &(Link){2, 3.5, 0}); /* and it is written on as any other */
   fixture_assert(store, "SELECT count(*) FROM pragma_index_list('link_row')", "1");
 }
 
-/* Once more adds nothing, whatever it took on the wall. What has the same hash and other rows is kept beside. */
+/* Once more adds nothing, whatever it took on the wall. What has the same hash and other rows is
+ * kept beside. */
 static void test_duplicates(Fixture *fixture, gconstpointer data) {
   (void)data;
   static const Link rows[] = {{0, 1.5, 9}, {0, 1.5, 8}, {0, 1.25, 9}};
@@ -156,22 +180,26 @@ static void test_duplicates(Fixture *fixture, gconstpointer data) {
   fixture_assert(store, "SELECT count(*) FROM run", "3");
 }
 
-/* Shards of one sweep of five points: 0, 2 and 4 here, 1 and 2 there. The runs between are neither's. */
+/* Shards of one sweep of five points: 0, 2 and 4 here, 1 and 2 there. The runs between are
+ * neither's. */
 static void test_sweep(Fixture *fixture, gconstpointer data) {
   (void)data;
   static const char *const hashes[] = {"p0", "p1", "p2", "p3", "p4"};
   g_autoptr(OrrStore) store = fixture_open(fixture);
   fixture_add_run(store, 0);
   g_assert_cmpint(add_run(store, "sweep", "s", 0, &sweep_row_table, &(SweepRow){5}), ==, 2);
-  for (gint64 p = 0; p < 5; p += 2) add_run(store, "training", hashes[p], 3 + p, &point_row_table, &(PointRow){2});
+  for (gint64 p = 0; p < 5; p += 2)
+    add_run(store, "training", hashes[p], 3 + p, &point_row_table, &(PointRow){2});
   OrrStore *other = open_named(fixture, "b.db");
   g_assert_cmpint(add_run(other, "sweep", "s", 0, &sweep_row_table, &(SweepRow){5}), ==, 1);
-  for (gint64 p = 1; p < 3; p++) add_run(other, "training", hashes[p], 2 + p, &point_row_table, &(PointRow){1});
+  for (gint64 p = 1; p < 3; p++)
+    add_run(other, "training", hashes[p], 2 + p, &point_row_table, &(PointRow){1});
   add_run(other, "training", "alone", 0, &link_table, &(Link){1, 0, 0}); /* of the sweep's number */
   orr_store_free(other);
   assert_facts(merge(store, fixture, "b.db"), 1, 1, 1, 0);
   fixture_assert(store,
-                 "SELECT group_concat(run_id || ' ' || sweep, ', ') FROM (SELECT * FROM sweep_point ORDER BY run_id)",
+                 "SELECT group_concat(run_id || ' ' || sweep, ', ') FROM (SELECT * FROM "
+                 "sweep_point ORDER BY run_id)",
                  "3 2, 4 2, 5 2, 7 2");
   fixture_assert(store, "SELECT run_id || ' ' || other FROM link_row", "8 2");
   fixture_assert(store, "SELECT count(*) FROM sweep", "1");
@@ -202,7 +230,8 @@ static void test_new_sweep(Fixture *fixture, gconstpointer data) {
   assert_facts(merge(store, fixture, "c.db"), 0, 0, 0, 1);
 }
 
-/* The same sweep twice here: a shard of the second is one by its number, another's joins the newest. */
+/* The same sweep twice here: a shard of the second is one by its number, another's joins the
+ * newest. */
 static void test_sweep_twice(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = fixture_open(fixture);
@@ -218,10 +247,12 @@ static void test_sweep_twice(Fixture *fixture, gconstpointer data) {
   orr_store_free(other);
   assert_facts(merge(store, fixture, "b.db"), 0, 1, 0, 0);
   assert_facts(merge(store, fixture, "c.db"), 0, 1, 0, 0);
-  fixture_assert(store, "SELECT group_concat(run_id || ' of ' || sweep, ', ') FROM sweep_point", "6 of 4, 8 of 7");
+  fixture_assert(store, "SELECT group_concat(run_id || ' of ' || sweep, ', ') FROM sweep_point",
+                 "6 of 4, 8 of 7");
 }
 
-/* What a kill in the middle of the first commit leaves, once it is rolled back: our numbers, no table. */
+/* What a kill in the middle of the first commit leaves, once it is rolled back: our numbers, no
+ * table. */
 static void test_unmade(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autofree char *path = path_of(fixture, "b.db");
@@ -254,7 +285,8 @@ static void test_many(Fixture *fixture, gconstpointer data) {
 }
 
 /* A second file that cannot be merged leaves nothing of the first. */
-static void assert_refused(Fixture *fixture, OrrStore *store, const char *name, OrrFaultCode code, const char *part) {
+static void assert_refused(Fixture *fixture, OrrStore *store, const char *name, OrrFaultCode code,
+                           const char *part) {
   g_autofree char *good = path_of(fixture, "good.db"), *bad = path_of(fixture, name);
   g_autoptr(GError) error = NULL;
   OrrMergeFacts facts = {0};
@@ -272,14 +304,16 @@ static void test_refused(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autofree char *text = path_of(fixture, "text.db"), *newer = path_of(fixture, "newer.db"),
                   *cut = path_of(fixture, "cut.db"), *locked = path_of(fixture, "locked.db"),
-                  *foreign = path_of(fixture, "foreign.db"), *odd = path_of(fixture, "odd.db"), *bytes = NULL;
+                  *foreign = path_of(fixture, "foreign.db"), *odd = path_of(fixture, "odd.db"),
+                  *bytes = NULL;
   gsize n = 0;
   OrrStore *good = open_named(fixture, "good.db");
   add_run(good, "training", "h1", 0, &link_table, &(Link){0, 1.5, 9});
   orr_store_free(good);
   g_autoptr(OrrStore) store = fixture_open(fixture);
   fixture_add_run(store, 0);
-  assert_refused(fixture, store, "none.db", ORR_FAULT_RESOURCE, "there is no such results database");
+  assert_refused(fixture, store, "none.db", ORR_FAULT_RESOURCE,
+                 "there is no such results database");
   assert_refused(fixture, store, "results.db", ORR_FAULT_USAGE, "is the database itself");
   g_assert_true(g_file_set_contents(text, "schema: scenario/1\n", -1, NULL));
   assert_refused(fixture, store, "text.db", ORR_FAULT_RESOURCE, "is no SQLite database");
@@ -327,7 +361,8 @@ static void test_full_disk(Fixture *fixture, gconstpointer data) {
     OrrMergeFacts facts = {0};
     OrrStore *store = orr_store_open(fixture->db, &error);
     const gboolean merged = store && orr_store_begin_batch(store, &error) &&
-                            orr_store_merge(store, path, &facts, &error) && orr_store_end_batch(store, &error);
+                            orr_store_merge(store, path, &facts, &error) &&
+                            orr_store_end_batch(store, &error);
     _exit(merged ? 1 : g_error_matches(error, ORR_FAULT, ORR_FAULT_RESOURCE) ? 0 : 2);
   }
   int status = -1;
@@ -351,7 +386,8 @@ static void test_kill(Fixture *fixture, gconstpointer data) {
     g_autofree char *path = path_of(fixture, "b.db");
     OrrMergeFacts facts = {0};
     OrrStore *store = orr_store_open(fixture->db, NULL);
-    if (!orr_store_begin_batch(store, NULL) || !orr_store_merge(store, path, &facts, NULL)) _exit(1);
+    if (!orr_store_begin_batch(store, NULL) || !orr_store_merge(store, path, &facts, NULL))
+      _exit(1);
     kill(getpid(), SIGKILL);
   }
   int status = -1;
@@ -362,7 +398,8 @@ static void test_kill(Fixture *fixture, gconstpointer data) {
   fixture_assert(store, "PRAGMA integrity_check", "ok");
 }
 
-#define ADD(name, function) g_test_add("/store-merge/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/store-merge/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

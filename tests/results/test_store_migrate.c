@@ -1,5 +1,6 @@
 /*
- * test_store_migrate.c - databases of older versions, made by the Orrery of then (pages made small by VACUUM):
+ * test_store_migrate.c - databases of older versions, made by the Orrery of then (pages made small
+ * by VACUUM):
  *
  *   version-1.db         9e7542e: a training run, a validation, a benchmark of collectives with its time line
  *   version-1-sweep.db   ebbe208: two jobs on one machine, a sweep of four points
@@ -36,8 +37,8 @@ static char *answers(OrrStore *store) {
   return g_string_free(text, FALSE);
 }
 
-/* Reading answers every view and leaves the file as it is; opening it for writing brings it forward, and every answer
- * is the same. A run is added as to any other database. */
+/* Reading answers every view and leaves the file as it is; opening it for writing brings it
+ * forward, and every answer is the same. A run is added as to any other database. */
 static void test_forward(Fixture *fixture, gconstpointer data) {
   (void)data;
   for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
@@ -76,8 +77,8 @@ static void test_figures(Fixture *fixture, gconstpointer data) {
   fixture_assert(store, "SELECT count(*) FROM param WHERE run_id = 1", "92");
 }
 
-/* A file of version 1 is merged as it is: the jobs' and points' runs are mapped, though it does not say which columns
- * hold them. */
+/* A file of version 1 is merged as it is: the jobs' and points' runs are mapped, though it does
+ * not say which columns hold them. */
 static void test_merge(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autofree char *path = g_test_build_filename(G_TEST_DIST, "results", files[1], NULL);
@@ -92,11 +93,12 @@ static void test_merge(Fixture *fixture, gconstpointer data) {
   g_assert_cmpint(facts.runs, ==, 3);
   g_assert_cmpint(facts.points, ==, 4);
   fixture_assert(store, "SELECT group_concat(run_id || ' ' || first_run) FROM job", "4 0,5 4");
-  fixture_assert(store, "SELECT group_concat(run_id || ' ' || sweep) FROM sweep_point", "7 6,8 6,9 6,10 6");
+  fixture_assert(store, "SELECT group_concat(run_id || ' ' || sweep) FROM sweep_point",
+                 "7 6,8 6,9 6,10 6");
   fixture_assert(store, "SELECT count(*) FROM metric_def WHERE unit = 'run'", "2");
 }
 
-#define ADD(name, function)                                                                                            \
+#define ADD(name, function)                                                                        \
   g_test_add("/store-migrate/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {

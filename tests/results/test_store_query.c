@@ -40,7 +40,8 @@ static void test_nothing_can_be_written(Fixture *fixture, gconstpointer data) {
                                        "DELETE FROM run RETURNING id"};
   g_autoptr(OrrStore) store = fixture_open(fixture);
   fixture_add_run(store, 1);
-  for (guint i = 0; i < G_N_ELEMENTS(writes); i++) assert_refused(store, writes[i], "a query may only read");
+  for (guint i = 0; i < G_N_ELEMENTS(writes); i++)
+    assert_refused(store, writes[i], "a query may only read");
   fixture_assert(store, "SELECT count(*) FROM run", "1");
   g_assert_false(g_file_test("copy.db", G_FILE_TEST_EXISTS));
   g_assert_cmpint(fixture_add_run(store, 1), ==, 2); /* and the store itself may write again */
@@ -74,9 +75,11 @@ static void test_mistakes(Fixture *fixture, gconstpointer data) {
   assert_refused(store, "SELECT 1; what is this", "one statement at a time");
   assert_refused(store, "-- nothing", "there is no statement");
   assert_refused(store, "SELECT * FROM spam", "no such table: spam, in: SELECT * FROM spam");
-  assert_refused(store, "SELECT load_extension('x')", "not authorized to use function: load_extension");
+  assert_refused(store, "SELECT load_extension('x')",
+                 "not authorized to use function: load_extension");
   assert_refused(store, "SELEC 1", "syntax error");
-  assert_refused(store, "SELECT abs(-9223372036854775808)", "integer overflow"); /* fails while it runs */
+  assert_refused(store, "SELECT abs(-9223372036854775808)",
+                 "integer overflow"); /* fails while it runs */
   assert_refused(store, "SELECT :walk", "parameter :walk");
   assert_refused(store, "SELECT ?", "parameter ?");
   assert_refused(store, "sumary", "did you mean 'summary'?");
@@ -104,17 +107,21 @@ static void test_number_columns(Fixture *fixture, gconstpointer data) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) store = fixture_open(fixture);
   g_autoptr(OrrAnswer) answer = orr_store_query(
-      store, "VALUES (1, '2', 3, NULL, NULL, 9e999, x'00ff'), (1.5, 3, 'x', NULL, 4, 1, x'')", 0, &error);
+      store, "VALUES (1, '2', 3, NULL, NULL, 9e999, x'00ff'), (1.5, 3, 'x', NULL, 4, 1, x'')", 0,
+      &error);
   g_assert_no_error(error);
-  /* all numbers; a text of digits; mixed; nothing; one number and a NULL; infinity is NULL; bytes */
+  /* all numbers; a text of digits; mixed; nothing; one number and a NULL; infinity is NULL;
+   * bytes */
   const gboolean expected[] = {TRUE, FALSE, FALSE, FALSE, TRUE, TRUE, FALSE};
   g_assert_cmpuint(answer->n_columns, ==, G_N_ELEMENTS(expected));
-  for (guint i = 0; i < answer->n_columns; i++) g_assert_cmpint(answer->is_number[i], ==, expected[i]);
+  for (guint i = 0; i < answer->n_columns; i++)
+    g_assert_cmpint(answer->is_number[i], ==, expected[i]);
   g_assert_null(((char **)answer->rows->pdata[0])[5]);
   g_assert_cmpstr(((char **)answer->rows->pdata[0])[6], ==, "00ff");
 }
 
-#define ADD(name, function) g_test_add("/store-query/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/store-query/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

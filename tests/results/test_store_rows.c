@@ -31,10 +31,12 @@ static void test_columns(Fixture *fixture, gconstpointer data) {
   fixture_assert(store,
                  "SELECT group_concat(name || ' ' || type || iif(\"notnull\", '!', ''), ', ')"
                  " FROM pragma_table_info('sample_row')",
-                 "run_id INTEGER!, micro_batch INTEGER, end_s REAL, name TEXT!, note TEXT, how TEXT!, fits INTEGER!");
+                 "run_id INTEGER!, micro_batch INTEGER, end_s REAL, name TEXT!, note TEXT, how "
+                 "TEXT!, fits INTEGER!");
   fixture_assert(store, "SELECT strict FROM pragma_table_list('sample_row')", "1");
   fixture_assert(store,
-                 "SELECT unit || '|' || sentence FROM metric_def WHERE table_name = 'sample_row' AND name = 'end_s'",
+                 "SELECT unit || '|' || sentence FROM metric_def WHERE table_name = 'sample_row' "
+                 "AND name = 'end_s'",
                  "s|When it ended.");
   fixture_assert(store, "SELECT count(*) FROM metric_def WHERE table_name = 'sample_row'", "6");
 }
@@ -43,11 +45,13 @@ static void test_values(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = fixture_open(fixture);
   char name[] = "it's \"1\"", note[] = "";
-  const Sample row = {.micro_batch = 0, .end_s = 1.5, .name = name, .note = note, .how = 1, .fits = 7};
+  const Sample row = {
+      .micro_batch = 0, .end_s = 1.5, .name = name, .note = note, .how = 1, .fits = 7};
   begin(store);
   add(store, &sample_table, &row);
   end(store);
-  fixture_assert(store, "SELECT micro_batch FROM sample_row", "0"); /* 0 is a value: it has a limit to be outside of */
+  fixture_assert(store, "SELECT micro_batch FROM sample_row",
+                 "0"); /* 0 is a value: it has a limit to be outside of */
   fixture_assert(store, "SELECT end_s FROM sample_row", "1.5");
   fixture_assert(store, "SELECT name FROM sample_row", "it's \"1\"");
   fixture_assert(store, "SELECT note FROM sample_row", ""); /* empty is not absent */
@@ -66,19 +70,24 @@ static void test_nulls(Fixture *fixture, gconstpointer data) {
     add(store, &sample_table, &row);
   }
   end(store);
-  fixture_assert(store, "SELECT count(*) FROM sample_row WHERE end_s IS NULL AND micro_batch IS NULL AND note IS NULL",
+  fixture_assert(store,
+                 "SELECT count(*) FROM sample_row WHERE end_s IS NULL AND micro_batch IS NULL AND "
+                 "note IS NULL",
                  "3");
 }
 
-/* Doubles of every size, and the neighbours of round ones, read back bit for bit. (But for -0.0: SQLite keeps no
- * sign of zero.) */
+/* Doubles of every size, and the neighbours of round ones, read back bit for bit. (But for -0.0:
+ * SQLite keeps no sign of zero.) */
 static void test_doubles_are_exact(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) store = fixture_open(fixture);
-  const double values[] = {
-      0.1,  1.0 / 3, 4.5e11, 2.2250738585072014e-308, 5e-324, 1.7976931348623157e308, 0.1 + 0.2, nextafter(1, 2),
-      12.0, 0.0,     1e15,   9007199254740993.0};
+  const double values[] = {0.1,       1.0 / 3,
+                           4.5e11,    2.2250738585072014e-308,
+                           5e-324,    1.7976931348623157e308,
+                           0.1 + 0.2, nextafter(1, 2),
+                           12.0,      0.0,
+                           1e15,      9007199254740993.0};
   char name[] = "x";
   begin(store);
   for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
@@ -86,7 +95,8 @@ static void test_doubles_are_exact(Fixture *fixture, gconstpointer data) {
     add(store, &sample_table, &row);
   }
   end(store);
-  g_autoptr(OrrAnswer) answer = orr_store_query(store, "SELECT end_s FROM sample_row ORDER BY rowid", 0, &error);
+  g_autoptr(OrrAnswer) answer =
+      orr_store_query(store, "SELECT end_s FROM sample_row ORDER BY rowid", 0, &error);
   g_assert_no_error(error);
   g_autofree char *csv = orr_answer_csv(answer);
   g_auto(GStrv) lines = g_strsplit(csv, "\n", -1);
@@ -100,7 +110,8 @@ static void test_doubles_are_exact(Fixture *fixture, gconstpointer data) {
 /* An Orrery that knows one column more meets a database that has none of it. */
 static void test_table_grows(Fixture *fixture, gconstpointer data) {
   (void)data;
-  const OrrFieldTable older = {.name = "sample-row", .size = sizeof(Sample), .fields = sample_fields, .n_fields = 3};
+  const OrrFieldTable older = {
+      .name = "sample-row", .size = sizeof(Sample), .fields = sample_fields, .n_fields = 3};
   char name[] = "x";
   const Sample row = {.name = name};
   OrrStore *store = fixture_open(fixture);
@@ -110,7 +121,8 @@ static void test_table_grows(Fixture *fixture, gconstpointer data) {
   orr_store_free(store);
   store = fixture_open(fixture);
   fixture_add_run(store, 1);
-  fixture_assert(store, "SELECT group_concat(coalesce(how, 'none')) FROM sample_row", "none,measured");
+  fixture_assert(store, "SELECT group_concat(coalesce(how, 'none')) FROM sample_row",
+                 "none,measured");
   orr_store_free(store);
 }
 
@@ -121,7 +133,8 @@ static void test_what_no_table_can_be(Fixture *fixture, gconstpointer data) {
   const Sample row = {0};
   const OrrFieldTable own = ORR_FIELD_TABLE("run", "Not allowed.", Sample, sample_fields);
   const OrrField texts = {.name = "list", .kind = ORR_FIELD_TEXTS, .sentence = "Not allowed."};
-  const OrrFieldTable nested = {.name = "nested", .size = sizeof(Sample), .fields = &texts, .n_fields = 1};
+  const OrrFieldTable nested = {
+      .name = "nested", .size = sizeof(Sample), .fields = &texts, .n_fields = 1};
   begin(store);
   g_assert_false(orr_store_add_row(store, &own, &row, &error));
   fixture_assert_error(error, ORR_FAULT_INTERNAL, "the store's own table");
@@ -145,7 +158,8 @@ static void test_rate(Fixture *fixture, gconstpointer data) {
   g_test_maximized_result(n / elapsed_s, "%.0f rows a second", n / elapsed_s);
 }
 
-#define ADD(name, function) g_test_add("/store-rows/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/store-rows/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

@@ -1,6 +1,7 @@
 /*
- * test_view_reads.c - the tables and columns that views say they read are ones that a run writes: a fact that is
- * renamed in sim/run/answer/rows.c, and not in the views, would else be taken for one that was never recorded.
+ * test_view_reads.c - the tables and columns that views say they read are ones that a run writes: a
+ * fact that is renamed in sim/run/answer/rows.c, and not in the views, would else be taken for one
+ * that was never recorded.
  */
 #include <string.h>
 
@@ -27,7 +28,8 @@ static gboolean has_column(const OrrFieldTable *table, const char *column) {
 static const OrrFieldTable *find_table(const char *name) {
   for (guint i = 0; orr_row_tables[i]; i++)
     if (same_name(orr_row_tables[i]->name, name)) return orr_row_tables[i];
-  const OrrFieldTable *const sweeps[] = {&orr_sweep_table, &orr_sweep_excluded_table, &orr_sweep_point_table};
+  const OrrFieldTable *const sweeps[] = {&orr_sweep_table, &orr_sweep_excluded_table,
+                                         &orr_sweep_point_table};
   for (guint i = 0; i < G_N_ELEMENTS(sweeps); i++)
     if (same_name(sweeps[i]->name, name)) return sweeps[i];
   if (same_name(orr_measure_visit_table.name, name)) return &orr_measure_visit_table;

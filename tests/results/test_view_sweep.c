@@ -17,26 +17,36 @@
 
 static const char small_sweep[] =
     "DELETE FROM run;"
-    "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity, started_at)"
+    "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity, "
+    "started_at)"
     " VALUES (1, 'small', 'sweep', '', '', '', '', '', '2026-01-01T00:00:00Z');"
     "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 9) "
-    "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity, started_at)"
-    " SELECT i, 'small', 'training', '', '', '', '', '', '2026-01-01T00:00:0' || iif(i = 9, 4, 0) || 'Z' FROM n;"
+    "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity, "
+    "started_at)"
+    " SELECT i, 'small', 'training', '', '', '', '', '', '2026-01-01T00:00:0' || iif(i = 9, 4, 0) "
+    "|| 'Z' FROM n;"
     "CREATE TABLE sweep (run_id, n_points, n_combinations, sampler, objective);"
     "INSERT INTO sweep VALUES (1, 9, 12, 'halving', 'maximize t; minimize m');"
     "CREATE TABLE sweep_excluded (run_id, reason, combinations);"
     "INSERT INTO sweep_excluded VALUES (1, 'where a < b', 3);"
-    "CREATE TABLE sweep_point (run_id, sweep, point, rung, status, reason, eligible, objective_1, objective_2,"
+    "CREATE TABLE sweep_point (run_id, sweep, point, rung, status, reason, eligible, objective_1, "
+    "objective_2,"
     " objective_3, objective_4);"
     "INSERT INTO sweep_point VALUES (2, 1, 0, 1, 'ok', NULL, 1, 10.0, 4.0, NULL, NULL),"
-    " (3, 1, 1, 1, 'ok', NULL, 1, 8.0, 2.0, NULL, NULL), (4, 1, 2, 1, 'ok', NULL, 1, 20.0, 9.0, NULL, NULL),"
-    " (5, 1, 3, 1, 'unfit', 'too large', 0, NULL, NULL, NULL, NULL), (6, 1, 4, 1, 'ok', NULL, 0, 15.0, 9.0, NULL, "
+    " (3, 1, 1, 1, 'ok', NULL, 1, 8.0, 2.0, NULL, NULL), (4, 1, 2, 1, 'ok', NULL, 1, 20.0, 9.0, "
+    "NULL, NULL),"
+    " (5, 1, 3, 1, 'unfit', 'too large', 0, NULL, NULL, NULL, NULL), (6, 1, 4, 1, 'ok', NULL, 0, "
+    "15.0, 9.0, NULL, "
     "NULL),"
-    " (7, 1, 5, 0, 'ok', NULL, 1, 999.0, 0.0, NULL, NULL), (8, 1, 6, 1, 'ok', NULL, 1, 7.0, 3.0, NULL, NULL),"
+    " (7, 1, 5, 0, 'ok', NULL, 1, 999.0, 0.0, NULL, NULL), (8, 1, 6, 1, 'ok', NULL, 1, 7.0, 3.0, "
+    "NULL, NULL),"
     " (9, 1, 7, 1, 'ok', NULL, 1, 8.0, 2.0, NULL, NULL);"
-    "INSERT INTO param VALUES (2, 'w.a', '1', 1), (2, 'b', 'x', NULL), (3, 'w.a', '1', 1), (3, 'b', 'y', NULL),"
-    " (4, 'w.a', '2', 2), (4, 'b', 'x', NULL), (5, 'w.a', '2', 2), (5, 'b', 'y', NULL), (6, 'w.a', '3', 3),"
-    " (6, 'b', 'x', NULL), (7, 'w.a', '2', 2), (7, 'b', 'x', NULL), (8, 'w.a', '3', 3), (8, 'b', 'y', NULL),"
+    "INSERT INTO param VALUES (2, 'w.a', '1', 1), (2, 'b', 'x', NULL), (3, 'w.a', '1', 1), (3, "
+    "'b', 'y', NULL),"
+    " (4, 'w.a', '2', 2), (4, 'b', 'x', NULL), (5, 'w.a', '2', 2), (5, 'b', 'y', NULL), (6, 'w.a', "
+    "'3', 3),"
+    " (6, 'b', 'x', NULL), (7, 'w.a', '2', 2), (7, 'b', 'x', NULL), (8, 'w.a', '3', 3), (8, 'b', "
+    "'y', NULL),"
     " (9, 'w.a', '4', 4), (9, 'b', 'y', NULL);";
 
 static OrrStore *open_sweep(const Fixture *fixture, const char *more) {
@@ -49,7 +59,8 @@ static OrrStore *open_sweep(const Fixture *fixture, const char *more) {
   return store;
 }
 
-static void assert_csv(OrrStore *store, const char *view, gint64 run, const OrrBinding *binding, const char *expected) {
+static void assert_csv(OrrStore *store, const char *view, gint64 run, const OrrBinding *binding,
+                       const char *expected) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrAnswer) answer = orr_store_ask(store, view, run, binding, binding ? 1 : 0, &error);
   g_assert_no_error(error);
@@ -68,28 +79,31 @@ static void test_best(Fixture *fixture, gconstpointer data) {
   assert_csv(store, "best", 5, NULL, best);
   assert_csv(store, "best", 0, NULL, best);
   assert_csv(store, "best", 0, &(OrrBinding){"top", "1"}, "1,4,20.0,100.0,9,\"b x, a 2\"\n");
-  assert_csv(store, "best", 0, &(OrrBinding){"objective", "2"}, /* to be made small */
-             "1,3,2.0,100.0,8,\"b y, a 1\"\n2,9,2.0,100.0,8,\"b y, a 4\"\n3,8,3.0,150.0,7,\"b y, a 3\"\n"
-             "4,2,4.0,200.0,10,\"b x, a 1\"\n5,4,9.0,450.0,20,\"b x, a 2\"\n");
+  assert_csv(
+      store, "best", 0, &(OrrBinding){"objective", "2"}, /* to be made small */
+      "1,3,2.0,100.0,8,\"b y, a 1\"\n2,9,2.0,100.0,8,\"b y, a 4\"\n3,8,3.0,150.0,7,\"b y, a 3\"\n"
+      "4,2,4.0,200.0,10,\"b x, a 1\"\n5,4,9.0,450.0,20,\"b x, a 2\"\n");
   assert_csv(store, "best", 0, &(OrrBinding){"objective", "3"}, "");
 }
 
 static void test_front(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
-  assert_csv(
-      store, "front", 1, NULL,
-      "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\"\nfront,10.0,4.0,maximize t,minimize m,,,2,\"b x, a 1\"\n"
-      "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\"\nother,7.0,3.0,maximize t,minimize m,,,8,\n"
-      "other,8.0,2.0,maximize t,minimize m,,,9,\n");
+  assert_csv(store, "front", 1, NULL,
+             "front,8.0,2.0,maximize t,minimize m,,,3,\"b y, a 1\"\nfront,10.0,4.0,maximize "
+             "t,minimize m,,,2,\"b x, a 1\"\n"
+             "front,20.0,9.0,maximize t,minimize m,,,4,\"b x, a 2\"\nother,7.0,3.0,maximize "
+             "t,minimize m,,,8,\n"
+             "other,8.0,2.0,maximize t,minimize m,,,9,\n");
 }
 
 /* One objective: memory is the other. 20 at 9 GB and 10 at 4 GB stand; 8 at 5 GB does not. */
 static void test_front_of_one(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_sweep(
-      fixture, "UPDATE sweep SET objective = 'maximize t'; CREATE TABLE training_result (run_id, memory_peak_bytes);"
-               "INSERT INTO training_result VALUES (2, 4e9), (3, 5e9), (4, 9e9)");
+  g_autoptr(OrrStore) store =
+      open_sweep(fixture, "UPDATE sweep SET objective = 'maximize t'; CREATE TABLE training_result "
+                          "(run_id, memory_peak_bytes);"
+                          "INSERT INTO training_result VALUES (2, 4e9), (3, 5e9), (4, 9e9)");
   assert_csv(store, "front", 1, NULL,
              "front,10.0,4000000000.0,maximize t,minimize memory_peak_bytes,,,2,\"b x, a 1\"\n"
              "front,20.0,9000000000.0,maximize t,minimize memory_peak_bytes,,,4,\"b x, a 2\"\n"
@@ -100,15 +114,18 @@ static void test_front_of_one(Fixture *fixture, gconstpointer data) {
 static void test_front_of_many(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrStore) store = open_sweep(
-      fixture,
-      "DELETE FROM sweep_point; UPDATE sweep SET n_points = 3000, objective = 'maximize t; minimize m; maximize u';"
-      "WITH RECURSIVE n (i, x) AS (SELECT 2, 12345 UNION ALL SELECT i + 1, (x * 48271) % 2147483647 FROM n WHERE i < "
-      "2001) "
-      "INSERT INTO sweep_point SELECT i, 1, i - 2, 0, 'ok', NULL, 1, x % 97, x / 97 % 89, x / 8633 % 83, NULL FROM n");
+  g_autoptr(OrrStore) store =
+      open_sweep(fixture, "DELETE FROM sweep_point; UPDATE sweep SET n_points = 3000, objective = "
+                          "'maximize t; minimize m; maximize u';"
+                          "WITH RECURSIVE n (i, x) AS (SELECT 2, 12345 UNION ALL SELECT i + 1, (x "
+                          "* 48271) % 2147483647 FROM n WHERE i < "
+                          "2001) "
+                          "INSERT INTO sweep_point SELECT i, 1, i - 2, 0, 'ok', NULL, 1, x % 97, x "
+                          "/ 97 % 89, x / 8633 % 83, NULL FROM n");
   static const char pairs[] =
       "SELECT group_concat(run_id) FROM (SELECT run_id FROM sweep_point p WHERE NOT EXISTS ("
-      "SELECT 1 FROM sweep_point q WHERE q.objective_1 >= p.objective_1 AND q.objective_2 <= p.objective_2 AND"
+      "SELECT 1 FROM sweep_point q WHERE q.objective_1 >= p.objective_1 AND q.objective_2 <= "
+      "p.objective_2 AND"
       " q.objective_3 >= p.objective_3 AND (q.run_id < p.run_id OR q.objective_1 > p.objective_1 OR"
       " q.objective_2 < p.objective_2 OR q.objective_3 > p.objective_3)) ORDER BY run_id)";
   g_autoptr(OrrAnswer) answer = orr_store_query(store, "front", 1, &error);
@@ -129,8 +146,8 @@ static void test_front_of_many(Fixture *fixture, gconstpointer data) {
   fixture_assert(store, pairs, front->str);
 }
 
-/* a: b = x has 10 and 20 (mean 15), b = y 8, 7 and 8 (mean 23/3): a = 1 is (10 / 15 + 8 * 3 / 23) / 2 - 1 = -14.49 %
- * off those like it. b: only a = 1 has both values, 10 and 8. */
+/* a: b = x has 10 and 20 (mean 15), b = y 8, 7 and 8 (mean 23/3): a = 1 is (10 / 15 + 8 * 3 /
+ * 23) / 2 - 1 = -14.49 % off those like it. b: only a = 1 has both values, 10 and 8. */
 static void test_sensitivity(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
@@ -173,34 +190,41 @@ static void test_failures(Fixture *fixture, gconstpointer data) {
              "excluded,where a < b,3,25.0,\nineligible,,1,12.5,6\nunfit,too large,1,12.5,5\n");
 }
 
-/* 8 of 9 points within 4 s: 2 a second, the last takes half a second. Runs without points are told of the sweep alone.
+/* 8 of 9 points within 4 s: 2 a second, the last takes half a second. Runs without points are told
+ * of the sweep alone.
  */
 static void test_progress(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store =
       open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id = 3; DELETE FROM run WHERE id = 3");
-  assert_csv(store, "sweeps", 0, NULL,
-             "1,small,halving,12,9,7,77.77777777777777,6,1,0,1.75,1.1428571428571428,maximize t,20.0,4\n");
+  assert_csv(
+      store, "sweeps", 0, NULL,
+      "1,small,halving,12,9,7,77.77777777777777,6,1,0,1.75,1.1428571428571428,maximize t,20.0,4\n");
   assert_csv(store, "runs", 0, NULL, "1,2026-01-01T00:00:00Z,small,sweep,,,,,,,,,,9,\n");
   g_autoptr(GError) error = NULL;
-  g_autoptr(OrrAnswer) all = orr_store_ask(store, "runs", 0, &(OrrBinding){"points", "1"}, 1, &error);
+  g_autoptr(OrrAnswer) all =
+      orr_store_ask(store, "runs", 0, &(OrrBinding){"points", "1"}, 1, &error);
   g_assert_cmpuint(all->rows->len, ==, 8);
 }
 
 static void test_points(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id NOT IN (4, 5)");
+  g_autoptr(OrrStore) store =
+      open_sweep(fixture, "DELETE FROM sweep_point WHERE run_id NOT IN (4, 5)");
   assert_csv(store, "points", 1, NULL,
              "2,4,1,ok,1,20.0,9.0,,,\"b x, a 2\",\n3,5,1,unfit,0,,,,,\"b y, a 2\",too large\n");
 }
 
-#define TIMES                                                                                                          \
-  "CREATE TABLE lane (run_id, lane, multiplicity); INSERT INTO lane VALUES (2, 0, 8), (4, 0, 8), (7, 0, 8);"           \
-  "CREATE TABLE time_kind (run_id, lane, category, seconds, fraction);"                                                \
-  "INSERT INTO time_kind VALUES (2, 0, 'gemm', 3.0, 0.75), (2, 0, 'bubble', 1.0, 0.25), (4, 0, 'gemm', 2.0, 1.0),"     \
+#define TIMES                                                                                      \
+  "CREATE TABLE lane (run_id, lane, multiplicity); INSERT INTO lane VALUES (2, 0, 8), (4, 0, 8), " \
+  "(7, 0, 8);"                                                                                     \
+  "CREATE TABLE time_kind (run_id, lane, category, seconds, fraction);"                            \
+  "INSERT INTO time_kind VALUES (2, 0, 'gemm', 3.0, 0.75), (2, 0, 'bubble', 1.0, 0.25), (4, 0, "   \
+  "'gemm', 2.0, 1.0),"                                                                             \
   " (7, 0, 'gemm', 9.0, 1.0);"
 
-/* The two best that have times: gemm is 100 and 75 % of them, bubble 25 % of one of five that are shown. */
+/* The two best that have times: gemm is 100 and 75 % of them, bubble 25 % of one of five that
+ * are shown. */
 static void test_breakdown(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, TIMES);
@@ -208,41 +232,51 @@ static void test_breakdown(Fixture *fixture, gconstpointer data) {
              "1,4,\"b x, a 2\",gemm,2.0,100.0,35.0\n2,2,\"b x, a 1\",gemm,3.0,75.0,35.0\n"
              "2,2,\"b x, a 1\",bubble,1.0,25.0,5.0\n");
   assert_csv(store, "time-breakdown", 1, NULL,
-             "gemm,1,\"4: b x, a 2\",0.0,2.0\ngemm,2,\"2: b x, a 1\",0.0,3.0\nbubble,2,\"2: b x, a 1\",3.0,4.0\n");
+             "gemm,1,\"4: b x, a 2\",0.0,2.0\ngemm,2,\"2: b x, a 1\",0.0,3.0\nbubble,2,\"2: b x, a "
+             "1\",3.0,4.0\n");
 }
 
-/* The sweep's axes, the one with more values first; the cell that was simulated and is not eligible stays empty. */
+/* The sweep's axes, the one with more values first; the cell that was simulated and is not
+ * eligible stays empty. */
 static void test_heat_map(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(fixture, "SELECT 1");
-  assert_csv(store, "heat-map", 1, NULL,
-             "b over w.a,1,1,10.0,1,x,w.a,b,maximize t,1\nb over w.a,1,2,8.0,1,y,w.a,b,maximize t,1\nb over "
-             "w.a,2,1,20.0,2,x,w.a,b,maximize t,1\n"
-             "b over w.a,2,2,,2,y,w.a,b,maximize t,1\nb over w.a,3,1,,3,x,w.a,b,maximize t,1\nb over "
-             "w.a,3,2,7.0,3,y,w.a,b,maximize t,1\n"
-             "b over w.a,4,2,8.0,4,y,w.a,b,maximize t,1\n");
+  assert_csv(
+      store, "heat-map", 1, NULL,
+      "b over w.a,1,1,10.0,1,x,w.a,b,maximize t,1\nb over w.a,1,2,8.0,1,y,w.a,b,maximize t,1\nb "
+      "over "
+      "w.a,2,1,20.0,2,x,w.a,b,maximize t,1\n"
+      "b over w.a,2,2,,2,y,w.a,b,maximize t,1\nb over w.a,3,1,,3,x,w.a,b,maximize t,1\nb over "
+      "w.a,3,2,7.0,3,y,w.a,b,maximize t,1\n"
+      "b over w.a,4,2,8.0,4,y,w.a,b,maximize t,1\n");
 }
 
-/* Points and other runs in one picture: neither the ineligible point nor that of the earlier rung is in it. */
+/* Points and other runs in one picture: neither the ineligible point nor that of the earlier
+ * rung is in it. */
 static void test_runs_and_points(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_sweep(
       fixture,
-      "CREATE TABLE training_result (run_id, n_gpus, tokens_per_s, tp, pp, dp, cp, fits, memory_peak_bytes,"
+      "CREATE TABLE training_result (run_id, n_gpus, tokens_per_s, tp, pp, dp, cp, fits, "
+      "memory_peak_bytes,"
       " iteration_time_s, tokens_per_s_per_gpu);"
-      "INSERT INTO training_result SELECT run_id, 8, objective_1, 1, 1, 8, 1, 1, 0.0, 1.0, 1.0 FROM sweep_point"
+      "INSERT INTO training_result SELECT run_id, 8, objective_1, 1, 1, 8, 1, 1, 0.0, 1.0, 1.0 "
+      "FROM sweep_point"
       " WHERE status = 'ok';"
       "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity)"
       " VALUES (11, 'other', 'training', '', '', '', '', '');"
       "INSERT INTO training_result VALUES (11, 16, 18.0, 2, 1, 8, 1, 1, 0.0, 1.0, 1.0)");
   assert_csv(store, "pareto", 1, NULL,
-             "front,8,20.0,0.0,4,tp1 pp1 dp8\nother,8,10.0,0.0,2,tp1 pp1 dp8\nother,8,8.0,0.0,3,tp1 pp1 dp8\n"
+             "front,8,20.0,0.0,4,tp1 pp1 dp8\nother,8,10.0,0.0,2,tp1 pp1 "
+             "dp8\nother,8,8.0,0.0,3,tp1 pp1 dp8\n"
              "other,8,7.0,0.0,8,tp1 pp1 dp8\n");
   assert_csv(store, "scaling", 11, NULL,
-             "other,16,18.0,100.0\nsmall,8,20.0,100.0\nideal other,16,18.0,100.0\nideal small,8,20.0,100.0\n");
+             "other,16,18.0,100.0\nsmall,8,20.0,100.0\nideal other,16,18.0,100.0\nideal "
+             "small,8,20.0,100.0\n");
 }
 
-#define ADD(name, function) g_test_add("/view-sweep/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/view-sweep/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

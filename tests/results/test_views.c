@@ -1,11 +1,13 @@
 /*
- * test_views.c - the views: their own description, on a database with nothing in it, and on small cases worked by hand.
+ * test_views.c - the views: their own description, on a database with nothing in it, and on small
+ * cases worked by hand.
  */
 #include <string.h>
 
 #include "tests/results/store_fixture.h"
 
-/* The columns that the head of a view describes, "a,b,c": the lines "-- word: ...", up to a bare "--". */
+/* The columns that the head of a view describes, "a,b,c": the lines "-- word: ...", up to a bare
+ * "--". */
 static char *described_columns(const OrrView *view) {
   GString *columns = g_string_new(NULL);
   g_auto(GStrv) lines = g_strsplit(view->sql, "\n", -1);
@@ -15,7 +17,8 @@ static char *described_columns(const OrrView *view) {
     g_assert_cmpuint(strlen(colon), >, 5); /* a column has a sentence */
     if (!g_str_has_prefix(*line, "-- reads:") && !g_str_has_prefix(*line, "-- takes:") &&
         !g_str_has_prefix(*line, "-- about:"))
-      g_string_append_printf(columns, "%s%.*s", columns->len > 0 ? "," : "", (int)(colon - *line - 3), *line + 3);
+      g_string_append_printf(columns, "%s%.*s", columns->len > 0 ? "," : "",
+                             (int)(colon - *line - 3), *line + 3);
   }
   return g_string_free(columns, FALSE);
 }
@@ -27,8 +30,8 @@ static OrrAnswer *ask(OrrStore *store, const char *view) {
   return answer;
 }
 
-/* Every view on a database without a single fact table: no error, no rows (but for what describes the database itself),
- * and exactly the columns that it describes. */
+/* Every view on a database without a single fact table: no error, no rows (but for what
+ * describes the database itself), and exactly the columns that it describes. */
 static void test_every_view_on_nothing(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(GError) error = NULL;
@@ -67,17 +70,19 @@ static void assert_csv(OrrStore *store, const char *view, const char *expected) 
   g_assert_cmpstr(strchr(csv, '\n') + 1, ==, expected);
 }
 
-/* Two classes, of 3 ranks and of 1, and steps of 16 s. gemm: (3 * 12 + 1 * 4) / 4 = 10 s = 62.5 %; bubble, on the
- * second alone: (0 + 1 * 12) / 4 = 3 s = 18.75 %, and 0 at the least; host: (3 * 4 + 0) / 4 = 3 s. */
+/* Two classes, of 3 ranks and of 1, and steps of 16 s. gemm: (3 * 12 + 1 * 4) / 4 = 10 s = 62.5
+ * %; bubble, on the second alone: (0 + 1 * 12) / 4 = 3 s = 18.75 %, and 0 at the least; host: (3
+ * * 4 + 0) / 4 = 3 s. */
 static void test_breakdown(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store =
-      open_with(fixture, "CREATE TABLE lane (run_id, lane, multiplicity);"
-                         "INSERT INTO lane VALUES (1, 0, 3), (1, 1, 1), (2, 0, 100);"
-                         "CREATE TABLE time_kind (run_id, lane, category, seconds, fraction);"
-                         "INSERT INTO time_kind VALUES (1, 0, 'gemm', 12.0, 0.75), (1, 0, 'host', 4.0, 0.25),"
-                         " (1, 1, 'gemm', 4.0, 0.25), (1, 1, 'bubble', 12.0, 0.75), (2, 0, 'gemm', 99.0, 1)");
-  assert_csv(store, "breakdown", "gemm,10.0,62.5,4.0,12.0\nbubble,3.0,18.75,0.0,12.0\nhost,3.0,18.75,0.0,4.0\n");
+  g_autoptr(OrrStore) store = open_with(
+      fixture, "CREATE TABLE lane (run_id, lane, multiplicity);"
+               "INSERT INTO lane VALUES (1, 0, 3), (1, 1, 1), (2, 0, 100);"
+               "CREATE TABLE time_kind (run_id, lane, category, seconds, fraction);"
+               "INSERT INTO time_kind VALUES (1, 0, 'gemm', 12.0, 0.75), (1, 0, 'host', 4.0, 0.25),"
+               " (1, 1, 'gemm', 4.0, 0.25), (1, 1, 'bubble', 12.0, 0.75), (2, 0, 'gemm', 99.0, 1)");
+  assert_csv(store, "breakdown",
+             "gemm,10.0,62.5,4.0,12.0\nbubble,3.0,18.75,0.0,12.0\nhost,3.0,18.75,0.0,4.0\n");
 }
 
 /*
@@ -86,30 +91,36 @@ static void test_breakdown(Fixture *fixture, gconstpointer data) {
  *   lane 0  |--- a 0..3 ---|= send 3..4 =|                          |- d 5..6 -|
  *   lane 1  |- b 0..1 -|     (waits)     |= recv 3..4 =|            |---- c 5..10 ----|
  *
- * Back from c (5..10): nothing runs 4..5, a gap of 1. What ended last before 5 on c's own lane is recv, which started
- * at 3 (it had waited since 1); what ended at 3 is a, on the other lane; a began at 0. In all 5 + 1 + 1 + 3 = 10; b,
- * send and d are not on the path.
+ * Back from c (5..10): nothing runs 4..5, a gap of 1. What ended last before 5 on c's own lane is
+ * recv, which started at 3 (it had waited since 1); what ended at 3 is a, on the other lane; a
+ * began at 0. In all 5 + 1 + 1 + 3 = 10; b, send and d are not on the path.
  */
 static void test_critical_path(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_with(
-      fixture,
-      "CREATE TABLE span (run_id, lane, stream, name, category, micro_batch, begin_s, started_s, end_s);"
-      "INSERT INTO span VALUES"
-      " (1, 1, 'compute', 'b', 'gemm', 0, 0.0, 0.0, 1.0), (1, 0, 'compute', 'a', 'gemm', 0, 0.0, 0.0, 3.0),"
-      " (1, 0, 'send', 'send', 'pp-comm', 0, 3.0, 3.0, 4.0), (1, 1, 'recv', 'recv', 'pp-comm', 0, 1.0, 3.0, 4.0),"
-      " (1, 0, 'compute', 'd', 'gemm', 1, 5.0, 5.0, 6.0), (1, 1, 'compute', 'c', 'gemm', 0, 5.0, 5.0, 10.0),"
-      " (1, 1, 'compute', 'nothing', 'host', 0, 5.0, 5.0, 5.0), (2, 0, 'x', 'y', 'z', 0, 0.0, 0.0, 99.0)");
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "CREATE TABLE span (run_id, lane, stream, name, category, micro_batch, "
+                         "begin_s, started_s, end_s);"
+                         "INSERT INTO span VALUES"
+                         " (1, 1, 'compute', 'b', 'gemm', 0, 0.0, 0.0, 1.0), (1, 0, 'compute', "
+                         "'a', 'gemm', 0, 0.0, 0.0, 3.0),"
+                         " (1, 0, 'send', 'send', 'pp-comm', 0, 3.0, 3.0, 4.0), (1, 1, 'recv', "
+                         "'recv', 'pp-comm', 0, 1.0, 3.0, 4.0),"
+                         " (1, 0, 'compute', 'd', 'gemm', 1, 5.0, 5.0, 6.0), (1, 1, 'compute', "
+                         "'c', 'gemm', 0, 5.0, 5.0, 10.0),"
+                         " (1, 1, 'compute', 'nothing', 'host', 0, 5.0, 5.0, 5.0), (2, 0, 'x', "
+                         "'y', 'z', 0, 0.0, 0.0, 99.0)");
   assert_csv(store, "critical-path",
-             "gemm,c,1,1,5.0,50.0\ngemm,a,1,1,3.0,30.0\ngap,no span,1,1,1.0,10.0\npp-comm,recv,1,1,1.0,10.0\n");
+             "gemm,c,1,1,5.0,50.0\ngemm,a,1,1,3.0,30.0\ngap,no "
+             "span,1,1,1.0,10.0\npp-comm,recv,1,1,1.0,10.0\n");
 }
 
-/* The path adds up to the end of the last span whatever the spans are: here 40 of one length on each of three lanes, at
- * starts that a fixed rule scatters. */
+/* The path adds up to the end of the last span whatever the spans are: here 40 of one length on
+ * each of three lanes, at starts that a fixed rule scatters. */
 static void test_critical_path_adds_up(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE span (run_id, lane, stream, name, category, micro_batch, begin_s, started_s, end_s);"
+      fixture, "CREATE TABLE span (run_id, lane, stream, name, category, micro_batch, begin_s, "
+               "started_s, end_s);"
                "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 119)"
                " INSERT INTO span SELECT 1, i % 3, 'compute', 'op', 'gemm', i, t, t, t + 0.7"
                " FROM (SELECT i, (i * 37 % 101) * 0.31 AS t FROM n)");
@@ -128,49 +139,58 @@ static void test_critical_path_adds_up(Fixture *fixture, gconstpointer data) {
 /* 25e9 B/s is 25 GB/s; the busier first, of equals the one that carried more. */
 static void test_hot_links(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE link_use (run_id, link, kind, stands_for, bandwidth_bytes_per_s, bytes, utilization);"
-               "INSERT INTO link_use VALUES (1, 'a', 'nic', 1, 25e9, 50e9, 0.25), (1, 'b', 'nic', 8, 25e9, 75e9, 0.5),"
-               " (1, 'c', 'nvlink', 1, 300e9, 150e9, 0.25)");
-  assert_csv(store, "hot-links", "b,nic,8,25.0,75.0,50.0\nc,nvlink,1,300.0,150.0,25.0\na,nic,1,25.0,50.0,25.0\n");
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "CREATE TABLE link_use (run_id, link, kind, stands_for, "
+                         "bandwidth_bytes_per_s, bytes, utilization);"
+                         "INSERT INTO link_use VALUES (1, 'a', 'nic', 1, 25e9, 50e9, 0.25), (1, "
+                         "'b', 'nic', 8, 25e9, 75e9, 0.5),"
+                         " (1, 'c', 'nvlink', 1, 300e9, 150e9, 0.25)");
+  assert_csv(store, "hot-links",
+             "b,nic,8,25.0,75.0,50.0\nc,nvlink,1,300.0,150.0,25.0\na,nic,1,25.0,50.0,25.0\n");
 }
 
 /* The one that waits least is waited for; wait 2 of 8 s is 25 %. */
 static void test_slowest_ranks(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE lane (run_id, lane, name, multiplicity, stage, replica, compute_s, comm_s, wait_s,"
+      fixture, "CREATE TABLE lane (run_id, lane, name, multiplicity, stage, replica, compute_s, "
+               "comm_s, wait_s,"
                " other_s, end_s);"
                "INSERT INTO lane VALUES (1, 0, 'first', 8, 0, 0, 4.0, 2.0, 2.0, 0.0, 8.0),"
                " (1, 1, 'last', 8, 1, 0, 6.0, 3.0, 1.0, 0.0, 10.0)");
-  assert_csv(store, "slowest-ranks", "last,8,1,0,9.0,6.0,3.0,1.0,10.0,2.0\nfirst,8,0,0,6.0,4.0,2.0,2.0,25.0,0.0\n");
+  assert_csv(store, "slowest-ranks",
+             "last,8,1,0,9.0,6.0,3.0,1.0,10.0,2.0\nfirst,8,0,0,6.0,4.0,2.0,2.0,25.0,0.0\n");
 }
 
 /* 2^30 bytes are a GiB; libraries take 1/2 + 1 + 1/2; 10 of 8 GiB are 125 %. */
 static void test_memory(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store =
-      open_with(fixture, "CREATE TABLE memory (run_id, stage, weights_bytes, gradients_bytes, optimizer_bytes,"
-                         " activations_bytes, working_bytes, buffers_bytes, fragmentation_bytes, flat_copies_bytes, workspace_bytes, communicators_bytes, context_bytes,"
-                         " host_bytes, total_bytes, capacity_bytes);"
-                         "INSERT INTO memory VALUES (1, 0, 1<<30, 1<<30, 2<<30, 1<<30, 1<<28, 1<<28, 1<<29, 2<<30, 1<<29, 1<<30, 1<<29,"
-                         " 4<<30, 10<<30, 8<<30)");
+  g_autoptr(OrrStore) store = open_with(
+      fixture,
+      "CREATE TABLE memory (run_id, stage, weights_bytes, gradients_bytes, optimizer_bytes,"
+      " activations_bytes, working_bytes, buffers_bytes, fragmentation_bytes, flat_copies_bytes, "
+      "workspace_bytes, communicators_bytes, context_bytes,"
+      " host_bytes, total_bytes, capacity_bytes);"
+      "INSERT INTO memory VALUES (1, 0, 1<<30, 1<<30, 2<<30, 1<<30, 1<<28, 1<<28, 1<<29, 2<<30, "
+      "1<<29, 1<<30, 1<<29,"
+      " 4<<30, 10<<30, 8<<30)");
   assert_csv(store, "memory", "0,1.0,1.0,2.0,1.0,0.5,0.5,2.0,2.0,10.0,8.0,-2.0,4.0,125.0\n");
 }
 
-/* Of two stages the one that holds more, unless another is asked for: 3 GiB in two chunks of 1 and 2 passes are three
- * quarters of 4; what is replayed takes nothing. */
+/* Of two stages the one that holds more, unless another is asked for: 3 GiB in two chunks of 1
+ * and 2 passes are three quarters of 4; what is replayed takes nothing. */
 static void test_activations(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store =
-      open_with(fixture, "CREATE TABLE memory (run_id, stage, activations_bytes, total_bytes);"
-                         "INSERT INTO memory VALUES (1, 0, 4<<30, 9<<30), (1, 1, 8<<30, 8<<30);"
-                         "CREATE TABLE activation (run_id, stage, chunk, unit, operator, units, kept_bytes, host_bytes,"
-                         " replayed_bytes, micro_batches, peak_bytes);"
-                         "INSERT INTO activation VALUES (1, 0, 0, 'layer', 'qkv', 2, 1<<30, 0, 0, 1, 1<<30),"
-                         " (1, 0, 1, 'layer', 'qkv', 2, 1<<30, 0, 0, 2, 2<<30),"
-                         " (1, 0, 0, 'layer', 'fc1', 2, 0, 1<<20, 2<<20, 1, 0),"
-                         " (1, 1, 0, 'head', 'logits', 1, 8<<20, 0, 0, 1, 8<<20)");
+  g_autoptr(OrrStore) store = open_with(
+      fixture, "CREATE TABLE memory (run_id, stage, activations_bytes, total_bytes);"
+               "INSERT INTO memory VALUES (1, 0, 4<<30, 9<<30), (1, 1, 8<<30, 8<<30);"
+               "CREATE TABLE activation (run_id, stage, chunk, unit, operator, units, kept_bytes, "
+               "host_bytes,"
+               " replayed_bytes, micro_batches, peak_bytes);"
+               "INSERT INTO activation VALUES (1, 0, 0, 'layer', 'qkv', 2, 1<<30, 0, 0, 1, 1<<30),"
+               " (1, 0, 1, 'layer', 'qkv', 2, 1<<30, 0, 0, 2, 2<<30),"
+               " (1, 0, 0, 'layer', 'fc1', 2, 0, 1<<20, 2<<20, 1, 0),"
+               " (1, 1, 0, 'head', 'logits', 1, 8<<20, 0, 0, 1, 8<<20)");
   assert_csv(store, "activations",
              "0,layer,qkv,4,2048.0,0.0,0.0,3,3.0,75.0\n0,layer,fc1,2,0.0,2.0,1.0,1,0.0,0.0\n");
 }
@@ -178,11 +198,13 @@ static void test_activations(Fixture *fixture, gconstpointer data) {
 /* A pass is two points: what it holds while it runs, and what is left of it. */
 static void test_memory_time(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store =
-      open_with(fixture, "CREATE TABLE memory_time (run_id, stage, what, chunk, micro_batch, begin_s, end_s, fixed_bytes,"
-                         " activations_bytes, working_bytes, after_bytes, total_bytes);"
-                         "INSERT INTO memory_time VALUES (1, 0, 'forward', 0, 3, 1.0, 2.0, 8<<30, 1<<30, 0, 1<<30,"
-                         " 9<<30), (1, 0, 'update', -1, -1, 4.0, 5.0, 8<<30, 0, 2<<30, 0, 12<<30)");
+  g_autoptr(OrrStore) store = open_with(
+      fixture,
+      "CREATE TABLE memory_time (run_id, stage, what, chunk, micro_batch, begin_s, end_s, "
+      "fixed_bytes,"
+      " activations_bytes, working_bytes, after_bytes, total_bytes);"
+      "INSERT INTO memory_time VALUES (1, 0, 'forward', 0, 3, 1.0, 2.0, 8<<30, 1<<30, 0, 1<<30,"
+      " 9<<30), (1, 0, 'update', -1, -1, 4.0, 5.0, 8<<30, 0, 2<<30, 0, 12<<30)");
   assert_csv(store, "memory-time",
              "stage 0,1.0,9.0,9.0,1.0,forward,3\nstage 0,2.0,9.0,9.0,1.0,forward ended,3\n"
              "stage 0,4.0,10.0,12.0,0.0,update,\nstage 0,5.0,8.0,12.0,0.0,update ended,\n");
@@ -193,12 +215,13 @@ static void test_memory_time(Fixture *fixture, gconstpointer data) {
 static void test_operators(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
-      fixture,
-      "CREATE TABLE operator_cost (run_id, phase, name, kind, count, seconds_each, seconds_total, how, flops, bytes);"
-      "INSERT INTO operator_cost VALUES (1, 'forward', 'none', 'gemm', 9, 0.0, 0.0, 'modelled', 1e12, 1e9),"
-      " (1, 'forward', 'norm', 'memory', 1, 0.01, 0.01, 'modelled', 0.0, 2e9),"
-      " (1, 'forward', 'qkv', 'gemm', 3, 0.01, 0.03, 'measured', 1e12, 2e9),"
-      " (1, 'optimizer', 'adam', 'memory', 1, 0.02, 0.02, 'modelled', NULL, 4e9)");
+      fixture, "CREATE TABLE operator_cost (run_id, phase, name, kind, count, seconds_each, "
+               "seconds_total, how, flops, bytes);"
+               "INSERT INTO operator_cost VALUES (1, 'forward', 'none', 'gemm', 9, 0.0, 0.0, "
+               "'modelled', 1e12, 1e9),"
+               " (1, 'forward', 'norm', 'memory', 1, 0.01, 0.01, 'modelled', 0.0, 2e9),"
+               " (1, 'forward', 'qkv', 'gemm', 3, 0.01, 0.03, 'measured', 1e12, 2e9),"
+               " (1, 'optimizer', 'adam', 'memory', 1, 0.02, 0.02, 'modelled', NULL, 4e9)");
   assert_csv(store, "operators",
              "forward,qkv,gemm,3,10000.0,30.0,75.0,100.0,200.0,measured\n"
              "optimizer,adam,memory,1,20000.0,20.0,100.0,,200.0,modelled\n"
@@ -206,14 +229,15 @@ static void test_operators(Fixture *fixture, gconstpointer data) {
              "forward,none,gemm,9,0.0,0.0,0.0,,,modelled\n");
 }
 
-/* A run with a result, one with none (of another kind of workload), the newest first; two columns that the table lacks
- * (it was made by an older Orrery) are empty. */
+/* A run with a result, one with none (of another kind of workload), the newest first; two
+ * columns that the table lacks (it was made by an older Orrery) are empty. */
 static void test_runs(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE training_result (run_id, n_gpus, tp, pp, dp, iteration_time_s, tokens_per_s, mfu);"
-               "INSERT INTO training_result VALUES (1, 1024, 8, 16, 8, 25.5, 1e5, 0.5);"
-               "UPDATE run SET started_at = 'then'");
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "CREATE TABLE training_result (run_id, n_gpus, tp, pp, dp, "
+                         "iteration_time_s, tokens_per_s, mfu);"
+                         "INSERT INTO training_result VALUES (1, 1024, 8, 16, 8, 25.5, 1e5, 0.5);"
+                         "UPDATE run SET started_at = 'then'");
   fixture_add_run(store, 0);
   sqlite3 *db = fixture_connect(fixture->db);
   fixture_exec(db, "UPDATE run SET started_at = 'now' WHERE id = 2");
@@ -231,7 +255,8 @@ static void test_summary(Fixture *fixture, gconstpointer data) {
                                      .offset = 0,
                                      .sentence = "A step.",
                                      .unit = ORR_UNIT_SECONDS}};
-  const OrrFieldTable table = {.name = "training-result", .size = sizeof(double), .fields = fields, .n_fields = 1};
+  const OrrFieldTable table = {
+      .name = "training-result", .size = sizeof(double), .fields = fields, .n_fields = 1};
   const double row = 25.5;
   g_autoptr(OrrStore) store = fixture_open(fixture);
   g_assert_true(orr_store_begin_run(store, &sample_facts, NULL, NULL));
@@ -246,14 +271,16 @@ static void test_summary(Fixture *fixture, gconstpointer data) {
   g_assert_true(answer->is_number[1]);
 }
 
-/* Errors of -10, +20, -30, +40 %: mean of sizes 25, bias +5, median (20 + 30) / 2 = 25, the 90th percentile is the
- * ceil(0.9 * 4) = 4th of the sizes, 40. A set of one row is all of its own statistics. Row a was compared in run 0 as
- * well, before it got better: that counts no more, nor does what a later run, 2, than the one that is asked for says.
+/* Errors of -10, +20, -30, +40 %: mean of sizes 25, bias +5, median (20 + 30) / 2 = 25, the 90th
+ * percentile is the ceil(0.9 * 4) = 4th of the sizes, 40. A set of one row is all of its own
+ * statistics. Row a was compared in run 0 as well, before it got better: that counts no more, nor
+ * does what a later run, 2, than the one that is asked for says.
  */
 static void test_validation(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
-      fixture, "CREATE TABLE validation_row (run_id, set_name, row, label, metric, measured, simulated, error);"
+      fixture, "CREATE TABLE validation_row (run_id, set_name, row, label, metric, measured, "
+               "simulated, error);"
                "INSERT INTO validation_row VALUES (1, 'one', 1, NULL, 't', 1, 1.5, 0.5),"
                " (0, 'four', 1, 'a', 't', 1, 1.9, 0.9), (1, 'four', 1, 'a', 't', 1, 0.9, -0.1),"
                " (1, 'four', 2, 'b', 't', 1, 1.2, 0.2), (1, 'four', 3, 'c', 't', 1, 0.7, -0.3),"
@@ -275,33 +302,40 @@ static void test_validation(Fixture *fixture, gconstpointer data) {
   g_assert_cmpstr(((char **)all->rows->pdata[3])[2], ==, "a");
 }
 
-/* Runs of several kinds in one database, each with one row of its own. Whichever was stored last, a view shows the
- * newest of the kinds that it is about: comparisons show the comparisons, others the newest simulation. */
+/* Runs of several kinds in one database, each with one row of its own. Whichever was stored
+ * last, a view shows the newest of the kinds that it is about: comparisons show the comparisons,
+ * others the newest simulation. */
 static void test_about(Fixture *fixture, gconstpointer data) {
   (void)data;
-  g_autoptr(OrrStore) store = open_with(
-      fixture,
-      "DELETE FROM run;"
-      "CREATE TABLE validation_row (run_id, set_name, row, label, metric, measured, simulated, error);"
-      "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, p90, worst);"
-      "CREATE TABLE link_use (run_id, link, kind, stands_for, bandwidth_bytes_per_s, bytes, utilization)");
+  g_autoptr(OrrStore) store =
+      open_with(fixture, "DELETE FROM run;"
+                         "CREATE TABLE validation_row (run_id, set_name, row, label, metric, "
+                         "measured, simulated, error);"
+                         "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, "
+                         "mape, bias, median, p90, worst);"
+                         "CREATE TABLE link_use (run_id, link, kind, stands_for, "
+                         "bandwidth_bytes_per_s, bytes, utilization)");
   static const char *const kinds[] = {"training", "validation", "cost-validation", "calibration"};
   for (guint first = 0; first < G_N_ELEMENTS(kinds); first++) { /* each kind comes last once */
     sqlite3 *db = fixture_connect(fixture->db);
-    fixture_exec(db, "DELETE FROM run; DELETE FROM validation_row; DELETE FROM cost_error; DELETE FROM link_use");
+    fixture_exec(db, "DELETE FROM run; DELETE FROM validation_row; DELETE FROM cost_error; DELETE "
+                     "FROM link_use");
     for (guint i = 1; i <= G_N_ELEMENTS(kinds); i++) {
       const char *kind = kinds[(first + i) % G_N_ELEMENTS(kinds)];
-      g_autofree char *run = g_strdup_printf(
-          "INSERT INTO run (id, scenario, kind, hash, resolved, tool_version, engine, fidelity, wall_time_s)"
-          " VALUES (%u, 's', '%s', '', '', '', '', '', 0)", i, kind);
+      g_autofree char *run = g_strdup_printf("INSERT INTO run (id, scenario, kind, hash, resolved, "
+                                             "tool_version, engine, fidelity, wall_time_s)"
+                                             " VALUES (%u, 's', '%s', '', '', '', '', '', 0)",
+                                             i, kind);
       fixture_exec(db, run);
       g_autofree char *row =
           g_str_equal(kind, "training")
               ? g_strdup_printf("INSERT INTO link_use VALUES (%u, 'a', 'nic', 1, 1e9, 1e9, 1.0)", i)
           : g_str_equal(kind, "validation")
-              ? g_strdup_printf("INSERT INTO validation_row VALUES (%u, 'v', 1, 'a', 't', 1, 1.5, 0.5)", i)
+              ? g_strdup_printf(
+                    "INSERT INTO validation_row VALUES (%u, 'v', 1, 'a', 't', 1, 1.5, 0.5)", i)
           : g_str_equal(kind, "cost-validation")
-              ? g_strdup_printf("INSERT INTO cost_error VALUES (%u, 'c', 'p', 'k', 'all', 1, 1, 1, 1, 1, 1)", i)
+              ? g_strdup_printf(
+                    "INSERT INTO cost_error VALUES (%u, 'c', 'p', 'k', 'all', 1, 1, 1, 1, 1, 1)", i)
               : g_strdup("SELECT 1");
       fixture_exec(db, row);
     }
@@ -319,17 +353,20 @@ static void test_about(Fixture *fixture, gconstpointer data) {
   }
 }
 
-/* Shares become percent; of a comparison that was made again the last counts; `all` comes before the regions. */
+/* Shares become percent; of a comparison that was made again the last counts; `all` comes before
+ * the regions. */
 static void test_cost_errors(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = open_with(
       fixture,
-      "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, p90, worst);"
+      "CREATE TABLE cost_error (run_id, set_name, profile, kernels, region, n, mape, bias, median, "
+      "p90, worst);"
       "INSERT INTO cost_error VALUES (0, 's', 'p', 'gemm', 'all', 9, 0.9, 0.9, 0.9, 0.9, 0.9),"
       " (1, 's', 'p', 'gemm', 'all', 8, 0.25, -0.5, 0.125, 0.5, 0.75),"
       " (1, 's', 'p', 'gemm', 'a-region', 3, 0.5, 0.5, 0.5, 0.5, 0.5)");
-  assert_csv(store, "cost-errors",
-             "s,p,gemm,all,8,25.0,-50.0,12.5,50.0,75.0\ns,p,gemm,a-region,3,50.0,50.0,50.0,50.0,50.0\n");
+  assert_csv(
+      store, "cost-errors",
+      "s,p,gemm,all,8,25.0,-50.0,12.5,50.0,75.0\ns,p,gemm,a-region,3,50.0,50.0,50.0,50.0,50.0\n");
 }
 
 /* A table that another process makes while this store is open is seen. */
@@ -337,14 +374,16 @@ static void test_late_table(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_autoptr(OrrStore) store = fixture_open(fixture);
   assert_csv(store, "hot-links", "");
-  OrrStore *other = open_with(
-      fixture, "CREATE TABLE link_use (run_id, link, kind, stands_for, bandwidth_bytes_per_s, bytes, utilization);"
-               "INSERT INTO link_use VALUES (1, 'a', 'nic', 1, 1e9, 1e9, 1.0)");
+  OrrStore *other =
+      open_with(fixture, "CREATE TABLE link_use (run_id, link, kind, stands_for, "
+                         "bandwidth_bytes_per_s, bytes, utilization);"
+                         "INSERT INTO link_use VALUES (1, 'a', 'nic', 1, 1e9, 1e9, 1.0)");
   orr_store_free(other);
   assert_csv(store, "hot-links", "a,nic,1,1.0,1.0,100.0\n");
 }
 
-#define ADD(name, function) g_test_add("/views/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+#define ADD(name, function)                                                                        \
+  g_test_add("/views/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

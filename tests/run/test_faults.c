@@ -1,5 +1,6 @@
 /*
- * test_faults.c - runs on a machine on which things go wrong: folded is full, closed forms, what changes nothing.
+ * test_faults.c - runs on a machine on which things go wrong: folded is full, closed forms, what
+ * changes nothing.
  *
  * Each simulation runs in a child of its own: SimGrid allows one engine a process.
  */
@@ -30,7 +31,8 @@ static void simulate_here(const char *text, Answer *answer) {
   answer->lanes = outcome->lanes->len;
   answer->n_faults = outcome->faults->len;
   if (outcome->faults->len > 0) answer->fault = g_array_index(outcome->faults, OrrFaultRow, 0);
-  if (outcome->own_job) answer->clean_s = outcome->own_job->alone_s, answer->end_s = outcome->own_job->end_s;
+  if (outcome->own_job)
+    answer->clean_s = outcome->own_job->alone_s, answer->end_s = outcome->own_job->end_s;
 }
 
 static Answer simulate(const char *text) {
@@ -51,15 +53,16 @@ static Answer simulate(const char *text) {
   return answer;
 }
 
-static char *scenario(const char *fidelity, const char *routing, const char *parallel, const char *more,
-                      const char *faults) {
-  return g_strdup_printf("schema: scenario/1\nname: test\nfidelity: %s\n"
-                         "cluster: {base: dgx-a100-superpod, nodes: 8, max-nodes: 8, routing: %s,\n"
-                         "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}}\n"
-                         "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
-                         "workload: {kind: training, parallel: %s, batch: {global: 64, micro: 1}, steps: 2%s}\n%s%s%s",
-                         fidelity, routing, parallel, more, faults ? "faults: [" : "", faults ? faults : "",
-                         faults ? "]\n" : "");
+static char *scenario(const char *fidelity, const char *routing, const char *parallel,
+                      const char *more, const char *faults) {
+  return g_strdup_printf(
+      "schema: scenario/1\nname: test\nfidelity: %s\n"
+      "cluster: {base: dgx-a100-superpod, nodes: 8, max-nodes: 8, routing: %s,\n"
+      "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}}\n"
+      "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
+      "workload: {kind: training, parallel: %s, batch: {global: 64, micro: 1}, steps: 2%s}\n%s%s%s",
+      fidelity, routing, parallel, more, faults ? "faults: [" : "", faults ? faults : "",
+      faults ? "]\n" : "");
 }
 
 static Answer run(const char *fidelity, const char *routing, const char *parallel, const char *more,
@@ -68,20 +71,23 @@ static Answer run(const char *fidelity, const char *routing, const char *paralle
   return simulate(text);
 }
 
-static Answer fine(const char *fidelity, const char *routing, const char *parallel, const char *more,
-                   const char *faults) {
+static Answer fine(const char *fidelity, const char *routing, const char *parallel,
+                   const char *more, const char *faults) {
   const Answer answer = run(fidelity, routing, parallel, more, faults);
   if (!answer.fine) g_error("%s: %s", faults, answer.error);
   return answer;
 }
 
-/* One random break of symmetry on one random job: the classes that it touches split, and folded is full. */
+/* One random break of symmetry on one random job: the classes that it touches split, and folded
+ * is full. */
 static void folded_is_full(void) {
-  static const char *const parallels[] = {"{tp: 4, pp: 4, dp: 4}", "{tp: 2, pp: 2, dp: 16}", "{tp: 8, pp: 2, dp: 4}",
-                                          "{tp: 1, pp: 4, dp: 16}", "{tp: 4, pp: 1, dp: 16}"};
-  static const char *const mores[] = {"", ", data-parallel: {overlap: false}",
-                                      ", pipeline: {kind: interleaved-1f1b, chunks: 2}, optimizer: {sharding: "
-                                      "distributed-optimizer}"};
+  static const char *const parallels[] = {"{tp: 4, pp: 4, dp: 4}", "{tp: 2, pp: 2, dp: 16}",
+                                          "{tp: 8, pp: 2, dp: 4}", "{tp: 1, pp: 4, dp: 16}",
+                                          "{tp: 4, pp: 1, dp: 16}"};
+  static const char *const mores[] = {
+      "", ", data-parallel: {overlap: false}",
+      ", pipeline: {kind: interleaved-1f1b, chunks: 2}, optimizer: {sharding: "
+      "distributed-optimizer}"};
   static const char *const routings[] = {"ideal", "ecmp", "static"};
   OrrRandom random = orr_random_stream(7, "breaks");
   guint n_less = 0;
@@ -90,18 +96,23 @@ static void folded_is_full(void) {
     const char *routing = routings[orr_random_below(&random, G_N_ELEMENTS(routings))];
     const guint form = orr_random_below(&random, 5), gpu = orr_random_below(&random, 64);
     const guint leaf = orr_random_below(&random, 4), cable = orr_random_below(&random, 8);
-    const char *more = mores[strstr(parallel, "pp: 2") ? orr_random_below(&random, 3) : orr_random_below(&random, 2)];
+    const char *more = mores[strstr(parallel, "pp: 2") ? orr_random_below(&random, 3)
+                                                       : orr_random_below(&random, 2)];
     const double at_s = 0.05 * orr_random_unit(&random), left = orr_random_unit(&random);
     g_autofree char *what =
         form == 0   ? g_strdup_printf("{kind: slow-gpu, gpu: %u, slower: %g}", gpu, left)
         : form == 1 ? g_strdup_printf("{kind: nic, gpu: %u, bandwidth: %g}", gpu, 0.1 + 0.8 * left)
-        : form == 2 ? g_strdup_printf("{kind: link, name: \"leaf%u-spine%u#%u\"}", leaf, gpu % 2, cable)
-        : form == 3 ? g_strdup_printf("{kind: link, name: gpu%u.nvlink, bandwidth: %g}", gpu, 0.1 + 0.8 * left)
+        : form == 2
+            ? g_strdup_printf("{kind: link, name: \"leaf%u-spine%u#%u\"}", leaf, gpu % 2, cable)
+        : form == 3 ? g_strdup_printf("{kind: link, name: gpu%u.nvlink, bandwidth: %g}", gpu,
+                                      0.1 + 0.8 * left)
                     : g_strdup_printf("{kind: switch, name: spine%u}", gpu % 2);
-    g_autofree char *fault = g_strdup_printf("{at: %g s, %sfault: %s}", at_s, cable % 2 ? "until: 0.3 s, " : "", what);
-    const Answer a = fine("folded", routing, parallel, more, fault), b = fine("full", routing, parallel, more, fault);
-    g_test_message("%s %s%s %s: %u and %u lanes, %.17g and %.17g s", routing, parallel, more, fault, a.lanes, b.lanes,
-                   a.end_s, b.end_s);
+    g_autofree char *fault =
+        g_strdup_printf("{at: %g s, %sfault: %s}", at_s, cable % 2 ? "until: 0.3 s, " : "", what);
+    const Answer a = fine("folded", routing, parallel, more, fault),
+                 b = fine("full", routing, parallel, more, fault);
+    g_test_message("%s %s%s %s: %u and %u lanes, %.17g and %.17g s", routing, parallel, more, fault,
+                   a.lanes, b.lanes, a.end_s, b.end_s);
     g_assert_cmpfloat_with_epsilon(a.end_s, b.end_s, 1e-9 * b.end_s);
     for (int kind = 0; kind < ORR_N_TIMES; kind++)
       g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.end_s);
@@ -111,30 +122,37 @@ static void folded_is_full(void) {
   g_assert_cmpuint(n_less, >, 10); /* else nothing was folded, and the test tells nothing */
 }
 
-/* One slow GPU: its replica is a class of its own, and the other three replicas are one, 2 classes of 4 stages. */
+/* One slow GPU: its replica is a class of its own, and the other three replicas are one, 2
+ * classes of 4 stages. */
 static void classes(void) {
   const Answer a = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", NULL);
-  const Answer b = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", "{at: 0 s, fault: {kind: slow-gpu, gpu: 3}}");
+  const Answer b = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "",
+                        "{at: 0 s, fault: {kind: slow-gpu, gpu: 3}}");
   g_assert_cmpuint(a.lanes, ==, 4);
   g_assert_cmpuint(b.lanes, ==, 8);
 }
 
-/* One GPU alone, 30 % slower all the time: kernels take 1.3 times as long, launches what they took. */
+/* One GPU alone, 30 % slower all the time: kernels take 1.3 times as long, launches what they
+ * took. */
 static void slow_from_the_start(void) {
-  const char *const text = "schema: scenario/1\nname: one\ncluster: {base: dgx-a100-superpod, nodes: 1, gpus: 1}\n"
-                           "model: {name: small, layers: 8, hidden: 2048, heads: 16, vocab: 51200, context: 2048}\n"
-                           "workload: {kind: training, parallel: {tp: 1}, batch: {global: 4, micro: 1}, steps: 3}\n";
-  g_autofree char *slow = g_strconcat(text, "faults: [{fault: {kind: slow-gpu, gpu: 0, slower: 30 %}}]\n", NULL);
+  const char *const text =
+      "schema: scenario/1\nname: one\ncluster: {base: dgx-a100-superpod, nodes: 1, gpus: 1}\n"
+      "model: {name: small, layers: 8, hidden: 2048, heads: 16, vocab: 51200, context: 2048}\n"
+      "workload: {kind: training, parallel: {tp: 1}, batch: {global: 4, micro: 1}, steps: 3}\n";
+  g_autofree char *slow =
+      g_strconcat(text, "faults: [{fault: {kind: slow-gpu, gpu: 0, slower: 30 %}}]\n", NULL);
   const Answer a = simulate(text), b = simulate(slow);
-  const double kernels =
-      a.times[ORR_TIME_GEMM] + a.times[ORR_TIME_ATTENTION] + a.times[ORR_TIME_MEMORY] + a.times[ORR_TIME_OPTIMIZER];
-  g_assert_cmpfloat_with_epsilon(b.result.iteration_time_s, a.result.iteration_time_s + 0.3 * kernels, 1e-9);
+  const double kernels = a.times[ORR_TIME_GEMM] + a.times[ORR_TIME_ATTENTION] +
+                         a.times[ORR_TIME_MEMORY] + a.times[ORR_TIME_OPTIMIZER];
+  g_assert_cmpfloat_with_epsilon(b.result.iteration_time_s,
+                                 a.result.iteration_time_s + 0.3 * kernels, 1e-9);
   g_assert_cmpfloat_with_epsilon(b.clean_s, 3 * a.result.iteration_time_s, 1e-9);
   g_assert_cmpfloat_with_epsilon(b.fault.step_during_s, b.result.iteration_time_s, 1e-9);
   g_assert_true(isnan(b.fault.step_before_s) && isnan(b.fault.step_after_s));
 }
 
-/* A fault that takes nothing changes nothing, to the last digits; neither does one on a part that is not used. */
+/* A fault that takes nothing changes nothing, to the last digits; neither does one on a part
+ * that is not used. */
 static void nothing_happens(void) {
   static const char *const faults[] = {
       "{at: 0.1 s, fault: {kind: slow-gpu, gpu: 9, slower: 0 %}}",
@@ -147,7 +165,8 @@ static void nothing_happens(void) {
     const Answer a = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", faults[i]);
     g_test_message("%s: %.17g and %.17g s", faults[i], a.end_s, a.clean_s);
     g_assert_cmpfloat_with_epsilon(a.end_s, a.clean_s, 1e-9);
-    /* collectives over links that may change are no part of work: what runs beside them is told a little differently */
+    /* collectives over links that may change are no part of work: what runs beside them is told
+     * a little differently */
     g_assert_cmpfloat_with_epsilon(a.clean_s, 2 * clean.result.iteration_time_s, 2e-3 * a.clean_s);
   }
 }
@@ -169,8 +188,9 @@ static void worse_is_slower(void) {
   }
 }
 
-/* Under ecmp a dead cable is left after the detection time: the sooner, the better, and never for good. While it lasts
- * nothing comes through, so a detection of 1 s costs about 1 s more than one of 0. */
+/* Under ecmp a dead cable is left after the detection time: the sooner, the better, and never
+ * for good. While it lasts nothing comes through, so a detection of 1 s costs about 1 s more
+ * than one of 0. */
 static void reroutes(void) {
   const char *const form = "{at: 0.05 s, detection: %g s, fault: {kind: switch, name: spine0}}";
   double end_s[2];
@@ -184,7 +204,8 @@ static void reroutes(void) {
 
 /* At a rate: the same seed, the same faults; another seed, others. */
 static void at_a_rate(void) {
-  const char *const fault = "{mtbf: 50 ms, duration: 20 ms, fault: {kind: slow-gpu, slower: 100 %}}";
+  const char *const fault =
+      "{mtbf: 50 ms, duration: 20 ms, fault: {kind: slow-gpu, slower: 100 %}}";
   const Answer a = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", fault);
   const Answer b = fine("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", fault);
   g_autofree char *text = scenario("auto", "ideal", "{tp: 4, pp: 4, dp: 4}", "", fault);
@@ -196,26 +217,34 @@ static void at_a_rate(void) {
 
 static void assert_refused(const char *routing, const char *fault, const char *wanted) {
   const Answer a = run("auto", routing, "{tp: 4, pp: 4, dp: 4}", "", fault);
-  if (a.fine || !strstr(a.error, wanted)) g_error("%s: wanted '%s', got '%s'", fault, wanted, a.error);
+  if (a.fine || !strstr(a.error, wanted))
+    g_error("%s: wanted '%s', got '%s'", fault, wanted, a.error);
 }
 
-/* A node that comes back to a serving replica, on a machine with no file system to read the weights from: found at the
- * place of the date of return, before anything is simulated. With storage, or weights that are there, it is fine. */
+/* A node that comes back to a serving replica, on a machine with no file system to read the
+ * weights from: found at the place of the date of return, before anything is simulated. With
+ * storage, or weights that are there, it is fine. */
 static void test_return(void) {
   static const struct {
     const char *cluster, *start, *fault, *wanted;
   } cases[] = {
-      {"", "", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", "test.yaml:6:27: error: a replica whose node"},
-      {"", "", "{mtbf: 9 s, duration: 2 s, fault: {kind: node-lost}}", "test.yaml:6:32: error: a replica whose node"},
+      {"", "", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}",
+       "test.yaml:6:27: error: a replica whose node"},
+      {"", "", "{mtbf: 9 s, duration: 2 s, fault: {kind: node-lost}}",
+       "test.yaml:6:32: error: a replica whose node"},
       {"", "", "{at: 1 s, fault: {kind: node-lost, node: 1}}", ""},
-      {"", ", start: {weights: false}", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", ""},
-      {", storage: {servers: 2, server-bandwidth: 10 GB/s, attach: fabric}", "", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", ""},
+      {"", ", start: {weights: false}", "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}",
+       ""},
+      {", storage: {servers: 2, server-bandwidth: 10 GB/s, attach: fabric}", "",
+       "{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 1}}", ""},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *text = g_strdup_printf("schema: scenario/1\nname: test\nmodel: llama-3.1-8b\n"
-                                            "cluster: {base: dgx-h100-superpod, nodes: 2%s}\n"
-                                            "workload: {kind: serving, replicas: 2, input: {tokens: 9}, output: {tokens: 9}, load: {kind: poisson, rate: 1}%s}\nfaults: [%s]\n",
-                                            cases[i].cluster, cases[i].start, cases[i].fault);
+    g_autofree char *text =
+        g_strdup_printf("schema: scenario/1\nname: test\nmodel: llama-3.1-8b\n"
+                        "cluster: {base: dgx-h100-superpod, nodes: 2%s}\n"
+                        "workload: {kind: serving, replicas: 2, input: {tokens: 9}, output: "
+                        "{tokens: 9}, load: {kind: poisson, rate: 1}%s}\nfaults: [%s]\n",
+                        cases[i].cluster, cases[i].start, cases[i].fault);
     g_autoptr(OrrLibrary) library = orr_library_new(NULL);
     g_autoptr(OrrDiags) diags = orr_diags_new();
     g_autoptr(OrrNode) tree = orr_yaml_parse(text, strlen(text), "test.yaml", diags);
@@ -229,15 +258,20 @@ static void test_return(void) {
 static void refusals(void) {
   assert_refused("ideal", "{at: 0.05 s, fault: {kind: node-lost, node: 2}}",
                  "node 2 lost at 0.05 s: the job stopped in step 0, 0 of 2 steps were whole");
-  assert_refused("ideal", "{at: 50 s, fault: {kind: slow-gpu, gpu: 2}}", "begins at 50 s, after the end at");
-  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}", "job test: stage 0, replica 0 has waited since ");
+  assert_refused("ideal", "{at: 50 s, fault: {kind: slow-gpu, gpu: 2}}",
+                 "begins at 50 s, after the end at");
+  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}",
+                 "job test: stage 0, replica 0 has waited since ");
   assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}",
                  "s for gpu3.nic.tx, which went down at 0.05 s and stays down (");
-  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}", "NCCL would have given up after 30 s");
-  assert_refused("ecmp", "{at: 0.05 s, fault: {kind: switch, name: leaf1}}", "which went down at 0.05 s and stays down");
+  assert_refused("ideal", "{at: 0.05 s, fault: {kind: nic, gpu: 3}}",
+                 "NCCL would have given up after 30 s");
+  assert_refused("ecmp", "{at: 0.05 s, fault: {kind: switch, name: leaf1}}",
+                 "which went down at 0.05 s and stays down");
   assert_refused("ideal", "{at: 1 s, fault: {kind: slow-gpu, gpu: 64}}",
                  "test.yaml:8:27: error: GPU 64 does not exist: the machine has 0 to 63");
-  assert_refused("ideal", "{at: 1 s, until: 1 s, fault: {kind: slow-gpu, gpu: 6}}", "until must be later");
+  assert_refused("ideal", "{at: 1 s, until: 1 s, fault: {kind: slow-gpu, gpu: 6}}",
+                 "until must be later");
   assert_refused("ideal", "{at: 1 s, duration: 1 s, fault: {kind: slow-gpu, gpu: 6}}",
                  "duration is of faults at a rate");
   assert_refused("ideal", "{at: 1 s, fault: {kind: slow-gpu}}",

@@ -1,9 +1,11 @@
 /*
- * test_jobs.c - training jobs side by side on one machine, against the same job alone on a machine of its own.
+ * test_jobs.c - training jobs side by side on one machine, against the same job alone on a machine
+ * of its own.
  *
- * Jobs on nodes of their own share no link, so each must answer exactly what it answers alone: the iteration, and the
- * time by kind. Gradients and parameters overlap with compute here, so spans name the communication that slowed them:
- * numbers of the merged program, which each job must get back in its own.
+ * Jobs on nodes of their own share no link, so each must answer exactly what it answers alone: the
+ * iteration, and the time by kind. Gradients and parameters overlap with compute here, so spans
+ * name the communication that slowed them: numbers of the merged program, which each job must get
+ * back in its own.
  *
  * Each simulation runs in a child of its own: SimGrid allows one engine a process.
  */
@@ -13,11 +15,14 @@
 #include "tests/engine/forked.h"
 #include "tests/workloads/scenario_fixture.h"
 
-#define WORKLOAD                                                                                                      \
-  "workload: {kind: training, parallel: {tp: 2, pp: 2}, batch: {global: 16, micro: 1}, steps: 2, "                    \
+#define WORKLOAD                                                                                   \
+  "workload: {kind: training, parallel: {tp: 2, pp: 2}, batch: {global: 16, micro: 1}, steps: 2, " \
   "optimizer: {sharding: distributed-optimizer}, data-parallel: {overlap: true}}\n"
-#define MODEL "model: {name: small, layers: 4, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
-#define CLUSTER "schema: scenario/1\nname: test\ncluster: {base: dgx-h100-superpod, nodes: %u, max-nodes: 512}\n"
+#define MODEL                                                                                      \
+  "model: {name: small, layers: 4, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
+#define CLUSTER                                                                                    \
+  "schema: scenario/1\nname: test\ncluster: {base: dgx-h100-superpod, nodes: %u, max-nodes: "      \
+  "512}\n"
 
 typedef struct {
   double step_s, times[ORR_N_TIMES];
@@ -45,7 +50,8 @@ static void run_alone(gconstpointer data) {
 static char *jobs_text(guint n) {
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, CLUSTER "jobs:\n", 2 * n);
-  for (guint i = 0; i < n; i++) g_string_append_printf(text, "  - name: j%u\n    gpus: 16\n    " MODEL "    " WORKLOAD, i);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf(text, "  - name: j%u\n    gpus: 16\n    " MODEL "    " WORKLOAD, i);
   return g_string_free(text, FALSE);
 }
 
@@ -80,7 +86,8 @@ static void run_forked(gconstpointer data) { forked(each_is_as_if_alone, data); 
 int main(int argc, char **argv) {
   static const guint counts[] = {2, 3, 16, 256};
   g_test_init(&argc, &argv, NULL);
-  expected = mmap(NULL, sizeof *expected, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  expected =
+      mmap(NULL, sizeof *expected, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   g_assert_true(expected != MAP_FAILED);
   forked(run_alone, "");
   for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {

@@ -1,5 +1,6 @@
 /*
- * test_machine.c - one way to a device and its profile: by name or from a scenario the answers are the same.
+ * test_machine.c - one way to a device and its profile: by name or from a scenario the answers are
+ * the same.
  */
 #include <glib/gstdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ static char *folder;
 static OrrLibrary *library;
 
 static void put(const char *subfolder, const char *name, const char *text) {
-  g_autofree char *path = g_build_filename(folder, subfolder, NULL), *file = g_build_filename(path, name, NULL);
+  g_autofree char *path = g_build_filename(folder, subfolder, NULL),
+                  *file = g_build_filename(path, name, NULL);
   g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
   g_assert_true(g_file_set_contents(file, text, -1, NULL));
 }
@@ -42,15 +44,16 @@ static void assert_warned(const OrrMachine *machine, const char *what) {
   g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
   orr_machine_warn(machine, warnings);
   g_assert_cmpuint(warnings->len, ==, what ? 1 : 0);
-  if (what && !strstr(warnings->pdata[0], what)) g_error("'%s' does not say '%s'", (char *)warnings->pdata[0], what);
+  if (what && !strstr(warnings->pdata[0], what))
+    g_error("'%s' does not say '%s'", (char *)warnings->pdata[0], what);
 }
 
-/* A device that was measured, one that borrows another's rows, one with its datasheet alone, and one of which nothing
- * is known: by name and from a device that a scenario holds. */
+/* A device that was measured, one that borrows another's rows, one with its datasheet alone, and
+ * one of which nothing is known: by name and from a device that a scenario holds. */
 static void test_both_ways(void) {
   static const char *const names[] = {"h100-sxm", "a100-40gb-sxm", "l40s", "bare"};
-  static const char *const warnings[] = {NULL, "those of a100-80gb-sxm are carried", "all are modelled",
-                                         "no measured profile of bare"};
+  static const char *const warnings[] = {NULL, "those of a100-80gb-sxm are carried",
+                                         "all are modelled", "no measured profile of bare"};
   put("devices", "bare.yaml", "schema: device/1\nbase: h100-sxm\nname: bare\n");
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     g_autoptr(OrrDiags) diags = orr_diags_new();
@@ -65,7 +68,8 @@ static void test_both_ways(void) {
   remove_file("devices", "bare.yaml");
 }
 
-/* A device with twice the rates and bandwidth of its rows' device: half the time, but for the overhead of 2.6 us. */
+/* A device with twice the rates and bandwidth of its rows' device: half the time, but for the
+ * overhead of 2.6 us. */
 static void test_changed_device(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) plain = {NULL}, changed = {NULL};
@@ -82,8 +86,9 @@ static const char profile_text[] =
     "schema: profile/1\nname: strange\ndevice: nowhere\ngemm:\n"
     "- dtype: bf16\n  source: s\n  m: \"4096\"\n  rows:\n  - {n: 4096, k: 4096, us: \"321\"}\n";
 
-/* Rows of a device that the library does not know are taken as they are, and that is told; a profile alone, whose only
- * device that is, has nothing to be asked with. A device that names a profile that is not there is an error. */
+/* Rows of a device that the library does not know are taken as they are, and that is told; a
+ * profile alone, whose only device that is, has nothing to be asked with. A device that names a
+ * profile that is not there is an error. */
 static void test_unknown(void) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_auto(OrrMachine) machine = {NULL}, alone = {NULL}, missing = {NULL};

@@ -1,10 +1,10 @@
 /*
- * test_shipped.c - the scenarios that are shipped: each fits its machine's memory or says that it is meant not to, and
- * those of a paper answer near the paper's figure.
+ * test_shipped.c - the scenarios that are shipped: each fits its machine's memory or says that it
+ * is meant not to, and those of a paper answer near the paper's figure.
  *
- * A scenario of one workload is read and its footprint computed, without a replay. A scenario that does not fit by design,
- * as one that compares what fits with what does not, has "does not fit by itself" in its comments, which fails where it
- * fits after all.
+ * A scenario of one workload is read and its footprint computed, without a replay. A scenario that
+ * does not fit by design, as one that compares what fits with what does not, has "does not fit by
+ * itself" in its comments, which fails where it fits after all.
  */
 #include <math.h>
 #include <string.h>
@@ -24,14 +24,16 @@ static OrrScenario *scenario_of(const char *name) {
   return scenario;
 }
 
-/* NULL: it fits, or its kind of workload refuses to run where it does not (serving, collectives). */
+/* NULL: it fits, or its kind of workload refuses to run where it does not (serving,
+ * collectives). */
 static char *refusal_of(const OrrScenario *scenario) {
   const OrrWorkloadKind *kind = (const OrrWorkloadKind *)scenario->workload.entry;
   if (orr_scenario_has_jobs(scenario) || !kind->footprint) return NULL;
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, (guint64)scenario->seed, &error);
   g_assert_no_error(error);
-  const OrrWorld world = {.model = &scenario->model, .cluster = &scenario->cluster, .fabric = fabric};
+  const OrrWorld world = {
+      .model = &scenario->model, .cluster = &scenario->cluster, .fabric = fabric};
   OrrFootprint footprint;
   g_assert_true(kind->footprint(scenario->workload.params, &world, &footprint));
   return orr_footprint_refuse(&footprint, &scenario->cluster);
@@ -51,19 +53,22 @@ static void test_fit(void) {
     g_autofree char *refusal = refusal_of(scenario);
     const gboolean is_meant = says_it_does_not_fit(names[i]);
     if (refusal && !is_meant) g_string_append_printf(faults, "\n%s: %s", names[i], refusal);
-    if (!refusal && is_meant) g_string_append_printf(faults, "\n%s fits, and says that it does not", names[i]);
+    if (!refusal && is_meant)
+      g_string_append_printf(faults, "\n%s fits, and says that it does not", names[i]);
   }
   g_assert_cmpuint(g_strv_length(names), >, 40);
   if (faults->len) g_error("scenarios:%s", faults->str);
 }
 
-/* Seconds a step, and how far off the answer may be: what 90 % of the validation sets' rows of the kind are within
- * (docs/modelling.md). Of Llama 3 TFLOP/s a GPU, which are 380 to 430 over the configurations of its table. */
+/* Seconds a step, and how far off the answer may be: what 90 % of the validation sets' rows of
+ * the kind are within (docs/modelling.md). Of Llama 3 TFLOP/s a GPU, which are 380 to 430 over
+ * the configurations of its table. */
 static const struct {
   const char *scenario, *source;
   double step_s, tflops, most;
 } published[] = {
-    {"deepseek-v3-2048-h100", "arXiv 2412.19437, table 1: 180,000 H800 hours a trillion tokens", 19.9, 0, 0.15},
+    {"deepseek-v3-2048-h100", "arXiv 2412.19437, table 1: 180,000 H800 hours a trillion tokens",
+     19.9, 0, 0.15},
     {"llama-3.1-405b-16384-h100", "arXiv 2407.21783, table 4", 0, 405, 25 / 405.0},
     {"megatron-sc21-1.7b", "SC21, table 1", 3.528, 0, 0.15},
     {"megatron-sc21-3.6b", "SC21, table 1", 3.697, 0, 0.15},
@@ -86,11 +91,13 @@ static void test_published(void) {
     g_autoptr(OrrOutcome) outcome = orr_simulate(library, scenario, FALSE, &error);
     g_assert_no_error(error);
     const OrrTrainingResult *result = &outcome->result.training;
-    const double off = published[i].step_s > 0 ? result->iteration_time_s / published[i].step_s - 1
-                                               : result->model_tflops_per_gpu / published[i].tflops - 1;
+    const double off = published[i].step_s > 0
+                           ? result->iteration_time_s / published[i].step_s - 1
+                           : result->model_tflops_per_gpu / published[i].tflops - 1;
     g_test_message("%s: %+.1f %%", published[i].scenario, 100 * off);
     if (fabs(off) > published[i].most)
-      g_string_append_printf(faults, "\n%s is %+.1f %% off %s", published[i].scenario, 100 * off, published[i].source);
+      g_string_append_printf(faults, "\n%s is %+.1f %% off %s", published[i].scenario, 100 * off,
+                             published[i].source);
   }
   if (faults->len) g_error("scenarios:%s", faults->str);
 }

@@ -1,5 +1,6 @@
 /*
- * test_storage.c - checkpoints and data on a file system: closed forms, folded is full, what contends and what hides.
+ * test_storage.c - checkpoints and data on a file system: closed forms, folded is full, what
+ * contends and what hides.
  *
  * Each simulation runs in a child of its own: SimGrid allows one engine a process.
  */
@@ -27,16 +28,19 @@ static void simulate_here(const char *text, Answer *answer) {
   answer->storage_s = outcome->time_by_kind[ORR_TIME_STORAGE];
   answer->lanes = outcome->lanes->len;
   answer->n = outcome->storage->len;
-  for (guint i = 0; i < outcome->storage->len; i++) answer->rows[i] = g_array_index(outcome->storage, OrrStorageRow, i);
+  for (guint i = 0; i < outcome->storage->len; i++)
+    answer->rows[i] = g_array_index(outcome->storage, OrrStorageRow, i);
 }
 
-static Answer run(const char *fidelity, const char *parallel, const char *storage, const char *more) {
+static Answer run(const char *fidelity, const char *parallel, const char *storage,
+                  const char *more) {
   int ends[2];
   Answer answer;
   g_autofree char *text = g_strdup_printf(
       "schema: scenario/1\nname: test\nfidelity: %s\n"
       "cluster: {base: dgx-a100-superpod, nodes: 8, %s,\n"
-      "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40, oversubscription: 4}}\n"
+      "          fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40, "
+      "oversubscription: 4}}\n"
       "model: {name: small, layers: 8, hidden: 4096, heads: 32, vocab: 51200, context: 2048}\n"
       "workload: {kind: training, parallel: %s, batch: {global: 64, micro: 1}%s}\n",
       fidelity, storage, parallel, more);
@@ -55,7 +59,8 @@ static Answer run(const char *fidelity, const char *parallel, const char *storag
   return answer;
 }
 
-static Answer fine(const char *fidelity, const char *parallel, const char *storage, const char *more) {
+static Answer fine(const char *fidelity, const char *parallel, const char *storage,
+                   const char *more) {
   const Answer answer = run(fidelity, parallel, storage, more);
   if (!answer.fine) g_error("%s: %s", storage, answer.error);
   return answer;
@@ -64,8 +69,8 @@ static Answer fine(const char *fidelity, const char *parallel, const char *stora
 #define ONE_STAGE "{tp: 8, pp: 1, dp: 8}"
 #define SAVED ", steps: 2, checkpoint: {every: 1}"
 
-/* 64 GPUs of 8 nodes write B bytes each at once; PCIe of a GPU is 31.5 GB/s at 0.76, 23.94, and so is that of the switch
- * above two of them. The slowest of
+/* 64 GPUs of 8 nodes write B bytes each at once; PCIe of a GPU is 31.5 GB/s at 0.76, 23.94, and
+ * so is that of the switch above two of them. The slowest of
  *
  *   B / pcie        2 B / switch        8 B / node        64 B / (servers * server)        64 B / aggregate */
 static void isolated(void) {
@@ -73,39 +78,54 @@ static void isolated(void) {
     const char *storage;
     double per_byte; /* seconds for each of B */
   } cases[] = {
-      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 1 TB/s, node-bandwidth: 1 TB/s}", 2 / 23.94e9},
-      {"max-nodes: 0, node: {host: {gpus-per-switch: 0}}, storage: {servers: 8, server-bandwidth: 1 TB/s, "
+      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 1 TB/s, node-bandwidth: 1 TB/s}",
+       2 / 23.94e9},
+      {"max-nodes: 0, node: {host: {gpus-per-switch: 0}}, storage: {servers: 8, server-bandwidth: "
+       "1 TB/s, "
        "node-bandwidth: 1 TB/s}",
        1 / 23.94e9},
-      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 1 TB/s, node-bandwidth: 20 GB/s}", 8 / 20e9},
-      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s}", 64 / 40e9},
-      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, aggregate-bandwidth: 10 "
+      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 1 TB/s, node-bandwidth: 20 GB/s}",
+       8 / 20e9},
+      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s}",
+       64 / 40e9},
+      {"max-nodes: 0, storage: {servers: 8, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, "
+       "aggregate-bandwidth: 10 "
        "GB/s}",
        64 / 10e9},
       /* one server a file, in turn: 22 of 64 files on the fullest of 3 */
-      {"max-nodes: 0, storage: {servers: 3, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, stripes: 1}", 22 / 5e9},
+      {"max-nodes: 0, storage: {servers: 3, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, "
+       "stripes: 1}",
+       22 / 5e9},
       /* two of three, GPU g on 2g and 2g + 1 mod 3: 128 halves, 43 on the fullest */
-      {"max-nodes: 0, storage: {servers: 3, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, stripes: 2}",
+      {"max-nodes: 0, storage: {servers: 3, server-bandwidth: 5 GB/s, node-bandwidth: 1 TB/s, "
+       "stripes: 2}",
        43 / 2.0 / 5e9},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     const Answer a = fine("auto", ONE_STAGE, cases[i].storage, SAVED);
     const double each = a.rows[0].bytes / 64;
-    g_test_message("%s: %g s, wanted %g", cases[i].storage, a.rows[0].wall_s, each * cases[i].per_byte);
+    g_test_message("%s: %g s, wanted %g", cases[i].storage, a.rows[0].wall_s,
+                   each * cases[i].per_byte);
     g_assert_cmpuint(a.n, ==, 1);
     g_assert_cmpint(a.rows[0].count, ==, 2);
-    g_assert_cmpfloat_with_epsilon(a.rows[0].wall_s, each * cases[i].per_byte, 1e-9 * a.rows[0].wall_s);
+    g_assert_cmpfloat_with_epsilon(a.rows[0].wall_s, each * cases[i].per_byte,
+                                   1e-9 * a.rows[0].wall_s);
   }
 }
 
-/* 14 bytes a parameter: 12 l h^2 + 13 l h of the layers (GPT with biases), V h of the embedding, s h of positions, 2 h
- * of the last norm; the vocabulary is padded by 8 * 128 = 1,024 where it must be: 51,200 is 50 of those. */
+/* 14 bytes a parameter: 12 l h^2 + 13 l h of the layers (GPT with biases), V h of the embedding,
+ * s h of positions, 2 h of the last norm; the vocabulary is padded by 8 * 128 = 1,024 where it
+ * must be: 51,200 is 50 of those. */
 static void bytes(void) {
-  const double l = 8, h = 4096, parameters = l * (12 * h * h + 13 * h) + 51200 * h + 2048 * h + 2 * h;
-  const Answer a = fine("auto", ONE_STAGE,
-                        "max-nodes: 0, storage: {servers: 8, server-bandwidth: 9 GB/s, node-bandwidth: 9 GB/s}", SAVED);
+  const double l = 8, h = 4096,
+               parameters = l * (12 * h * h + 13 * h) + 51200 * h + 2048 * h + 2 * h;
+  const Answer a =
+      fine("auto", ONE_STAGE,
+           "max-nodes: 0, storage: {servers: 8, server-bandwidth: 9 GB/s, node-bandwidth: 9 GB/s}",
+           SAVED);
   g_test_message("%.9g bytes, wanted %.9g", a.rows[0].bytes, 14 * parameters);
-  /* positions, norms and biases are on all 8 tensor-parallel ranks, and each writes its own: 7 s h more, and little */
+  /* positions, norms and biases are on all 8 tensor-parallel ranks, and each writes its own: 7 s
+   * h more, and little */
   g_assert_cmpfloat(a.rows[0].bytes, >=, 14 * (parameters + 7 * 2048 * h));
   g_assert_cmpfloat(a.rows[0].bytes, <=, 14 * (parameters + 7 * 2048 * h) * 1.005);
 }
@@ -115,8 +135,10 @@ static void folded_is_full(void) {
   static const char *const storages[] = {
       "max-nodes: 0, storage: {servers: 4, server-bandwidth: 20 GB/s, node-bandwidth: 25 GB/s}",
       "max-nodes: 0, storage: {servers: 4, server-bandwidth: 20 GB/s, attach: fabric}",
-      "max-nodes: 0, routing: ecmp, storage: {servers: 6, server-bandwidth: 20 GB/s, attach: fabric, stripes: 2}",
-      "max-nodes: 0, node: {scale-up-domain: 2, host: {network-path: bridge, gpus-per-switch: 4, bridge-bandwidth: 90 "
+      "max-nodes: 0, routing: ecmp, storage: {servers: 6, server-bandwidth: 20 GB/s, attach: "
+      "fabric, stripes: 2}",
+      "max-nodes: 0, node: {scale-up-domain: 2, host: {network-path: bridge, gpus-per-switch: 4, "
+      "bridge-bandwidth: 90 "
       "GB/s}}, storage: {servers: 4, server-bandwidth: 20 GB/s, attach: fabric}",
   };
   static const char *const mores[] = {
@@ -129,62 +151,72 @@ static void folded_is_full(void) {
     for (guint m = 0; m < G_N_ELEMENTS(mores); m++) {
       const Answer a = fine("folded", "{tp: 4, pp: 4, dp: 4}", storages[s], mores[m]);
       const Answer b = fine("full", "{tp: 4, pp: 4, dp: 4}", storages[s], mores[m]);
-      g_test_message("%s %s: %u and %u lanes, %.17g and %.17g s", storages[s], mores[m], a.lanes, b.lanes,
-                     a.iteration_s, b.iteration_s);
+      g_test_message("%s %s: %u and %u lanes, %.17g and %.17g s", storages[s], mores[m], a.lanes,
+                     b.lanes, a.iteration_s, b.iteration_s);
       g_assert_cmpfloat_with_epsilon(a.iteration_s, b.iteration_s, 1e-9 * b.iteration_s);
       g_assert_cmpfloat_with_epsilon(a.storage_s, b.storage_s, 1e-8 * b.iteration_s);
     }
 }
 
-/* Twice as fast servers and NICs, half the time; a write costs the step what it takes, a step without none. */
+/* Twice as fast servers and NICs, half the time; a write costs the step what it takes, a step
+ * without none. */
 static void scales(void) {
   const Answer none = fine("auto", ONE_STAGE, "max-nodes: 0", ", steps: 2");
   const Answer slow =
-      fine("auto", ONE_STAGE, "max-nodes: 0, storage: {servers: 4, server-bandwidth: 2 GB/s, node-bandwidth: 5 GB/s}",
+      fine("auto", ONE_STAGE,
+           "max-nodes: 0, storage: {servers: 4, server-bandwidth: 2 GB/s, node-bandwidth: 5 GB/s}",
            SAVED);
   const Answer fast =
-      fine("auto", ONE_STAGE, "max-nodes: 0, storage: {servers: 4, server-bandwidth: 4 GB/s, node-bandwidth: 10 GB/s}",
+      fine("auto", ONE_STAGE,
+           "max-nodes: 0, storage: {servers: 4, server-bandwidth: 4 GB/s, node-bandwidth: 10 GB/s}",
            SAVED);
   g_assert_cmpfloat_with_epsilon(slow.rows[0].wall_s, 2 * fast.rows[0].wall_s, 1e-9);
   g_assert_cmpfloat_with_epsilon(slow.iteration_s - none.iteration_s, slow.rows[0].wall_s, 1e-6);
 }
 
-/* Asynchronous: the step waits for the copy to the host, 2 B / switch, where the write ends before the next checkpoint;
- * else for that write too, so that in the long run a checkpoint takes as long as its write. */
+/* Asynchronous: the step waits for the copy to the host, 2 B / switch, where the write ends
+ * before the next checkpoint; else for that write too, so that in the long run a checkpoint
+ * takes as long as its write. */
 static void async(void) {
   const char *const more = ", steps: 3, checkpoint: {every: 1, mode: async}";
   const Answer none = fine("auto", ONE_STAGE, "max-nodes: 0", ", steps: 3");
-  const Answer fast =
-      fine("auto", ONE_STAGE,
-           "max-nodes: 0, storage: {servers: 8, server-bandwidth: 100 GB/s, node-bandwidth: 200 GB/s}", more);
-  const Answer slow =
-      fine("auto", ONE_STAGE,
-           "max-nodes: 0, storage: {servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 200 GB/s}", more);
-  g_assert_cmpuint(fast.n, ==, 2); /* the write, the snapshot */
+  const Answer fast = fine(
+      "auto", ONE_STAGE,
+      "max-nodes: 0, storage: {servers: 8, server-bandwidth: 100 GB/s, node-bandwidth: 200 GB/s}",
+      more);
+  const Answer slow = fine(
+      "auto", ONE_STAGE,
+      "max-nodes: 0, storage: {servers: 1, server-bandwidth: 10 GB/s, node-bandwidth: 200 GB/s}",
+      more);
+  g_assert_cmpuint(fast.n, ==, 2);                             /* the write, the snapshot */
   const double copy_s = 2 * fast.rows[1].bytes / 64 / 23.94e9; /* two GPUs a PCIe switch */
   g_assert_cmpfloat_with_epsilon(fast.rows[1].wall_s, copy_s, 1e-9);
-  g_assert_cmpfloat_with_epsilon(fast.iteration_s - none.iteration_s, copy_s, 0.02 * none.iteration_s);
+  g_assert_cmpfloat_with_epsilon(fast.iteration_s - none.iteration_s, copy_s,
+                                 0.02 * none.iteration_s);
   g_assert_cmpfloat(slow.rows[0].wall_s, >, none.iteration_s);
   /* the end of step 3 is behind two writes and their copies */
   g_assert_cmpfloat(3 * slow.iteration_s, >, 2 * slow.rows[0].wall_s);
 }
 
-/* On the compute fabric, oversubscribed, an asynchronous write takes bandwidth from the gradient reduction of the next
- * step; over a network of its own it does not. */
+/* On the compute fabric, oversubscribed, an asynchronous write takes bandwidth from the gradient
+ * reduction of the next step; over a network of its own it does not. */
 static void contends(void) {
   const char *const more = ", steps: 4, checkpoint: {every: 1, mode: async}";
-  const Answer own =
+  const Answer own = fine(
+      "auto", "{tp: 1, pp: 1, dp: 64}",
+      "max-nodes: 0, storage: {servers: 8, server-bandwidth: 20 GB/s, node-bandwidth: 100 GB/s}",
+      more);
+  const Answer shared =
       fine("auto", "{tp: 1, pp: 1, dp: 64}",
-           "max-nodes: 0, storage: {servers: 8, server-bandwidth: 20 GB/s, node-bandwidth: 100 GB/s}", more);
-  const Answer shared = fine("auto", "{tp: 1, pp: 1, dp: 64}",
-                             "max-nodes: 0, storage: {servers: 8, server-bandwidth: 20 GB/s, attach: fabric}", more);
+           "max-nodes: 0, storage: {servers: 8, server-bandwidth: 20 GB/s, attach: fabric}", more);
   g_test_message("own %g s, shared %g s", own.iteration_s, shared.iteration_s);
   g_assert_cmpfloat(shared.iteration_s, >, 1.01 * own.iteration_s);
 }
 
 static void refused(const char *storage, const char *more, const char *wanted) {
   const Answer a = run("auto", ONE_STAGE, storage, more);
-  if (a.fine || !strstr(a.error, wanted)) g_error("%s: wanted '%s', got '%s'", storage, wanted, a.error);
+  if (a.fine || !strstr(a.error, wanted))
+    g_error("%s: wanted '%s', got '%s'", storage, wanted, a.error);
 }
 
 static void refusals(void) {
@@ -193,11 +225,14 @@ static void refusals(void) {
   refused("max-nodes: 0, storage: {servers: 2}", SAVED, "no server-bandwidth");
   refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s}", SAVED,
           "node-bandwidth must be greater than 0");
-  refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s, attach: fabric}",
+  refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s, "
+          "attach: fabric}",
           SAVED, "has no meaning");
-  refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s, stripes: 3}", SAVED,
-          "stripes is 3, but there are 2");
-  refused("max-nodes: 8, storage: {servers: 2, server-bandwidth: 1 GB/s, attach: fabric}", SAVED, "raise max-nodes");
+  refused("max-nodes: 0, storage: {servers: 2, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s, "
+          "stripes: 3}",
+          SAVED, "stripes is 3, but there are 2");
+  refused("max-nodes: 8, storage: {servers: 2, server-bandwidth: 1 GB/s, attach: fabric}", SAVED,
+          "raise max-nodes");
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
 /*
- * sweep_fixture.h - small sweeps for tests: eight GPUs, a model of eight layers, milliseconds a point.
+ * sweep_fixture.h - small sweeps for tests: eight GPUs, a model of eight layers, milliseconds a
+ * point.
  */
 #ifndef ORR_TEST_SWEEP_FIXTURE_H
 #define ORR_TEST_SWEEP_FIXTURE_H
@@ -10,24 +11,24 @@
 #include "sim/base/fault.h"
 #include "sim/sweep/sweep.h"
 
-#define SWEEP_SCENARIO                                                                                                 \
-  "schema: scenario/1\n"                                                                                               \
-  "name: small\n"                                                                                                      \
-  "cluster: {base: dgx-a100-superpod, nodes: 1}\n"                                                                     \
-  "model: {layers: 8, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                                         \
-  "workload:\n"                                                                                                        \
-  "  kind: training\n"                                                                                                 \
-  "  parallel: {tp: 2, pp: 2, dp: 2}\n"                                                                                \
-  "  batch: {global: 16, micro: 1}\n"                                                                                  \
+#define SWEEP_SCENARIO                                                                             \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "cluster: {base: dgx-a100-superpod, nodes: 1}\n"                                                 \
+  "model: {layers: 8, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
+  "workload:\n"                                                                                    \
+  "  kind: training\n"                                                                             \
+  "  parallel: {tp: 2, pp: 2, dp: 2}\n"                                                            \
+  "  batch: {global: 16, micro: 1}\n"                                                              \
   "  precision: bf16\n"
 
 /* 4 * 4 * 3 * 2 = 96 combinations. */
-#define SWEEP_AXES                                                                                                     \
-  "sweep:\n"                                                                                                           \
-  "  axes:\n"                                                                                                          \
-  "    tp: [1, 2, 4, 8]\n"                                                                                             \
-  "    pp: [1, 2, 4, 8]\n"                                                                                             \
-  "    micro-batch: [1, 2, 4]\n"                                                                                       \
+#define SWEEP_AXES                                                                                 \
+  "sweep:\n"                                                                                       \
+  "  axes:\n"                                                                                      \
+  "    tp: [1, 2, 4, 8]\n"                                                                         \
+  "    pp: [1, 2, 4, 8]\n"                                                                         \
+  "    micro-batch: [1, 2, 4]\n"                                                                   \
   "    recompute: [none, full]\n"
 
 static char *sweep_folder;
@@ -69,7 +70,8 @@ static inline char *sweep_put(const char *name, const char *section) {
   return path;
 }
 
-static inline OrrSweepReport *sweep_run(const char *file, const char *db, guint jobs, gboolean resume) {
+static inline OrrSweepReport *sweep_run(const char *file, const char *db, guint jobs,
+                                        gboolean resume) {
   g_autoptr(GError) error = NULL;
   const OrrSweepOrder order = {.file = file, .db = db, .jobs = jobs, .resume = resume};
   OrrSweepReport *report = orr_sweep(sweep_library, &order, &error);
@@ -97,20 +99,24 @@ static inline char *sweep_dump(const char *db) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrStore) store = orr_store_open_read(db, &error);
   g_assert_no_error(error);
-  g_autoptr(OrrAnswer) tables = orr_store_query(
-      store, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name", 0,
-      &error);
+  g_autoptr(OrrAnswer) tables =
+      orr_store_query(store,
+                      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
+                      "'sqlite_%' ORDER BY name",
+                      0, &error);
   g_assert_no_error(error);
   GString *text = g_string_new(NULL);
   for (guint t = 0; t < tables->rows->len; t++) {
     const char *name = ((char **)tables->rows->pdata[t])[0];
     g_autofree char *ask = g_strdup_printf(
-        "SELECT name FROM pragma_table_info('%s') WHERE name NOT IN ('started_at', 'wall_time_s')", name);
+        "SELECT name FROM pragma_table_info('%s') WHERE name NOT IN ('started_at', 'wall_time_s')",
+        name);
     g_autoptr(OrrAnswer) columns = orr_store_query(store, ask, 0, &error);
     g_assert_no_error(error);
     g_autoptr(GString) sql = g_string_new("SELECT ");
     for (guint c = 0; c < columns->rows->len; c++)
-      g_string_append_printf(sql, "%s\"%s\"", c > 0 ? ", " : "", ((char **)columns->rows->pdata[c])[0]);
+      g_string_append_printf(sql, "%s\"%s\"", c > 0 ? ", " : "",
+                             ((char **)columns->rows->pdata[c])[0]);
     g_string_append_printf(sql, " FROM \"%s\" ORDER BY 1, 2, 3", name);
     g_autoptr(OrrAnswer) rows = orr_store_query(store, sql->str, 0, &error);
     g_assert_no_error(error);

@@ -1,13 +1,16 @@
 /*
- * test_capacity.c - the highest rate that meets: a queue with a closed form, order, and what has no answer.
+ * test_capacity.c - the highest rate that meets: a queue with a closed form, order, and what has no
+ * answer.
  */
 #include "sim/sweep/capacity.h"
 #include "tests/workloads/serving/serving_fixture.h"
 
 /* One sequence at a time, ten steps of 1 s whoever is in them. */
-#define ONE_SERVER                                                                                                     \
-  "workload.engine={max-num-seqs: 1, kv-blocks: 1000000, eager-prefill: false, host: {step: 1 s}};"                    \
-  "workload.metrics={request-rows: 0, step-rows: 0};workload.input={tokens: 1};workload.output={tokens: 10};"          \
+#define ONE_SERVER                                                                                 \
+  "workload.engine={max-num-seqs: 1, kv-blocks: 1000000, eager-prefill: false, host: {step: 1 "    \
+  "s}};"                                                                                           \
+  "workload.metrics={request-rows: 0, step-rows: 0};workload.input={tokens: "                      \
+  "1};workload.output={tokens: 10};"                                                               \
   "workload.requests=4000;"
 
 static OrrCapacity *find(const char *sets, double share, GError **error) {
@@ -28,24 +31,29 @@ static double rate_of(const char *sets, double share) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrCapacity) capacity = find(sets, share, &error);
   g_assert_no_error(error);
-  g_test_message("capacity %g, too many %g, %u rates", capacity->meets, capacity->fails, capacity->points->len);
+  g_test_message("capacity %g, too many %g, %u rates", capacity->meets, capacity->fails,
+                 capacity->points->len);
   if (capacity->meets > 0) g_assert_cmpfloat(capacity->fails / capacity->meets, <=, 1.02);
   return capacity->meets;
 }
 
-/* M/D/1: 1 - rho of the requests do not wait (arrivals see time averages, Wolff 1982). 70 % that begin at once are met
- * to rho = 0.3, 0.03 requests a second of 10 s each; the interval's lower end is asked to be there, which takes off
- * what it is wide: some 5 %. Whoever may wait for one other request (10 s) can come oftener. */
+/* M/D/1: 1 - rho of the requests do not wait (arrivals see time averages, Wolff 1982). 70 % that
+ * begin at once are met to rho = 0.3, 0.03 requests a second of 10 s each; the interval's lower
+ * end is asked to be there, which takes off what it is wide: some 5 %. Whoever may wait for one
+ * other request (10 s) can come oftener. */
 static void test_md1(void) {
-  const double at_once = rate_of(ONE_SERVER "workload.load={kind: poisson, rate: 0.5};workload.slo={ttft: 1.1 s}", 0.7);
+  const double at_once = rate_of(
+      ONE_SERVER "workload.load={kind: poisson, rate: 0.5};workload.slo={ttft: 1.1 s}", 0.7);
   g_assert_cmpfloat(at_once, >, 0.026);
   g_assert_cmpfloat(at_once, <, 0.0305);
-  const double later = rate_of(ONE_SERVER "workload.load={kind: poisson, rate: 0.01};workload.slo={ttft: 11.1 s}", 0.7);
+  const double later = rate_of(
+      ONE_SERVER "workload.load={kind: poisson, rate: 0.01};workload.slo={ttft: 11.1 s}", 0.7);
   g_assert_cmpfloat(later, >, 1.5 * at_once);
 }
 
 static void test_none(void) {
-  const char *const sets = ONE_SERVER "workload.load={kind: constant, rate: 1};workload.slo={ttft: 500 ms}";
+  const char *const sets =
+      ONE_SERVER "workload.load={kind: constant, rate: 1};workload.slo={ttft: 500 ms}";
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrCapacity) capacity = find(sets, 0.5, &error); /* a step alone takes a second */
   g_assert_no_error(error);
@@ -61,7 +69,8 @@ static void refused(const char *sets, const char *wanted) {
 
 static void test_refused(void) {
   refused("", "wants an objective");
-  refused("workload.slo={ttft: 1 s};workload.load={kind: closed-loop, concurrency: 4}", "does not have");
+  refused("workload.slo={ttft: 1 s};workload.load={kind: closed-loop, concurrency: 4}",
+          "does not have");
   refused("workload.slo={ttft: 1 us}", "can be met by nothing");
   refused("workload.slo={ttft: 1 s};workload.load={kind: poisson, rate: 0}", "rate");
 }

@@ -1,5 +1,6 @@
 /*
- * test_sweep.c - sweeps: points equal runs, rows that do not depend on who made them, samplers, crashes, bad input.
+ * test_sweep.c - sweeps: points equal runs, rows that do not depend on who made them, samplers,
+ * crashes, bad input.
  */
 #include <math.h>
 #include <signal.h>
@@ -9,8 +10,9 @@
 #include "tests/engine/forked.h"
 #include "tests/sweep/sweep_fixture.h"
 
-/* tp * pp divides 8: of 16 pairs those with tp pp <= 8, 10. Then dp = 8 / (tp pp) and 16 / (micro dp) micro-batches:
- * with micro 4, dp = 8 leaves half a micro-batch, so (1, 1, 4) is out: 10 * 3 - 1 = 29, twice for recompute. */
+/* tp * pp divides 8: of 16 pairs those with tp pp <= 8, 10. Then dp = 8 / (tp pp) and 16 /
+ * (micro dp) micro-batches: with micro 4, dp = 8 leaves half a micro-batch, so (1, 1, 4) is out:
+ * 10 * 3 - 1 = 29, twice for recompute. */
 static void test_counts(void) {
   g_autofree char *file = sweep_put("counts.yaml", SWEEP_AXES), *db = sweep_fresh("counts.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 2, FALSE);
@@ -37,7 +39,8 @@ typedef struct {
   const char *iteration_time_s;
 } Again;
 
-/* The best point's settings laid on the scenario give the same number; a sweep adds the same times in another order. */
+/* The best point's settings laid on the scenario give the same number; a sweep adds the same
+ * times in another order. */
 static void run_again(gconstpointer data) {
   const Again *again = data;
   g_autoptr(GError) error = NULL;
@@ -53,12 +56,14 @@ static void run_again(gconstpointer data) {
   g_assert_nonnull(scenario);
   g_autoptr(OrrOutcome) outcome = orr_simulate(sweep_library, scenario, FALSE, &error);
   g_assert_no_error(error);
-  g_assert_cmpfloat_with_epsilon(outcome->result.training.iteration_time_s / again->best->score[0], 1, 1e-13);
+  g_assert_cmpfloat_with_epsilon(outcome->result.training.iteration_time_s / again->best->score[0],
+                                 1, 1e-13);
 }
 
 static void test_points_are_runs(void) {
   g_autofree char *file =
-      sweep_put("runs.yaml", SWEEP_AXES "    schedule: [1f1b, gpipe, interleaved-1f1b]\n    chunks: [1, 2]\n");
+      sweep_put("runs.yaml",
+                SWEEP_AXES "    schedule: [1f1b, gpipe, interleaved-1f1b]\n    chunks: [1, 2]\n");
   g_autoptr(OrrSweepReport) report = sweep_run(file, NULL, 2, FALSE);
   g_assert_cmpuint(report->best->len, ==, ORR_SWEEP_MOST_BEST);
   for (guint i = 0; i < report->best->len; i++) {
@@ -91,7 +96,8 @@ static void test_interrupt(void) {
   g_autofree char *file = sweep_put("stop.yaml", SWEEP_AXES);
   g_autofree char *db = sweep_fresh("stop.db"), *whole = sweep_fresh("whole.db");
   g_autoptr(GError) error = NULL;
-  const OrrSweepOrder order = {.file = file, .db = db, .jobs = 2, .interrupted = &stop, .progress = stop_soon};
+  const OrrSweepOrder order = {
+      .file = file, .db = db, .jobs = 2, .interrupted = &stop, .progress = stop_soon};
   stop = 0;
   g_autoptr(OrrSweepReport) part = orr_sweep(sweep_library, &order, &error);
   g_assert_no_error(error);
@@ -128,7 +134,8 @@ static void misbehave(guint64 point, void *user) {
 static void test_crashes(void) {
   g_autofree char *file = sweep_put("crash.yaml", SWEEP_AXES), *db = sweep_fresh("crash.db");
   g_autoptr(GError) error = NULL;
-  const OrrSweepOrder order = {.file = file, .db = db, .jobs = 2, .timeout_s = 1, .before = misbehave};
+  const OrrSweepOrder order = {
+      .file = file, .db = db, .jobs = 2, .timeout_s = 1, .before = misbehave};
   g_autoptr(OrrSweepReport) report = orr_sweep(sweep_library, &order, &error);
   g_assert_no_error(error);
   g_assert_cmpuint(report->n_done, ==, 58);
@@ -173,10 +180,11 @@ static void test_killed_worker(void) {
 
 static void test_rules(void) {
   g_autofree char *file =
-      sweep_put("rules.yaml", SWEEP_AXES "  where:\n"
-                                         "    - tp <= 4 and recompute == none\n"
-                                         "    - \"bubble_fraction < 20 / 100\"\n"
-                                         "  objective: [maximize tokens_per_s, minimize memory_peak_bytes]\n");
+      sweep_put("rules.yaml",
+                SWEEP_AXES "  where:\n"
+                           "    - tp <= 4 and recompute == none\n"
+                           "    - \"bubble_fraction < 20 / 100\"\n"
+                           "  objective: [maximize tokens_per_s, minimize memory_peak_bytes]\n");
   g_autofree char *db = sweep_fresh("rules.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 2, FALSE);
   g_assert_cmpuint(report->n_points, ==, 26); /* of tp 1, 2, 4: 9 pairs, times 3, less one */
@@ -185,44 +193,51 @@ static void test_rules(void) {
                 " WHERE p.eligible != (t.bubble_fraction < 0.2)",
                 "0");
   /* What SQL finds: no eligible point has more tokens a second and less memory. */
-  g_autofree char *n_front =
-      ask(db, "WITH e AS (SELECT t.run_id, tokens_per_s AS r, memory_peak_bytes AS m FROM training_result t"
-              " JOIN sweep_point USING (run_id) WHERE eligible)"
-              " SELECT count(*) FROM e a WHERE NOT EXISTS (SELECT 1 FROM e b WHERE b.r >= a.r AND b.m <= a.m"
-              " AND (b.r > a.r OR b.m < a.m OR b.run_id < a.run_id))");
+  g_autofree char *n_front = ask(
+      db,
+      "WITH e AS (SELECT t.run_id, tokens_per_s AS r, memory_peak_bytes AS m FROM training_result t"
+      " JOIN sweep_point USING (run_id) WHERE eligible)"
+      " SELECT count(*) FROM e a WHERE NOT EXISTS (SELECT 1 FROM e b WHERE b.r >= a.r AND b.m <= "
+      "a.m"
+      " AND (b.r > a.r OR b.m < a.m OR b.run_id < a.run_id))");
   g_assert_cmpint((int)report->front->len, ==, atoi(n_front));
   g_assert_cmpint(report->front->len, >, 1);
 }
 
 static void test_unfit(void) {
-  g_autofree char *file =
-      sweep_put("unfit.yaml", "sweep: {axes: {tp: [1, 8], model: [gpt3-175b, gpt3-1.3b], pp: [1]}}\n");
+  g_autofree char *file = sweep_put(
+      "unfit.yaml", "sweep: {axes: {tp: [1, 8], model: [gpt3-175b, gpt3-1.3b], pp: [1]}}\n");
   g_autofree char *db = sweep_fresh("unfit.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
-  g_assert_cmpuint(report->by_status[ORR_POINT_UNFIT], ==, 2); /* 175 billion parameters on eight GPUs */
+  g_assert_cmpuint(report->by_status[ORR_POINT_UNFIT], ==,
+                   2); /* 175 billion parameters on eight GPUs */
   assert_answer(db, "SELECT DISTINCT reason FROM sweep_point WHERE status = 'unfit'",
                 "does not fit the 80 GiB of a100-80gb-sxm");
   assert_answer(db,
-                "SELECT count(*) FROM training_result t JOIN param p ON p.run_id = t.run_id AND p.path = 'model'"
+                "SELECT count(*) FROM training_result t JOIN param p ON p.run_id = t.run_id AND "
+                "p.path = 'model'"
                 " WHERE p.value = 'gpt3-1.3b'",
                 "2");
 }
 
-/* What is offloaded has to fit the hosts: 12 + 4 bytes of 154 million parameters (12 l h^2 of layers, V h of the
- * embedding) for each of 2 replicas are 4.9 GB. */
+/* What is offloaded has to fit the hosts: 12 + 4 bytes of 154 million parameters (12 l h^2 of
+ * layers, V h of the embedding) for each of 2 replicas are 4.9 GB. */
 static void test_unfit_host(void) {
-  g_autofree char *file = sweep_put("host.yaml", "sweep: {axes: {workload.offload.optimizer: [0, 1], "
-                                                 "cluster.node.host.memory: [4 GiB, 2 TB]}}\n");
+  g_autofree char *file =
+      sweep_put("host.yaml", "sweep: {axes: {workload.offload.optimizer: [0, 1], "
+                             "cluster.node.host.memory: [4 GiB, 2 TB]}}\n");
   g_autofree char *db = sweep_fresh("host.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
   g_assert_cmpuint(report->by_status[ORR_POINT_OK], ==, 3);
-  assert_answer(db, "SELECT reason FROM sweep_point WHERE status = 'unfit'",
-                "what is offloaded does not fit the 4 GiB of a node's host (cluster.node.host.memory)");
+  assert_answer(
+      db, "SELECT reason FROM sweep_point WHERE status = 'unfit'",
+      "what is offloaded does not fit the 4 GiB of a node's host (cluster.node.host.memory)");
 }
 
 static void test_cost(void) {
-  g_autofree char *file =
-      sweep_put("cost.yaml", "sweep: {axes: {tp: [2]}, gpu-hour-price: 3.6, objective: minimize cost_per_token}\n");
+  g_autofree char *file = sweep_put(
+      "cost.yaml",
+      "sweep: {axes: {tp: [2]}, gpu-hour-price: 3.6, objective: minimize cost_per_token}\n");
   g_autofree char *db = sweep_fresh("cost.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
   g_autofree char *tokens = ask(db, "SELECT tokens_per_s FROM training_result");
@@ -231,41 +246,51 @@ static void test_cost(void) {
                                  0.008 / g_ascii_strtod(tokens, NULL), 1e-18);
 }
 
-/* Serving has tp and pp, and replicas where training has dp: an engine of 8 GPUs, on one node of 8. Facts are the
- * point's own, so that constraints and ranges may name them. */
-#define SERVING                                                                                                        \
-  "schema: scenario/1\n"                                                                                               \
-  "name: small serving\n"                                                                                              \
-  "cluster: {base: dgx-h100-superpod, nodes: 1}\n"                                                                     \
-  "model: llama-3.1-8b\n"                                                                                              \
-  "workload: {kind: serving, requests: 4, input: {kind: fixed, tokens: 64}, output: {kind: fixed, tokens: 4}, load: {kind: poisson, rate: 8}}\n"
+/* Serving has tp and pp, and replicas where training has dp: an engine of 8 GPUs, on one node of
+ * 8. Facts are the point's own, so that constraints and ranges may name them. */
+#define SERVING                                                                                    \
+  "schema: scenario/1\n"                                                                           \
+  "name: small serving\n"                                                                          \
+  "cluster: {base: dgx-h100-superpod, nodes: 1}\n"                                                 \
+  "model: llama-3.1-8b\n"                                                                          \
+  "workload: {kind: serving, requests: 4, input: {kind: fixed, tokens: 64}, output: {kind: "       \
+  "fixed, tokens: 4}, load: {kind: poisson, rate: 8}}\n"
 
 static void test_serving(void) {
   g_autofree char *file = sweep_fresh("serving.yaml"), *db = sweep_fresh("serving.db");
   g_autoptr(GError) error = NULL;
-  g_file_set_contents(file, SERVING "sweep: {axes: {tp: [1, 2, 4, 8], pp: [1, 2]}, where: [tp * pp == 8]}\n", -1, &error);
+  g_file_set_contents(
+      file, SERVING "sweep: {axes: {tp: [1, 2, 4, 8], pp: [1, 2]}, where: [tp * pp == 8]}\n", -1,
+      &error);
   g_assert_no_error(error);
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 1, FALSE);
   g_assert_cmpuint(report->by_status[ORR_POINT_OK], ==, 2);
-  assert_answer(db, "SELECT group_concat(value, ' ') FROM (SELECT value FROM param WHERE path = 'workload.parallel.tp'"
-                    " AND run_id IN (SELECT run_id FROM sweep_point) ORDER BY run_id)", "4 8");
+  assert_answer(db,
+                "SELECT group_concat(value, ' ') FROM (SELECT value FROM param WHERE path = "
+                "'workload.parallel.tp'"
+                " AND run_id IN (SELECT run_id FROM sweep_point) ORDER BY run_id)",
+                "4 8");
 }
 
-/* A cost without a price is 0 at every point: refused, with the number to set; fine with it or with an axis over it. */
+/* A cost without a price is 0 at every point: refused, with the number to set; fine with it or
+ * with an axis over it. */
 static void test_needs(void) {
   static const char cost[] = "objective: minimize cost-per-million-output-tokens";
   static const struct {
     const char *axes, *rest, *wanted;
   } cases[] = {
       {"tp: [1, 2]", cost, "workload.metrics.price-per-gpu-hour"},
-      {"tp: [1, 2]", "where: [cost_per_million_output_tokens < 3]", "workload.metrics.price-per-gpu-hour"},
+      {"tp: [1, 2]", "where: [cost_per_million_output_tokens < 3]",
+       "workload.metrics.price-per-gpu-hour"},
       {"tp: [1, 2]", "objective: minimize cost_per_token", "sweep.gpu-hour-price"},
       {"tp: [1, 2]", "gpu-hour-price: 2, objective: minimize cost_per_token", NULL},
       {"workload.metrics.price-per-gpu-hour: [2, 3]", cost, NULL},
-      {"tp: [1, 2]", "objective: minimize energy_j_per_output_token", NULL}, /* an H100's design power is known */
+      {"tp: [1, 2]", "objective: minimize energy_j_per_output_token",
+       NULL}, /* an H100's design power is known */
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-    g_autofree char *text = g_strdup_printf(SERVING "sweep: {axes: {%s}, %s}\n", cases[i].axes, cases[i].rest);
+    g_autofree char *text =
+        g_strdup_printf(SERVING "sweep: {axes: {%s}, %s}\n", cases[i].axes, cases[i].rest);
     g_autofree char *file = sweep_fresh("needs.yaml");
     g_autoptr(GError) error = NULL;
     g_file_set_contents(file, text, -1, &error);
@@ -274,7 +299,8 @@ static void test_needs(void) {
     orr_sweep_check_document(sweep_library, file, diags);
     g_autofree char *found = orr_diags_text(diags);
     g_assert_cmpuint(orr_diags_n_errors(diags), ==, cases[i].wanted ? 1 : 0);
-    g_autofree char *remedy = cases[i].wanted ? g_strdup_printf(": set %s\n", cases[i].wanted) : g_strdup("");
+    g_autofree char *remedy =
+        cases[i].wanted ? g_strdup_printf(": set %s\n", cases[i].wanted) : g_strdup("");
     g_assert_true(g_str_has_suffix(found, remedy));
   }
 }
@@ -282,7 +308,8 @@ static void test_needs(void) {
 /* --- Samplers --- */
 
 static void test_random(void) {
-  g_autofree char *file = sweep_put("random.yaml", SWEEP_AXES "  sampler: {kind: random, points: 20}\n");
+  g_autofree char *file =
+      sweep_put("random.yaml", SWEEP_AXES "  sampler: {kind: random, points: 20}\n");
   g_autofree char *db = sweep_fresh("random.db"), *again = sweep_fresh("again.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 2, FALSE);
   g_assert_cmpuint(report->n_points, ==, 20);
@@ -294,21 +321,24 @@ static void test_random(void) {
 
 /* Ten points over five values of an axis without constraints: each value twice, on both axes. */
 static void test_latin_hypercube(void) {
-  g_autofree char *file = sweep_put("latin.yaml", "sweep:\n  axes:\n    global-batch: [16, 32, 48, 64, 80]\n    "
-                                                  "sequence: [128, 256, 384, 512, 640, 768, 896, 1024, 64, 32]\n"
-                                                  "  sampler: {kind: latin-hypercube, points: 10}\n");
+  g_autofree char *file =
+      sweep_put("latin.yaml", "sweep:\n  axes:\n    global-batch: [16, 32, 48, 64, 80]\n    "
+                              "sequence: [128, 256, 384, 512, 640, 768, 896, 1024, 64, 32]\n"
+                              "  sampler: {kind: latin-hypercube, points: 10}\n");
   g_autofree char *db = sweep_fresh("latin.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 2, FALSE);
   g_assert_cmpuint(report->n_points, ==, 10);
   assert_answer(db,
-                "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM param WHERE path = 'workload.batch.global' "
+                "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM param WHERE path = "
+                "'workload.batch.global' "
                 "GROUP BY value)",
                 "2,2,2,2,2");
-  assert_answer(db, "SELECT count(DISTINCT value) FROM param WHERE path = 'workload.sequence'", "10");
+  assert_answer(db, "SELECT count(DISTINCT value) FROM param WHERE path = 'workload.sequence'",
+                "10");
 }
 
-/* 58 points, a quarter of them (15, rounded up) again: the best of all is among them, as time without contention is a
- * lower bound that is met here. */
+/* 58 points, a quarter of them (15, rounded up) again: the best of all is among them, as time
+ * without contention is a lower bound that is met here. */
 static void test_halving(void) {
   g_autofree char *file = sweep_put("halving.yaml", SWEEP_AXES "  sampler: successive-halving\n");
   g_autofree char *grid = sweep_put("grid.yaml", SWEEP_AXES);
@@ -331,7 +361,8 @@ static void test_halving(void) {
 static void test_halving_resume(void) {
   g_autofree char *file = sweep_put("halving.yaml", SWEEP_AXES "  sampler: successive-halving\n");
   g_autofree char *db = sweep_fresh("halves.db"), *whole = sweep_fresh("whole.db");
-  const OrrSweepOrder order = {.file = file, .db = db, .jobs = 2, .interrupted = &stop, .progress = stop_soon};
+  const OrrSweepOrder order = {
+      .file = file, .db = db, .jobs = 2, .interrupted = &stop, .progress = stop_soon};
   stop = 0;
   g_autoptr(GError) error = NULL;
   orr_sweep_report_free(orr_sweep(sweep_library, &order, &error));
@@ -350,7 +381,8 @@ static void test_halving_resume(void) {
 /* A run that is stored while a sweep is not whole takes no number of the sweep's. */
 static void test_reserved(void) {
   g_autofree char *file = sweep_put("stop.yaml", SWEEP_AXES), *db = sweep_fresh("reserved.db");
-  const OrrSweepOrder order = {.file = file, .db = db, .jobs = 1, .interrupted = &stop, .progress = stop_soon};
+  const OrrSweepOrder order = {
+      .file = file, .db = db, .jobs = 1, .interrupted = &stop, .progress = stop_soon};
   g_autoptr(GError) error = NULL;
   stop = 0;
   orr_sweep_report_free(orr_sweep(sweep_library, &order, &error));
@@ -386,7 +418,8 @@ static void test_bad_input(void) {
       {"", "the scenario has no sweep: section"},
       {"sweep: {axes: {}}\n", "bad.yaml:10:8: error: a sweep wants axes"},
       {"sweep: {axes: {workload.parallell.tp: [1]}}\n",
-       "bad.yaml:10:16: error: axis workload.parallell.tp: path 'workload.parallell.tp': unknown key 'parallell' in "
+       "bad.yaml:10:16: error: axis workload.parallell.tp: path 'workload.parallell.tp': unknown "
+       "key 'parallell' in "
        "workload: did you mean 'parallel'?"},
       {"sweep: {axes: {tp: 8}}\n", "axis tp wants a list"},
       {"sweep: {axes: {tp: []}}\n", "axis tp has no value"},
@@ -396,19 +429,25 @@ static void test_bad_input(void) {
       {"sweep: {axes: {tp: {divisors-of: n-gpu}}}\n",
        "bad.yaml:10:34: error: expression 'n-gpu': unknown name 'n-gpu': did you mean 'n-gpus'?"},
       {"sweep: {axes: {tp: {divisor-of: 8}}}\n", "axis tp wants a list"},
-      {"sweep: {axes: {tp: {from: 1, to: 8, stop: 2}}}\n", "unknown key 'stop' (allowed: from, to, step)"},
+      {"sweep: {axes: {tp: {from: 1, to: 8, stop: 2}}}\n",
+       "unknown key 'stop' (allowed: from, to, step)"},
       {"sweep: {axes: {tp: {from: 1, to: 8, step: 0}}}\n", "a step above 0"},
       {"sweep: {axes: {tp: {from: -1e308, to: 1e308}}}\n", "at most 65535 values"},
       {"sweep: {axes: {tp: {powers-of: 1.0000001, to: 1e9}}}\n", /* ln 1e9 / ln 1.0000001 = 2.07e8: it never ended */
-       "axis tp: there are 2.07e+08 powers of 1.0000001 up to 1e+09, and an axis has at most 65535 values"},
-      {"sweep: {axes: {workload.data-parallel.bucket: all}}\n", "what all its values are is not known"},
+       "axis tp: there are 2.07e+08 powers of 1.0000001 up to 1e+09, and an axis has at most 65535 "
+       "values"},
+      {"sweep: {axes: {workload.data-parallel.bucket: all}}\n",
+       "what all its values are is not known"},
       {"sweep: {axes: {tp: [1]}, where: tp + 1}\n", "neither true nor false"},
-      {"sweep: {axes: {tp: [1]}, where: [tq < 2]}\n", "bad.yaml:10:34: error: expression 'tq < 2': unknown name 'tq'"},
+      {"sweep: {axes: {tp: [1]}, where: [tq < 2]}\n",
+       "bad.yaml:10:34: error: expression 'tq < 2': unknown name 'tq'"},
       {"sweep: {axes: {tp: [1]}, where: [\"tp < recompute\"]}\n",
        "bad.yaml:10:40: error: expression 'tp < recompute': '<' wants a number"},
-      {"sweep: {axes: {tp: [1]}, objective: iteration_time_s}\n", "objective wants minimize or maximize"},
+      {"sweep: {axes: {tp: [1]}, objective: iteration_time_s}\n",
+       "objective wants minimize or maximize"},
       {"sweep: {axes: {tp: [1]}, objective: minimize iteration_tim_s}\n",
-       "bad.yaml:10:46: error: expression 'iteration_tim_s': unknown name 'iteration_tim_s': did you mean "
+       "bad.yaml:10:46: error: expression 'iteration_tim_s': unknown name 'iteration_tim_s': did "
+       "you mean "
        "'iteration-time-s'?"},
       {"sweep: {axes: {tp: [1]}, objective: minimize recompute}\n", "is text, and has no smallest"},
       {"sweep: {axes: {tp: [1]}, sampler: grit}\n", "did you mean 'grid'?"},
@@ -422,7 +461,8 @@ static void test_bad_input(void) {
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
     assert_refused(cases[i].section, ORR_FAULT_DOCUMENT, cases[i].message);
-  assert_refused("sweep: {axes: {global-batch: {from: 16, to: 1600, step: 16}}, most: 50}\n", ORR_FAULT_USAGE,
+  assert_refused("sweep: {axes: {global-batch: {from: 16, to: 1600, step: 16}}, most: 50}\n",
+                 ORR_FAULT_USAGE,
                  "the sweep has 100 points, more than 50 (sweep.most): --yes runs them all");
 }
 
@@ -437,15 +477,17 @@ static void test_bad_resume(void) {
   g_assert_nonnull(strstr(error->message, "has no sweep of this document"));
 }
 
-/* all: tp divides 16 heads and 8 GPUs (1, 2, 4, 8), pp 8 layers and 8 GPUs (4), cp 4, 3 schedules or more, chunks 1, 2,
- * 4, 8, micro-batch 1 to 16 (5), 3 kinds of recomputation, sharding 2 or more: each point passed every check. */
+/* all: tp divides 16 heads and 8 GPUs (1, 2, 4, 8), pp 8 layers and 8 GPUs (4), cp 4, 3
+ * schedules or more, chunks 1, 2, 4, 8, micro-batch 1 to 16 (5), 3 kinds of recomputation,
+ * sharding 2 or more: each point passed every check. */
 static void test_space(void) {
-  g_autofree char *file = sweep_put(
-      "space.yaml", "sweep: {space: all, axes: {cp: [1], recompute: [none], micro-batch: [1]}, where: pp <= 2}\n");
+  g_autofree char *file = sweep_put("space.yaml", "sweep: {space: all, axes: {cp: [1], recompute: "
+                                                  "[none], micro-batch: [1]}, where: pp <= 2}\n");
   g_autofree char *db = sweep_fresh("space.db");
   g_autoptr(OrrSweepReport) report = sweep_run(file, db, 2, FALSE);
   g_assert_cmpuint(report->by_status[ORR_POINT_OK], ==, report->n_points);
-  assert_answer(db, "SELECT count(DISTINCT value) FROM param WHERE path = 'workload.parallel.tp'", "4");
+  assert_answer(db, "SELECT count(DISTINCT value) FROM param WHERE path = 'workload.parallel.tp'",
+                "4");
   assert_answer(db, "SELECT max(number) FROM param WHERE path = 'workload.parallel.pp'", "2.0");
   assert_answer(db, "SELECT count(*) > 0 FROM param WHERE value = 'interleaved-1f1b'", "1");
 }

@@ -1,23 +1,25 @@
 /*
- * test_sweep_exact.c - what sweeps leave out changes nothing: whole steps, and whole steps on SimGrid, give the same.
+ * test_sweep_exact.c - what sweeps leave out changes nothing: whole steps, and whole steps on
+ * SimGrid, give the same.
  */
 #include "tests/sweep/sweep_fixture.h"
 
 /* --- Fast-forward --- */
 
-/* Steps that leave out most of their steady state give the numbers of whole ones. 128 micro-batches and fewer; uneven
- * first and last stages; schedules with a period of one micro-batch and of a group; gpipe, which has none; and stages
- * whose tensor-parallel groups share links with pipeline transfers, on SimGrid. */
-#define STEADY_SCENARIO                                                                                                \
-  "sweep:\n"                                                                                                           \
-  "  axes:\n"                                                                                                          \
-  "    global-batch: [256]\n"                                                                                          \
-  "    tp: [1, 2]\n"                                                                                                   \
-  "    pp: [1, 2, 4]\n"                                                                                                \
-  "    schedule: [1f1b, gpipe, zb-h1, interleaved-1f1b]\n"                                                             \
-  "    chunks: [1, 2]\n"                                                                                               \
-  "    workload.data-parallel.overlap: [true, false]\n"                                                                \
-  "    workload.pipeline-comm.overlap-p2p: [true, false]\n"                                                            \
+/* Steps that leave out most of their steady state give the numbers of whole ones. 128
+ * micro-batches and fewer; uneven first and last stages; schedules with a period of one
+ * micro-batch and of a group; gpipe, which has none; and stages whose tensor-parallel groups
+ * share links with pipeline transfers, on SimGrid. */
+#define STEADY_SCENARIO                                                                            \
+  "sweep:\n"                                                                                       \
+  "  axes:\n"                                                                                      \
+  "    global-batch: [256]\n"                                                                      \
+  "    tp: [1, 2]\n"                                                                               \
+  "    pp: [1, 2, 4]\n"                                                                            \
+  "    schedule: [1f1b, gpipe, zb-h1, interleaved-1f1b]\n"                                         \
+  "    chunks: [1, 2]\n"                                                                           \
+  "    workload.data-parallel.overlap: [true, false]\n"                                            \
+  "    workload.pipeline-comm.overlap-p2p: [true, false]\n"                                        \
   "    cluster.node.scale-up-domain: [8, 1]\n"
 
 static void test_steady(void) {
@@ -31,34 +33,39 @@ static void test_steady(void) {
   g_assert_no_error(error);
   g_assert_cmpuint(whole->n_points, ==, brief->n_points);
   g_assert_cmpuint(brief->by_status[ORR_POINT_OK], ==, brief->n_points);
-  g_autofree char *worst = ask(
-      db, "SELECT max(max(abs(a.iteration_time_s / b.iteration_time_s - 1), abs(a.bubble_fraction - b.bubble_fraction),"
-          " abs(a.exposed_comm_fraction - b.exposed_comm_fraction), abs(a.mfu / b.mfu - 1), abs(a.hfu / b.hfu - 1),"
-          " abs(a.memory_peak_bytes - b.memory_peak_bytes))) FROM training_result a JOIN sweep_point p ON p.run_id = "
-          "a.run_id"
-          " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
-          " JOIN training_result b ON b.run_id = q.run_id");
+  g_autofree char *worst =
+      ask(db, "SELECT max(max(abs(a.iteration_time_s / b.iteration_time_s - 1), "
+              "abs(a.bubble_fraction - b.bubble_fraction),"
+              " abs(a.exposed_comm_fraction - b.exposed_comm_fraction), abs(a.mfu / b.mfu - 1), "
+              "abs(a.hfu / b.hfu - 1),"
+              " abs(a.memory_peak_bytes - b.memory_peak_bytes))) FROM training_result a JOIN "
+              "sweep_point p ON p.run_id = "
+              "a.run_id"
+              " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
+              " JOIN training_result b ON b.run_id = q.run_id");
   g_assert_cmpfloat(g_ascii_strtod(worst, NULL), <, 1e-9);
-  assert_answer(db,
-                "SELECT count(*) > 20 FROM training_result a JOIN sweep_point p ON p.run_id = a.run_id"
-                " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
-                " JOIN training_result b ON b.run_id = q.run_id WHERE b.events * 2 < a.events",
-                "1");
-  assert_answer(db, "SELECT count(DISTINCT substr(engine, 1, 5)) FROM run WHERE kind = 'training'", "2");
+  assert_answer(
+      db,
+      "SELECT count(*) > 20 FROM training_result a JOIN sweep_point p ON p.run_id = a.run_id"
+      " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
+      " JOIN training_result b ON b.run_id = q.run_id WHERE b.events * 2 < a.events",
+      "1");
+  assert_answer(db, "SELECT count(DISTINCT substr(engine, 1, 5)) FROM run WHERE kind = 'training'",
+                "2");
 }
 
-/* 64 GPUs, tensor parallelism over nodes too: what a sweep says of each point, and which it finds best, is what whole
- * steps on SimGrid say. */
-#define SPLITS_OF_64                                                                                                   \
-  "sweep:\n"                                                                                                           \
-  "  axes:\n"                                                                                                          \
-  "    nodes: [8]\n"                                                                                                   \
-  "    global-batch: [96]\n"                                                                                           \
-  "    tp: [1, 2, 8, 16]\n"                                                                                            \
-  "    pp: [1, 2, 4, 8]\n"                                                                                             \
-  "    chunks: [1, 2]\n"                                                                                               \
-  "    micro-batch: [1, 3]\n"                                                                                          \
-  "    recompute: [none, full]\n"                                                                                      \
+/* 64 GPUs, tensor parallelism over nodes too: what a sweep says of each point, and which it
+ * finds best, is what whole steps on SimGrid say. */
+#define SPLITS_OF_64                                                                               \
+  "sweep:\n"                                                                                       \
+  "  axes:\n"                                                                                      \
+  "    nodes: [8]\n"                                                                               \
+  "    global-batch: [96]\n"                                                                       \
+  "    tp: [1, 2, 8, 16]\n"                                                                        \
+  "    pp: [1, 2, 4, 8]\n"                                                                         \
+  "    chunks: [1, 2]\n"                                                                           \
+  "    micro-batch: [1, 3]\n"                                                                      \
+  "    recompute: [none, full]\n"                                                                  \
   "  objective: maximize tokens_per_s\n"
 
 static void test_best_of_64(void) {
@@ -66,7 +73,8 @@ static void test_best_of_64(void) {
   g_autoptr(GError) error = NULL;
   char *settings[] = {(char *)"engine=simgrid", NULL};
   const OrrSweepOrder fast = {.file = file, .db = db, .jobs = 2};
-  const OrrSweepOrder full = {.file = file, .db = db, .jobs = 2, .settings = settings, .whole_steps = TRUE};
+  const OrrSweepOrder full = {
+      .file = file, .db = db, .jobs = 2, .settings = settings, .whole_steps = TRUE};
   g_autoptr(OrrSweepReport) all = orr_sweep(sweep_library, &full, &error);
   g_assert_no_error(error);
   g_autoptr(OrrSweepReport) found = orr_sweep(sweep_library, &fast, &error);
@@ -77,12 +85,14 @@ static void test_best_of_64(void) {
                      *known = &g_array_index(all->best, OrrSweepBest, 0);
   g_assert_cmpuint(best->point, ==, known->point);
   g_assert_cmpfloat_with_epsilon(best->score[0] / known->score[0], 1, 1e-9);
-  g_autofree char *worst = ask(db, "SELECT max(abs(a.iteration_time_s / b.iteration_time_s - 1)) FROM training_result a"
-                                   " JOIN sweep_point p ON p.run_id = a.run_id"
-                                   " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
-                                   " JOIN training_result b ON b.run_id = q.run_id");
+  g_autofree char *worst =
+      ask(db, "SELECT max(abs(a.iteration_time_s / b.iteration_time_s - 1)) FROM training_result a"
+              " JOIN sweep_point p ON p.run_id = a.run_id"
+              " JOIN sweep_point q ON q.point = p.point AND q.sweep != p.sweep AND p.sweep = 1"
+              " JOIN training_result b ON b.run_id = q.run_id");
   g_assert_cmpfloat(g_ascii_strtod(worst, NULL), <, 1e-9);
-  assert_answer(db, "SELECT count(DISTINCT substr(engine, 1, 5)) FROM run WHERE kind = 'training'", "3");
+  assert_answer(db, "SELECT count(DISTINCT substr(engine, 1, 5)) FROM run WHERE kind = 'training'",
+                "3");
 }
 
 int main(int argc, char **argv) {

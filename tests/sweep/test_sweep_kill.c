@@ -1,6 +1,6 @@
 /*
- * test_sweep_kill.c - a sweep that is killed, out of space or refused its file, and then goes on: the database equals
- * an undisturbed one.
+ * test_sweep_kill.c - a sweep that is killed, out of space or refused its file, and then goes on:
+ * the database equals an undisturbed one.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static pid_t start(const char *file, const char *db, gboolean resume) {
   const pid_t pid = fork();
   if (pid == 0) {
     g_autoptr(GError) error = NULL;
-    const OrrSweepOrder order = {.file = file, .db = db, .jobs = 2, .resume = resume, .before = dawdle};
+    const OrrSweepOrder order = {
+        .file = file, .db = db, .jobs = 2, .resume = resume, .before = dawdle};
     g_autoptr(OrrSweepReport) report = orr_sweep(sweep_library, &order, &error);
     _exit(report ? 0 : 1);
   }
@@ -40,7 +41,8 @@ static int wait_for(pid_t pid) {
 
 static gboolean has_sweep(const char *db) {
   g_autoptr(OrrStore) store = orr_store_open_read(db, NULL);
-  g_autoptr(OrrAnswer) answer = store ? orr_store_query(store, "SELECT count(*) FROM sweep", 0, NULL) : NULL;
+  g_autoptr(OrrAnswer) answer =
+      store ? orr_store_query(store, "SELECT count(*) FROM sweep", 0, NULL) : NULL;
   return answer && g_strcmp0(((char **)answer->rows->pdata[0])[0], "1") == 0;
 }
 
@@ -118,7 +120,8 @@ static void test_full_disk(void) {
   }
 }
 
-static void assert_refused_as(const char *file, const char *db, gboolean resume, OrrFaultCode code, const char *message) {
+static void assert_refused_as(const char *file, const char *db, gboolean resume, OrrFaultCode code,
+                              const char *message) {
   g_autoptr(GError) error = NULL;
   const OrrSweepOrder order = {.file = file, .db = db, .jobs = 1, .resume = resume};
   g_assert_null(orr_sweep(sweep_library, &order, &error));
@@ -134,8 +137,8 @@ static void test_foreign_files(void) {
   g_autofree char *file = sweep_put("foreign.yaml", SWEEP_AXES), *db = sweep_fresh("foreign.db");
   g_autofree char *before = NULL, *after = NULL;
   gsize n_before = 0, n_after = 0;
-  g_assert_true(
-      g_file_set_contents(db, "no database at all, but longer than a header would be ................", -1, NULL));
+  g_assert_true(g_file_set_contents(
+      db, "no database at all, but longer than a header would be ................", -1, NULL));
   assert_refused(file, db, FALSE, "is no SQLite database; it was left as it is");
   g_free(db);
   db = sweep_fresh("foreign.db");
@@ -155,7 +158,8 @@ static void test_foreign_files(void) {
 }
 
 static void test_read_only(void) {
-  g_autofree char *file = sweep_put("read-only.yaml", SWEEP_AXES), *db = sweep_fresh("read-only.db");
+  g_autofree char *file = sweep_put("read-only.yaml", SWEEP_AXES),
+                  *db = sweep_fresh("read-only.db");
   orr_sweep_report_free(sweep_run(file, db, 2, FALSE));
   if (getuid() == 0) {
     g_test_skip("root writes to read-only files");

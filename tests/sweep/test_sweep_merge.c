@@ -1,11 +1,13 @@
 /*
- * test_sweep_merge.c - shards of a sweep, each a database of its own, merge to what one process would have written.
+ * test_sweep_merge.c - shards of a sweep, each a database of its own, merge to what one process
+ * would have written.
  */
 #include "tests/sweep/sweep_fixture.h"
 
 static void run_shard(const char *file, const char *db, guint shard, guint n_shards) {
   g_autoptr(GError) error = NULL;
-  const OrrSweepOrder order = {.file = file, .db = db, .jobs = 1, .shard = shard, .n_shards = n_shards};
+  const OrrSweepOrder order = {
+      .file = file, .db = db, .jobs = 1, .shard = shard, .n_shards = n_shards};
   g_autoptr(OrrSweepReport) report = orr_sweep(sweep_library, &order, &error);
   g_assert_no_error(error);
 }

@@ -16,7 +16,8 @@ static void test_shipped(void) {
   const char *const wanted[] = {"dgx-a100-superpod", "dgx-h100-superpod", "gb200-nvl72", NULL};
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_auto(GStrv) names = orr_library_names(library, "cluster");
-  for (guint i = 0; wanted[i]; i++) g_assert_true(g_strv_contains((const char *const *)names, wanted[i]));
+  for (guint i = 0; wanted[i]; i++)
+    g_assert_true(g_strv_contains((const char *const *)names, wanted[i]));
   for (guint i = 0; names[i]; i++) {
     OrrCluster cluster;
     load(library, names[i], &cluster);
@@ -42,7 +43,8 @@ static void test_counts(void) {
 }
 
 static void test_dump_reads_back(void) {
-  FIXTURE(fixture, 1, "fabric", "{kind: nvlink-domain, scale-out: {kind: fat-tree, oversubscription: 2}}");
+  FIXTURE(fixture, 1, "fabric",
+          "{kind: nvlink-domain, scale-out: {kind: fat-tree, oversubscription: 2}}");
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) dump = orr_fields_dump(&orr_cluster_table, &fixture.cluster);
   OrrCluster again;
@@ -67,15 +69,19 @@ static void test_refuses_domains(void) {
 }
 
 static void test_refuses_nics(void) {
-  ASSERT_REFUSED("nics-per-gpu is 0.3: it must be a whole number, or 1/n", "node.nics-per-gpu", "0.3");
+  ASSERT_REFUSED("nics-per-gpu is 0.3: it must be a whole number, or 1/n", "node.nics-per-gpu",
+                 "0.3");
   ASSERT_REFUSED("nics-per-gpu is 1.5", "node.nics-per-gpu", "1.5");
-  ASSERT_REFUSED("nics-per-gpu is 0.125", "node.nics-per-gpu", "0.125"); /* eight GPUs of a node of four */
+  ASSERT_REFUSED("nics-per-gpu is 0.125", "node.nics-per-gpu",
+                 "0.125"); /* eight GPUs of a node of four */
   ASSERT_REFUSED("nics-per-gpu is 0, but 4 nodes need a network", "node.nics-per-gpu", "0");
 }
 
 static void test_refuses_fabrics(void) {
-  ASSERT_REFUSED("'levels' must be between 2 and 3, found '4'", "fabric", "{kind: fat-tree, levels: 4}");
-  ASSERT_REFUSED("'oversubscription' must be between 1 and 1000", "fabric", "{kind: fat-tree, oversubscription: 0.5}");
+  ASSERT_REFUSED("'levels' must be between 2 and 3, found '4'", "fabric",
+                 "{kind: fat-tree, levels: 4}");
+  ASSERT_REFUSED("'oversubscription' must be between 1 and 1000", "fabric",
+                 "{kind: fat-tree, oversubscription: 0.5}");
   ASSERT_REFUSED("rail-optimized", "fabric", "rail-optimised");
   ASSERT_REFUSED("fabric nvlink-domain: scale-out is nvlink-domain", "fabric",
                  "{kind: nvlink-domain, scale-out: nvlink-domain}");

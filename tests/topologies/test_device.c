@@ -19,21 +19,24 @@ static void test_shipped(void) {
                                 "h100-sxm",      "h200-sxm",      "l40s", NULL};
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_auto(GStrv) names = orr_library_names(library, "device");
-  for (guint i = 0; wanted[i]; i++) g_assert_true(g_strv_contains((const char *const *)names, wanted[i]));
+  for (guint i = 0; wanted[i]; i++)
+    g_assert_true(g_strv_contains((const char *const *)names, wanted[i]));
   for (guint i = 0; names[i]; i++) {
     OrrDevice device;
     load(library, names[i], &device);
     g_assert_cmpstr(device.name, ==, names[i]);
     g_assert_nonnull(device.source);
     g_assert_cmpfloat(device.bf16_flops, >, 0);
-    g_assert_cmpfloat(device.memory_bytes, >, 1e10); /* no device with less than 10 GB: a slip of the unit */
+    g_assert_cmpfloat(device.memory_bytes, >,
+                      1e10); /* no device with less than 10 GB: a slip of the unit */
     g_assert_cmpfloat(device.memory_bytes_per_s, >, 5e11);
     orr_fields_clear(&orr_device_table, &device);
   }
 }
 
 static void test_facts(void) {
-  /* The datasheet's: 312 TFLOP/s BF16, 2.039 TB/s, 300 GB/s NVLink one way; the 40 GB part differs in memory alone. */
+  /* The datasheet's: 312 TFLOP/s BF16, 2.039 TB/s, 300 GB/s NVLink one way; the 40 GB part
+   * differs in memory alone. */
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   OrrDevice big, small;
   load(library, "a100-80gb-sxm", &big);
@@ -57,7 +60,8 @@ static void test_peaks(void) {
                             .fp4_flops = 6,
                             .int8_flops = 7};
   const OrrDtype dtypes[] = {ORR_FP32, ORR_TF32, ORR_FP16, ORR_BF16, ORR_FP8, ORR_FP4, ORR_INT8};
-  for (int i = 0; i < ORR_N_DTYPES; i++) g_assert_cmpfloat(orr_device_peak_flops(&device, dtypes[i]), ==, i + 1);
+  for (int i = 0; i < ORR_N_DTYPES; i++)
+    g_assert_cmpfloat(orr_device_peak_flops(&device, dtypes[i]), ==, i + 1);
 }
 
 static void test_sentences(void) {

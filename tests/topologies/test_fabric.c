@@ -7,9 +7,11 @@ typedef struct {
   const char *kind, *fabric, *domain;
 } Shape;
 
-#define CUSTOM                                                                                                         \
-  "{kind: custom, hosts: [{switch: a, ports: 16}, {switch: b, ports: 16}, {switch: c, ports: 16}], "                   \
-  "cables: [{from: a, to: s, count: 2}, {from: b, to: s, count: 2}, {from: c, to: s, bandwidth: 20 GB/s}, "            \
+#define CUSTOM                                                                                     \
+  "{kind: custom, hosts: [{switch: a, ports: 16}, {switch: b, ports: 16}, {switch: c, ports: "     \
+  "16}], "                                                                                         \
+  "cables: [{from: a, to: s, count: 2}, {from: b, to: s, count: 2}, {from: c, to: s, bandwidth: "  \
+  "20 GB/s}, "                                                                                     \
   "{from: a, to: t, count: 2}, {from: b, to: t, count: 2}, {from: c, to: t, bandwidth: 20 GB/s}]}"
 
 static const Shape shapes[] = {
@@ -17,46 +19,57 @@ static const Shape shapes[] = {
     {"clos", "{kind: clos, down: 2x3x4x2, radix: 12, planes: 2}", "4"},
     {"clos", "{kind: clos, down: 48}", "4"},
     {"custom", CUSTOM, "4"},
-    {"dragonfly", "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 2}", "4"},
-    {"dragonfly", "{kind: dragonfly, hosts-per-router: 3, routers-per-group: 4, global-per-router: 3}", "2"},
+    {"dragonfly",
+     "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 2}", "4"},
+    {"dragonfly",
+     "{kind: dragonfly, hosts-per-router: 3, routers-per-group: 4, global-per-router: 3}", "2"},
     {"dragonfly-plus",
      "{kind: dragonfly-plus, hosts-per-leaf: 4, leaves-per-group: 2, spines-per-group: 2, "
      "global-per-spine: 5}",
      "4"},
     {"fat-tree", "{kind: fat-tree, radix: 12}", "4"},
     {"fat-tree", "{kind: fat-tree, levels: 3, radix: 8}", "4"},
-    {"fat-tree", "{kind: fat-tree, levels: 3, radix: 8, oversubscription: 3, core-oversubscription: 2}", "2"},
+    {"fat-tree",
+     "{kind: fat-tree, levels: 3, radix: 8, oversubscription: 3, core-oversubscription: 2}", "2"},
     {"hyperx", "{kind: hyperx, shape: 4x3, hosts-per-switch: 4}", "4"},
     {"hyperx", "{kind: hyperx, shape: 2x3x2, hosts-per-switch: 4, cables: 2}", "2"},
-    {"nvlink-domain", "{kind: nvlink-domain, scale-out: {kind: fat-tree, levels: 3, radix: 8}}", "8"},
+    {"nvlink-domain", "{kind: nvlink-domain, scale-out: {kind: fat-tree, levels: 3, radix: 8}}",
+     "8"},
     {"rail-only", "{kind: rail-only, radix: 64}", "4"},
     {"rail-only", "{kind: rail-only, radix: 8, nodes-per-leaf: 4}", "8"},
     {"rail-optimized", "{kind: rail-optimized, radix: 24, nodes-per-group: 3}", "4"},
-    {"rail-optimized", "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
+    {"rail-optimized",
+     "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
     {"torus", "{kind: torus, shape: 4x4x3}", "1"},
     {"torus", "{kind: torus, shape: 6x8}", "1"},
-    {"two-tier-dpu", "{kind: two-tier-dpu, radix: 24, nodes-per-leaf: 3, oversubscription: 2}", "4"},
+    {"two-tier-dpu", "{kind: two-tier-dpu, radix: 24, nodes-per-leaf: 3, oversubscription: 2}",
+     "4"},
 };
 
 enum { N_NODES = 12, N_GPUS = 48 };
 
 /* What a fixture of @shape is made of; a domain of 8 spans nodes. */
-#define SHAPED(shape_, routing_)                                                                                       \
-  "nodes", "12", "node.scale-up-domain", (shape_).domain, "fabric", in_domains(&(shape_), buffer), "routing", (routing_)
+#define SHAPED(shape_, routing_)                                                                   \
+  "nodes", "12", "node.scale-up-domain", (shape_).domain, "fabric", in_domains(&(shape_), buffer), \
+      "routing", (routing_)
 
 /* rail-only with a domain over two nodes stands inside nvlink-domain. */
 static const char *in_domains(const Shape *shape, char buffer[1024]) {
-  if (strcmp(shape->kind, "rail-only") != 0 || strcmp(shape->domain, "8") != 0) return shape->fabric;
+  if (strcmp(shape->kind, "rail-only") != 0 || strcmp(shape->domain, "8") != 0)
+    return shape->fabric;
   g_snprintf(buffer, 1024, "{kind: nvlink-domain, scale-out: %s}", shape->fabric);
   return buffer;
 }
 
-static gboolean takes_every_routing(const Shape *shape) { return g_str_has_prefix(shape->kind, "dragonfly"); }
+static gboolean takes_every_routing(const Shape *shape) {
+  return g_str_has_prefix(shape->kind, "dragonfly");
+}
 
 static void test_every_kind_has_a_shape(void) {
   for (const OrrEntry *const *entry = orr_fabric_registry.entries; *entry; entry++) {
     gboolean found = FALSE;
-    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) found |= strcmp(shapes[i].kind, (*entry)->name) == 0;
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
+      found |= strcmp(shapes[i].kind, (*entry)->name) == 0;
     g_assert_true(found);
     g_assert_true(g_str_has_suffix((*entry)->sentence, "."));
     g_assert_true(!entry[1] || strcmp((*entry)->name, entry[1]->name) < 0);
@@ -68,7 +81,8 @@ static void test_every_kind_has_a_shape(void) {
 /* Whether the ends meet without the fabric. */
 static gboolean is_near(const ClusterFixture *fixture, gint64 src, gint64 dst) {
   const OrrFabricKind *kind = (const OrrFabricKind *)fixture->cluster.fabric.entry;
-  return orr_fabric_same_domain(fixture->fabric, src, dst) || (src / 4 == dst / 4 && !kind->within_nodes);
+  return orr_fabric_same_domain(fixture->fabric, src, dst) ||
+         (src / 4 == dst / 4 && !kind->within_nodes);
 }
 
 static double switch_latency(const ClusterFixture *fixture) {
@@ -96,9 +110,10 @@ static guint check_pair(ClusterFixture *fixture, gint64 src, gint64 dst) {
   gboolean crosses = crosses_rails(fixture, there);
   guint switches = fixture_check_links(fixture, there);
   assert_near(latency_s, 10e-6 + switches * switch_latency(fixture) + crosses * 1e-6);
-  const gboolean by_ends =
-      fixture->cluster.routing == ORR_ROUTING_ECMP || fixture->cluster.routing == ORR_ROUTING_STATIC;
-  if (by_ends || crosses) return switches; /* what picks differs by direction: another cable of two groups */
+  const gboolean by_ends = fixture->cluster.routing == ORR_ROUTING_ECMP ||
+                           fixture->cluster.routing == ORR_ROUTING_STATIC;
+  if (by_ends || crosses)
+    return switches; /* what picks differs by direction: another cable of two groups */
   g_assert_cmpuint(there->len, ==, back->len);
   assert_near(back_s, latency_s);
   return switches;
@@ -113,7 +128,8 @@ static void check_all_pairs(ClusterFixture *fixture) {
       most = MAX(most, switches);
     }
   g_assert_cmpuint(most, <=, orr_fabric_diameter(fixture->fabric));
-  if (fixture->cluster.routing == ORR_ROUTING_ECMP) g_assert_cmpuint(most, ==, orr_fabric_diameter(fixture->fabric));
+  if (fixture->cluster.routing == ORR_ROUTING_ECMP)
+    g_assert_cmpuint(most, ==, orr_fabric_diameter(fixture->fabric));
 }
 
 static void test_routes(void) {
@@ -126,8 +142,8 @@ static void test_routes(void) {
     }
 }
 
-/* Every path that a flow is spread over is a route, and detours are, too; no detour passes more than twice the most of
- * a shortest one. */
+/* Every path that a flow is spread over is a route, and detours are, too; no detour passes more
+ * than twice the most of a shortest one. */
 static void check_paths(const ClusterFixture *fixture, gint64 src, gint64 dst) {
   for (guint path = 0; path < orr_fabric_n_paths(fixture->fabric); path++) {
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -138,7 +154,8 @@ static void check_paths(const ClusterFixture *fixture, gint64 src, gint64 dst) {
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
     orr_fabric_detour(fixture->fabric, src, dst, 1, path, links);
     if (!is_near(fixture, src, dst))
-      g_assert_cmpuint(fixture_check_links(fixture, links), <, 2 * orr_fabric_diameter(fixture->fabric));
+      g_assert_cmpuint(fixture_check_links(fixture, links), <,
+                       2 * orr_fabric_diameter(fixture->fabric));
   }
 }
 
@@ -153,7 +170,8 @@ static void test_spread_routes(void) {
     }
 }
 
-/* Under ideal routing a level is fewer, wider links: both ways together they carry what the single links do. */
+/* Under ideal routing a level is fewer, wider links: both ways together they carry what the
+ * single links do. */
 static void test_trunks_carry_the_same(void) {
   char buffer[1024];
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
@@ -186,7 +204,8 @@ static void test_levels_count_all_links(void) {
       simulated += orr_fabric_link_bandwidth(fixture.fabric, link);
       links++;
     }
-    if (links == 2 * orr_fabric_n_gpus(fixture.fabric) && cables == 0) continue; /* a leaf that joins all */
+    if (links == 2 * orr_fabric_n_gpus(fixture.fabric) && cables == 0)
+      continue; /* a leaf that joins all */
     g_assert_cmpint(links, ==, 2 * cables);
     g_assert_cmpfloat_with_epsilon(told, simulated, simulated * 1e-12 + 1e-9);
   }
@@ -218,16 +237,20 @@ static void test_ecmp_follows_the_seed(void) {
     g_assert_cmpuint(chosen(&one, 0, 47, flow), ==, chosen(&again, 0, 47, flow));
     differ += chosen(&one, 0, 47, flow) != chosen(&other, 0, 47, flow);
   }
-  g_assert_cmpuint(differ, >, 50); /* of 100 with four links up 75 are expected, standard deviation 4.3 */
+  g_assert_cmpuint(differ, >,
+                   50); /* of 100 with four links up 75 are expected, standard deviation 4.3 */
 }
 
 static void test_ecmp_spreads(void) {
-  /* 4000 flows over the 4 links up of leaf 0: 1000 each, standard deviation 27; within 5 of them. */
-  FIXTURE(fixture, 1, "nodes", "12", "routing", "ecmp", "fabric", "{kind: fat-tree, radix: 12, nodes-per-leaf: 1}");
+  /* 4000 flows over the 4 links up of leaf 0: 1000 each, standard deviation 27; within 5 of
+   * them. */
+  FIXTURE(fixture, 1, "nodes", "12", "routing", "ecmp", "fabric",
+          "{kind: fat-tree, radix: 12, nodes-per-leaf: 1}");
   g_autoptr(GHashTable) flows = g_hash_table_new(NULL, NULL);
   for (guint64 flow = 0; flow < 4000; flow++) {
     gpointer link = GUINT_TO_POINTER(chosen(&fixture, 0, 47, flow));
-    g_hash_table_insert(flows, link, GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(flows, link)) + 1));
+    g_hash_table_insert(flows, link,
+                        GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(flows, link)) + 1));
   }
   g_assert_cmpuint(g_hash_table_size(flows), ==, 4);
   GHashTableIter iter;
@@ -256,7 +279,8 @@ static void test_shared_nics(void) {
   orr_fabric_route(fixture.fabric, 0, 15, 0, links);
   orr_fabric_route(fixture.fabric, 1, 15, 0, links);
   guint n = links->len / 2;
-  g_autofree char *name = orr_fabric_link_name(fixture.fabric, g_array_index(links, guint32, n - 1));
+  g_autofree char *name =
+      orr_fabric_link_name(fixture.fabric, g_array_index(links, guint32, n - 1));
   g_assert_cmpuint(g_array_index(links, guint32, 0), ==, g_array_index(links, guint32, n));
   g_assert_cmpstr(name, ==, "nic7.net.rx");
   assert_near(orr_fabric_link_bandwidth(fixture.fabric, g_array_index(links, guint32, 0)), 8e9);
@@ -264,7 +288,8 @@ static void test_shared_nics(void) {
 }
 
 static void test_several_nics(void) {
-  /* Two NICs a GPU are one port of 16 GB/s that takes two switch ports: a leaf of 64 ports holds 16 GPUs and 32 links.
+  /* Two NICs a GPU are one port of 16 GB/s that takes two switch ports: a leaf of 64 ports holds 16
+   * GPUs and 32 links.
    */
   FIXTURE(fixture, 1, "nodes", "8", "node.nics-per-gpu", "2");
   OrrFabricLevel level = fixture_level(&fixture, "leaf-spine");
@@ -277,17 +302,18 @@ static void test_several_nics(void) {
 
 static void test_bandwidth_scales(void) {
   FIXTURE(fixture, 1, "nodes", "12");
-  FIXTURE(twice, 1, "nodes", "12", "node.nic-bandwidth", "20 GB/s", "device.scale-up-bandwidth", "200 GB/s",
-          "device.host-link-bandwidth", "40 GB/s");
+  FIXTURE(twice, 1, "nodes", "12", "node.nic-bandwidth", "20 GB/s", "device.scale-up-bandwidth",
+          "200 GB/s", "device.host-link-bandwidth", "40 GB/s");
   g_assert_cmpint(orr_fabric_n_links(fixture.fabric), ==, orr_fabric_n_links(twice.fabric));
   for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
-    assert_near(orr_fabric_link_bandwidth(twice.fabric, link), 2 * orr_fabric_link_bandwidth(fixture.fabric, link));
+    assert_near(orr_fabric_link_bandwidth(twice.fabric, link),
+                2 * orr_fabric_link_bandwidth(fixture.fabric, link));
 }
 
 static void test_big(void) {
   /* 131,072 GPUs: nothing is stored per GPU, so a thousand of them are built in a blink. */
-  FIXTURE(fixture, 1, "nodes", "16384", "node.gpus", "8", "node.scale-up-domain", "8", "routing", "ecmp", "fabric",
-          "{kind: fat-tree, levels: 3, radix: 128}");
+  FIXTURE(fixture, 1, "nodes", "16384", "node.gpus", "8", "node.scale-up-domain", "8", "routing",
+          "ecmp", "fabric", "{kind: fat-tree, levels: 3, radix: 128}");
   g_assert_cmpint(orr_fabric_n_gpus(fixture.fabric), ==, 131072);
   g_assert_cmpuint(fixture_check_route(&fixture, 0, 131071, 9), ==, 5);
   assert_near(orr_fabric_bisection(fixture.fabric), 131072 * 8e9 / 2);
@@ -300,12 +326,14 @@ static void test_big(void) {
 }
 
 static void test_describe(void) {
-  FIXTURE(fixture, 1, "nodes", "8", "max-nodes", "16", "gpus", "30", "fabric", "{kind: fat-tree, radix: 32}");
+  FIXTURE(fixture, 1, "nodes", "8", "max-nodes", "16", "gpus", "30", "fabric",
+          "{kind: fat-tree, radix: 32}");
   g_autofree char *text = orr_fabric_describe(fixture.fabric, &fixture.cluster);
-  const char *const parts[] = {"8 nodes of 4 x dev, 32 GPUs, 30 of them used; fabric built for 16 nodes, 64 GPUs",
-                               "domains of 4 GPUs", "fat-tree, routing ideal", "leaf-spine", "bisection  256 GB/s",
-                               /* leaves of 16 ports: 3 in the node, 12 on the leaf, 30 - 16 over a spine */
-                               "15 GPUs over 1 switch, 14 GPUs over 3 switches"};
+  const char *const parts[] = {
+      "8 nodes of 4 x dev, 32 GPUs, 30 of them used; fabric built for 16 nodes, 64 GPUs",
+      "domains of 4 GPUs", "fat-tree, routing ideal", "leaf-spine", "bisection  256 GB/s",
+      /* leaves of 16 ports: 3 in the node, 12 on the leaf, 30 - 16 over a spine */
+      "15 GPUs over 1 switch, 14 GPUs over 3 switches"};
   for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
     if (!strstr(text, parts[i])) g_error("no '%s' in:\n%s", parts[i], text);
 }

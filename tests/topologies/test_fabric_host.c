@@ -1,8 +1,9 @@
 /*
- * test_fabric_host.c - ports of a GPU, NICs that GPUs share, PCIe switches and host bridges: what flows that run at
- * once leave each other, on an engine that shares links.
+ * test_fabric_host.c - ports of a GPU, NICs that GPUs share, PCIe switches and host bridges: what
+ * flows that run at once leave each other, on an engine that shares links.
  *
- * The machine (cluster_fixture.h): 4 nodes of 4 GPUs, NVLink 50 GB/s, PCIe 10 GB/s, a NIC of 8 GB/s for each GPU.
+ * The machine (cluster_fixture.h): 4 nodes of 4 GPUs, NVLink 50 GB/s, PCIe 10 GB/s, a NIC of 8 GB/s
+ * for each GPU.
  */
 #include "sim/engine/engine.h"
 #include "tests/topologies/cluster_fixture.h"
@@ -32,14 +33,16 @@ static void note_end(void *user) {
 
 static void start(Run *run, const GArray *links, double bytes, Ending *ending) {
   g_autofree OrrLinkUse *uses = g_new(OrrLinkUse, links->len);
-  for (guint i = 0; i < links->len; i++) uses[i] = (OrrLinkUse){g_array_index(links, guint32, i), 1};
+  for (guint i = 0; i < links->len; i++)
+    uses[i] = (OrrLinkUse){g_array_index(links, guint32, i), 1};
   orr_engine_transfer(run->engine, bytes, uses, links->len, note_end, ending);
 }
 
 /* 120 GB each, in equal parts over the paths of a flow. */
 static void start_flow(Run *run, const OrrFabric *fabric, const Flow *flow, Ending *ending) {
-  const guint n_paths =
-      flow->to < 0 || !orr_fabric_leaves_node(fabric, flow->gpu, flow->to) ? 1 : orr_fabric_n_paths(fabric);
+  const guint n_paths = flow->to < 0 || !orr_fabric_leaves_node(fabric, flow->gpu, flow->to)
+                            ? 1
+                            : orr_fabric_n_paths(fabric);
   for (guint path = 0; path < n_paths; path++) {
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
     if (flow->to < 0)
@@ -57,7 +60,8 @@ static Run run_flows(const OrrFabric *fabric, const Flow *flows, guint n) {
   for (guint32 link = 0; link < orr_fabric_n_links(fabric); link++) {
     g_autofree char *name = orr_fabric_link_name(fabric, link);
     OrrLink number;
-    g_assert_true(orr_engine_add_link(run.engine, name, orr_fabric_link_bandwidth(fabric, link), &number, NULL));
+    g_assert_true(orr_engine_add_link(run.engine, name, orr_fabric_link_bandwidth(fabric, link),
+                                      &number, NULL));
     g_assert_cmpuint(number, ==, link);
   }
   for (guint i = 0; i < n; i++) {
@@ -71,16 +75,19 @@ static Run run_flows(const OrrFabric *fabric, const Flow *flows, guint n) {
 
 static void assert_rates(const OrrFabric *fabric, const Flow *flows, const double *rates, guint n) {
   const Run run = run_flows(fabric, flows, n);
-  for (guint i = 0; i < n; i++) g_assert_cmpfloat_with_epsilon(120e9 / run.end_s[i], rates[i], 1e-9 * rates[i]);
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpfloat_with_epsilon(120e9 / run.end_s[i], rates[i], 1e-9 * rates[i]);
 }
 
 #define FLOWS(...) ((const Flow[]){__VA_ARGS__})
-#define ASSERT_RATES(fixture_, flows_, ...)                                                                            \
-  assert_rates((fixture_).fabric, flows_, (const double[]){__VA_ARGS__}, G_N_ELEMENTS(((const double[]){__VA_ARGS__})))
+#define ASSERT_RATES(fixture_, flows_, ...)                                                        \
+  assert_rates((fixture_).fabric, flows_, (const double[]){__VA_ARGS__},                           \
+               G_N_ELEMENTS(((const double[]){__VA_ARGS__})))
 
 /* --- NICs and ports --- */
 
-/* GPUs 0 and 1 share NIC 0 of 8 GB/s: alone each has all of it, together half, and GPU 2 is another NIC's. */
+/* GPUs 0 and 1 share NIC 0 of 8 GB/s: alone each has all of it, together half, and GPU 2 is
+ * another NIC's. */
 static void test_shared_nic(void) {
   FIXTURE(fixture, 1, "node.nics-per-gpu", "0.5");
   ASSERT_RATES(fixture, FLOWS({0, 4, 0}), 8e9);
@@ -89,16 +96,19 @@ static void test_shared_nic(void) {
   ASSERT_RATES(fixture, FLOWS({0, 4, 0}, {2, 8, 0}), 8e9, 8e9);
 }
 
-/* Two NICs a GPU: one port of 16 GB/s, or two of 8 on planes of their own. Then a flow has 16 only if its queue pairs
- * spread over both, or packets are sprayed; two connections of the same number meet on one port. */
+/* Two NICs a GPU: one port of 16 GB/s, or two of 8 on planes of their own. Then a flow has 16
+ * only if its queue pairs spread over both, or packets are sprayed; two connections of the same
+ * number meet on one port. */
 static void test_two_nics(void) {
   static const char planes[] = "{kind: clos, down: 16x1, planes: 2}";
   FIXTURE(bonded, 1, "node.nics-per-gpu", "2", "routing", "ecmp", "fabric", planes);
-  FIXTURE(one, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "routing", "ecmp", "fabric", planes);
-  FIXTURE(two, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "routing", "ecmp", "fabric", planes,
-          "queue-pairs", "2");
+  FIXTURE(one, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "routing", "ecmp", "fabric",
+          planes);
+  FIXTURE(two, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "routing", "ecmp", "fabric",
+          planes, "queue-pairs", "2");
   FIXTURE(sprayed, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "fabric", planes);
-  FIXTURE(numbered, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "routing", "static", "queue-pairs", "2");
+  FIXTURE(numbered, 1, "node.nics-per-gpu", "2", "node.ports", "separate", "routing", "static",
+          "queue-pairs", "2");
   ASSERT_RATES(bonded, FLOWS({0, 4, 0}), 16e9);
   ASSERT_RATES(one, FLOWS({0, 4, 0}), 8e9);
   ASSERT_RATES(two, FLOWS({0, 4, 0}), 16e9);
@@ -111,7 +121,8 @@ static void test_two_nics(void) {
 /* A NIC's two ports have half of its 8 GB/s each; its slot of 12 GB/s at 50 % is less than both. */
 static void test_slot(void) {
   FIXTURE(wide, 1, "node.ports-per-nic", "2", "node.ports", "separate");
-  FIXTURE(narrow, 1, "node.ports-per-nic", "2", "node.ports", "separate", "node.host.slot-bandwidth", "12 GB/s");
+  FIXTURE(narrow, 1, "node.ports-per-nic", "2", "node.ports", "separate",
+          "node.host.slot-bandwidth", "12 GB/s");
   FIXTURE(bonded, 1, "node.ports-per-nic", "2", "node.host.slot-bandwidth", "12 GB/s");
   FIXTURE(cards, 1, "node.nics-per-gpu", "2", "node.host.slot-bandwidth", "12 GB/s");
   ASSERT_RATES(wide, FLOWS({0, 4, 0}), 8e9);
@@ -120,14 +131,16 @@ static void test_slot(void) {
   ASSERT_RATES(cards, FLOWS({0, 4, 0}), 12e9); /* a slot each */
 }
 
-/* Of two ports one is dead at GPU 4: flows to it all take the other one, and those of others both. */
+/* Of two ports one is dead at GPU 4: flows to it all take the other one, and those of others
+ * both. */
 static void test_dead_port(void) {
   FIXTURE(fixture, 1, "node.nics-per-gpu", "2", "node.ports", "separate");
   g_autoptr(GArray) parts = orr_fabric_find_links(fixture.fabric, "gpu4.nic1", NULL);
   g_autoptr(GHashTable) dead = g_hash_table_new(NULL, NULL);
   for (guint i = 0; i < parts->len; i++) {
     g_hash_table_add(dead, GUINT_TO_POINTER(g_array_index(parts, OrrFabricPart, i).link));
-    g_assert_true(orr_fabric_can_leave(fixture.fabric, g_array_index(parts, OrrFabricPart, i).link));
+    g_assert_true(
+        orr_fabric_can_leave(fixture.fabric, g_array_index(parts, OrrFabricPart, i).link));
   }
   g_autoptr(OrrFabric) without = orr_fabric_avoiding(fixture.fabric, dead);
   g_assert_cmpuint(parts->len, ==, 2);
@@ -136,11 +149,12 @@ static void test_dead_port(void) {
   assert_rates(without, FLOWS({0, 8, 0}), (const double[]){16e9}, 1);
 }
 
-/* Counted by hand: a leaf of 64 ports holds 16 GPUs of two ports, bonded or not, and 32 links up; each port of a GPU is
- * a rail of its own. */
+/* Counted by hand: a leaf of 64 ports holds 16 GPUs of two ports, bonded or not, and 32 links
+ * up; each port of a GPU is a rail of its own. */
 static void test_counts(void) {
   FIXTURE(fixture, 1, "nodes", "8", "node.nics-per-gpu", "2", "node.ports", "separate");
-  FIXTURE(rails, 1, "nodes", "8", "node.nics-per-gpu", "2", "node.ports", "separate", "fabric", "rail-optimized");
+  FIXTURE(rails, 1, "nodes", "8", "node.nics-per-gpu", "2", "node.ports", "separate", "fabric",
+          "rail-optimized");
   OrrFabricLevel level = fixture_level(&fixture, "leaf-spine");
   g_assert_cmpint(level.switches, ==, 2);
   g_assert_cmpint(level.links, ==, 64);
@@ -154,7 +168,8 @@ static void test_counts(void) {
 
 #define PCIE(path_) "node.host.network-path", path_, "node.host.gpus-per-switch", "2"
 
-/* A GPU's PCIe of 10 GB/s carries a copy to the host and what it sends: half each where both cross it. */
+/* A GPU's PCIe of 10 GB/s carries a copy to the host and what it sends: half each where both
+ * cross it. */
 static void test_offload_against_network(void) {
   FIXTURE(apart, 1, PCIE("apart"));
   FIXTURE(beside, 1, PCIE("switch"));
@@ -164,13 +179,16 @@ static void test_offload_against_network(void) {
   ASSERT_RATES(beside, FLOWS({0, 4, 0}, {0, TO_HOST, 0}), 5e9, 5e9);
   ASSERT_RATES(beside, FLOWS({4, 0, 0}, {0, FROM_HOST, 0}), 5e9, 5e9);
   ASSERT_RATES(beside, FLOWS({4, 0, 0}, {0, TO_HOST, 0}), 8e9, 10e9); /* the other direction */
-  ASSERT_RATES(beside, FLOWS({1, 4, 0}, {0, TO_HOST, 0}), 8e9, 10e9); /* the NIC is below the switch */
+  ASSERT_RATES(beside, FLOWS({1, 4, 0}, {0, TO_HOST, 0}), 8e9,
+               10e9); /* the NIC is below the switch */
 }
 
-/* The DGX A100's Gen4 x16: 31.5 GB/s at 76 %, 23.94, for offload and a 25 GB/s NIC at 96 %, 24, together. */
+/* The DGX A100's Gen4 x16: 31.5 GB/s at 76 %, 23.94, for offload and a 25 GB/s NIC at 96 %, 24,
+ * together. */
 static void test_gen4(void) {
-  FIXTURE(fixture, 1, PCIE("switch"), "node.host-link-bandwidth", "31.5 GB/s", "node.host-link-efficiency", "0.76",
-          "node.nic-bandwidth", "200 Gb/s", "node.nic-efficiency", "0.96");
+  FIXTURE(fixture, 1, PCIE("switch"), "node.host-link-bandwidth", "31.5 GB/s",
+          "node.host-link-efficiency", "0.76", "node.nic-bandwidth", "200 Gb/s",
+          "node.nic-efficiency", "0.96");
   ASSERT_RATES(fixture, FLOWS({0, 4, 0}), 31.5e9 * 0.76);
   ASSERT_RATES(fixture, FLOWS({0, 4, 0}, {0, TO_HOST, 0}), 31.5e9 * 0.38, 31.5e9 * 0.38);
 }
@@ -191,8 +209,8 @@ static void test_network_over_the_bridge(void) {
   ASSERT_RATES(fixture, FLOWS({0, 4, 0}, {1, TO_HOST, 0}), 5e9, 5e9);
 }
 
-/* A bridge of 30 GB/s at 50 % for four GPUs; of two bridges each has its own. What crosses from device to device goes
- * in and out. */
+/* A bridge of 30 GB/s at 50 % for four GPUs; of two bridges each has its own. What crosses from
+ * device to device goes in and out. */
 static void test_bridge(void) {
   FIXTURE(one, 1, "node.host.bridge-bandwidth", "30 GB/s");
   FIXTURE(two, 1, "node.host.bridge-bandwidth", "30 GB/s", "node.host.gpus-per-bridge", "2");
@@ -203,8 +221,8 @@ static void test_bridge(void) {
 
 /* GPUs without NVLink, two on a socket, 8 GB/s at 50 % between sockets. */
 static void test_sockets(void) {
-  FIXTURE(fixture, 1, "node.scale-up-domain", "1", "node.host.gpus-per-bridge", "2", "node.host.socket-bandwidth",
-          "8 GB/s");
+  FIXTURE(fixture, 1, "node.scale-up-domain", "1", "node.host.gpus-per-bridge", "2",
+          "node.host.socket-bandwidth", "8 GB/s");
   ASSERT_RATES(fixture, FLOWS({0, 1, 0}), 10e9);
   ASSERT_RATES(fixture, FLOWS({0, 2, 0}), 4e9);
   ASSERT_RATES(fixture, FLOWS({0, 2, 0}, {1, 3, 0}), 2e9, 2e9);
@@ -214,8 +232,9 @@ static void test_sockets(void) {
 /* Every link of a node at once: each link once on every way, and names that tell all apart. */
 static void test_all_at_once(void) {
   FIXTURE(fixture, 1, "node.scale-up-domain", "1", PCIE("bridge"), "node.host.gpus-per-bridge", "2",
-          "node.host.bridge-bandwidth", "30 GB/s", "node.host.socket-bandwidth", "9 GB/s", "node.host.slot-bandwidth",
-          "9 GB/s", "node.nics-per-gpu", "2", "node.ports", "separate", "node.ports-per-nic", "2");
+          "node.host.bridge-bandwidth", "30 GB/s", "node.host.socket-bandwidth", "9 GB/s",
+          "node.host.slot-bandwidth", "9 GB/s", "node.nics-per-gpu", "2", "node.ports", "separate",
+          "node.ports-per-nic", "2");
   g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint32 link = 0; link < orr_fabric_n_links(fixture.fabric); link++)
     g_assert_true(g_hash_table_add(names, orr_fabric_link_name(fixture.fabric, link)));
@@ -227,12 +246,14 @@ static void test_all_at_once(void) {
       for (guint i = 0; i < links->len; i++)
         g_assert_true(g_hash_table_add(seen, GUINT_TO_POINTER(g_array_index(links, guint32, i))));
     }
-  /* pcie.tx; switch up; bridge in, out; slot, nic; nic, slot; bridge in, out; switch down; pcie.rx: one leaf for all */
+  /* pcie.tx; switch up; bridge in, out; slot, nic; nic, slot; bridge in, out; switch down;
+   * pcie.rx: one leaf for all */
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   orr_fabric_path(fixture.fabric, 1, 6, 0, 3, links);
-  static const char *const wanted[] = {"gpu1.pcie.tx",    "switch0.pcie.up",  "bridge0.host.in",   "bridge0.host.out",
-                                       "nic3.slot.tx",    "gpu1.nic3.tx",     "gpu6.nic3.rx",      "nic13.slot.rx",
-                                       "bridge3.host.in", "bridge3.host.out", "switch3.pcie.down", "gpu6.pcie.rx"};
+  static const char *const wanted[] = {"gpu1.pcie.tx",     "switch0.pcie.up",   "bridge0.host.in",
+                                       "bridge0.host.out", "nic3.slot.tx",      "gpu1.nic3.tx",
+                                       "gpu6.nic3.rx",     "nic13.slot.rx",     "bridge3.host.in",
+                                       "bridge3.host.out", "switch3.pcie.down", "gpu6.pcie.rx"};
   g_assert_cmpuint(links->len, ==, G_N_ELEMENTS(wanted));
   for (guint i = 0; i < links->len; i++) {
     g_autofree char *name = orr_fabric_link_name(fixture.fabric, g_array_index(links, guint32, i));
@@ -241,18 +262,21 @@ static void test_all_at_once(void) {
 }
 
 static void test_refused(void) {
-  ASSERT_REFUSED("gpus-per-switch is 3: it must divide the 4 GPUs of a node", "node.host.gpus-per-switch", "3");
+  ASSERT_REFUSED("gpus-per-switch is 3: it must divide the 4 GPUs of a node",
+                 "node.host.gpus-per-switch", "3");
   ASSERT_REFUSED("gpus-per-bridge is 8: it must divide", "node.host.gpus-per-bridge", "8");
-  ASSERT_REFUSED("gpus-per-bridge is 2: it must be a multiple of the 4 GPUs of a switch", "node.host.gpus-per-bridge",
-                 "2", "node.host.gpus-per-switch", "4");
-  ASSERT_REFUSED("network-path is switch, but the node has no PCIe switches", "node.host.network-path", "switch");
+  ASSERT_REFUSED("gpus-per-bridge is 2: it must be a multiple of the 4 GPUs of a switch",
+                 "node.host.gpus-per-bridge", "2", "node.host.gpus-per-switch", "4");
+  ASSERT_REFUSED("network-path is switch, but the node has no PCIe switches",
+                 "node.host.network-path", "switch");
   ASSERT_REFUSED("switch-bandwidth has no meaning", "node.host.switch-bandwidth", "9 GB/s");
-  ASSERT_REFUSED("socket-bandwidth has no meaning with one host bridge", "node.host.socket-bandwidth", "9 GB/s");
+  ASSERT_REFUSED("socket-bandwidth has no meaning with one host bridge",
+                 "node.host.socket-bandwidth", "9 GB/s");
   ASSERT_REFUSED("ports", "node.ports-per-nic", "0");
-  ASSERT_REFUSED("planes is 3, but a GPU has 2 separate ports", "node.nics-per-gpu", "2", "node.ports", "separate",
-                 "fabric", "{kind: clos, down: 16, planes: 3}");
-  ASSERT_REFUSED("a chip of a torus routes between its ports", "node.nics-per-gpu", "2", "node.ports", "separate",
-                 "fabric", "{kind: torus, shape: 4x4}");
+  ASSERT_REFUSED("planes is 3, but a GPU has 2 separate ports", "node.nics-per-gpu", "2",
+                 "node.ports", "separate", "fabric", "{kind: clos, down: 16, planes: 3}");
+  ASSERT_REFUSED("a chip of a torus routes between its ports", "node.nics-per-gpu", "2",
+                 "node.ports", "separate", "fabric", "{kind: torus, shape: 4x4}");
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
 /*
- * test_machine_fault.c - what names stand for, what kinds of faults harm, routes that do without dead links.
+ * test_machine_fault.c - what names stand for, what kinds of faults harm, routes that do without
+ * dead links.
  */
 #include <string.h>
 
@@ -8,18 +9,19 @@
 #include "sim/base/yaml.h"
 #include "topologies/machine_fault.h"
 
-/* 8 nodes of 8 GPUs, 2 nodes a leaf: 4 leaves of 16 ports, 16 links up each; 40-port spines: the fewest that divide 16
- * and have 4 * 16 / n ports are 2, with 8 cables to each leaf. */
+/* 8 nodes of 8 GPUs, 2 nodes a leaf: 4 leaves of 16 ports, 16 links up each; 40-port spines: the
+ * fewest that divide 16 and have 4 * 16 / n ports are 2, with 8 cables to each leaf. */
 typedef struct {
   OrrCluster cluster;
   OrrFabric *fabric;
 } Machine;
 
 static void machine_init(Machine *m, const char *routing) {
-  const char *fabric =
-      strstr(routing, "fabric:") ? "" : "fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}";
-  g_autofree char *text =
-      g_strdup_printf("base: dgx-a100-superpod\nnodes: 8\nmax-nodes: 8\nrouting: %s\n%s\n", routing, fabric);
+  const char *fabric = strstr(routing, "fabric:")
+                           ? ""
+                           : "fabric: {kind: fat-tree, levels: 2, nodes-per-leaf: 2, radix: 40}";
+  g_autofree char *text = g_strdup_printf(
+      "base: dgx-a100-superpod\nnodes: 8\nmax-nodes: 8\nrouting: %s\n%s\n", routing, fabric);
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GError) error = NULL;
@@ -69,18 +71,20 @@ static void names(void) {
     Machine m;
     g_autoptr(GError) error = NULL;
     machine_init(&m, cases[i].routing);
-    g_autoptr(GArray) parts =
-        (cases[i].is_switch ? orr_fabric_find_switch : orr_fabric_find_links)(m.fabric, cases[i].name, &error);
+    g_autoptr(GArray) parts = (cases[i].is_switch ? orr_fabric_find_switch : orr_fabric_find_links)(
+        m.fabric, cases[i].name, &error);
     g_assert_no_error(error);
-    g_test_message("%s, %s: %u parts, %g", cases[i].routing, cases[i].name, parts->len, total_share(parts));
+    g_test_message("%s, %s: %u parts, %g", cases[i].routing, cases[i].name, parts->len,
+                   total_share(parts));
     g_assert_cmpuint(parts->len, ==, cases[i].n);
     g_assert_cmpfloat_with_epsilon(total_share(parts), cases[i].share, 1e-12);
     machine_clear(&m);
   }
 }
 
-/* The same cable by name where it is a link (ecmp) and where it is a share of a trunk (ideal): as much
- * bandwidth either way. Eight nodes on 4 leaves: 16 links up each; rails of 2 leaves a rail; two planes. */
+/* The same cable by name where it is a link (ecmp) and where it is a share of a trunk (ideal):
+ * as much bandwidth either way. Eight nodes on 4 leaves: 16 links up each; rails of 2 leaves a
+ * rail; two planes. */
 static void trunk_names(void) {
   static const char *const cases[][3] = {
       {"{kind: clos, down: 16x4}", "leaf2-spine0_5", "leaf0"},
@@ -108,7 +112,8 @@ static void trunk_names(void) {
         by_share += part->share * orr_fabric_link_bandwidth(trunks.fabric, part->link);
       }
       for (guint k = 0; k < whole->len; k++)
-        by_link += orr_fabric_link_bandwidth(cables.fabric, g_array_index(whole, OrrFabricPart, k).link);
+        by_link +=
+            orr_fabric_link_bandwidth(cables.fabric, g_array_index(whole, OrrFabricPart, k).link);
       g_test_message("%s: %u parts, %g B/s", cases[i][1 + is_switch], shares->len, by_link);
       g_assert_cmpfloat_with_epsilon(by_share, by_link, 1e-9 * by_link);
     }
@@ -137,8 +142,8 @@ static GHashTable *set_of(const GArray *parts) {
   return set;
 }
 
-/* Without a spine, every pair still has a route of as many links, and none crosses it; what crosses no dead link keeps
- * its route; without all spines the route is what it was. */
+/* Without a spine, every pair still has a route of as many links, and none crosses it; what
+ * crosses no dead link keeps its route; without all spines the route is what it was. */
 static void avoiding(gconstpointer routing) {
   Machine m;
   machine_init(&m, routing);
@@ -156,8 +161,10 @@ static void avoiding(gconstpointer routing) {
       g_assert_cmpfloat(a, ==, b);
       g_assert_cmpuint(before->len, ==, after->len);
       for (guint i = 0; i < after->len; i++) {
-        g_assert_false(g_hash_table_contains(dead, GUINT_TO_POINTER(g_array_index(after, guint32, i))));
-        crossed = crossed || g_hash_table_contains(dead, GUINT_TO_POINTER(g_array_index(before, guint32, i)));
+        g_assert_false(
+            g_hash_table_contains(dead, GUINT_TO_POINTER(g_array_index(after, guint32, i))));
+        crossed = crossed ||
+                  g_hash_table_contains(dead, GUINT_TO_POINTER(g_array_index(before, guint32, i)));
       }
       if (!crossed) g_assert_cmpmem(before->data, 4 * before->len, after->data, 4 * after->len);
       n_changed += crossed;
@@ -175,14 +182,17 @@ static void kinds(void) {
     double loss;
     guint n;
   } cases[] = {
-      {"{kind: link, name: gpu3.nic, bandwidth: 25 %}", "gpu3.nic at 25 %", ORR_HARM_LINK, -1, 0.75, 2},
+      {"{kind: link, name: gpu3.nic, bandwidth: 25 %}", "gpu3.nic at 25 %", ORR_HARM_LINK, -1, 0.75,
+       2},
       {"{kind: nic, gpu: 3}", "NIC of GPU 3 down", ORR_HARM_LINK, -1, 1, 2},
       {"{kind: slow-gpu, gpu: 5, slower: 20 %}", "GPU 5 20 % slower", ORR_HARM_GPU, 5, 0.2, 1},
       {"{kind: node-lost, node: 7}", "node 7 lost", ORR_HARM_NODE, 7, 0, 1},
       {"{kind: switch, name: spine0}", "spine0 down", ORR_HARM_LINK, -1, 1, 64},
   };
-  static const OrrField field = {
-      .name = "fault", .kind = ORR_FIELD_CHOICE, .sentence = "A fault.", .registry = &orr_machine_fault_registry};
+  static const OrrField field = {.name = "fault",
+                                 .kind = ORR_FIELD_CHOICE,
+                                 .sentence = "A fault.",
+                                 .registry = &orr_machine_fault_registry};
   static const OrrFieldTable table = {"test", "A test.", sizeof(OrrChoice), &field, 1};
   Machine m;
   machine_init(&m, "ecmp");

@@ -3,7 +3,8 @@
 #include "sim/base/fault.h"
 
 static void test_megatron_order(void) {
-  /* tp 2, cp 2, dp 3, pp 2; rank = tp + 2 cp + 4 dp + 12 pp. (1, 1, 2, 1): 1 + 2 + 8 + 12 = 23, the last of 24. */
+  /* tp 2, cp 2, dp 3, pp 2; rank = tp + 2 cp + 4 dp + 12 pp. (1, 1, 2, 1): 1 + 2 + 8 + 12 = 23,
+   * the last of 24. */
   const gint64 size[ORR_N_AXES] = {2, 2, 3, 2};
   const gint64 at[ORR_N_AXES] = {1, 1, 2, 1}, other[ORR_N_AXES] = {1, 0, 2, 0};
   OrrPlacement placement;
@@ -15,7 +16,8 @@ static void test_megatron_order(void) {
 
 static void test_groups(void) {
   const gint64 size[ORR_N_AXES] = {2, 2, 3, 2};
-  const gint64 at[ORR_N_AXES] = {1, 0, 2, 0}; /* rank 9; the dp group: 1, 5, 9; the pp group: 9, 21 */
+  const gint64 at[ORR_N_AXES] = {1, 0, 2,
+                                 0}; /* rank 9; the dp group: 1, 5, 9; the pp group: 9, 21 */
   OrrPlacement placement;
   gint64 gpus[3];
   g_assert_true(orr_placement_init(&placement, "tp-cp-dp-pp", size, NULL));
@@ -59,7 +61,8 @@ static void test_round_trip(void) {
     for (gint64 gpu = 0; gpu < 120; gpu++) {
       gint64 at[ORR_N_AXES];
       orr_placement_coordinates(&placement, gpu, at);
-      for (int axis = 0; axis < ORR_N_AXES; axis++) g_assert_true(at[axis] >= 0 && at[axis] < size[axis]);
+      for (int axis = 0; axis < ORR_N_AXES; axis++)
+        g_assert_true(at[axis] >= 0 && at[axis] < size[axis]);
       g_assert_cmpint(orr_placement_gpu(&placement, at), ==, gpu);
     }
   }

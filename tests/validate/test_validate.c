@@ -1,7 +1,9 @@
 /*
- * test_validate.c - validation sets: what columns mean, what is refused, what the summary says, what is stored.
+ * test_validate.c - validation sets: what columns mean, what is refused, what the summary says,
+ * what is stored.
  *
- * Sets live in a library folder of the test's own; machines and models are the shipped ones (ORRERY_SHIPPED).
+ * Sets live in a library folder of the test's own; machines and models are the shipped ones
+ * (ORRERY_SHIPPED).
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -14,15 +16,15 @@ static char *folder; /* a user's library, flat: FOLDER/validation/NAME.yaml */
 static OrrLibrary *library;
 
 /* Four GPUs of one DGX A100, and a model of four small layers: milliseconds of wall time. */
-#define SCENARIO                                                                                                       \
-  "schema: scenario/1\n"                                                                                               \
-  "name: small\n"                                                                                                      \
-  "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                                            \
-  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                                         \
-  "workload:\n"                                                                                                        \
-  "  kind: training\n"                                                                                                 \
-  "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                                                \
-  "  batch: {global: 8, micro: 1}\n"                                                                                   \
+#define SCENARIO                                                                                   \
+  "schema: scenario/1\n"                                                                           \
+  "name: small\n"                                                                                  \
+  "cluster: {base: dgx-a100-superpod, nodes: 1, gpus: 4}\n"                                        \
+  "model: {layers: 4, hidden: 1024, heads: 16, vocab: 51200, context: 1024}\n"                     \
+  "workload:\n"                                                                                    \
+  "  kind: training\n"                                                                             \
+  "  parallel: {tp: 2, pp: 2, dp: 1}\n"                                                            \
+  "  batch: {global: 8, micro: 1}\n"                                                               \
   "  precision: bf16\n"
 
 /* The path of the file; the caller frees it. */
@@ -33,7 +35,8 @@ static char *put(const char *name, const char *text) {
 }
 
 static void put_set(const char *name, const char *section, const char *csv) {
-  g_autofree char *yaml_name = g_strconcat(name, ".yaml", NULL), *csv_name = g_strconcat(name, ".csv", NULL);
+  g_autofree char *yaml_name = g_strconcat(name, ".yaml", NULL),
+                  *csv_name = g_strconcat(name, ".csv", NULL);
   g_autofree char *yaml = g_strconcat(SCENARIO, section, NULL);
   g_free(put(yaml_name, yaml));
   g_free(put(csv_name, csv));
@@ -65,8 +68,8 @@ static void summarise(const double *errors, guint n, OrrValidation *ret) {
   g_array_unref(ret->rows);
 }
 
-/* Absolute errors sorted: 0.1 0.2 0.3. mape 0.6/3; bias (0.1 - 0.2 + 0.3)/3; median the second; p90 the ceil(2.7) =
- * 3rd. */
+/* Absolute errors sorted: 0.1 0.2 0.3. mape 0.6/3; bias (0.1 - 0.2 + 0.3)/3; median the second;
+ * p90 the ceil(2.7) = 3rd. */
 static void test_summary_odd(void) {
   const double errors[] = {0.3, -0.2, 0.1};
   OrrValidation got;
@@ -78,7 +81,8 @@ static void test_summary_odd(void) {
   g_assert_cmpfloat(got.worst, ==, 0.3);
 }
 
-/* Ten rows 0.01 ... 0.10, all negative: median (0.05 + 0.06)/2; p90 the 9th; bias is minus the mape. */
+/* Ten rows 0.01 ... 0.10, all negative: median (0.05 + 0.06)/2; p90 the 9th; bias is minus the
+ * mape. */
 static void test_summary_even(void) {
   double errors[10];
   OrrValidation got;
@@ -93,28 +97,30 @@ static void test_summary_even(void) {
 static void test_summary_empty(void) {
   OrrValidation got;
   summarise(NULL, 0, &got);
-  g_assert_true(isnan(got.mape) && isnan(got.bias) && isnan(got.median) && isnan(got.p90) && isnan(got.worst));
+  g_assert_true(isnan(got.mape) && isnan(got.bias) && isnan(got.median) && isnan(got.p90) &&
+                isnan(got.worst));
 }
 
 /* --- What columns mean --- */
 
 static void test_columns(void) {
   g_autoptr(GError) error = NULL;
-  put_set("columns",
-          "validation:\n"
-          "  columns:\n"
-          "    size: [label, model.hidden]\n"
-          "    seq: [model.context, workload.sequence]\n"
-          "    gpu: ignore\n"
-          "    how: label\n"
-          "    ms: measured.iteration_time_s\n"
-          "  values:\n"
-          "    how: {all: {workload.recompute: full}}\n"
-          "    workload.parallel.sequence-parallel: {'yes': true}\n"
-          "    measured.mfu: {GB: ''}\n"
-          "  scale: {ms: 0.001}\n",
-          "# where from\nsize,seq,gpu,how,ms,workload.parallel.sequence-parallel,source,measured.mfu\n"
-          "512,256,\"A100, 80GB\",all,250,yes,paper,\n");
+  put_set(
+      "columns",
+      "validation:\n"
+      "  columns:\n"
+      "    size: [label, model.hidden]\n"
+      "    seq: [model.context, workload.sequence]\n"
+      "    gpu: ignore\n"
+      "    how: label\n"
+      "    ms: measured.iteration_time_s\n"
+      "  values:\n"
+      "    how: {all: {workload.recompute: full}}\n"
+      "    workload.parallel.sequence-parallel: {'yes': true}\n"
+      "    measured.mfu: {GB: ''}\n"
+      "  scale: {ms: 0.001}\n",
+      "# where from\nsize,seq,gpu,how,ms,workload.parallel.sequence-parallel,source,measured.mfu\n"
+      "512,256,\"A100, 80GB\",all,250,yes,paper,\n");
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "columns", NULL, &error);
   g_assert_no_error(error);
   OrrValidateCase *one = orr_validate_case_new(set, set->csv->lines->pdata[2]);
@@ -133,8 +139,8 @@ static void test_columns(void) {
   orr_validate_case_free(one);
 }
 
-/* `refuse` is a row's reason, in the table's words; a quantity brings its unit; what `values` maps to nothing is empty;
- * a group is those sets that say it. */
+/* `refuse` is a row's reason, in the table's words; a quantity brings its unit; what `values`
+ * maps to nothing is empty; a group is those sets that say it. */
 static void test_refuse_and_units(void) {
   g_autoptr(GError) error = NULL;
   put_set("refuse",
@@ -146,20 +152,23 @@ static void test_refuse_and_units(void) {
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "refuse", NULL, &error);
   g_assert_no_error(error);
   OrrValidateCase *cases[4];
-  for (guint i = 0; i < 4; i++) cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  for (guint i = 0; i < 4; i++)
+    cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
   g_assert_cmpstr(cases[0]->refused, ==, NULL);
   g_assert_cmpfloat(g_array_index(cases[0]->measured, double, 0), ==, 2e9);
   g_assert_cmpstr(cases[1]->refused, ==, "no TPU here");
   g_assert_cmpstr(cases[2]->refused, ==, "nothing was measured");
   g_assert_nonnull(strstr(cases[3]->refused, "no number"));
   for (guint i = 0; i < 4; i++) orr_validate_case_free(cases[i]);
-  g_auto(GStrv) mine = orr_validation_group(library, "mine"), none = orr_validation_group(library, "theirs");
+  g_auto(GStrv) mine = orr_validation_group(library, "mine"),
+                none = orr_validation_group(library, "theirs");
   g_assert_cmpint(g_strv_length(mine), ==, 1);
   g_assert_cmpstr(mine[0], ==, "refuse");
   g_assert_cmpint(g_strv_length(none), ==, 0);
 }
 
-/* What hangs on two columns is said for both cells together; a pair that is not named changes nothing. */
+/* What hangs on two columns is said for both cells together; a pair that is not named changes
+ * nothing. */
 static void test_together(void) {
   g_autoptr(GError) error = NULL;
   put_set("together",
@@ -171,7 +180,8 @@ static void test_together(void) {
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "together", NULL, &error);
   g_assert_no_error(error);
   OrrValidateCase *cases[3];
-  for (guint i = 0; i < 3; i++) cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  for (guint i = 0; i < 3; i++)
+    cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.batch.global"), ==, "16");
   g_assert_cmpstr(text_at(cases[1]->tree, "workload.batch.global"), ==, "8");
   g_assert_cmpstr(cases[1]->refused, ==, NULL);
@@ -193,7 +203,8 @@ static void test_references(void) {
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "references", NULL, &error);
   g_assert_no_error(error);
   OrrValidateCase *cases[3];
-  for (guint i = 0; i < 3; i++) cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
+  for (guint i = 0; i < 3; i++)
+    cases[i] = orr_validate_case_new(set, set->csv->lines->pdata[i + 1]);
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.tp"), ==, "4");
   g_assert_cmpstr(text_at(cases[0]->tree, "workload.parallel.dp"), ==, "2");
   g_assert_cmpstr(cases[0]->part, ==, "whole");
@@ -222,10 +233,12 @@ static void test_wrong_sets(void) {
   assert_set_error("validation: {colums: {a: b}}\n", "measured.mfu\n1\n", "did you mean 'columns'");
   assert_set_error("validation: {together: {a b: {1 2: {model.layers: 4}}}}\n", "measured.mfu\n1\n",
                    "names column 'a', which the table does not have");
-  assert_set_error("validation: {together: {measured.mfu: {1: 4}}}\n", "measured.mfu\n1\n", "cells have a map");
+  assert_set_error("validation: {together: {measured.mfu: {1: 4}}}\n", "measured.mfu\n1\n",
+                   "cells have a map");
   assert_set_error("validation: {scale: {measured.mfu: much}}\n", "measured.mfu\n1\n", "no number");
-  assert_set_error("validation: {columns: {ways: ignore}, values: {ways: {a: {model.layers: <way>}}}}\n",
-                   "ways,measured.mfu\na,1\n", "<way> is no column of the table: did you mean <ways>?");
+  assert_set_error(
+      "validation: {columns: {ways: ignore}, values: {ways: {a: {model.layers: <way>}}}}\n",
+      "ways,measured.mfu\na,1\n", "<way> is no column of the table: did you mean <ways>?");
 }
 
 static void test_unknown_set(void) {
@@ -237,19 +250,20 @@ static void test_unknown_set(void) {
 
 /* --- Replay --- */
 
-#define REPLAY                                                                                                         \
-  "label,workload.parallel.dp,cluster.gpus,measured.n_gpus,measured.micro_batches,note\n"                              \
-  "one,1,4,4,8,first\n"                                                                                                \
-  "two,2,8,16,4,\n"                                                                                                    \
-  "odd,3,12,12,1,\n"                                                                                                   \
-  "wrong,1,4,none,8,\n"                                                                                                \
-  "zero,1,4,0,8,\n"                                                                                                    \
+#define REPLAY                                                                                     \
+  "label,workload.parallel.dp,cluster.gpus,measured.n_gpus,measured.micro_batches,note\n"          \
+  "one,1,4,4,8,first\n"                                                                            \
+  "two,2,8,16,4,\n"                                                                                \
+  "odd,3,12,12,1,\n"                                                                               \
+  "wrong,1,4,none,8,\n"                                                                            \
+  "zero,1,4,0,8,\n"                                                                                \
   "empty,1,4,,,\n"
 
 /*
- * Row one: tp 2 x pp 2 x dp 1 = 4 GPUs; 8 sequences / (1 a micro-batch x 1 replica) = 8 micro-batches. As measured: 0.
- * Row two: 8 GPUs where 16 were measured: 8/16 - 1 = -0.5; 8 / 2 = 4 micro-batches: 0.
- * Row odd: 12 GPUs of a machine with 8, and 8 sequences over 3 replicas: refused. The others say nothing to compare.
+ * Row one: tp 2 x pp 2 x dp 1 = 4 GPUs; 8 sequences / (1 a micro-batch x 1 replica) = 8
+ * micro-batches. As measured: 0. Row two: 8 GPUs where 16 were measured: 8/16 - 1 = -0.5; 8 / 2 = 4
+ * micro-batches: 0. Row odd: 12 GPUs of a machine with 8, and 8 sequences over 3 replicas: refused.
+ * The others say nothing to compare.
  */
 static void check_replay(const OrrValidation *got) {
   const double errors[] = {0, 0, -0.5, 0};
@@ -301,21 +315,24 @@ static void test_progress(void) {
   g_autoptr(GError) error = NULL;
   guint last = 0;
   put_set("replay", "", REPLAY);
-  g_autoptr(OrrValidation) got = orr_validate(library, "replay", NULL, 2, NULL, count_progress, &last, &error);
+  g_autoptr(OrrValidation) got =
+      orr_validate(library, "replay", NULL, 2, NULL, count_progress, &last, &error);
   g_assert_no_error(error);
   g_assert_nonnull(got);
   g_assert_cmpuint(last, ==, 6);
 }
 
-/* A child that says nothing that can be understood - here, one without a scenario, which crashes it - is a failure with
- * its reason, and the case after it runs all the same. */
+/* A child that says nothing that can be understood - here, one without a scenario, which crashes
+ * it - is a failure with its reason, and the case after it runs all the same. */
 static void test_crash(void) {
   g_autoptr(GError) error = NULL;
   put_set("replay", "", "measured.n_gpus\n4\n4\n");
   g_autoptr(OrrValidateSet) set = orr_validate_set_read(library, "replay", NULL, &error);
   g_assert_no_error(error);
-  g_autoptr(GPtrArray) cases = g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_case_free);
-  for (guint i = 1; i <= 2; i++) g_ptr_array_add(cases, orr_validate_case_new(set, set->csv->lines->pdata[i]));
+  g_autoptr(GPtrArray) cases =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_validate_case_free);
+  for (guint i = 1; i <= 2; i++)
+    g_ptr_array_add(cases, orr_validate_case_new(set, set->csv->lines->pdata[i]));
   OrrValidateCase *first = cases->pdata[0];
   g_clear_pointer(&first->tree, orr_node_free);
   g_autoptr(GPtrArray) answers = orr_validate_pool_run(library, cases, 1, NULL, NULL);
@@ -333,10 +350,12 @@ static void test_store(void) {
   g_autoptr(OrrStore) store = orr_store_open(path, &error);
   g_assert_no_error(error);
   orr_validation_free(validate("replay", 2, store));
-  /* Four comparisons, and the refused rows with what was measured of them: odd 2, wrong 1 (the other is no number),
-   * zero 1, empty 0. */
+  /* Four comparisons, and the refused rows with what was measured of them: odd 2, wrong 1 (the
+   * other is no number), zero 1, empty 0. */
   g_autoptr(OrrAnswer) answer = orr_store_query(
-      store, "SELECT count(*), count(error), min(error), (SELECT kind FROM run) FROM validation_row", 0, &error);
+      store,
+      "SELECT count(*), count(error), min(error), (SELECT kind FROM run) FROM validation_row", 0,
+      &error);
   g_assert_no_error(error);
   char **cells = answer->rows->pdata[0];
   g_assert_cmpstr(cells[0], ==, "8");
@@ -348,7 +367,8 @@ static void test_store(void) {
 static void test_names(void) {
   put_set("replay", "", REPLAY);
   g_auto(GStrv) names = orr_validation_sets(library);
-  g_autofree char *path = orr_validation_path(library, "replay"), *none = orr_validation_path(library, "nothing");
+  g_autofree char *path = orr_validation_path(library, "replay"),
+                  *none = orr_validation_path(library, "nothing");
   g_assert_true(g_strv_contains((const char *const *)names, "replay"));
   g_assert_true(g_str_has_prefix(path, folder));
   g_assert_null(none);

@@ -1,5 +1,6 @@
 /*
- * test_validate_costs.c - sets of costs: shapes left out of profiles, rows that are given, what is stored and refused.
+ * test_validate_costs.c - sets of costs: shapes left out of profiles, rows that are given, what is
+ * stored and refused.
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -12,25 +13,30 @@ static char *folder;
 static OrrLibrary *library;
 
 static void put(const char *subfolder, const char *name, const char *text) {
-  g_autofree char *path = g_build_filename(folder, subfolder, NULL), *file = g_build_filename(path, name, NULL);
+  g_autofree char *path = g_build_filename(folder, subfolder, NULL),
+                  *file = g_build_filename(path, name, NULL);
   g_assert_cmpint(g_mkdir_with_parents(path, 0755), ==, 0);
   g_assert_true(g_file_set_contents(file, text, -1, NULL));
 }
 
-static const char set_text[] = "schema: cost-validation/1\nname: kernels\nfamily: gemm\noperators: [gemm]\n"
-                               "target-mape: 8 %\ntarget-p90: 20 %\n";
+static const char set_text[] =
+    "schema: cost-validation/1\nname: kernels\nfamily: gemm\noperators: [gemm]\n"
+    "target-mape: 8 %\ntarget-p90: 20 %\n";
 
-/* 6 x 6 products that all take 100 us but one, which takes 200: an error of -50 % where it is left out. */
+/* 6 x 6 products that all take 100 us but one, which takes 200: an error of -50 % where it is
+ * left out. */
 static void put_profile(void) {
   g_autoptr(GString) text = g_string_new("schema: profile/1\nname: tiny\ndevice: h100-sxm\ngemm:\n"
                                          "- dtype: bf16\n  source: s\n  m: \"64\"\n  rows:\n");
   for (int n = 0; n < 6; n++)
     for (int k = 0; k < 6; k++)
-      g_string_append_printf(text, "  - {n: %d, k: %d, us: \"%d\"}\n", 32 << n, 32 << k, n == 2 && k == 2 ? 200 : 100);
+      g_string_append_printf(text, "  - {n: %d, k: %d, us: \"%d\"}\n", 32 << n, 32 << k,
+                             n == 2 && k == 2 ? 200 : 100);
   put("profiles", "tiny.yaml", text->str);
 }
 
-static OrrValidation *compare(const char *profile, const char *rows, OrrStore *store, GError **error) {
+static OrrValidation *compare(const char *profile, const char *rows, OrrStore *store,
+                              GError **error) {
   g_autofree char *path = rows ? g_build_filename(folder, "rows.csv", NULL) : NULL;
   if (rows) put("", "rows.csv", rows);
   return orr_validate_costs(library, "kernels", profile, path, store, error);
@@ -46,7 +52,8 @@ static void test_shapes(void) {
   g_assert_cmpstr(all->region, ==, "all");
   g_assert_cmpint(all->n, ==, 36);
   gint64 n = 0;
-  for (guint i = 1; i < validation->costs->len; i++) n += g_array_index(validation->costs, OrrCostError, i).n;
+  for (guint i = 1; i < validation->costs->len; i++)
+    n += g_array_index(validation->costs, OrrCostError, i).n;
   g_assert_cmpint(n, ==, 36);
   const OrrValidationRow *worst = &g_array_index(validation->rows, OrrValidationRow, 0);
   g_assert_cmpuint(validation->rows->len, ==, 10);
@@ -57,7 +64,8 @@ static void test_shapes(void) {
 /* 100 us measured where the row says 100, 125 where it says 100: 0 and -20 %. */
 static void test_rows(void) {
   g_autoptr(GError) error = NULL;
-  const char *rows = "# source\ngemm_dtype,m,n,k,latency_us\nbfloat16,64,32,32,100\nbfloat16,64,64,32,125\n";
+  const char *rows =
+      "# source\ngemm_dtype,m,n,k,latency_us\nbfloat16,64,32,32,100\nbfloat16,64,64,32,125\n";
   g_autoptr(OrrValidation) validation = compare("tiny", rows, NULL, &error);
   g_assert_no_error(error);
   g_assert_cmpuint(validation->n_compared, ==, 2);
@@ -66,7 +74,8 @@ static void test_rows(void) {
   const OrrValidationRow *second = &g_array_index(validation->rows, OrrValidationRow, 1);
   g_assert_cmpint(second->row, ==, 4);
   g_assert_cmpstr(second->explanation, ==, "measured");
-  g_assert_true(g_array_index(validation->costs, OrrCostError, 0).met == FALSE); /* 10 % is above 8 */
+  g_assert_true(g_array_index(validation->costs, OrrCostError, 0).met ==
+                FALSE); /* 10 % is above 8 */
 }
 
 static void assert_refused(const char *profile, const char *rows, int code, const char *words) {
@@ -78,9 +87,12 @@ static void assert_refused(const char *profile, const char *rows, int code, cons
 
 static void test_refused(void) {
   assert_refused(NULL, "gemm_dtype,m,n,k,latency_us\n", ORR_FAULT_USAGE, "--profile NAME");
-  assert_refused("tiny", "gemm_dtype,m,n,k\nbf16,1,1,1\n", ORR_FAULT_DOCUMENT, "no column 'latency_us'");
-  assert_refused("tiny", "gemm_dtype,m,n,latency_us\nbf16,1,1,1\n", ORR_FAULT_DOCUMENT, "no column 'k'");
-  assert_refused("tiny", "gemm_dtype,m,n,k,latency_us\nbf16,1,1,1,5\nbf16,1,1,1,0\n", ORR_FAULT_DOCUMENT, ":3");
+  assert_refused("tiny", "gemm_dtype,m,n,k\nbf16,1,1,1\n", ORR_FAULT_DOCUMENT,
+                 "no column 'latency_us'");
+  assert_refused("tiny", "gemm_dtype,m,n,latency_us\nbf16,1,1,1\n", ORR_FAULT_DOCUMENT,
+                 "no column 'k'");
+  assert_refused("tiny", "gemm_dtype,m,n,k,latency_us\nbf16,1,1,1,5\nbf16,1,1,1,0\n",
+                 ORR_FAULT_DOCUMENT, ":3");
   assert_refused("tiny", "gemm_dtype,m,n,k,latency_us\nbf16,1,1,1,nan\n", ORR_FAULT_DOCUMENT, ":2");
   assert_refused("tinny", NULL, ORR_FAULT_DOCUMENT, "tiny");
 }
@@ -92,8 +104,8 @@ static void test_stored(void) {
   g_assert_no_error(error);
   orr_validation_free(compare("tiny", NULL, store, &error));
   g_assert_no_error(error);
-  g_autoptr(OrrAnswer) answer =
-      orr_store_query(store, "SELECT n, (SELECT kind FROM run) FROM cost_error WHERE region = 'all'", 0, &error);
+  g_autoptr(OrrAnswer) answer = orr_store_query(
+      store, "SELECT n, (SELECT kind FROM run) FROM cost_error WHERE region = 'all'", 0, &error);
   g_assert_no_error(error);
   g_assert_cmpuint(answer->rows->len, ==, 1);
   g_assert_cmpstr(((char **)answer->rows->pdata[0])[0], ==, "36");
@@ -125,6 +137,7 @@ int main(int argc, char **argv) {
   int status = g_test_run();
   orr_library_free(library);
   g_autofree char *command = g_strdup_printf("rm -rf %s", folder);
-  if (g_str_has_prefix(folder, g_get_tmp_dir())) g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL);
+  if (g_str_has_prefix(folder, g_get_tmp_dir()))
+    g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL);
   return status;
 }

@@ -33,7 +33,8 @@ static inline OrrScenario *scenario_of(OrrLibrary *library, const char *text, co
   return scenario;
 }
 
-/* What the scenario answers without contention, which one process may ask many times; @traced: with its spans. */
+/* What the scenario answers without contention, which one process may ask many times; @traced:
+ * with its spans. */
 static inline OrrOutcome *ideal_outcome_of(const char *text, const char *sets, gboolean traced) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(GError) error = NULL;

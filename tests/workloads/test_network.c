@@ -1,26 +1,32 @@
 /*
- * test_network.c - what networks are known to do to collectives: oversubscription, hash collisions, twisted tori,
- * adversarial traffic on a dragonfly, rails without spines, reduction in the network.
+ * test_network.c - what networks are known to do to collectives: oversubscription, hash collisions,
+ * twisted tori, adversarial traffic on a dragonfly, rails without spines, reduction in the network.
  */
 #include "sim/base/random.h"
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
-/* A machine of one-GPU nodes with NICs of 24 GB/s, or of 8-GPU nodes; @routing goes beside @fabric. */
-static void machine_on(Machine *machine, guint nodes, guint domain, const char *fabric, const char *routing) {
+/* A machine of one-GPU nodes with NICs of 24 GB/s, or of 8-GPU nodes; @routing goes beside
+ * @fabric. */
+static void machine_on(Machine *machine, guint nodes, guint domain, const char *fabric,
+                       const char *routing) {
   g_autofree char *both = g_strdup_printf("%s\nrouting: %s", fabric, routing);
   machine_init_on(machine, nodes, domain, both, 1);
 }
 
 /* Seconds of the bytes part alone. */
-static double transfer_of(const OrrCollectivePlan *plan) { return plan->predicted_s - latency_of(plan); }
+static double transfer_of(const OrrCollectivePlan *plan) {
+  return plan->predicted_s - latency_of(plan);
+}
 
-/* What several plans that run at once, phase by phase, take of the busiest link: their loads add up. */
+/* What several plans that run at once, phase by phase, take of the busiest link: their loads add
+ * up. */
 static double busiest_of_all(const Machine *machine, GPtrArray *plans) {
   g_autofree double *bytes = g_new0(double, orr_fabric_n_links(machine->fabric));
   double most_s = 0;
   for (guint p = 0; p < plans->len; p++) {
     const OrrCollectivePhase *phase = phase_of(g_ptr_array_index(plans, p), 0);
-    for (guint u = 0; u < phase->n_uses; u++) bytes[phase->uses[u].link] += phase->uses[u].weight * phase->bytes;
+    for (guint u = 0; u < phase->n_uses; u++)
+      bytes[phase->uses[u].link] += phase->uses[u].weight * phase->bytes;
   }
   for (guint32 link = 0; link < orr_fabric_n_links(machine->fabric); link++)
     most_s = MAX(most_s, bytes[link] / orr_fabric_link_bandwidth(machine->fabric, link));
@@ -29,14 +35,16 @@ static double busiest_of_all(const Machine *machine, GPtrArray *plans) {
 
 /* --- Oversubscription --- */
 
-/* Eight all-to-alls at once, each of one GPU of every leaf (8 GPUs a leaf, 6 leaves): at k:1 a leaf's links up carry
- * what 8 NICs send at 1/k of their rate, so all take k times as long; exactly. */
+/* Eight all-to-alls at once, each of one GPU of every leaf (8 GPUs a leaf, 6 leaves): at k:1 a
+ * leaf's links up carry what 8 NICs send at 1/k of their rate, so all take k times as long;
+ * exactly. */
 static double across_leaves(guint k) {
   g_auto(Machine) machine;
   g_autofree char *fabric =
       g_strdup_printf("{kind: fat-tree, radix: 1024, nodes-per-leaf: 1, oversubscription: %u}", k);
   machine_on(&machine, 6, 1, fabric, "ideal");
-  g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
+  g_autoptr(GPtrArray) plans =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
   for (gint64 i = 0; i < 8; i++) {
     g_autofree gint64 *gpus = group_new(6, i, 8);
     g_ptr_array_add(plans, plan_on(&machine, ORR_ALL_TO_ALL, 6e9, gpus, 6, "pairwise"));
@@ -51,7 +59,8 @@ static void test_oversubscription(void) {
 
 /* --- ECMP --- */
 
-/* P(no bin of @bins holds more than @most of @balls) = balls! / bins^balls [x^balls] (sum_{j <= most} x^j / j!)^bins */
+/* P(no bin of @bins holds more than @most of @balls) = balls! / bins^balls [x^balls] (sum_{j <=
+ * most} x^j / j!)^bins */
 static double at_most(guint balls, guint bins, guint most) {
   g_autofree double *poly = g_new0(double, balls + 1);
   double all = 1;
@@ -75,8 +84,9 @@ static double mean_of_fullest(guint balls, guint bins) {
   return mean;
 }
 
-/* @flows from leaf 0 to leaf 1, each GPU to its counterpart, over 8 spines of a NIC's rate each. The last flow ends
- * when its link has carried all that were hashed to it. Mean over seeds, in times of a flow alone. */
+/* @flows from leaf 0 to leaf 1, each GPU to its counterpart, over 8 spines of a NIC's rate each.
+ * The last flow ends when its link has carried all that were hashed to it. Mean over seeds, in
+ * times of a flow alone. */
 static double mean_slow_down(gint64 flows, const char *queue_pairs) {
   enum { SEEDS = 2000 };
   g_auto(Machine) machine;
@@ -86,7 +96,8 @@ static double mean_slow_down(gint64 flows, const char *queue_pairs) {
   for (guint64 seed = 0; seed < SEEDS; seed++) {
     g_clear_pointer(&machine.fabric, orr_fabric_free);
     machine.fabric = orr_fabric_new(&machine.cluster, seed, NULL);
-    g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
+    g_autoptr(GPtrArray) plans =
+        g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
     for (gint64 i = 0; i < flows; i++) {
       const gint64 ends[] = {i, 8 + i};
       g_ptr_array_add(plans, plan_on(&machine, ORR_SEND_RECV, NIC, ends, 2, "direct"));
@@ -97,14 +108,16 @@ static double mean_slow_down(gint64 flows, const char *queue_pairs) {
 }
 
 static void test_ecmp_collides(void) {
-  /* 2 balls in 8 bins: 1 + 1/8; 8 in 8: 2.61 by the closed form above. Means of 2,000 seeds, standard errors below 1 %.
+  /* 2 balls in 8 bins: 1 + 1/8; 8 in 8: 2.61 by the closed form above. Means of 2,000 seeds,
+   * standard errors below 1 %.
    */
   assert_close(mean_of_fullest(2, 8), 1.125, 1e-12);
   for (guint flows = 2; flows <= 8; flows *= 2)
     assert_close(mean_slow_down(flows, "1"), mean_of_fullest(flows, 8), 0.05);
 }
 
-/* Four queue pairs a connection are 32 balls of a quarter each: the fullest of 8 bins holds fewer times the mean. */
+/* Four queue pairs a connection are 32 balls of a quarter each: the fullest of 8 bins holds
+ * fewer times the mean. */
 static void test_queue_pairs_spread(void) {
   assert_close(mean_slow_down(8, "4"), mean_of_fullest(32, 8) / 4, 0.05);
   g_assert_cmpfloat(mean_of_fullest(32, 8) / 4, <, 0.8 * mean_of_fullest(8, 8));
@@ -114,7 +127,8 @@ static void test_queue_pairs_spread(void) {
 static void test_static_does_not_collide(void) {
   g_auto(Machine) machine;
   machine_on(&machine, 2, 1, "{kind: fat-tree, radix: 1024, nodes-per-leaf: 1}", "static");
-  g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
+  g_autoptr(GPtrArray) plans =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
   for (gint64 i = 0; i < 8; i++) {
     const gint64 ends[] = {i, 8 + i};
     g_ptr_array_add(plans, plan_on(&machine, ORR_SEND_RECV, NIC, ends, 2, "direct"));
@@ -126,24 +140,27 @@ static void test_static_does_not_collide(void) {
 
 static double all_to_all_on_torus(const char *shape, gboolean twisted, guint chips) {
   g_auto(Machine) machine;
-  g_autofree char *fabric = g_strdup_printf("{kind: torus, shape: %s, twisted: %s, link-bandwidth: 1 GB/s}", shape,
-                                            twisted ? "true" : "false");
+  g_autofree char *fabric =
+      g_strdup_printf("{kind: torus, shape: %s, twisted: %s, link-bandwidth: 1 GB/s}", shape,
+                      twisted ? "true" : "false");
   machine_on(&machine, chips / 8, 1, fabric, "ideal");
   g_autofree gint64 *gpus = group_new(chips, 0, 1);
-  g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_ALL_TO_ALL, 1e9, gpus, chips, "pairwise");
+  g_autoptr(OrrCollectivePlan) plan =
+      plan_on(&machine, ORR_ALL_TO_ALL, 1e9, gpus, chips, "pairwise");
   return transfer_of(plan);
 }
 
-/* Plain: along an axis of even size D the mean distance over all chips is D/4, half of it each way: a link of the
- * longest axis carries n D/8 parts of S/n, at 0.96 GB/s. */
+/* Plain: along an axis of even size D the mean distance over all chips is D/4, half of it each
+ * way: a link of the longest axis carries n D/8 parts of S/n, at 0.96 GB/s. */
 static void test_torus_all_to_all(void) {
   assert_close(all_to_all_on_torus("4x4x8", FALSE, 128), 8. / 8 * 1e9 / 0.96e9, 1e-9);
   assert_close(all_to_all_on_torus("8x8", FALSE, 64), 8. / 8 * 1e9 / 0.96e9, 1e-9);
   assert_close(all_to_all_on_torus("4x4x4", FALSE, 64), 4. / 8 * 1e9 / 0.96e9, 1e-9);
 }
 
-/* Twisted against plain, all-to-all: measured on TPU v4, 1.63 times the throughput at 4x4x8 and 1.31 times at 4x8x8
- * (Jouppi et al., ISCA 2023, figure 6; figures from memory of the paper). The links alone, as here, bound it. */
+/* Twisted against plain, all-to-all: measured on TPU v4, 1.63 times the throughput at 4x4x8 and
+ * 1.31 times at 4x8x8 (Jouppi et al., ISCA 2023, figure 6; figures from memory of the paper).
+ * The links alone, as here, bound it. */
 static void test_twisted_torus_gains(void) {
   double small = all_to_all_on_torus("4x4x8", FALSE, 128) / all_to_all_on_torus("4x4x8", TRUE, 128);
   double large = all_to_all_on_torus("4x8x8", FALSE, 256) / all_to_all_on_torus("4x8x8", TRUE, 256);
@@ -154,14 +171,16 @@ static void test_twisted_torus_gains(void) {
 
 /* --- Dragonfly --- */
 
-/* Each GPU of group g sends to its counterpart in group g + 1: all 16 share the one cable between the two groups. */
+/* Each GPU of group g sends to its counterpart in group g + 1: all 16 share the one cable
+ * between the two groups. */
 static double shift_by_a_group(const char *routing) {
   g_auto(Machine) machine;
   machine_on(&machine, 18, 1,
              "{kind: dragonfly, hosts-per-router: 4, routers-per-group: 4, global-per-router: 2, "
              "groups: 9}",
              routing);
-  g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
+  g_autoptr(GPtrArray) plans =
+      g_ptr_array_new_with_free_func((GDestroyNotify)orr_collective_plan_free);
   for (gint64 i = 0; i < 144; i++) {
     const gint64 ends[] = {i, (i + 16) % 144};
     g_ptr_array_add(plans, plan_on(&machine, ORR_SEND_RECV, NIC, ends, 2, "direct"));
@@ -170,9 +189,9 @@ static double shift_by_a_group(const char *routing) {
 }
 
 static void test_valiant_on_adversarial_traffic(void) {
-  /* Shortest: 16 flows of one second on a cable. Valiant: spread over 7 third groups; a group's 8 cables then carry
-   * what it sends, 16 over 7, and as much of others' first or second halves: 2 * 16 / 8 = 4, 32/7 = 4.57 on the
-   * busiest. */
+  /* Shortest: 16 flows of one second on a cable. Valiant: spread over 7 third groups; a group's
+   * 8 cables then carry what it sends, 16 over 7, and as much of others' first or second halves:
+   * 2 * 16 / 8 = 4, 32/7 = 4.57 on the busiest. */
   assert_close(shift_by_a_group("ideal"), 16., 1e-9);
   assert_close(shift_by_a_group("valiant"), 32. / 7, 1e-9);
 }
@@ -184,22 +203,24 @@ static double one_all_to_all(const char *routing) {
              "groups: 9}",
              routing);
   g_autofree gint64 *gpus = group_new(144, 0, 1);
-  g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, ORR_ALL_TO_ALL, 144e9, gpus, 144, "pairwise");
+  g_autoptr(OrrCollectivePlan) plan =
+      plan_on(&machine, ORR_ALL_TO_ALL, 144e9, gpus, 144, "pairwise");
   return transfer_of(plan);
 }
 
-/* Uniform traffic, shortest routes: a global cable carries 16 * 16 parts; a local one what 4 hosts send over the 2
- * global cables of the other router, 4 * 2 * 16, what comes in for them, the same, and 4 * 4 of the group's own (nodes
- * of 8 meet over PCIe only within two routers that are neighbours): 272. Detours put about twice as much on global
- * cables: ugal takes none of them. */
+/* Uniform traffic, shortest routes: a global cable carries 16 * 16 parts; a local one what 4
+ * hosts send over the 2 global cables of the other router, 4 * 2 * 16, what comes in for them,
+ * the same, and 4 * 4 of the group's own (nodes of 8 meet over PCIe only within two routers that
+ * are neighbours): 272. Detours put about twice as much on global cables: ugal takes none of
+ * them. */
 static void test_ugal_takes_the_better(void) {
   assert_close(one_all_to_all("ideal"), 272e9 / NIC, 1e-9);
   assert_close(one_all_to_all("ugal"), 272e9 / NIC, 1e-9);
   g_assert_cmpfloat(one_all_to_all("valiant"), >, 1.7 * 256e9 / NIC);
 }
 
-/* One ring per group pair: rank i of group 0 and of group 1 in turn, so that both cables between them are full. Ugal
- * finds a split that is better than either. */
+/* One ring per group pair: rank i of group 0 and of group 1 in turn, so that both cables between
+ * them are full. Ugal finds a split that is better than either. */
 static void test_ugal_splits(void) {
   double seconds[3];
   static const char *const routings[] = {"ideal", "valiant", "ugal"};
@@ -228,23 +249,27 @@ static double on_rails(const char *fabric, OrrCollectiveOp op, const char *algor
   return transfer_of(plan);
 }
 
-/* Collectives keep to their rails (PXN), so that spines between rails carry nothing: rail-only takes as long as
- * rail-optimized for a GPT's rings and for an all-to-all. Wang et al. (arXiv 2307.12169) find the same training
- * performance, and 8.2 to 11.2 % for an all-to-all that is forwarded where it was not forwarded before. */
+/* Collectives keep to their rails (PXN), so that spines between rails carry nothing: rail-only
+ * takes as long as rail-optimized for a GPT's rings and for an all-to-all. Wang et al. (arXiv
+ * 2307.12169) find the same training performance, and 8.2 to 11.2 % for an all-to-all that is
+ * forwarded where it was not forwarded before. */
 static void test_rail_only(void) {
   const char *with = "{kind: rail-optimized, radix: 64}", *without = "{kind: rail-only, radix: 64}";
-  assert_close(on_rails(without, ORR_ALL_REDUCE, "ring"), on_rails(with, ORR_ALL_REDUCE, "ring"), 1e-9);
-  assert_close(on_rails(without, ORR_ALL_TO_ALL, "pairwise"), on_rails(with, ORR_ALL_TO_ALL, "pairwise"), 1e-9);
+  assert_close(on_rails(without, ORR_ALL_REDUCE, "ring"), on_rails(with, ORR_ALL_REDUCE, "ring"),
+               1e-9);
+  assert_close(on_rails(without, ORR_ALL_TO_ALL, "pairwise"),
+               on_rails(with, ORR_ALL_TO_ALL, "pairwise"), 1e-9);
 }
 
-/* What is not forwarded by the collective is forwarded by the fabric: from GPU 0 of node 0 to GPU 3 of node 1 over GPU
- * 3 of node 0. */
+/* What is not forwarded by the collective is forwarded by the fabric: from GPU 0 of node 0 to
+ * GPU 3 of node 1 over GPU 3 of node 0. */
 static void test_forwarding(void) {
   g_auto(Machine) machine;
   machine_on(&machine, 16, 8, "{kind: rail-only, radix: 64}", "ideal");
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   orr_fabric_route(machine.fabric, 0, 11, 0, links);
-  static const char *const wanted[] = {"gpu0.nvlink.tx", "gpu3.nvlink.rx", "gpu3.nic.tx", "gpu11.nic.rx"};
+  static const char *const wanted[] = {"gpu0.nvlink.tx", "gpu3.nvlink.rx", "gpu3.nic.tx",
+                                       "gpu11.nic.rx"};
   g_assert_cmpuint(links->len, ==, G_N_ELEMENTS(wanted));
   for (guint i = 0; i < links->len; i++) {
     g_autofree char *name = orr_fabric_link_name(machine.fabric, g_array_index(links, guint32, i));
@@ -263,36 +288,44 @@ static double under_transport(const char *transport, OrrCollectiveOp op, const c
   return transfer_of(plan);
 }
 
-/* h = mtu / (mtu + headers): InfiniBand at 4 KiB is the reference; RoCE's 82 bytes take 1.3 %, 1 KiB packets 1.9 %. */
+/* h = mtu / (mtu + headers): InfiniBand at 4 KiB is the reference; RoCE's 82 bytes take 1.3 %, 1
+ * KiB packets 1.9 %. */
 static void test_headers(void) {
   const double bare = under_transport("measured", ORR_ALL_REDUCE, "ring"), reference = 4096. / 4122;
   assert_close(under_transport("infiniband", ORR_ALL_REDUCE, "ring"), bare, 1e-12);
-  assert_close(under_transport("roce-v2", ORR_ALL_REDUCE, "ring"), bare * reference / (4096. / 4178), 1e-9);
+  assert_close(under_transport("roce-v2", ORR_ALL_REDUCE, "ring"),
+               bare * reference / (4096. / 4178), 1e-9);
   assert_close(under_transport("{kind: infiniband, mtu: 1024 B}", ORR_ALL_REDUCE, "ring"),
                bare * reference / (1024. / 1050), 1e-9);
 }
 
-/* Seven senders to a NIC: it has 0.975 of its rate; whole weights know it to a thousandth. A ring has one sender. */
+/* Seven senders to a NIC: it has 0.975 of its rate; whole weights know it to a thousandth. A
+ * ring has one sender. */
 static void test_incast(void) {
   const double headers = (4096. / 4122) / (4096. / 4178);
   const double bare = under_transport("measured", ORR_ALL_TO_ALL, "pairwise") * headers;
   assert_close(under_transport("roce-v2", ORR_ALL_TO_ALL, "pairwise"), bare / 0.975, 1e-3);
-  assert_close(under_transport("{kind: roce-v2, incast-efficiency: 0.5}", ORR_ALL_TO_ALL, "pairwise"), bare * 2, 1e-3);
-  assert_close(under_transport("{kind: roce-v2, incast-senders: 8}", ORR_ALL_TO_ALL, "pairwise"), bare, 1e-9);
+  assert_close(
+      under_transport("{kind: roce-v2, incast-efficiency: 0.5}", ORR_ALL_TO_ALL, "pairwise"),
+      bare * 2, 1e-3);
+  assert_close(under_transport("{kind: roce-v2, incast-senders: 8}", ORR_ALL_TO_ALL, "pairwise"),
+               bare, 1e-9);
 }
 
 /* Adaptive routing's share is that of links between switches alone. */
 static void test_adaptive_share(void) {
   g_auto(Machine) machine;
-  machine_on(&machine, 6, 1, "{kind: fat-tree, radix: 1024, nodes-per-leaf: 1}", "adaptive\ntransport: roce-v2");
+  machine_on(&machine, 6, 1, "{kind: fat-tree, radix: 1024, nodes-per-leaf: 1}",
+             "adaptive\ntransport: roce-v2");
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   orr_fabric_route(machine.fabric, 0, 8, 0, links);
   const double nic = orr_fabric_link_bandwidth(machine.fabric, g_array_index(links, guint32, 0));
-  assert_close(orr_fabric_link_bandwidth(machine.fabric, g_array_index(links, guint32, 1)), 8 * 0.95 * nic, 1e-12);
+  assert_close(orr_fabric_link_bandwidth(machine.fabric, g_array_index(links, guint32, 1)),
+               8 * 0.95 * nic, 1e-12);
 }
 
-/* EFA's hop takes 20 us where the route itself takes less, here all of it; a ring of 8 has 7. Bytes do not change but for
- * headers; a hop that takes longer already stays. */
+/* EFA's hop takes 20 us where the route itself takes less, here all of it; a ring of 8 has 7.
+ * Bytes do not change but for headers; a hop that takes longer already stays. */
 static void test_hop_latency(void) {
   static const char *const transports[] = {"measured", "efa", "{kind: efa, hop-latency: 1 ns}"};
   double latency_s[3];
@@ -308,7 +341,8 @@ static void test_hop_latency(void) {
   assert_close(latency_s[1], 7 * 20e-6, 1e-12);
   g_assert_cmpfloat(latency_s[2], ==, latency_s[0]);
   const double bare = under_transport("measured", ORR_ALL_REDUCE, "ring");
-  assert_close(under_transport("efa", ORR_ALL_REDUCE, "ring"), bare * (4096. / 4122) / (4096. / 4162), 1e-9);
+  assert_close(under_transport("efa", ORR_ALL_REDUCE, "ring"),
+               bare * (4096. / 4122) / (4096. / 4162), 1e-9);
 }
 
 /* Ethernet switches do not reduce. */

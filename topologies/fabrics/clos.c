@@ -21,7 +21,8 @@
 
 OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params, gint64 n_ports,
                           double port_bytes_per_s) {
-  double nominal = params->link_bytes_per_s > 0 ? params->link_bytes_per_s : cluster->node.nic_bytes_per_s;
+  double nominal =
+      params->link_bytes_per_s > 0 ? params->link_bytes_per_s : cluster->node.nic_bytes_per_s;
   return (OrrClosSpec){
       .params = *params,
       .n_ports = n_ports,
@@ -46,7 +47,8 @@ static gint64 leaf_links_up(const OrrClosSpec *spec, gint64 leaf_ports) {
 
 gint64 orr_clos_widest_leaf(const OrrClosSpec *spec, gint64 multiple) {
   gint64 ports = spec->params.radix / spec->port_links;
-  while (ports > 1 && ports * spec->port_links + leaf_links_up(spec, ports) > spec->params.radix) ports--;
+  while (ports > 1 && ports * spec->port_links + leaf_links_up(spec, ports) > spec->params.radix)
+    ports--;
   return ports > multiple ? ports - ports % multiple : ports;
 }
 
@@ -66,11 +68,12 @@ static gboolean plan_leaf(OrrClos *clos, GError **error) {
   double from_below = (double)spec->leaf_ports * spec->port_bytes_per_s;
   gint64 down = spec->leaf_ports * spec->port_links;
   clos->leaf_up = leaf_links_up(spec, spec->leaf_ports);
-  clos->leaf_link_bytes_per_s = from_below / (spec->params.oversubscription * (double)clos->leaf_up);
+  clos->leaf_link_bytes_per_s =
+      from_below / (spec->params.oversubscription * (double)clos->leaf_up);
   if (down + clos->leaf_up <= spec->params.radix) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "a leaf with " I64 " NICs below and " I64 " links up needs " I64 " ports, but radix is " I64
-              ": at most " I64 " NICs fit at this oversubscription",
+              "a leaf with " I64 " NICs below and " I64 " links up needs " I64
+              " ports, but radix is " I64 ": at most " I64 " NICs fit at this oversubscription",
               down, clos->leaf_up, down + clos->leaf_up, spec->params.radix,
               orr_clos_widest_leaf(spec, 1) * spec->port_links);
   return FALSE;
@@ -96,28 +99,33 @@ static gboolean refuse_spines(const OrrClos *clos, GError **error) {
   const OrrClosSpec *spec = &clos->spec;
   if (spec->params.levels == 2)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "two levels of " I64 "-port switches join at most " I64 " leaves of " I64 " ports, but " I64
-                " leaves are needed for " I64 " ports: use levels: 3, a larger radix or more ports a leaf",
-                spec->params.radix, spec->params.radix, spec->leaf_ports, clos->leaves_per_pod, spec->n_ports);
+                "two levels of " I64 "-port switches join at most " I64 " leaves of " I64
+                " ports, but " I64 " leaves are needed for " I64
+                " ports: use levels: 3, a larger radix or more ports a leaf",
+                spec->params.radix, spec->params.radix, spec->leaf_ports, clos->leaves_per_pod,
+                spec->n_ports);
   else
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "a spine that joins " I64 " leaves needs at least " I64 " ports, but radix is " I64
                 ": use smaller pods, a larger radix or more core-oversubscription",
-                clos->leaves_per_pod, spine_ports(clos, clos->leaves_per_pod, clos->leaf_up), spec->params.radix);
+                clos->leaves_per_pod, spine_ports(clos, clos->leaves_per_pod, clos->leaf_up),
+                spec->params.radix);
   return FALSE;
 }
 
 /* The fewest spines that divide a leaf's links and have the ports. */
 static gboolean plan_spines(OrrClos *clos, GError **error) {
   for (gint64 spines = 1; spines <= clos->leaf_up; spines++) {
-    if (clos->leaf_up % spines != 0 || spine_ports(clos, clos->leaves_per_pod, spines) > clos->spec.params.radix)
+    if (clos->leaf_up % spines != 0 ||
+        spine_ports(clos, clos->leaves_per_pod, spines) > clos->spec.params.radix)
       continue;
     gint64 down = clos->leaves_per_pod * (clos->leaf_up / spines);
     clos->spines = spines;
     if (clos->spec.params.levels == 3) {
       clos->spine_up = spine_links_up(clos, down);
-      clos->spine_link_bytes_per_s = (double)down * clos->leaf_link_bytes_per_s /
-                                     (clos->spec.params.core_oversubscription * (double)clos->spine_up);
+      clos->spine_link_bytes_per_s =
+          (double)down * clos->leaf_link_bytes_per_s /
+          (clos->spec.params.core_oversubscription * (double)clos->spine_up);
     }
     return TRUE;
   }
@@ -128,7 +136,8 @@ static gint64 core_ports(const OrrClos *clos, gint64 groups, gint64 cores) {
   return clos->pods * (clos->spines / groups) * (clos->spine_up / cores);
 }
 
-/* The fewest cores, as groups that divide the spines and as cores of a group that divide a spine's links. */
+/* The fewest cores, as groups that divide the spines and as cores of a group that divide a
+ * spine's links. */
 static gboolean plan_cores(OrrClos *clos, GError **error) {
   const OrrClosSpec *spec = &clos->spec;
   for (gint64 groups = 1; groups <= clos->spines; groups++)
@@ -142,10 +151,11 @@ static gboolean plan_cores(OrrClos *clos, GError **error) {
     }
   if (clos->cores) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "three levels of " I64 "-port switches join at most " I64 " pods of " I64 " ports, but " I64
-              " pods are needed for " I64 " ports: use a larger radix, larger pods or more oversubscription",
-              spec->params.radix, spec->params.radix, clos->leaves_per_pod * spec->leaf_ports, clos->pods,
-              spec->n_ports);
+              "three levels of " I64 "-port switches join at most " I64 " pods of " I64
+              " ports, but " I64 " pods are needed for " I64
+              " ports: use a larger radix, larger pods or more oversubscription",
+              spec->params.radix, spec->params.radix, clos->leaves_per_pod * spec->leaf_ports,
+              clos->pods, spec->n_ports);
   return FALSE;
 }
 
@@ -205,7 +215,8 @@ static guint32 put_together(const OrrClos *clos, Link link) {
 
 double orr_clos_link_bandwidth(gconstpointer plan, gint64 id) {
   const OrrClos *clos = plan;
-  double one = take_apart(clos, id).core ? clos->spine_link_bytes_per_s : clos->leaf_link_bytes_per_s;
+  double one =
+      take_apart(clos, id).core ? clos->spine_link_bytes_per_s : clos->leaf_link_bytes_per_s;
   if (!clos->spec.ideal) return one;
   return one * (double)(take_apart(clos, id).core ? clos->spines * clos->spine_up : clos->leaf_up);
 }
@@ -216,7 +227,9 @@ static gint64 leaf_pod(const OrrClos *clos, gint64 leaf) {
 }
 
 /* "#2" where there are several links between the two, else nothing. */
-static char *parallel_suffix(gint64 n, gint64 i) { return n > 1 ? g_strdup_printf("#" I64, i) : g_strdup(""); }
+static char *parallel_suffix(gint64 n, gint64 i) {
+  return n > 1 ? g_strdup_printf("#" I64, i) : g_strdup("");
+}
 
 static char *leaf_link_name(const OrrClos *clos, Link link) {
   const char *direction = link.down ? "down" : "up";
@@ -224,11 +237,14 @@ static char *leaf_link_name(const OrrClos *clos, Link link) {
   gint64 parallel = clos->leaf_up / clos->spines;
   g_autofree char *suffix = parallel_suffix(parallel, link.index % parallel);
   return g_strdup_printf("leaf" I64 "-spine" I64 "%s.%s", link.owner,
-                         leaf_pod(clos, link.owner) * clos->spines + link.index / parallel, suffix, direction);
+                         leaf_pod(clos, link.owner) * clos->spines + link.index / parallel, suffix,
+                         direction);
 }
 
 /* The group of cores that spine @spine of a pod has its links to. */
-static gint64 core_group(const OrrClos *clos, gint64 spine) { return spine / (clos->spines / clos->core_groups); }
+static gint64 core_group(const OrrClos *clos, gint64 spine) {
+  return spine / (clos->spines / clos->core_groups);
+}
 
 static char *core_link_name(const OrrClos *clos, Link link) {
   const char *direction = link.down ? "down" : "up";
@@ -257,8 +273,9 @@ void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, G
     if (!orr_fabric_name_matches(known, name, is_switch)) continue;
     Link link = take_apart(&cables, id);
     link.index = 0;
-    const OrrFabricPart part = {put_together(&trunks, link),
-                                1.0 / (double)(link.core ? cables.spines * cables.spine_up : cables.leaf_up)};
+    const OrrFabricPart part = {
+        put_together(&trunks, link),
+        1.0 / (double)(link.core ? cables.spines * cables.spine_up : cables.leaf_up)};
     g_array_append_val(parts, part);
   }
 }
@@ -272,17 +289,20 @@ static gint64 draw(guint64 *hash, gint64 n) {
   return digit;
 }
 
-static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 owner, gint64 index, GArray *links) {
+static void append(const OrrClos *clos, gboolean core, gboolean down, gint64 owner, gint64 index,
+                   GArray *links) {
   Link link = {.core = core, .down = down, .owner = owner, .index = clos->spec.ideal ? 0 : index};
   guint32 id = put_together(clos, link);
   g_array_append_val(links, id);
 }
 
-/* Up to a core and down to the other pod; returns the spine there, one of those that the core has links to. */
-static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gint64 spine, guint64 *hash,
-                         GArray *links) {
+/* Up to a core and down to the other pod; returns the spine there, one of those that the core
+ * has links to. */
+static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gint64 spine,
+                         guint64 *hash, GArray *links) {
   gint64 peers = clos->spines / clos->core_groups, parallel = clos->spine_up / clos->cores;
-  guint64 mine = *hash; /* by destination, the cable down is the destination's too, not what is left of its digits */
+  guint64 mine =
+      *hash; /* by destination, the cable down is the destination's too, not what is left of its digits */
   gint64 up = draw(hash, clos->spine_up);
   gint64 dst_spine = core_group(clos, spine) * peers + draw(hash, peers);
   gint64 down = up / parallel * parallel + draw(clos->spec.by_destination ? &mine : hash, parallel);
@@ -291,7 +311,8 @@ static gint64 cross_core(const OrrClos *clos, gint64 src_pod, gint64 dst_pod, gi
   return dst_spine;
 }
 
-guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guint64 hash, GArray *links) {
+guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guint64 hash,
+                     GArray *links) {
   if (src_leaf == dst_leaf) return 1;
   gint64 src_pod = leaf_pod(clos, src_leaf), dst_pod = leaf_pod(clos, dst_leaf);
   gint64 parallel = clos->leaf_up / clos->spines;
@@ -299,14 +320,16 @@ guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guin
   gint64 up = draw(&hash, clos->leaf_up), spine = up / parallel;
   append(clos, FALSE, FALSE, src_leaf, up, links);
   if (src_pod != dst_pod) spine = cross_core(clos, src_pod, dst_pod, spine, &hash, links);
-  append(clos, FALSE, TRUE, dst_leaf, spine * parallel + draw(clos->spec.by_destination ? &mine : &hash, parallel),
-         links);
+  append(clos, FALSE, TRUE, dst_leaf,
+         spine * parallel + draw(clos->spec.by_destination ? &mine : &hash, parallel), links);
   return src_pod == dst_pod ? 3 : 5;
 }
 
 /* --- Description --- */
 
-double orr_clos_switch_latency(gconstpointer plan) { return ((const OrrClos *)plan)->spec.params.switch_latency_s; }
+double orr_clos_switch_latency(gconstpointer plan) {
+  return ((const OrrClos *)plan)->spec.params.switch_latency_s;
+}
 
 void orr_clos_levels(gconstpointer plan, GArray *levels) {
   const OrrClos *clos = plan;
@@ -332,9 +355,11 @@ double orr_clos_bisection(gconstpointer plan) {
   const OrrClos *clos = plan;
   double carried = (double)clos->spec.n_ports * clos->spec.port_bytes_per_s;
   if (clos->spec.leaves > 1)
-    carried = MIN(carried, (double)(clos->spec.leaves * clos->leaf_up) * clos->leaf_link_bytes_per_s);
+    carried =
+        MIN(carried, (double)(clos->spec.leaves * clos->leaf_up) * clos->leaf_link_bytes_per_s);
   if (clos->pods > 1)
-    carried = MIN(carried, (double)(clos->pods * clos->spines * clos->spine_up) * clos->spine_link_bytes_per_s);
+    carried = MIN(carried, (double)(clos->pods * clos->spines * clos->spine_up) *
+                               clos->spine_link_bytes_per_s);
   return carried / 2;
 }
 
@@ -346,12 +371,14 @@ guint orr_clos_diameter(gconstpointer plan) {
 
 /* --- Symmetry --- */
 
-/* Without rails a leaf holds whole domains; with them each leaf a rail, and domains lie across all. */
+/* Without rails a leaf holds whole domains; with them each leaf a rail, and domains lie across
+ * all. */
 guint orr_clos_n_orbits(gconstpointer plan) {
   const OrrClos *clos = plan;
   const OrrClosSpec *spec = &clos->spec;
-  const gboolean full = spec->leaves * spec->leaf_ports == spec->n_ports &&
-                        (spec->params.levels == 2 || clos->pods * clos->leaves_per_pod == spec->leaves);
+  const gboolean full =
+      spec->leaves * spec->leaf_ports == spec->n_ports &&
+      (spec->params.levels == 2 || clos->pods * clos->leaves_per_pod == spec->leaves);
   return spec->ideal && full && (spec->leaf_ports % spec->domain == 0 || spec->by_rail) ? 4 : 0;
 }
 

@@ -1,5 +1,6 @@
 /*
- * clos.h - folded Clos networks of two or three levels: what fat-tree and rail-optimized have in common.
+ * clos.h - folded Clos networks of two or three levels: what fat-tree and rail-optimized have in
+ * common.
  *
  *                core  core  ...             Q groups of G cores; spine s of each pod has its links to group s / (S/Q)
  *                  |  X  |
@@ -11,12 +12,12 @@
  *  U1 = links up of a leaf,  S divides U1, U1/S to each spine of its pod
  *  U2 = links up of a spine, G divides U2, U2/G to each core of its group
  *
- * S, Q and G are the fewest switches whose ports suffice, so that counts equal those of vendors' reference designs.
- * U1 and U2 are the oversubscription's, rounded to whole links, and the rate of a link is set so that the ratio that
- * was asked for holds exactly.
+ * S, Q and G are the fewest switches whose ports suffice, so that counts equal those of vendors'
+ * reference designs. U1 and U2 are the oversubscription's, rounded to whole links, and the rate of
+ * a link is set so that the ratio that was asked for holds exactly.
  *
- * Link ids: leaf-spine up, leaf-spine down, spine-core up, spine-core down. Under ideal routing a leaf's links up are
- * one trunk, its links down another, and so are a pod's links to the cores.
+ * Link ids: leaf-spine up, leaf-spine down, spine-core up, spine-core down. Under ideal routing a
+ * leaf's links up are one trunk, its links down another, and so are a pod's links to the cores.
  */
 #ifndef ORR_CLOS_H
 #define ORR_CLOS_H
@@ -35,46 +36,49 @@ typedef struct {
   double switch_latency_s;
 } OrrClosParams;
 
-#define ORR_CLOS_FIELDS(type_)                                                                                         \
-  {.name = "levels",                                                                                                   \
-   .kind = ORR_FIELD_INT,                                                                                              \
-   .offset = offsetof(type_, clos.levels),                                                                             \
-   .fallback = "2",                                                                                                    \
-   .min = 2,                                                                                                           \
-   .max = 3,                                                                                                           \
-   .sentence = "Levels of switches: 2 (leaf, spine) or 3 (leaf, spine, core)."},                                       \
-      {.name = "radix",                                                                                                \
-       .kind = ORR_FIELD_INT,                                                                                          \
-       .offset = offsetof(type_, clos.radix),                                                                          \
-       .fallback = "64",                                                                                               \
-       .min = 2,                                                                                                       \
-       .max = 65536,                                                                                                   \
-       .sentence = "Ports of every switch: 40 on Quantum (HDR), 64 on Quantum-2 (NDR)."},                              \
-      {.name = "oversubscription",                                                                                     \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(type_, clos.oversubscription),                                                               \
-       .fallback = "1",                                                                                                \
-       .min = 1,                                                                                                       \
-       .max = 1000,                                                                                                    \
-       .sentence = "Bandwidth into a leaf from below over bandwidth up; 1 is non-blocking, 4 is 4:1."},                \
-      {.name = "core-oversubscription",                                                                                \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(type_, clos.core_oversubscription),                                                          \
-       .fallback = "1",                                                                                                \
-       .min = 1,                                                                                                       \
-       .max = 1000,                                                                                                    \
-       .sentence = "The same at a spine, with three levels."},                                                         \
-      {.name = "link-bandwidth",                                                                                       \
-       .kind = ORR_FIELD_REAL,                                                                                         \
-       .offset = offsetof(type_, clos.link_bytes_per_s),                                                               \
-       .unit = ORR_UNIT_BYTES_PER_S,                                                                                   \
-       .fallback = "0 B/s",                                                                                            \
-       .flags = ORR_FIELD_UNSIGNED,                                                                                    \
-       .sentence = "Nominal rate of a link between switches; 0: the NIC's."},                                          \
-  {                                                                                                                    \
-    .name = "switch-latency", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, clos.switch_latency_s),                \
-    .unit = ORR_UNIT_SECONDS, .fallback = "150 ns", .flags = ORR_FIELD_UNSIGNED,                                       \
-    .sentence = "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 ns (Quantum-2)."           \
+#define ORR_CLOS_FIELDS(type_)                                                                     \
+  {.name = "levels",                                                                               \
+   .kind = ORR_FIELD_INT,                                                                          \
+   .offset = offsetof(type_, clos.levels),                                                         \
+   .fallback = "2",                                                                                \
+   .min = 2,                                                                                       \
+   .max = 3,                                                                                       \
+   .sentence = "Levels of switches: 2 (leaf, spine) or 3 (leaf, spine, core)."},                   \
+      {.name = "radix",                                                                            \
+       .kind = ORR_FIELD_INT,                                                                      \
+       .offset = offsetof(type_, clos.radix),                                                      \
+       .fallback = "64",                                                                           \
+       .min = 2,                                                                                   \
+       .max = 65536,                                                                               \
+       .sentence = "Ports of every switch: 40 on Quantum (HDR), 64 on Quantum-2 (NDR)."},          \
+      {.name = "oversubscription",                                                                 \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(type_, clos.oversubscription),                                           \
+       .fallback = "1",                                                                            \
+       .min = 1,                                                                                   \
+       .max = 1000,                                                                                \
+       .sentence =                                                                                 \
+           "Bandwidth into a leaf from below over bandwidth up; 1 is non-blocking, 4 is 4:1."},    \
+      {.name = "core-oversubscription",                                                            \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(type_, clos.core_oversubscription),                                      \
+       .fallback = "1",                                                                            \
+       .min = 1,                                                                                   \
+       .max = 1000,                                                                                \
+       .sentence = "The same at a spine, with three levels."},                                     \
+      {.name = "link-bandwidth",                                                                   \
+       .kind = ORR_FIELD_REAL,                                                                     \
+       .offset = offsetof(type_, clos.link_bytes_per_s),                                           \
+       .unit = ORR_UNIT_BYTES_PER_S,                                                               \
+       .fallback = "0 B/s",                                                                        \
+       .flags = ORR_FIELD_UNSIGNED,                                                                \
+       .sentence = "Nominal rate of a link between switches; 0: the NIC's."},                      \
+  {                                                                                                \
+    .name = "switch-latency", .kind = ORR_FIELD_REAL,                                              \
+    .offset = offsetof(type_, clos.switch_latency_s), .unit = ORR_UNIT_SECONDS,                    \
+    .fallback = "150 ns", .flags = ORR_FIELD_UNSIGNED,                                             \
+    .sentence = "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 ns "   \
+                "(Quantum-2)."                                                                     \
   }
 
 /* What an entry asks for. */
@@ -83,10 +87,11 @@ typedef struct {
   gint64 n_ports;          /* of the whole fabric */
   double port_bytes_per_s; /* effective */
   double link_bytes_per_s; /* effective */
-  gint64 port_links;       /* switch ports that one fabric port takes: the NICs of a GPU with several */
+  gint64 port_links; /* switch ports that one fabric port takes: the NICs of a GPU with several */
   gint64 leaves;
-  gint64 leaf_ports;     /* fabric ports of a full leaf */
-  gint64 stride;         /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
+  gint64 leaf_ports; /* fabric ports of a full leaf */
+  gint64
+      stride; /* the rails: leaf l is on rail l % stride, and a pod holds leaves of one rail; 1: no rails */
   gint64 leaves_per_pod; /* three levels; 0: as many as the radix allows */
   gint64 domain;         /* GPUs of a scale-up domain */
   gboolean by_rail;      /* ports of a leaf are of one rail */
@@ -94,7 +99,8 @@ typedef struct {
   gboolean by_destination; /* static routing: a route's hash is the port that it goes to */
 } OrrClosSpec;
 
-/* The first member of an entry's plan, so that the orr_clos_* below are functions of OrrFabricKind. */
+/* The first member of an entry's plan, so that the orr_clos_* below are functions of
+ * OrrFabricKind. */
 typedef struct {
   OrrClosSpec spec;
   gint64 pods, leaves_per_pod;
@@ -108,14 +114,16 @@ typedef struct {
 OrrClosSpec orr_clos_spec(const OrrCluster *cluster, const OrrClosParams *params, gint64 n_ports,
                           double port_bytes_per_s);
 
-/* The most fabric ports, a multiple of @multiple where that fits, that a leaf holds beside its links up. */
+/* The most fabric ports, a multiple of @multiple where that fits, that a leaf holds beside its
+ * links up. */
 gint64 orr_clos_widest_leaf(const OrrClosSpec *spec, gint64 multiple);
 
 /* FALSE with ORR_FAULT_DOCUMENT where the switches have too few ports. */
 gboolean orr_clos_init(OrrClos *clos, const OrrClosSpec *spec, GError **error);
 
 /* Appends the links between two leaves; returns the switches passed: 1, 3 or 5. */
-guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guint64 hash, GArray *links);
+guint orr_clos_route(const OrrClos *clos, gint64 src_leaf, gint64 dst_leaf, guint64 hash,
+                     GArray *links);
 
 gint64 orr_clos_n_links(gconstpointer plan);
 double orr_clos_link_bandwidth(gconstpointer plan, gint64 link);
@@ -124,21 +132,25 @@ void orr_clos_trunks(gconstpointer plan, const char *name, gboolean is_switch, G
 double orr_clos_switch_latency(gconstpointer plan);
 void orr_clos_levels(gconstpointer plan, GArray *levels);
 
-/* Half of what the narrowest level carries: min(ports * port, leaves * U1 * link, pods * S * U2 * link) / 2, where a
- * level that joins nothing (one leaf, one pod) does not count. With full leaves: ports * port / (2 * o1 * o2). */
+/* Half of what the narrowest level carries: min(ports * port, leaves * U1 * link, pods * S * U2
+ * * link) / 2, where a level that joins nothing (one leaf, one pod) does not count. With full
+ * leaves: ports * port / (2 * o1 * o2). */
 double orr_clos_bisection(gconstpointer plan);
 
 guint orr_clos_diameter(gconstpointer plan); /* 1, 3 or 5 switches */
 
-/* Trunks up and down of all leaves, and of all pods, where each of those is full: their order may be changed. */
+/* Trunks up and down of all leaves, and of all pods, where each of those is full: their order
+ * may be changed. */
 guint orr_clos_n_orbits(gconstpointer plan);
 guint orr_clos_orbit(gconstpointer plan, gint64 link);
 
-/* What an entry answers whose plan begins with an OrrClos of the whole network; orbits are its own choice. */
-#define ORR_CLOS_ANSWERS                                                                                               \
-  .plan_free = g_free, .n_links = orr_clos_n_links, .link_bandwidth = orr_clos_link_bandwidth,                         \
-  .link_name = orr_clos_link_name, .trunks = orr_clos_trunks, .switch_latency = orr_clos_switch_latency,               \
-  .levels = orr_clos_levels, .bisection = orr_clos_bisection, .diameter = orr_clos_diameter
+/* What an entry answers whose plan begins with an OrrClos of the whole network; orbits are its
+ * own choice. */
+#define ORR_CLOS_ANSWERS                                                                           \
+  .plan_free = g_free, .n_links = orr_clos_n_links, .link_bandwidth = orr_clos_link_bandwidth,     \
+  .link_name = orr_clos_link_name, .trunks = orr_clos_trunks,                                      \
+  .switch_latency = orr_clos_switch_latency, .levels = orr_clos_levels,                            \
+  .bisection = orr_clos_bisection, .diameter = orr_clos_diameter
 
 G_END_DECLS
 

@@ -1,5 +1,6 @@
 /*
- * clos_tree.c - clos: a folded Clos of one to four levels, given by how many children each level has.
+ * clos_tree.c - clos: a folded Clos of one to four levels, given by how many children each level
+ * has.
  *
  *   level 3         o o o o          one subtree
  *                  /  |  |  \
@@ -8,23 +9,25 @@
  *   level 1   o   o     o   o        m_2 leaves a subtree
  *            ...               m_1 NIC ports a leaf
  *
- * An extended generalised fat tree (Oehring, Ibel, Das, Kumar, IPPS 1995) with any oversubscription o_l at each level
- * but the highest, and parallel cables. A level-l switch has
+ * An extended generalised fat tree (Oehring, Ibel, Das, Kumar, IPPS 1995) with any oversubscription
+ * o_l at each level but the highest, and parallel cables. A level-l switch has
  *
  *   U_l = m_1 ... m_l port / (o_1 ... o_l W_l rate)   links up, rounded, their rate set so that the ratios hold exactly
  *   W_1 = 1,  W_(l+1) = W_l U_l / c_l                 c_l: cables between two switches, as many as the radix allows
  *
- * Way up: a link at each level, by a digit of the hash; the way down to the receiver is then given, but for which of
- * c_l parallel cables. `planes` builds all of it several times over (multi-port NICs). Where a GPU's ports are bonded,
- * each plane has 1/planes of a port's rate, and a flow takes one plane under ecmp and static, all of them else; where
- * they are separate, port p is on plane p mod planes.
+ * Way up: a link at each level, by a digit of the hash; the way down to the receiver is then given,
+ * but for which of c_l parallel cables. `planes` builds all of it several times over (multi-port
+ * NICs). Where a GPU's ports are bonded, each plane has 1/planes of a port's rate, and a flow takes
+ * one plane under ecmp and static, all of them else; where they are separate, port p is on plane p
+ * mod planes.
  *
- * Names: leaf3, spine0_2 (the third switch of the first pod), core1_0, top0_7; plane1:leaf3 where there are several.
+ * Names: leaf3, spine0_2 (the third switch of the first pod), core1_0, top0_7; plane1:leaf3 where
+ * there are several.
  *
  *   bisection, one direction   min(ports * port, over levels l: subtrees_l * what leads up from one) / 2
  *
- * Llama 3's 24,576 GPUs: 16 a rack, 192 racks a pod at full bisection, 8 pods at 1:7 (Llama 3 herd of models,
- * 2024, 3.3.1):
+ * Llama 3's 24,576 GPUs: 16 a rack, 192 racks a pod at full bisection, 8 pods at 1:7 (Llama 3 herd
+ * of models, 2024, 3.3.1):
  *
  *   fabric: {kind: clos, down: 16x192x8, oversubscription: 1x7, radix: 0}
  */
@@ -62,7 +65,7 @@ typedef struct {
   Level level[MOST_LEVELS + 1]; /* from 1 */
   guint n_levels;
   gint64 n_ports, n_links; /* of a plane */
-  gint64 planes, domain; /* domain: GPUs that share one */
+  gint64 planes, domain;   /* domain: GPUs that share one */
   double port_rate;
   gboolean trunks, by_destination;
   gboolean by_port; /* port p is on plane p mod planes; else each is on all of them */
@@ -73,12 +76,14 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, down),
      .fallback = "32x32",
-     .sentence = "Children at each level, from the leaf up: NIC ports of a leaf, leaves of a pod, ... e.g. 16x192x8."},
+     .sentence = "Children at each level, from the leaf up: NIC ports of a leaf, leaves of a pod, "
+                 "... e.g. 16x192x8."},
     {.name = "oversubscription",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, oversubscription),
      .fallback = "1",
-     .sentence = "Bandwidth from below over bandwidth up, at each level but the highest, e.g. 1x7; 1 where not given."},
+     .sentence = "Bandwidth from below over bandwidth up, at each level but the highest, e.g. 1x7; "
+                 "1 where not given."},
     {.name = "radix",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, radix),
@@ -92,7 +97,8 @@ static const OrrField fields[] = {
      .fallback = "1",
      .min = 1,
      .max = 64,
-     .sentence = "Networks of this shape side by side, each with its share of the bandwidth of every NIC."},
+     .sentence =
+         "Networks of this shape side by side, each with its share of the bandwidth of every NIC."},
     {.name = "link-bandwidth",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, link_bytes_per_s),
@@ -106,11 +112,12 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_SECONDS,
      .fallback = "150 ns",
      .flags = ORR_FIELD_UNSIGNED,
-     .sentence =
-         "Port to port through a switch; vendors give under 150 ns (Quantum-2), Ethernet switches 0.5 to 1 us."},
+     .sentence = "Port to port through a switch; vendors give under 150 ns (Quantum-2), Ethernet "
+                 "switches 0.5 to 1 us."},
 };
 
-static const OrrFieldTable params_table = ORR_FIELD_TABLE("clos", "Parameters of the fabric clos.", Params, fields);
+static const OrrFieldTable params_table =
+    ORR_FIELD_TABLE("clos", "Parameters of the fabric clos.", Params, fields);
 
 /* --- Planning --- */
 
@@ -145,18 +152,21 @@ static void plan_level(Plan *plan, guint l, const gint64 down[], double rate) {
   above->switches = level->switches * level->up / level->cables;
 }
 
-static gboolean check_ports(const Plan *plan, const gint64 down[], gint64 port_links, GError **error) {
+static gboolean check_ports(const Plan *plan, const gint64 down[], gint64 port_links,
+                            GError **error) {
   for (guint l = 1; plan->params->radix && l <= plan->n_levels; l++) {
     gint64 needed = ports_of(plan, l, down, port_links);
     if (needed <= plan->params->radix) continue;
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "a switch of level %u with " I64 " links down and " I64 " up needs " I64 " ports, but radix is " I64, l,
-                needed - plan->level[l].up, plan->level[l].up, needed, plan->params->radix);
+                "a switch of level %u with " I64 " links down and " I64 " up needs " I64
+                " ports, but radix is " I64,
+                l, needed - plan->level[l].up, plan->level[l].up, needed, plan->params->radix);
     return FALSE;
   }
   if (plan->level[plan->n_levels].subtrees == 1) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "down: %s joins " I64 " ports, but " I64 " are needed",
-              plan->params->down, plan->level[plan->n_levels].ports, plan->n_ports);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "down: %s joins " I64 " ports, but " I64 " are needed", plan->params->down,
+              plan->level[plan->n_levels].ports, plan->n_ports);
   return FALSE;
 }
 
@@ -169,20 +179,22 @@ static void number_links(Plan *plan) {
 }
 
 /* Ports and rates of one plane. */
-static gboolean split_ports(Plan *plan, const OrrNodeShape *node, double port_bytes_per_s, GError **error) {
+static gboolean split_ports(Plan *plan, const OrrNodeShape *node, double port_bytes_per_s,
+                            GError **error) {
   const gint64 each = orr_node_shape_ports_each(node);
   plan->port_rate = plan->by_port ? port_bytes_per_s : port_bytes_per_s / (double)plan->planes;
   if (!plan->by_port) return TRUE;
   plan->n_ports = (plan->n_ports + plan->planes - 1) / plan->planes;
   if (each % plan->planes == 0) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "planes is " I64 ", but a GPU has " I64 " separate ports: they must be a multiple of the planes",
+              "planes is " I64 ", but a GPU has " I64
+              " separate ports: they must be a multiple of the planes",
               plan->planes, each);
   return FALSE;
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   const OrrNodeShape *node = &cluster->node;
   gint64 down[MOST_LEVELS];
@@ -197,10 +209,11 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->trunks = cluster->routing != ORR_ROUTING_ECMP && cluster->routing != ORR_ROUTING_STATIC;
   plan->by_destination = cluster->routing == ORR_ROUTING_STATIC;
   plan->n_levels = orr_sizes_parse("down", params->down, MOST_LEVELS, down, error);
-  if (!plan->n_levels ||
-      !orr_ratios_parse("oversubscription", params->oversubscription, MAX(plan->n_levels - 1, 1), ratios, error))
+  if (!plan->n_levels || !orr_ratios_parse("oversubscription", params->oversubscription,
+                                           MAX(plan->n_levels - 1, 1), ratios, error))
     return NULL;
-  const gint64 port_links = MAX(1, orr_node_shape_port_links(node) / (plan->by_port ? 1 : params->planes));
+  const gint64 port_links =
+      MAX(1, orr_node_shape_port_links(node) / (plan->by_port ? 1 : params->planes));
   double rate = params->link_bytes_per_s > 0 ? params->link_bytes_per_s * node->nic_efficiency
                                              : plan->port_rate / (double)port_links;
   gint64 ports = 1;
@@ -249,7 +262,8 @@ static Link take_apart(const Plan *plan, gint64 id) {
 
 static guint32 put_together(const Plan *plan, Link link) {
   gint64 n = per_subtree(plan, link.l), half = plan->level[link.l].subtrees * n;
-  gint64 id = plan->level[link.l].base + (link.down ? half : 0) + link.subtree * n + (plan->trunks ? 0 : link.index);
+  gint64 id = plan->level[link.l].base + (link.down ? half : 0) + link.subtree * n +
+              (plan->trunks ? 0 : link.index);
   return (guint32)(id + link.plane * plan->n_links);
 }
 
@@ -262,10 +276,12 @@ static double link_bandwidth(gconstpointer data, gint64 id) {
   const Plan *plan = data;
   const Level *level = &plan->level[take_apart(plan, id).l];
   const gint64 planes = plan->by_port ? 1 : plan->planes; /* that a trunk stands for */
-  return plan->trunks ? level->link_rate * (double)(level->switches * level->up * planes) : level->link_rate;
+  return plan->trunks ? level->link_rate * (double)(level->switches * level->up * planes)
+                      : level->link_rate;
 }
 
-/* "leaf3", "spine0_2": the third switch of the first pod; a trunk begins at all of a subtree's, "spines0". */
+/* "leaf3", "spine0_2": the third switch of the first pod; a trunk begins at all of a subtree's,
+ * "spines0". */
 static char *switch_name(const Plan *plan, guint l, gint64 subtree, gint64 index) {
   static const char *const names[MOST_LEVELS + 1] = {NULL, "leaf", "spine", "core", "top"};
   if (l == 1) return g_strdup_printf("leaf" I64, subtree);
@@ -285,7 +301,8 @@ static char *link_name(gconstpointer data, gint64 id) {
   gint64 above = here * (level->up / level->cables) + port / level->cables;
   gint64 up_tree = link.subtree * level->ports / (level + 1)->ports;
   g_autofree char *low = switch_name(plan, link.l, link.subtree, here);
-  g_autofree char *high = plan->trunks ? g_strdup(trunk_ends[link.l + 1]) : switch_name(plan, link.l + 1, up_tree, above);
+  g_autofree char *high = plan->trunks ? g_strdup(trunk_ends[link.l + 1])
+                                       : switch_name(plan, link.l + 1, up_tree, above);
   const gboolean numbered = level->cables > 1 && !plan->trunks;
   g_autofree char *copy = numbered ? g_strdup_printf("#" I64, port % level->cables) : g_strdup("");
   return g_strdup_printf("%s%s-%s%s.%s", plane, low, high, copy, direction);
@@ -305,8 +322,9 @@ static void trunks(gconstpointer data, const char *name, gboolean is_switch, GAr
     Link link = take_apart(&cables, id);
     const Level *level = &plan->level[link.l];
     if (!plan->by_port) link.plane = 0;
-    const OrrFabricPart part = {put_together(plan, link),
-                                1.0 / (double)(level->switches * level->up * (plan->by_port ? 1 : plan->planes))};
+    const OrrFabricPart part = {
+        put_together(plan, link),
+        1.0 / (double)(level->switches * level->up * (plan->by_port ? 1 : plan->planes))};
     g_array_append_val(parts, part);
   }
 }
@@ -322,13 +340,16 @@ static gint64 draw(guint64 *hash, gint64 n) {
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  const gint64 plane = plan->by_port ? src % plan->planes : plan->trunks ? 0 : draw(&hash, plan->planes);
+  const gint64 plane = plan->by_port  ? src % plan->planes
+                       : plan->trunks ? 0
+                                      : draw(&hash, plan->planes);
   if (plan->by_port) {
     src /= plan->planes;
     dst /= plan->planes;
   }
-  gint64 at[MOST_LEVELS + 2] = {0};      /* the switch at each level, in its subtree */
-  guint64 digits[MOST_LEVELS + 2] = {0}; /* what a level's were drawn from: a destination's, on its way down too */
+  gint64 at[MOST_LEVELS + 2] = {0}; /* the switch at each level, in its subtree */
+  guint64 digits[MOST_LEVELS + 2] = {
+      0}; /* what a level's were drawn from: a destination's, on its way down too */
   guint top = 1;
   for (; src / plan->level[top].ports != dst / plan->level[top].ports; top++) {
     const Level *level = &plan->level[top];
@@ -346,7 +367,9 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
   return 2 * top - 1;
 }
 
-static double switch_latency(gconstpointer data) { return ((const Plan *)data)->params->switch_latency_s; }
+static double switch_latency(gconstpointer data) {
+  return ((const Plan *)data)->params->switch_latency_s;
+}
 
 /* --- Description --- */
 
@@ -370,7 +393,8 @@ static double bisection(gconstpointer data) {
   for (guint l = 1; l < plan->n_levels; l++) {
     const Level *level = &plan->level[l];
     if (level->subtrees > 1)
-      carried = MIN(carried, (double)(level->subtrees * level->switches * level->up) * level->link_rate);
+      carried =
+          MIN(carried, (double)(level->subtrees * level->switches * level->up) * level->link_rate);
   }
   return carried / 2 * (double)plan->planes;
 }
@@ -382,7 +406,8 @@ static guint diameter(gconstpointer data) {
   return 2 * l - 1;
 }
 
-/* Where all subtrees are full, those of a level may change places: its trunks are one orbit a direction. */
+/* Where all subtrees are full, those of a level may change places: its trunks are one orbit a
+ * direction. */
 static guint n_orbits(gconstpointer data) {
   const Plan *plan = data;
   gboolean full = plan->trunks && !plan->by_port && plan->level[1].ports % plan->domain == 0;
@@ -398,7 +423,8 @@ static guint orbit(gconstpointer data, gint64 id) {
 
 const OrrFabricKind orr_clos_tree = {
     .entry = {.name = "clos",
-              .sentence = "Folded Clos of one to four levels with any oversubscription at each, in one or more planes.",
+              .sentence = "Folded Clos of one to four levels with any oversubscription at each, in "
+                          "one or more planes.",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = g_free,

@@ -6,8 +6,9 @@
  *     hosts: [{switch: a, ports: 8}, {switch: b, ports: 8}]        NIC ports 0..7 on a, 8..15 on b
  *     cables: [{from: a, to: s, count: 2, bandwidth: 400 Gb/s}, {from: b, to: s, count: 2}]
  *
- * Routes are shortest ones by the number of cables; what the hash chooses between is told in switch_graph.h. Capacities
- * may differ by cable, and a flow does not look at them. Switches are all that hosts and cables name.
+ * Routes are shortest ones by the number of cables; what the hash chooses between is told in
+ * switch_graph.h. Capacities may differ by cable, and a flow does not look at them. Switches are
+ * all that hosts and cables name.
  *
  *   bisection, one direction   the maximum flow from the switches of the first half of the NIC ports to those of the
  *                              second (Ford, Fulkerson 1956), a switch with ports of both halves giving its own to each
@@ -60,11 +61,18 @@ static const OrrField host_fields[] = {
      .sentence = "How many NIC ports, in the order of GPUs."},
 };
 
-static const OrrFieldTable host_table = ORR_FIELD_TABLE("hosts", "NIC ports of a switch.", Host, host_fields);
+static const OrrFieldTable host_table =
+    ORR_FIELD_TABLE("hosts", "NIC ports of a switch.", Host, host_fields);
 
 static const OrrField cable_fields[] = {
-    {.name = "from", .kind = ORR_FIELD_TEXT, .offset = offsetof(Cable, from), .sentence = "One switch."},
-    {.name = "to", .kind = ORR_FIELD_TEXT, .offset = offsetof(Cable, to), .sentence = "The other one."},
+    {.name = "from",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Cable, from),
+     .sentence = "One switch."},
+    {.name = "to",
+     .kind = ORR_FIELD_TEXT,
+     .offset = offsetof(Cable, to),
+     .sentence = "The other one."},
     {.name = "count",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Cable, count),
@@ -81,7 +89,8 @@ static const OrrField cable_fields[] = {
      .sentence = "Nominal rate of one of them, each way; 0: the NIC's."},
 };
 
-static const OrrFieldTable cable_table = ORR_FIELD_TABLE("cables", "Cables of two switches.", Cable, cable_fields);
+static const OrrFieldTable cable_table =
+    ORR_FIELD_TABLE("cables", "Cables of two switches.", Cable, cable_fields);
 
 static const OrrField fields[] = {
     {.name = "hosts",
@@ -119,7 +128,8 @@ static const OrrField fields[] = {
      .sentence = "Port to port through a switch; vendors give under 150 ns (Quantum-2)."},
 };
 
-static const OrrFieldTable params_table = ORR_FIELD_TABLE("custom", "Parameters of the fabric custom.", Params, fields);
+static const OrrFieldTable params_table =
+    ORR_FIELD_TABLE("custom", "Parameters of the fabric custom.", Params, fields);
 
 /* --- Planning --- */
 
@@ -131,7 +141,8 @@ static guint n_hosts(const Params *params) { return params->hosts ? params->host
 
 static guint n_cables(const Params *params) { return params->cables ? params->cables->len : 0; }
 
-/* Names in the order in which they are met; what a name is called by number is its place + 1 in @numbers. */
+/* Names in the order in which they are met; what a name is called by number is its place + 1 in
+ * @numbers. */
 static void note_switch(GPtrArray *names, GHashTable *numbers, const char *name) {
   if (g_hash_table_contains(numbers, name)) return;
   g_ptr_array_add(names, g_strdup(name));
@@ -147,29 +158,35 @@ static gboolean place_ports(Plan *plan, GHashTable *numbers, GError **error) {
   plan->port_switch = g_new0(guint32, plan->n_ports + 1);
   for (guint i = 0; i < n_hosts(plan->params); i++)
     for (gint64 k = 0; k < host_at(plan->params, i)->ports; k++, port++)
-      if (port < plan->n_ports) plan->port_switch[port] = number_of(numbers, host_at(plan->params, i)->name);
+      if (port < plan->n_ports)
+        plan->port_switch[port] = number_of(numbers, host_at(plan->params, i)->name);
   if (port == plan->n_ports) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "hosts names " I64 " ports, but the machine has " I64 " NIC ports to attach", port, plan->n_ports);
+              "hosts names " I64 " ports, but the machine has " I64 " NIC ports to attach", port,
+              plan->n_ports);
   return FALSE;
 }
 
-static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *node, GError **error) {
+static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *node,
+                           GError **error) {
   for (guint i = 0; i < n_cables(plan->params); i++) {
     const Cable *cable = cable_at(plan->params, i);
     const double nominal = cable->bytes_per_s > 0 ? cable->bytes_per_s : node->nic_bytes_per_s;
     const guint from = number_of(numbers, cable->from), to = number_of(numbers, cable->to);
     if (from == to) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "cable %u joins switch '%s' to itself", i + 1, cable->from);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "cable %u joins switch '%s' to itself",
+                  i + 1, cable->from);
       return FALSE;
     }
-    orr_switch_graph_cable(&plan->graph, from, to, (guint)cable->count, nominal * node->nic_efficiency, (int)i);
+    orr_switch_graph_cable(&plan->graph, from, to, (guint)cable->count,
+                           nominal * node->nic_efficiency, (int)i);
     plan->n_cables += cable->count;
   }
   return TRUE;
 }
 
-/* Two entries of cables for the same switches: their copies are numbered on, so that names differ. */
+/* Two entries of cables for the same switches: their copies are numbered on, so that names
+ * differ. */
 static void number_copies(Plan *plan) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < plan->graph.links->len; i++) {
@@ -189,8 +206,9 @@ static gboolean check_radix(const Plan *plan, gint64 port_links, GError **error)
   }
   for (guint s = 0; plan->params->radix && s < plan->graph.n_switches; s++) {
     if (used[s] <= plan->params->radix) continue;
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "switch '%s' has " I64 " ports in use, but radix is " I64,
-                plan->graph.names[s], used[s], plan->params->radix);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "switch '%s' has " I64 " ports in use, but radix is " I64, plan->graph.names[s],
+                used[s], plan->params->radix);
     return FALSE;
   }
   return TRUE;
@@ -215,8 +233,8 @@ static GHashTable *name_switches(const Params *params, GPtrArray *names) {
   return numbers;
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   GPtrArray *names = g_ptr_array_new();
   g_autoptr(GHashTable) numbers = name_switches(params, names);
@@ -229,7 +247,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   plan->params = params;
   plan->n_ports = n_ports;
   plan->port_rate = port_bytes_per_s;
-  gboolean fine = place_ports(plan, numbers, error) && add_cables(plan, numbers, &cluster->node, error);
+  gboolean fine =
+      place_ports(plan, numbers, error) && add_cables(plan, numbers, &cluster->node, error);
   if (fine) number_copies(plan);
   fine = fine && check_radix(plan, orr_node_shape_port_links(&cluster->node), error) &&
          orr_switch_graph_close(&plan->graph, error);
@@ -240,7 +259,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  return orr_switch_graph_route(&plan->graph, plan->port_switch[src], plan->port_switch[dst], hash, links);
+  return orr_switch_graph_route(&plan->graph, plan->port_switch[src], plan->port_switch[dst], hash,
+                                links);
 }
 
 /* --- Description --- */
@@ -272,7 +292,8 @@ typedef struct {
   guint32 *came_by;        /* link + 1; 0: not reached */
 } Flow;
 
-/* Breadth-first from all with supply to one with demand over links with capacity left; its switch, or G_MAXUINT. */
+/* Breadth-first from all with supply to one with demand over links with capacity left; its
+ * switch, or G_MAXUINT. */
 static guint find_way(Flow *flow) {
   const OrrSwitchGraph *graph = flow->graph;
   g_autofree guint32 *queue = g_new(guint32, graph->n_switches);
@@ -294,7 +315,8 @@ static guint find_way(Flow *flow) {
   return G_MAXUINT;
 }
 
-/* Links come in pairs, one a direction: what is pushed along one may be pushed back along the other. */
+/* Links come in pairs, one a direction: what is pushed along one may be pushed back along the
+ * other. */
 static double push(Flow *flow, guint end) {
   double room = flow->demand[end];
   guint at = end;
@@ -334,7 +356,8 @@ static guint diameter(gconstpointer data) {
   guint most = 0;
   for (gint64 a = 0; a < plan->n_ports; a++)
     for (gint64 b = 0; b < plan->n_ports; b++)
-      most = MAX(most, orr_switch_graph_distance(&plan->graph, plan->port_switch[a], plan->port_switch[b]));
+      most = MAX(most, orr_switch_graph_distance(&plan->graph, plan->port_switch[a],
+                                                 plan->port_switch[b]));
   return most + 1;
 }
 

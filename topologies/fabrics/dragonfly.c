@@ -1,13 +1,15 @@
 /*
- * dragonfly.c - dragonfly: groups of routers, all joined inside a group, and each group joined to each other one.
+ * dragonfly.c - dragonfly: groups of routers, all joined inside a group, and each group joined to
+ * each other one.
  *
  *      group 0                 group 1
  *    r0---r1                 r4---r5          a routers a group, each with
  *     | X |  \____global____/ | X |             p hosts' ports, a - 1 local cables, h global cables
  *    r2---r3                 r6---r7
  *
- * Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008; balanced where
- * a = 2 p = 2 h; at most a h + 1 groups. Slingshot (Alps, Frontier, LUMI) is one: De Sensi et al., SC20.
+ * Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008;
+ * balanced where a = 2 p = 2 h; at most a h + 1 groups. Slingshot (Alps, Frontier, LUMI) is one: De
+ * Sensi et al., SC20.
  *
  * Which global cable leads where, and routes: switch_groups.h.
  *
@@ -41,10 +43,13 @@ typedef struct {
 
 static const OrrField fields[] = {
     ORR_GROUPS_COUNT(Params, hosts, "hosts-per-router", "16", "NIC ports of a router."),
-    ORR_GROUPS_COUNT(Params, routers, "routers-per-group", "32", "Routers of a group, all joined to each other."),
-    ORR_GROUPS_COUNT(Params, groups.global, "global-per-router", "16", "Cables of a router to other groups."),
+    ORR_GROUPS_COUNT(Params, routers, "routers-per-group", "32",
+                     "Routers of a group, all joined to each other."),
+    ORR_GROUPS_COUNT(Params, groups.global, "global-per-router", "16",
+                     "Cables of a router to other groups."),
     ORR_GROUPS_FIELDS(Params, "local-bandwidth", "350 ns",
-                      "Port to port through a router; 350 ns is Rosetta's median (De Sensi et al., SC20, section II)."),
+                      "Port to port through a router; 350 ns is Rosetta's median (De Sensi et al., "
+                      "SC20, section II)."),
 };
 
 static const OrrFieldTable params_table =
@@ -61,8 +66,8 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   else if (used > params->groups.radix)
     text = g_strdup_printf("a router with " I64 " NICs, " I64 " routers of its group and " I64
                            " global cables needs " I64 " ports, but radix is " I64,
-                           params->hosts * port_links, params->routers - 1, params->groups.global, used,
-                           params->groups.radix);
+                           params->hosts * port_links, params->routers - 1, params->groups.global,
+                           used, params->groups.radix);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text && orr_switch_groups_check(&plan->spec, &params->groups, params->routers, "routers",
                                           params->hosts * params->routers, error);
@@ -73,7 +78,8 @@ static void add_local(Plan *plan) {
   for (guint g = 0; g < plan->spec.n_groups; g++)
     for (guint i = 0; i < a; i++)
       for (guint j = i + 1; j < a; j++)
-        orr_switch_graph_cable(&plan->groups.graph, g * a + i, g * a + j, 1, plan->spec.local_rate, LOCAL);
+        orr_switch_graph_cable(&plan->groups.graph, g * a + i, g * a + j, 1, plan->spec.local_rate,
+                               LOCAL);
 }
 
 static void plan_free(gpointer data) {
@@ -82,21 +88,23 @@ static void plan_free(gpointer data) {
   g_free(plan);
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   Plan *plan = g_new0(Plan, 1);
   plan->params = params;
-  plan->spec =
-      orr_switch_groups_spec(cluster, &params->groups, params->hosts * params->routers, n_ports, port_bytes_per_s);
+  plan->spec = orr_switch_groups_spec(cluster, &params->groups, params->hosts * params->routers,
+                                      n_ports, port_bytes_per_s);
   if (!check(plan, orr_node_shape_port_links(&cluster->node), error)) {
     g_free(plan);
     return NULL;
   }
-  orr_switch_groups_init(&plan->groups, cluster, (guint)plan->spec.n_groups, (guint)params->routers, "router");
+  orr_switch_groups_init(&plan->groups, cluster, (guint)plan->spec.n_groups, (guint)params->routers,
+                         "router");
   plan->groups.graph.switch_latency_s = params->groups.switch_latency_s;
   add_local(plan);
-  orr_switch_groups_join(&plan->groups, 0, (guint)params->groups.global, plan->spec.global_rate, GLOBAL);
+  orr_switch_groups_join(&plan->groups, 0, (guint)params->groups.global, plan->spec.global_rate,
+                         GLOBAL);
   if (orr_switch_groups_close(&plan->groups, 1, error)) return plan;
   plan_free(plan);
   return NULL;
@@ -104,16 +112,20 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
 
 /* --- Routes --- */
 
-static guint router_of(const Plan *plan, gint64 port) { return (guint)(port / plan->params->hosts); }
+static guint router_of(const Plan *plan, gint64 port) {
+  return (guint)(port / plan->params->hosts);
+}
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  return orr_switch_groups_route(&plan->groups, router_of(plan, src), router_of(plan, dst), hash, links);
+  return orr_switch_groups_route(&plan->groups, router_of(plan, src), router_of(plan, dst), hash,
+                                 links);
 }
 
 static guint detour(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  return orr_switch_groups_detour(&plan->groups, router_of(plan, src), router_of(plan, dst), hash, links);
+  return orr_switch_groups_detour(&plan->groups, router_of(plan, src), router_of(plan, dst), hash,
+                                  links);
 }
 
 /* --- Description --- */
@@ -128,18 +140,23 @@ static void levels(gconstpointer data, GArray *ret_levels) {
                           .oversubscription = 1};
   OrrFabricLevel global = {.name = g_strdup("global"),
                            .switches = routers,
-                           .links = plan->spec.n_groups * (plan->spec.n_groups - 1) / 2 * plan->groups.between,
+                           .links = plan->spec.n_groups * (plan->spec.n_groups - 1) / 2 *
+                                    plan->groups.between,
                            .link_bytes_per_s = plan->spec.global_rate};
-  const double out = (double)(plan->spec.n_groups - 1) * plan->groups.between * plan->spec.global_rate;
-  global.oversubscription = out > 0 ? (double)(a * plan->params->hosts) * plan->spec.port_rate / out : 1;
+  const double out =
+      (double)(plan->spec.n_groups - 1) * plan->groups.between * plan->spec.global_rate;
+  global.oversubscription =
+      out > 0 ? (double)(a * plan->params->hosts) * plan->spec.port_rate / out : 1;
   g_array_append_val(ret_levels, local);
   g_array_append_val(ret_levels, global);
 }
 
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
-  const double hosts = (double)plan->spec.n_ports * plan->spec.port_rate / 2, a = (double)plan->params->routers;
-  return MIN(hosts, orr_switch_groups_bisection(&plan->groups, plan->spec.global_rate, a * a / 4 * plan->spec.local_rate));
+  const double hosts = (double)plan->spec.n_ports * plan->spec.port_rate / 2,
+               a = (double)plan->params->routers;
+  return MIN(hosts, orr_switch_groups_bisection(&plan->groups, plan->spec.global_rate,
+                                                a * a / 4 * plan->spec.local_rate));
 }
 
 static guint diameter(gconstpointer data) {
@@ -150,7 +167,8 @@ static guint diameter(gconstpointer data) {
 
 const OrrFabricKind orr_dragonfly = {
     .entry = {.name = "dragonfly",
-              .sentence = "Groups of routers that are all joined, each group joined to each other one.",
+              .sentence =
+                  "Groups of routers that are all joined, each group joined to each other one.",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,

@@ -1,15 +1,15 @@
 /*
- * dragonfly_plus.c - dragonfly+ (megafly): groups are leaf-spine networks, spines of each group joined to those of
- * others.
+ * dragonfly_plus.c - dragonfly+ (megafly): groups are leaf-spine networks, spines of each group
+ * joined to those of others.
  *
  *    group 0   s0   s1 ---global--- s0   s1   group 1      S spines a group, each with h global cables
  *              | \ / |              | \ / |                and one to each of its L leaves
  *              l0   l1              l0   l1                L leaves, each with p NIC ports
  *              p    p               p    p
  *
- * Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017; Flajslik et al., "Megafly",
- * 2018. Leonardo and JUWELS Booster are built so. At most S h + 1 groups. Which global cable leads where:
- * switch_groups.h.
+ * Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017; Flajslik
+ * et al., "Megafly", 2018. Leonardo and JUWELS Booster are built so. At most S h + 1 groups. Which
+ * global cable leads where: switch_groups.h.
  *
  *   shortest route     at most 4 switches: leaf, spine, global, spine, leaf; the spine is one with a cable there
  *   valiant, ugal      at most 7: over a third group's spine
@@ -42,10 +42,13 @@ typedef struct {
 static const OrrField fields[] = {
     ORR_GROUPS_COUNT(Params, hosts, "hosts-per-leaf", "20", "NIC ports of a leaf."),
     ORR_GROUPS_COUNT(Params, leaves, "leaves-per-group", "10", "Leaves of a group."),
-    ORR_GROUPS_COUNT(Params, spines, "spines-per-group", "10", "Spines of a group, each joined to all of its leaves."),
-    ORR_GROUPS_COUNT(Params, groups.global, "global-per-spine", "20", "Cables of a spine to other groups."),
+    ORR_GROUPS_COUNT(Params, spines, "spines-per-group", "10",
+                     "Spines of a group, each joined to all of its leaves."),
+    ORR_GROUPS_COUNT(Params, groups.global, "global-per-spine", "20",
+                     "Cables of a spine to other groups."),
     ORR_GROUPS_FIELDS(Params, "link-bandwidth", "150 ns",
-                      "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 ns (Quantum-2)."),
+                      "Port to port through a switch; vendors give 130 ns (Quantum) and under 150 "
+                      "ns (Quantum-2)."),
 };
 
 static const OrrFieldTable params_table =
@@ -57,17 +60,19 @@ static gint64 a_group(const Params *params) { return params->leaves + params->sp
 
 static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   const Params *params = plan->params;
-  const gint64 leaf = params->hosts * port_links + params->spines, spine = params->leaves + params->groups.global;
+  const gint64 leaf = params->hosts * port_links + params->spines,
+               spine = params->leaves + params->groups.global;
   g_autofree char *text = NULL;
   if (params->hosts < 1 || params->leaves < 1 || params->spines < 1)
     text = g_strdup("hosts-per-leaf, leaves-per-group and spines-per-group must be 1 or more");
   else if (leaf > params->groups.radix)
-    text = g_strdup_printf("a leaf with " I64 " NICs and " I64 " spines needs " I64 " ports, but radix is " I64,
+    text = g_strdup_printf("a leaf with " I64 " NICs and " I64 " spines needs " I64
+                           " ports, but radix is " I64,
                            params->hosts * port_links, params->spines, leaf, params->groups.radix);
   else if (spine > params->groups.radix)
-    text =
-        g_strdup_printf("a spine with " I64 " leaves and " I64 " global cables needs " I64 " ports, but radix is " I64,
-                        params->leaves, params->groups.global, spine, params->groups.radix);
+    text = g_strdup_printf("a spine with " I64 " leaves and " I64 " global cables needs " I64
+                           " ports, but radix is " I64,
+                           params->leaves, params->groups.global, spine, params->groups.radix);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text && orr_switch_groups_check(&plan->spec, &params->groups, params->spines, "spines",
                                           params->hosts * params->leaves, error);
@@ -79,7 +84,8 @@ static void add_local(Plan *plan) {
   for (guint g = 0; g < plan->spec.n_groups; g++)
     for (guint leaf = 0; leaf < leaves; leaf++)
       for (guint spine = leaves; spine < size; spine++)
-        orr_switch_graph_cable(&plan->groups.graph, g * size + leaf, g * size + spine, 1, plan->spec.local_rate, LOCAL);
+        orr_switch_graph_cable(&plan->groups.graph, g * size + leaf, g * size + spine, 1,
+                               plan->spec.local_rate, LOCAL);
 }
 
 static void name_switches(Plan *plan) {
@@ -88,8 +94,9 @@ static void name_switches(Plan *plan) {
   for (guint s = 0; s < plan->groups.graph.n_switches; s++) {
     guint group = s / size, at = s % size;
     gboolean leaf = at < leaves;
-    plan->groups.graph.names[s] = g_strdup_printf("%s%u", leaf ? "leaf" : "spine",
-                                                  leaf ? group * leaves + at : group * (size - leaves) + at - leaves);
+    plan->groups.graph.names[s] =
+        g_strdup_printf("%s%u", leaf ? "leaf" : "spine",
+                        leaf ? group * leaves + at : group * (size - leaves) + at - leaves);
   }
 }
 
@@ -99,21 +106,23 @@ static void plan_free(gpointer data) {
   g_free(plan);
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   Plan *plan = g_new0(Plan, 1);
   plan->params = params;
-  plan->spec =
-      orr_switch_groups_spec(cluster, &params->groups, params->hosts * params->leaves, n_ports, port_bytes_per_s);
+  plan->spec = orr_switch_groups_spec(cluster, &params->groups, params->hosts * params->leaves,
+                                      n_ports, port_bytes_per_s);
   if (!check(plan, orr_node_shape_port_links(&cluster->node), error)) {
     g_free(plan);
     return NULL;
   }
-  orr_switch_groups_init(&plan->groups, cluster, (guint)plan->spec.n_groups, (guint)a_group(params), "switch");
+  orr_switch_groups_init(&plan->groups, cluster, (guint)plan->spec.n_groups, (guint)a_group(params),
+                         "switch");
   plan->groups.graph.switch_latency_s = params->groups.switch_latency_s;
   add_local(plan);
-  orr_switch_groups_join(&plan->groups, (guint)params->leaves, (guint)params->groups.global, plan->spec.global_rate, GLOBAL);
+  orr_switch_groups_join(&plan->groups, (guint)params->leaves, (guint)params->groups.global,
+                         plan->spec.global_rate, GLOBAL);
   name_switches(plan);
   if (orr_switch_groups_close(&plan->groups, (guint)params->spines, error)) return plan;
   plan_free(plan);
@@ -129,12 +138,14 @@ static guint leaf_of(const Plan *plan, gint64 port) {
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  return orr_switch_groups_route(&plan->groups, leaf_of(plan, src), leaf_of(plan, dst), hash, links);
+  return orr_switch_groups_route(&plan->groups, leaf_of(plan, src), leaf_of(plan, dst), hash,
+                                 links);
 }
 
 static guint detour(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
-  return orr_switch_groups_detour(&plan->groups, leaf_of(plan, src), leaf_of(plan, dst), hash, links);
+  return orr_switch_groups_detour(&plan->groups, leaf_of(plan, src), leaf_of(plan, dst), hash,
+                                  links);
 }
 
 /* --- Description --- */
@@ -142,17 +153,20 @@ static guint detour(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GA
 static void levels(gconstpointer data, GArray *ret_levels) {
   const Plan *plan = data;
   const Params *params = plan->params;
-  const double out = (double)(plan->spec.n_groups - 1) * plan->groups.between * plan->spec.global_rate;
+  const double out =
+      (double)(plan->spec.n_groups - 1) * plan->groups.between * plan->spec.global_rate;
   const double hosts = (double)(params->hosts * params->leaves) * plan->spec.port_rate;
   OrrFabricLevel local = {.name = g_strdup("leaf-spine"),
                           .switches = plan->spec.n_groups * params->leaves,
                           .switches_above = plan->spec.n_groups * params->spines,
                           .links = plan->spec.n_groups * params->leaves * params->spines,
                           .link_bytes_per_s = plan->spec.local_rate};
-  local.oversubscription = hosts / ((double)(params->leaves * params->spines) * plan->spec.local_rate);
+  local.oversubscription =
+      hosts / ((double)(params->leaves * params->spines) * plan->spec.local_rate);
   OrrFabricLevel global = {.name = g_strdup("global"),
                            .switches = plan->spec.n_groups * params->spines,
-                           .links = plan->spec.n_groups * (plan->spec.n_groups - 1) / 2 * plan->groups.between,
+                           .links = plan->spec.n_groups * (plan->spec.n_groups - 1) / 2 *
+                                    plan->groups.between,
                            .link_bytes_per_s = plan->spec.global_rate,
                            .oversubscription = out > 0 ? hosts / out : 1};
   g_array_append_val(ret_levels, local);
@@ -162,7 +176,8 @@ static void levels(gconstpointer data, GArray *ret_levels) {
 static double bisection(gconstpointer data) {
   const Plan *plan = data;
   const double hosts = (double)plan->spec.n_ports * plan->spec.port_rate / 2;
-  const double inside = (double)(plan->params->leaves * plan->params->spines) * plan->spec.local_rate / 2;
+  const double inside =
+      (double)(plan->params->leaves * plan->params->spines) * plan->spec.local_rate / 2;
   return MIN(hosts, orr_switch_groups_bisection(&plan->groups, plan->spec.global_rate, inside));
 }
 
@@ -173,9 +188,11 @@ static guint diameter(gconstpointer data) {
 }
 
 const OrrFabricKind orr_dragonfly_plus = {
-    .entry = {.name = "dragonfly-plus",
-              .sentence = "Leaf-spine groups whose spines are joined to those of each other group (megafly).",
-              .params = &params_table},
+    .entry =
+        {.name = "dragonfly-plus",
+         .sentence =
+             "Leaf-spine groups whose spines are joined to those of each other group (megafly).",
+         .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,
     .n_links = orr_switch_graph_n_links,

@@ -8,10 +8,10 @@
  *            leaf     leaf
  *           n0 n1 n2 n3 n4 n5      all NICs of a node on its leaf
  *
- * Two levels of k-port switches join k^2/2 NICs without blocking, three levels k^3/4 (Leiserson 1985; Al-Fares,
- * Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008). A leaf holds as many
- * whole nodes as its ports allow unless nodes-per-leaf or leaf-ports says otherwise; links and switches above follow
- * (clos.h).
+ * Two levels of k-port switches join k^2/2 NICs without blocking, three levels k^3/4 (Leiserson
+ * 1985; Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture",
+ * SIGCOMM 2008). A leaf holds as many whole nodes as its ports allow unless nodes-per-leaf or
+ * leaf-ports says otherwise; links and switches above follow (clos.h).
  *
  * Bisection, one direction, of N NICs of B bytes/s under full leaves:  N * B / (2 * o1)      two levels
  *                                                                      N * B / (2 * o1 * o2) three levels
@@ -49,31 +49,35 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "NIC ports under a leaf, where that is not whole nodes; 0: as nodes-per-leaf says."},
+     .sentence =
+         "NIC ports under a leaf, where that is not whole nodes; 0: as nodes-per-leaf says."},
     {.name = "leaves-per-pod",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, leaves_per_pod),
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "With three levels, leaves that share their spines; 0: as many as the radix allows."},
+     .sentence =
+         "With three levels, leaves that share their spines; 0: as many as the radix allows."},
 };
 
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("fat-tree", "Parameters of the fabric fat-tree.", Params, fields);
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   gint64 node_ports = orr_node_shape_n_ports(&cluster->node);
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports, port_bytes_per_s);
   if (params->nodes_per_leaf && params->leaf_ports) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "nodes-per-leaf is %" G_GINT64_FORMAT " and leaf-ports is %" G_GINT64_FORMAT ": give one of them",
+                "nodes-per-leaf is %" G_GINT64_FORMAT " and leaf-ports is %" G_GINT64_FORMAT
+                ": give one of them",
                 params->nodes_per_leaf, params->leaf_ports);
     return NULL;
   }
-  spec.leaf_ports = params->nodes_per_leaf ? params->nodes_per_leaf * node_ports : params->leaf_ports;
+  spec.leaf_ports =
+      params->nodes_per_leaf ? params->nodes_per_leaf * node_ports : params->leaf_ports;
   if (!spec.leaf_ports) spec.leaf_ports = orr_clos_widest_leaf(&spec, node_ports);
   spec.leaves = (n_ports + spec.leaf_ports - 1) / spec.leaf_ports;
   spec.leaves_per_pod = params->leaves_per_pod;
@@ -81,7 +85,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   return orr_clos_init(&plan->clos, &spec, error) ? g_steal_pointer(&plan) : NULL;
 }
 
-static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
+static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash,
+                   GArray *links) {
   const Plan *plan = data;
   gint64 leaf_ports = plan->clos.spec.leaf_ports;
   return orr_clos_route(&plan->clos, src_port / leaf_ports, dst_port / leaf_ports, hash, links);

@@ -5,8 +5,9 @@
  *       |  X   |  X   |
  *      s01 -- s11 -- s21     ... and of its column; a 1-axis HyperX is a full mesh, sizes of 2 a hypercube
  *
- * Ahn, Binkert, Davis, McLaren, Schreiber, "HyperX: topology, routing, and packaging of efficient large-scale
- * networks", SC 2009. Sizes S_1 x ... x S_L, T ports a switch, K cables to each neighbour.
+ * Ahn, Binkert, Davis, McLaren, Schreiber, "HyperX: topology, routing, and packaging of efficient
+ * large-scale networks", SC 2009. Sizes S_1 x ... x S_L, T ports a switch, K cables to each
+ * neighbour.
  *
  *   shortest route   one hop an axis in which the ends differ, in any order: at most L + 1 switches, L! routes
  *   bisection        min over axes of  K S_i^2/4 * (switches / S_i) * rate = switches * S_i / 4 * K * rate, S_i even;
@@ -81,9 +82,12 @@ static const OrrField fields[] = {
      .sentence = "Port to port through a switch; vendors give under 150 ns (Quantum-2)."},
 };
 
-static const OrrFieldTable params_table = ORR_FIELD_TABLE("hyperx", "Parameters of the fabric hyperx.", Params, fields);
+static const OrrFieldTable params_table =
+    ORR_FIELD_TABLE("hyperx", "Parameters of the fabric hyperx.", Params, fields);
 
-static gint64 n_switches(const Plan *plan) { return plan->size[0] * plan->size[1] * plan->size[2] * plan->size[3]; }
+static gint64 n_switches(const Plan *plan) {
+  return plan->size[0] * plan->size[1] * plan->size[2] * plan->size[3];
+}
 
 static gint64 n_neighbours(const Plan *plan) {
   gint64 n = 0;
@@ -95,9 +99,10 @@ static gboolean check(const Plan *plan, gint64 port_links, GError **error) {
   const Params *params = plan->params;
   const gint64 used = params->hosts * port_links + n_neighbours(plan) * params->cables;
   if (used > params->radix) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "a switch with " I64 " NICs and " I64 " cables needs " I64 " ports, but radix is " I64,
-                params->hosts * port_links, n_neighbours(plan) * params->cables, used, params->radix);
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+        "a switch with " I64 " NICs and " I64 " cables needs " I64 " ports, but radix is " I64,
+        params->hosts * port_links, n_neighbours(plan) * params->cables, used, params->radix);
     return FALSE;
   }
   if (n_switches(plan) * params->hosts >= plan->n_ports && n_switches(plan) <= 1000000) return TRUE;
@@ -112,9 +117,10 @@ static void add_cables(Plan *plan) {
   gint64 stride = 1;
   for (guint axis = 0; axis < MOST_AXES; stride *= plan->size[axis++])
     for (gint64 s = 0; s < n_switches(plan); s++)
-      for (gint64 at = s / stride % plan->size[axis] + 1, to = s + stride; at < plan->size[axis]; at++, to += stride)
-        orr_switch_graph_cable(&plan->graph, (guint)s, (guint)to, (guint)plan->params->cables, plan->rate,
-                               (int)axis);
+      for (gint64 at = s / stride % plan->size[axis] + 1, to = s + stride; at < plan->size[axis];
+           at++, to += stride)
+        orr_switch_graph_cable(&plan->graph, (guint)s, (guint)to, (guint)plan->params->cables,
+                               plan->rate, (int)axis);
 }
 
 static void plan_free(gpointer data) {
@@ -123,8 +129,8 @@ static void plan_free(gpointer data) {
   g_free(plan);
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   static const guint factorial[] = {1, 1, 2, 6, 24};
   const Params *params = data;
   const OrrNodeShape *node = &cluster->node;
@@ -151,7 +157,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
   const Plan *plan = data;
   const gint64 hosts = plan->params->hosts;
-  return orr_switch_graph_route(&plan->graph, (guint)(src / hosts), (guint)(dst / hosts), hash, links);
+  return orr_switch_graph_route(&plan->graph, (guint)(src / hosts), (guint)(dst / hosts), hash,
+                                links);
 }
 
 static void levels(gconstpointer data, GArray *ret_levels) {
@@ -162,7 +169,8 @@ static void levels(gconstpointer data, GArray *ret_levels) {
                           .links = n_switches(plan) * n_neighbours(plan) / 2 * plan->params->cables,
                           .link_bytes_per_s = plan->rate,
                           .oversubscription = 1};
-  if (cables > 0) level.oversubscription = (double)plan->params->hosts * plan->port_rate / (cables * plan->rate);
+  if (cables > 0)
+    level.oversubscription = (double)plan->params->hosts * plan->port_rate / (cables * plan->rate);
   g_array_append_val(ret_levels, level);
 }
 
@@ -196,7 +204,8 @@ static guint orbit(gconstpointer data, gint64 link) {
 
 const OrrFabricKind orr_hyperx = {
     .entry = {.name = "hyperx",
-              .sentence = "Switches on a grid, each joined to all others of its row along each axis.",
+              .sentence =
+                  "Switches on a grid, each joined to all others of its row along each axis.",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,

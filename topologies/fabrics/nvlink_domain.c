@@ -1,15 +1,17 @@
 /*
- * nvlink_domain.c - nvlink-domain: NVLink domains over several nodes, and a scale-out fabric that joins them.
+ * nvlink_domain.c - nvlink-domain: NVLink domains over several nodes, and a scale-out fabric that
+ * joins them.
  *
  *     +-- domain 0: NVLink switches --+   +-- domain 1 ------+
  *     | n0: 4 GPUs ... n17: 4 GPUs    |   | n18 ... n35      |
  *     +---|-------------------|-------+   +---|--------------+
  *        NICs ------------- scale-out fabric (any other kind) -----
  *
- * The size of a domain is the node's scale-up-domain: 72 on GB200 NVL72, whose 72 GPUs each have one NVLink to each of
- * 18 switch chips, so that every GPU reaches every other at its full rate in one hop (NVIDIA DGX SuperPOD reference
- * architecture, DGX GB200, "Multi-node NVLink Fabric"). Within a domain a route is tx(src), rx(dst); only traffic
- * between domains meets the fabric named by scale-out.
+ * The size of a domain is the node's scale-up-domain: 72 on GB200 NVL72, whose 72 GPUs each have
+ * one NVLink to each of 18 switch chips, so that every GPU reaches every other at its full rate in
+ * one hop (NVIDIA DGX SuperPOD reference architecture, DGX GB200, "Multi-node NVLink Fabric").
+ * Within a domain a route is tx(src), rx(dst); only traffic between domains meets the fabric named
+ * by scale-out.
  *
  * Bisection: the scale-out fabric's. A domain of D GPUs of V bytes/s has D * V / 2 of its own.
  *
@@ -42,8 +44,8 @@ static const OrrField fields[] = {
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("nvlink-domain", "Parameters of the fabric nvlink-domain.", Params, fields);
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   const OrrFabricKind *kind = (const OrrFabricKind *)params->scale_out.entry;
   if (!kind || kind == &orr_nvlink_domain) {
@@ -74,13 +76,14 @@ static gint64 n_links(gconstpointer data) {
   return plan->kind->n_links(plan->plan);
 }
 
-static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
+static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash,
+                   GArray *links) {
   const Plan *plan = data;
   return plan->kind->route(plan->plan, src_port, dst_port, hash, links);
 }
 
-/* The scale-out fabric has no detours where its kind has none: fabric.c asks the kind named in the cluster, so that
- * valiant and ugal are refused here. */
+/* The scale-out fabric has no detours where its kind has none: fabric.c asks the kind named in
+ * the cluster, so that valiant and ugal are refused here. */
 static gboolean reaches(gconstpointer data, gint64 src_port, gint64 dst_port) {
   const Plan *plan = data;
   return !plan->kind->reaches || plan->kind->reaches(plan->plan, src_port, dst_port);
@@ -128,7 +131,8 @@ static double bisection(gconstpointer data) {
 
 const OrrFabricKind orr_nvlink_domain = {
     .entry = {.name = "nvlink-domain",
-              .sentence = "NVLink domains over several nodes (NVL72), joined by a scale-out fabric of any other kind.",
+              .sentence = "NVLink domains over several nodes (NVL72), joined by a scale-out fabric "
+                          "of any other kind.",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = plan_free,

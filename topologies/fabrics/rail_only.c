@@ -5,10 +5,10 @@
  *       | \       | \       | \       | \
  *      n0  n1    n0  n1    n0  n1    n0  n1      NIC i of every node on rail i
  *
- * Wang, Ghobadi, Shakeri, Zhang, Hasani, "Rail-only: a low-cost high-performance network for training LLMs with
- * trillion parameters" (arXiv 2307.12169): a GPT's traffic stays on its rail, so the spines between rails can go, 38 to
- * 77 % of the network's cost. Who sends to another rail first crosses to it over NVLink (PXN): a scale-up domain must
- * therefore hold whole nodes.
+ * Wang, Ghobadi, Shakeri, Zhang, Hasani, "Rail-only: a low-cost high-performance network for
+ * training LLMs with trillion parameters" (arXiv 2307.12169): a GPT's traffic stays on its rail, so
+ * the spines between rails can go, 38 to 77 % of the network's cost. Who sends to another rail
+ * first crosses to it over NVLink (PXN): a scale-up domain must therefore hold whole nodes.
  *
  *   bisection, one direction    rails * that of one rail's network; ports * port / 2 where a rail is one leaf
  *
@@ -38,7 +38,8 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "Nodes on a leaf of a rail; 0: all where a switch has the ports, else as many as its ports allow."},
+     .sentence = "Nodes on a leaf of a rail; 0: all where a switch has the ports, else as many as "
+                 "its ports allow."},
 };
 
 static const OrrFieldTable params_table =
@@ -51,8 +52,8 @@ static gint64 ports_of_leaf(const Params *params, const OrrClosSpec *spec) {
   return orr_clos_widest_leaf(spec, 1);
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   g_autofree Plan *plan = g_new0(Plan, 1);
   plan->rails = orr_node_shape_n_ports(&cluster->node);
@@ -60,7 +61,8 @@ static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_p
   spec.by_rail = TRUE;
   spec.leaf_ports = ports_of_leaf(params, &spec);
   spec.leaves = (spec.n_ports + spec.leaf_ports - 1) / spec.leaf_ports;
-  if (spec.leaves == 1) spec.params.radix *= 2; /* clos.h plans links up, which nothing is there to meet */
+  if (spec.leaves == 1)
+    spec.params.radix *= 2; /* clos.h plans links up, which nothing is there to meet */
   return orr_clos_init(&plan->clos, &spec, error) ? g_steal_pointer(&plan) : NULL;
 }
 
@@ -74,9 +76,11 @@ static gint64 n_links(gconstpointer data) {
   return plan->rails * orr_clos_n_links(&plan->clos);
 }
 
-static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
+static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash,
+                   GArray *links) {
   const Plan *plan = data;
-  const gint64 leaf_ports = plan->clos.spec.leaf_ports, src = src_port / plan->rails, dst = dst_port / plan->rails;
+  const gint64 leaf_ports = plan->clos.spec.leaf_ports, src = src_port / plan->rails,
+               dst = dst_port / plan->rails;
   const guint32 base = (guint32)(src_port % plan->rails * orr_clos_n_links(&plan->clos));
   const guint first = links->len;
   if (plan->clos.spec.by_destination) hash /= (guint64)plan->rails;
@@ -106,7 +110,8 @@ static void trunks(gconstpointer data, const char *name, gboolean is_switch, GAr
     const guint first = parts->len;
     if (!g_str_has_prefix(name, prefix)) continue;
     orr_clos_trunks(&plan->clos, name + strlen(prefix), is_switch, parts);
-    for (guint i = first; i < parts->len; i++) g_array_index(parts, OrrFabricPart, i).link += (guint32)(rail * n);
+    for (guint i = first; i < parts->len; i++)
+      g_array_index(parts, OrrFabricPart, i).link += (guint32)(rail * n);
   }
 }
 
@@ -136,7 +141,8 @@ static guint orbit(gconstpointer data, gint64 link) {
 
 const OrrFabricKind orr_rail_only = {
     .entry = {.name = "rail-only",
-              .sentence = "A network for each rail and none between rails: NVLink carries what changes rails (PXN).",
+              .sentence = "A network for each rail and none between rails: NVLink carries what "
+                          "changes rails (PXN).",
               .params = &params_table},
     .plan = plan_new,
     .plan_free = g_free,

@@ -7,18 +7,21 @@
  *       | \   | \   | \   | \
  *      n0 n1 n0 n1 n0 n1 n0 n1     nodes of the group (NVIDIA: a scalable unit, SU)
  *
- * GPUs of the same place in their nodes are one switch apart within a group. With two levels all leaves share the
- * spines. With three levels the leaves of one rail have spines of their own (a pod is a rail of up to groups-per-pod
- * groups), and cores join rails: the same rail is three switches apart, another rail five.
+ * GPUs of the same place in their nodes are one switch apart within a group. With two levels all
+ * leaves share the spines. With three levels the leaves of one rail have spines of their own (a pod
+ * is a rail of up to groups-per-pod groups), and cores join rails: the same rail is three switches
+ * apart, another rail five.
  *
- * Source: NVIDIA DGX SuperPOD reference architectures RA-09950-001 (DGX A100: SU of 20 nodes, HDR), RA-11333-001 (DGX
- * H100: SU of 32 nodes, NDR). The switch counts that NVIDIA publishes for 2 to 64 SU of 32 nodes (DGX B200's, the
- * same SU and switches) come out of clos.h's rule: tests/topologies/fabrics/test_rail_optimized.c.
+ * Source: NVIDIA DGX SuperPOD reference architectures RA-09950-001 (DGX A100: SU of 20 nodes, HDR),
+ * RA-11333-001 (DGX H100: SU of 32 nodes, NDR). The switch counts that NVIDIA publishes for 2 to 64
+ * SU of 32 nodes (DGX B200's, the same SU and switches) come out of clos.h's rule:
+ * tests/topologies/fabrics/test_rail_optimized.c.
  *
- * Traffic between rails is sent through the fabric as it is; NCCL's PXN, which first crosses to the right rail over
- * NVLink, is the business of collectives.
+ * Traffic between rails is sent through the fabric as it is; NCCL's PXN, which first crosses to the
+ * right rail over NVLink, is the business of collectives.
  *
- * Bisection as in fat_tree.c: N * B / (2 * o1), with three levels N * B / (2 * o1 * o2) for cuts through rails.
+ * Bisection as in fat_tree.c: N * B / (2 * o1), with three levels N * B / (2 * o1 * o2) for cuts
+ * through rails.
  *
  *   fabric: {kind: rail-optimized, levels: 3, radix: 40, nodes-per-group: 20, groups-per-pod: 7}
  */
@@ -47,26 +50,29 @@ static const OrrField fields[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "Nodes whose NICs of one rail share a leaf (a scalable unit); 0: as many as a leaf's ports allow."},
+     .sentence = "Nodes whose NICs of one rail share a leaf (a scalable unit); 0: as many as a "
+                 "leaf's ports allow."},
     {.name = "groups-per-pod",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, groups_per_pod),
      .fallback = "0",
      .min = 0,
      .max = 1e7,
-     .sentence = "With three levels, groups whose leaves of one rail share spines; 0: as many as the radix allows."},
+     .sentence = "With three levels, groups whose leaves of one rail share spines; 0: as many as "
+                 "the radix allows."},
 };
 
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("rail-optimized", "Parameters of the fabric rail-optimized.", Params, fields);
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   g_autofree Plan *plan = g_new0(Plan, 1);
   OrrClosSpec spec = orr_clos_spec(cluster, &params->clos, n_ports, port_bytes_per_s);
   plan->rails = orr_node_shape_n_ports(&cluster->node);
-  plan->nodes_per_group = params->nodes_per_group ? params->nodes_per_group : orr_clos_widest_leaf(&spec, 1);
+  plan->nodes_per_group =
+      params->nodes_per_group ? params->nodes_per_group : orr_clos_widest_leaf(&spec, 1);
   gint64 nodes = n_ports / plan->rails;
   gint64 groups = (nodes + plan->nodes_per_group - 1) / plan->nodes_per_group;
   spec.leaf_ports = plan->nodes_per_group;
@@ -82,16 +88,21 @@ static gint64 port_leaf(const Plan *plan, gint64 port) {
   return port / plan->rails / plan->nodes_per_group * plan->rails + port % plan->rails;
 }
 
-static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
+static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash,
+                   GArray *links) {
   const Plan *plan = data;
-  if (plan->clos.spec.by_destination) hash /= (guint64)plan->rails; /* ports of one leaf are a node apart */
-  return orr_clos_route(&plan->clos, port_leaf(plan, src_port), port_leaf(plan, dst_port), hash, links);
+  if (plan->clos.spec.by_destination)
+    hash /= (guint64)plan->rails; /* ports of one leaf are a node apart */
+  return orr_clos_route(&plan->clos, port_leaf(plan, src_port), port_leaf(plan, dst_port), hash,
+                        links);
 }
 
 const OrrFabricKind orr_rail_optimized = {
-    .entry = {.name = "rail-optimized",
-              .sentence = "A leaf for each rail of each group of nodes, spines above, cores over the rails.",
-              .params = &params_table},
+    .entry =
+        {.name = "rail-optimized",
+         .sentence =
+             "A leaf for each rail of each group of nodes, spines above, cores over the rails.",
+         .params = &params_table},
     .plan = plan_new,
     .route = route,
     ORR_CLOS_ANSWERS,

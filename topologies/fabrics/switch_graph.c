@@ -36,7 +36,8 @@ void orr_switch_graph_clear(OrrSwitchGraph *graph) {
   g_clear_pointer(&graph->names, g_strfreev);
 }
 
-void orr_switch_graph_cable(OrrSwitchGraph *graph, guint a, guint b, guint copies, double bytes_per_s, int level) {
+void orr_switch_graph_cable(OrrSwitchGraph *graph, guint a, guint b, guint copies,
+                            double bytes_per_s, int level) {
   guint n = graph->merge ? 1 : copies;
   for (guint copy = 0; copies > 0 && copy < n; copy++) {
     OrrGraphLink there = {a, b, copy, level, graph->merge ? copies * bytes_per_s : bytes_per_s};
@@ -55,7 +56,8 @@ static void sort_by_source(OrrSwitchGraph *graph) {
   graph->out = g_new(guint32, graph->links->len + 1);
   for (guint i = 0; i < graph->links->len; i++) graph->first[link_of(graph, i)->from + 2]++;
   for (guint s = 2; s < graph->n_switches + 2; s++) graph->first[s] += graph->first[s - 1];
-  for (guint i = 0; i < graph->links->len; i++) graph->out[graph->first[link_of(graph, i)->from + 1]++] = i;
+  for (guint i = 0; i < graph->links->len; i++)
+    graph->out[graph->first[link_of(graph, i)->from + 1]++] = i;
 }
 
 /* Cables go both ways, so distances to a switch are those from it. */
@@ -85,7 +87,8 @@ static const guint8 *distances_to(const OrrSwitchGraph *graph, guint switch_) {
 }
 
 static char *switch_name(const OrrSwitchGraph *graph, guint switch_) {
-  return graph->names ? g_strdup(graph->names[switch_]) : g_strdup_printf("%s%u", graph->switch_word, switch_);
+  return graph->names ? g_strdup(graph->names[switch_])
+                      : g_strdup_printf("%s%u", graph->switch_word, switch_);
 }
 
 gboolean orr_switch_graph_close(OrrSwitchGraph *graph, GError **error) {
@@ -95,8 +98,8 @@ gboolean orr_switch_graph_close(OrrSwitchGraph *graph, GError **error) {
   for (guint s = 0; s < graph->n_switches; s++) {
     if (distance[s] != FAR) continue;
     g_autofree char *here = switch_name(graph, 0), *there = switch_name(graph, s);
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "no way leads from %s to %s: the fabric must be connected", here,
-                there);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "no way leads from %s to %s: the fabric must be connected", here, there);
     return FALSE;
   }
   return TRUE;
@@ -116,7 +119,8 @@ typedef struct {
 
 static gboolean is_nearer(const Way *way, guint at, guint32 link) {
   guint to = link_of(way->graph, link)->to;
-  return way->distance[to] < way->distance[at] && (!way->block || to / way->block == at / way->block);
+  return way->distance[to] < way->distance[at] &&
+         (!way->block || to / way->block == at / way->block);
 }
 
 /* A link out of @at that leads a hop nearer; the next digit of @hash picks among them. */
@@ -133,8 +137,8 @@ static guint32 next_link(const Way *way, guint at, guint64 *hash) {
     if (is_nearer(way, at, graph->out[i]) && pick-- == 0) return graph->out[i];
 }
 
-void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block, guint64 *hash,
-                           GArray *links) {
+void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block,
+                           guint64 *hash, GArray *links) {
   const Way way = {graph, distances_to(graph, dst), block};
   for (guint at = src; at != dst;) {
     guint32 link = next_link(&way, at, hash);
@@ -143,7 +147,8 @@ void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, gu
   }
 }
 
-guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, guint64 hash, GArray *links) {
+guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, guint64 hash,
+                             GArray *links) {
   const guint before = links->len;
   orr_switch_graph_walk(graph, src, dst, 0, &hash, links);
   return 1 + links->len - before;
@@ -151,7 +156,9 @@ guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, 
 
 /* --- Links --- */
 
-gint64 orr_switch_graph_n_links(gconstpointer plan) { return ((const OrrSwitchGraph *)plan)->links->len; }
+gint64 orr_switch_graph_n_links(gconstpointer plan) {
+  return ((const OrrSwitchGraph *)plan)->links->len;
+}
 
 double orr_switch_graph_link_bandwidth(gconstpointer plan, gint64 link) {
   return link_of(plan, (guint32)link)->bytes_per_s;
@@ -161,9 +168,14 @@ char *orr_switch_graph_link_name(gconstpointer plan, gint64 link) {
   const OrrSwitchGraph *graph = plan;
   const OrrGraphLink *it = link_of(graph, (guint32)link);
   g_autofree char *from = switch_name(graph, it->from), *to = switch_name(graph, it->to);
-  return it->copy ? g_strdup_printf("%s>%s#%u", from, to, it->copy) : g_strdup_printf("%s>%s", from, to);
+  return it->copy ? g_strdup_printf("%s>%s#%u", from, to, it->copy)
+                  : g_strdup_printf("%s>%s", from, to);
 }
 
-double orr_switch_graph_switch_latency(gconstpointer plan) { return ((const OrrSwitchGraph *)plan)->switch_latency_s; }
+double orr_switch_graph_switch_latency(gconstpointer plan) {
+  return ((const OrrSwitchGraph *)plan)->switch_latency_s;
+}
 
-guint orr_switch_graph_n_paths(gconstpointer plan) { return ((const OrrSwitchGraph *)plan)->n_paths; }
+guint orr_switch_graph_n_paths(gconstpointer plan) {
+  return ((const OrrSwitchGraph *)plan)->n_paths;
+}

@@ -1,11 +1,13 @@
 /*
  * switch_graph.h - switches and cables as a graph, for fabrics whose routes are not arithmetic.
  *
- * A cable is two links, one a direction: 2c from its first end to its second, 2c + 1 back. Where packets are spread
- * evenly (routing ideal, adaptive), the parallel cables of two switches are one cable of their summed bandwidth.
+ * A cable is two links, one a direction: 2c from its first end to its second, 2c + 1 back. Where
+ * packets are spread evenly (routing ideal, adaptive), the parallel cables of two switches are one
+ * cable of their summed bandwidth.
  *
- * A route goes, at each switch, by one of the links that lead a hop nearer; a digit of the hash picks among them.
- * Distances are found by breadth-first search from a destination when it is first asked for: one byte a switch.
+ * A route goes, at each switch, by one of the links that lead a hop nearer; a digit of the hash
+ * picks among them. Distances are found by breadth-first search from a destination when it is first
+ * asked for: one byte a switch.
  */
 #ifndef ORR_SWITCH_GRAPH_H
 #define ORR_SWITCH_GRAPH_H
@@ -21,7 +23,8 @@ typedef struct {
   double bytes_per_s;
 } OrrGraphLink;
 
-/* Make it the first member of an entry's plan: the functions below that take a gconstpointer are OrrFabricKind's. */
+/* Make it the first member of an entry's plan: the functions below that take a gconstpointer are
+ * OrrFabricKind's. */
 typedef struct {
   guint n_switches;
   GArray *links;  /* of OrrGraphLink */
@@ -36,24 +39,28 @@ typedef struct {
 } OrrSwitchGraph;
 
 /* @merge from the cluster's routing. The graph owns all but switch_word. */
-void orr_switch_graph_init(OrrSwitchGraph *graph, const OrrCluster *cluster, guint n_switches, const char *switch_word);
+void orr_switch_graph_init(OrrSwitchGraph *graph, const OrrCluster *cluster, guint n_switches,
+                           const char *switch_word);
 void orr_switch_graph_clear(OrrSwitchGraph *graph);
 
 /* @copies cables of @bytes_per_s each, each way, between two switches. */
-void orr_switch_graph_cable(OrrSwitchGraph *graph, guint a, guint b, guint copies, double bytes_per_s, int level);
+void orr_switch_graph_cable(OrrSwitchGraph *graph, guint a, guint b, guint copies,
+                            double bytes_per_s, int level);
 
 /* After the last cable. FALSE with ORR_FAULT_DOCUMENT where a switch cannot be reached. */
 gboolean orr_switch_graph_close(OrrSwitchGraph *graph, GError **error);
 
 /* Appends links; returns the switches passed. */
-guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, guint64 hash, GArray *links);
+guint orr_switch_graph_route(const OrrSwitchGraph *graph, guint src, guint dst, guint64 hash,
+                             GArray *links);
 
-/* The same inside blocks of @block switches by number (0: anywhere), taking digits off @hash. The shortest way must lie
- * in the block. */
-void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block, guint64 *hash,
-                           GArray *links);
+/* The same inside blocks of @block switches by number (0: anywhere), taking digits off @hash.
+ * The shortest way must lie in the block. */
+void orr_switch_graph_walk(const OrrSwitchGraph *graph, guint src, guint dst, guint block,
+                           guint64 *hash, GArray *links);
 
-guint orr_switch_graph_distance(const OrrSwitchGraph *graph, guint src, guint dst); /* hops between switches */
+guint orr_switch_graph_distance(const OrrSwitchGraph *graph, guint src,
+                                guint dst); /* hops between switches */
 
 gint64 orr_switch_graph_n_links(gconstpointer plan);
 double orr_switch_graph_link_bandwidth(gconstpointer plan, gint64 link);

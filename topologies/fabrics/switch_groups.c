@@ -9,35 +9,38 @@
 
 enum { MOST_PATHS = 64 };
 
-OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params, gint64 group_ports,
-                                     gint64 n_ports, double port_bytes_per_s) {
+OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params,
+                                     gint64 group_ports, gint64 n_ports, double port_bytes_per_s) {
   const double nic = cluster->node.nic_bytes_per_s, efficiency = cluster->node.nic_efficiency;
   const gint64 each = MAX(group_ports, 1);
   return (OrrGroupsSpec){
       .n_ports = n_ports,
       .n_groups = params->groups > 0 ? params->groups : (n_ports + each - 1) / each,
       .local_rate = (params->local_bytes_per_s > 0 ? params->local_bytes_per_s : nic) * efficiency,
-      .global_rate = (params->global_bytes_per_s > 0 ? params->global_bytes_per_s : nic) * efficiency,
+      .global_rate =
+          (params->global_bytes_per_s > 0 ? params->global_bytes_per_s : nic) * efficiency,
       .port_rate = port_bytes_per_s,
   };
 }
 
-gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params, gint64 exits,
-                                 const char *switches, gint64 group_ports, GError **error) {
+gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params,
+                                 gint64 exits, const char *switches, gint64 group_ports,
+                                 GError **error) {
   const gint64 most = exits * params->global + 1;
   g_autofree char *text = NULL;
   if (spec->n_groups > most)
-    text = g_strdup_printf(I64 " groups, but " I64 " %s of " I64 " global cables reach at most " I64 " others",
+    text = g_strdup_printf(I64 " groups, but " I64 " %s of " I64 " global cables reach at most " I64
+                               " others",
                            spec->n_groups, exits, switches, params->global, most - 1);
   else if (spec->n_groups * group_ports < spec->n_ports)
-    text = g_strdup_printf(I64 " groups of " I64 " ports are too few for " I64 " ports", spec->n_groups, group_ports,
-                           spec->n_ports);
+    text = g_strdup_printf(I64 " groups of " I64 " ports are too few for " I64 " ports",
+                           spec->n_groups, group_ports, spec->n_ports);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text;
 }
 
-void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups, guint size,
-                            const char *switch_word) {
+void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups,
+                            guint size, const char *switch_word) {
   *groups = (OrrSwitchGroups){.n_groups = n_groups, .size = size};
   orr_switch_graph_init(&groups->graph, cluster, n_groups * size, switch_word);
 }
@@ -51,9 +54,10 @@ static guint32 *global_of(const OrrSwitchGroups *groups, guint from, guint to, g
   return &groups->global[((gsize)from * groups->n_groups + to) * groups->between + copy];
 }
 
-/* The cable that leads from a group to the o-th after the next one leads, seen from there, to the (g-2-o)-th. */
-void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each, double bytes_per_s,
-                            int level) {
+/* The cable that leads from a group to the o-th after the next one leads, seen from there, to
+ * the (g-2-o)-th. */
+void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each,
+                            double bytes_per_s, int level) {
   const guint g = groups->n_groups, size = groups->size;
   groups->between = g > 1 ? (size - first_exit) * exits_each / (g - 1) : 0;
   groups->global = g_new0(guint32, (gsize)g * g * groups->between + 1);
@@ -61,11 +65,13 @@ void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exi
     for (guint o = 0; o + 1 < g; o++) {
       guint there = (here + 1 + o) % g;
       for (guint copy = 0; here < there && copy < groups->between; copy++) {
-        guint exit = (copy * (g - 1) + o) / exits_each, entry = (copy * (g - 1) + g - 2 - o) / exits_each;
+        guint exit = (copy * (g - 1) + o) / exits_each,
+              entry = (copy * (g - 1) + g - 2 - o) / exits_each;
         guint32 link = groups->graph.links->len;
-        orr_switch_graph_cable(&groups->graph, here * size + first_exit + exit, there * size + first_exit + entry, 1,
-                               bytes_per_s, level);
-        g_array_index(groups->graph.links, OrrGraphLink, link).copy = copy; /* names tell them apart */
+        orr_switch_graph_cable(&groups->graph, here * size + first_exit + exit,
+                               there * size + first_exit + entry, 1, bytes_per_s, level);
+        g_array_index(groups->graph.links, OrrGraphLink, link).copy =
+            copy; /* names tell them apart */
         g_array_index(groups->graph.links, OrrGraphLink, link + 1).copy = copy;
         *global_of(groups, here, there, copy) = link;
         *global_of(groups, there, here, copy) = link + 1;
@@ -73,7 +79,8 @@ void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exi
     }
 }
 
-/* Of a digit for the routes inside and one for the cables between, a number of hashes that is a multiple of both. */
+/* Of a digit for the routes inside and one for the cables between, a number of hashes that is a
+ * multiple of both. */
 gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error) {
   guint between = MAX(groups->between, 1), both = inside;
   while (both % between != 0) both += inside;
@@ -93,25 +100,32 @@ static guint hop_over(const OrrSwitchGroups *groups, guint32 link, GArray *links
 }
 
 /* To @group over cable @copy; returns where it is entered. */
-static guint enter(const OrrSwitchGroups *groups, guint src, guint group, guint copy, guint64 *hash, GArray *links) {
+static guint enter(const OrrSwitchGroups *groups, guint src, guint group, guint copy, guint64 *hash,
+                   GArray *links) {
   guint32 link = *global_of(groups, src / groups->size, group, copy);
-  orr_switch_graph_walk(&groups->graph, src, g_array_index(groups->graph.links, OrrGraphLink, link).from, groups->size,
+  orr_switch_graph_walk(&groups->graph, src,
+                        g_array_index(groups->graph.links, OrrGraphLink, link).from, groups->size,
                         hash, links);
   return hop_over(groups, link, links);
 }
 
-guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash, GArray *links) {
+guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
+                              GArray *links) {
   const guint before = links->len, to = dst / groups->size;
   guint at = src;
-  if (src / groups->size != to) at = enter(groups, src, to, next_digit(&hash, groups->between), &hash, links);
+  if (src / groups->size != to)
+    at = enter(groups, src, to, next_digit(&hash, groups->between), &hash, links);
   orr_switch_graph_walk(&groups->graph, at, dst, groups->size, &hash, links);
   return 1 + links->len - before;
 }
 
-/* Pairs begin with different third groups and cables, so that all are used alike where hashes are fewer. */
-guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash, GArray *links) {
+/* Pairs begin with different third groups and cables, so that all are used alike where hashes
+ * are fewer. */
+guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
+                               GArray *links) {
   const guint before = links->len, from = src / groups->size, to = dst / groups->size;
-  if (from == to || groups->n_groups < 3) return orr_switch_groups_route(groups, src, dst, hash, links);
+  if (from == to || groups->n_groups < 3)
+    return orr_switch_groups_route(groups, src, dst, hash, links);
   const guint64 salt = src + dst;
   hash += salt;
   guint over = next_digit(&hash, groups->n_groups - 2);
@@ -133,5 +147,6 @@ guint orr_switch_groups_n_detours(gconstpointer plan) {
 double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s,
                                    double inside_bytes_per_s) {
   const double half = groups->n_groups / 2, pair = groups->between * global_bytes_per_s;
-  return groups->n_groups % 2 == 0 ? half * half * pair : (half * half + half) * pair + inside_bytes_per_s;
+  return groups->n_groups % 2 == 0 ? half * half * pair
+                                   : (half * half + half) * pair + inside_bytes_per_s;
 }

@@ -1,13 +1,15 @@
 /*
- * switch_groups.h - groups of switches, each group joined to each other one: what dragonfly and dragonfly+ share.
+ * switch_groups.h - groups of switches, each group joined to each other one: what dragonfly and
+ * dragonfly+ share.
  *
  *   shortest route   inside a group: shortest. To another group: one of the cables that join the two (a digit of the
  *                    hash), by the shortest way to its near end, and from its far end. Never over a third group.
  *   detour           the same to a third group, and from where that is entered on to the receiver's (Valiant; Kim,
  *                    Dally, Scott, Abts, ISCA 2008, section 4.1)
  *
- * Of g groups with q exits each, exit i leads to the (1 + i mod (g-1))-th group after its own; with fewer groups than
- * exits allow, cables i / (g-1) are parallel, and exits that would be left over stay empty.
+ * Of g groups with q exits each, exit i leads to the (1 + i mod (g-1))-th group after its own; with
+ * fewer groups than exits allow, cables i / (g-1) are parallel, and exits that would be left over
+ * stay empty.
  */
 #ifndef ORR_SWITCH_GROUPS_H
 #define ORR_SWITCH_GROUPS_H
@@ -25,29 +27,32 @@ typedef struct {
   double switch_latency_s;
 } OrrGroupsParams;
 
-#define ORR_GROUPS_COUNT(type_, member_, name_, fallback_, sentence_)                                                  \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_), .fallback = (fallback_), .min = 0,     \
-    .max = 65536, .sentence = (sentence_)                                                                              \
+#define ORR_GROUPS_COUNT(type_, member_, name_, fallback_, sentence_)                              \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_INT, .offset = offsetof(type_, member_),                    \
+    .fallback = (fallback_), .min = 0, .max = 65536, .sentence = (sentence_)                       \
   }
-#define ORR_GROUPS_RATE(type_, member_, name_, sentence_)                                                              \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_), .unit = ORR_UNIT_BYTES_PER_S,         \
-    .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED, .sentence = (sentence_)                                          \
+#define ORR_GROUPS_RATE(type_, member_, name_, sentence_)                                          \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_),                   \
+    .unit = ORR_UNIT_BYTES_PER_S, .fallback = "0 B/s", .flags = ORR_FIELD_UNSIGNED,                \
+    .sentence = (sentence_)                                                                        \
   }
 
 /* But for the counts of hosts, switches and their global cables, whose names are each entry's. */
-#define ORR_GROUPS_FIELDS(type_, local_name_, latency_, latency_sentence_)                                             \
-  ORR_GROUPS_COUNT(type_, groups.groups, "groups", "0", "Groups; 0: as many as the NICs need."),                       \
-      ORR_GROUPS_COUNT(type_, groups.radix, "radix", "64",                                                             \
-                       "Ports of every switch: 64 on Quantum-2 (NDR) and Rosetta (Slingshot), 40 on Quantum (HDR)."),  \
-      ORR_GROUPS_RATE(type_, groups.local_bytes_per_s, local_name_,                                                    \
-                      "Nominal rate of a cable inside a group; 0: the NIC's."),                                        \
-      ORR_GROUPS_RATE(type_, groups.global_bytes_per_s, "global-bandwidth",                                            \
-                      "Nominal rate of a cable between groups; 0: the NIC's."),                                        \
-  {                                                                                                                    \
-    .name = "switch-latency", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, groups.switch_latency_s),              \
-    .unit = ORR_UNIT_SECONDS, .fallback = (latency_), .flags = ORR_FIELD_UNSIGNED, .sentence = (latency_sentence_)     \
+#define ORR_GROUPS_FIELDS(type_, local_name_, latency_, latency_sentence_)                         \
+  ORR_GROUPS_COUNT(type_, groups.groups, "groups", "0", "Groups; 0: as many as the NICs need."),   \
+      ORR_GROUPS_COUNT(type_, groups.radix, "radix", "64",                                         \
+                       "Ports of every switch: 64 on Quantum-2 (NDR) and Rosetta (Slingshot), 40 " \
+                       "on Quantum (HDR)."),                                                       \
+      ORR_GROUPS_RATE(type_, groups.local_bytes_per_s, local_name_,                                \
+                      "Nominal rate of a cable inside a group; 0: the NIC's."),                    \
+      ORR_GROUPS_RATE(type_, groups.global_bytes_per_s, "global-bandwidth",                        \
+                      "Nominal rate of a cable between groups; 0: the NIC's."),                    \
+  {                                                                                                \
+    .name = "switch-latency", .kind = ORR_FIELD_REAL,                                              \
+    .offset = offsetof(type_, groups.switch_latency_s), .unit = ORR_UNIT_SECONDS,                  \
+    .fallback = (latency_), .flags = ORR_FIELD_UNSIGNED, .sentence = (latency_sentence_)           \
   }
 
 /* What follows from them. Rates are effective, bytes/s. */
@@ -57,13 +62,14 @@ typedef struct {
 } OrrGroupsSpec;
 
 /* @group_ports: NIC ports of a full group. */
-OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params, gint64 group_ports,
-                                     gint64 n_ports, double port_bytes_per_s);
+OrrGroupsSpec orr_switch_groups_spec(const OrrCluster *cluster, const OrrGroupsParams *params,
+                                     gint64 group_ports, gint64 n_ports, double port_bytes_per_s);
 
-/* FALSE with ORR_FAULT_DOCUMENT where @exits switches of a group cannot reach all others, or groups of @group_ports
- * ports are too few; @switches is what they are called. */
-gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params, gint64 exits,
-                                 const char *switches, gint64 group_ports, GError **error);
+/* FALSE with ORR_FAULT_DOCUMENT where @exits switches of a group cannot reach all others, or
+ * groups of @group_ports ports are too few; @switches is what they are called. */
+gboolean orr_switch_groups_check(const OrrGroupsSpec *spec, const OrrGroupsParams *params,
+                                 gint64 exits, const char *switches, gint64 group_ports,
+                                 GError **error);
 
 typedef struct {
   OrrSwitchGraph graph; /* first */
@@ -72,23 +78,29 @@ typedef struct {
   guint32 *global;      /* link ids: [from][to][copy] */
 } OrrSwitchGroups;
 
-void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups, guint size,
-                            const char *switch_word);
+void orr_switch_groups_init(OrrSwitchGroups *groups, const OrrCluster *cluster, guint n_groups,
+                            guint size, const char *switch_word);
 void orr_switch_groups_clear(OrrSwitchGroups *groups);
 
-/* Joins all groups: switches @first_exit and on of each have @exits_each exits; the rest of a group has none. */
-void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each, double bytes_per_s, int level);
+/* Joins all groups: switches @first_exit and on of each have @exits_each exits; the rest of a
+ * group has none. */
+void orr_switch_groups_join(OrrSwitchGroups *groups, guint first_exit, guint exits_each,
+                            double bytes_per_s, int level);
 
-/* After the last cable; FALSE as orr_switch_graph_close. @inside: how many shortest routes there are in a group. */
+/* After the last cable; FALSE as orr_switch_graph_close. @inside: how many shortest routes there
+ * are in a group. */
 gboolean orr_switch_groups_close(OrrSwitchGroups *groups, guint inside, GError **error);
 
-guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash, GArray *links);
-guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash, GArray *links);
+guint orr_switch_groups_route(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
+                              GArray *links);
+guint orr_switch_groups_detour(const OrrSwitchGroups *groups, guint src, guint dst, guint64 hash,
+                               GArray *links);
 guint orr_switch_groups_n_detours(gconstpointer plan); /* @plan begins with the groups */
 
-/* Bytes/s, one direction, between two halves: of the groups, or where their number is odd with one group cut in two,
- * whose own cables then carry @inside_bytes_per_s between its halves. */
-double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s, double inside_bytes_per_s);
+/* Bytes/s, one direction, between two halves: of the groups, or where their number is odd with
+ * one group cut in two, whose own cables then carry @inside_bytes_per_s between its halves. */
+double orr_switch_groups_bisection(const OrrSwitchGroups *groups, double global_bytes_per_s,
+                                   double inside_bytes_per_s);
 
 G_END_DECLS
 

@@ -5,20 +5,20 @@
  *      |    |    |    |   |        and around. Chip x + X (y + Y z); axis x varies fastest.
  *      4 -- 5 -- 6 -- 7 --+
  *
- * Slices: `shape` is one slice, which optical circuit switches close to a torus of its own wherever its blocks stand
- * (Jouppi et al., "TPU v4: An optically reconfigurable supercomputer", ISCA 2023, section 2). The machine has as many
- * slices as its chips make; a job fits in one of them.
+ * Slices: `shape` is one slice, which optical circuit switches close to a torus of its own wherever
+ * its blocks stand (Jouppi et al., "TPU v4: An optically reconfigurable supercomputer", ISCA 2023,
+ * section 2). The machine has as many slices as its chips make; a job fits in one of them.
  *
- * Twisted: for a x a x 2a and a x 2a x 2a (2D: a x 2a) the links that close a short axis come back shifted by a along
- * the long ones (Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez, Navaridas, "Twisted torus topologies for
- * enhanced interconnection networks", TPDS 2010; TPU v4 section 2.8). The chips are then a lattice, x equal to x + w_i
- * for
+ * Twisted: for a x a x 2a and a x 2a x 2a (2D: a x 2a) the links that close a short axis come back
+ * shifted by a along the long ones (Camara, Moreto, Vallejo, Beivide, Miguel-Alonso, Martinez,
+ * Navaridas, "Twisted torus topologies for enhanced interconnection networks", TPDS 2010; TPU v4
+ * section 2.8). The chips are then a lattice, x equal to x + w_i for
  *
  *   w_i = D_i e_i + sum over long axes j of a e_j,  short axes i;      w_j = D_j e_j,  long axes j
  *
- * Shortest routes: of the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3 that lead to the receiver those of least |x|+|y|+|z|,
- * each in every order of the axes. A flow is spread evenly over all of them (the mean of many packets of
- * dimension-order routing); under ecmp a hash takes one.
+ * Shortest routes: of the vectors x - n_1 w_1 - n_2 w_2 - n_3 w_3 that lead to the receiver those
+ * of least |x|+|y|+|z|, each in every order of the axes. A flow is spread evenly over all of them
+ * (the mean of many packets of dimension-order routing); under ecmp a hash takes one.
  *
  *   bisection, plain     2 * chips / longest axis * rate    one direction, even longest axis
  *              twisted   min over axes j of
@@ -75,7 +75,8 @@ static const OrrField fields[] = {
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(Params, twisted),
      .fallback = "false",
-     .sentence = "Close short axes with a shift along axes twice as long (TPU v4): shapes a x a x 2a and a x 2a x 2a."},
+     .sentence = "Close short axes with a shift along axes twice as long (TPU v4): shapes a x a x "
+                 "2a and a x 2a x 2a."},
     {.name = "link-bandwidth",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, link_bytes_per_s),
@@ -92,7 +93,8 @@ static const OrrField fields[] = {
      .sentence = "Through a chip's router; an assumption, as no vendor publishes it."},
 };
 
-static const OrrFieldTable params_table = ORR_FIELD_TABLE("torus", "Parameters of the fabric torus.", Params, fields);
+static const OrrFieldTable params_table =
+    ORR_FIELD_TABLE("torus", "Parameters of the fabric torus.", Params, fields);
 
 /* --- The lattice --- */
 
@@ -107,17 +109,22 @@ static void place_of(const Plan *plan, gint64 chip, gint64 ret_at[AXES]) {
   }
 }
 
-/* One hop along @axis, by +1 or -1; long axes, which are not twisted themselves, take up the shift. */
+/* One hop along @axis, by +1 or -1; long axes, which are not twisted themselves, take up the
+ * shift. */
 static void move(const Plan *plan, gint64 at[AXES], int axis, int by) {
   at[axis] += by;
   if (at[axis] >= 0 && at[axis] < plan->size[axis]) return;
   at[axis] -= by * plan->size[axis];
-  for (int j = 0; j < AXES; j++) at[j] = (at[j] + plan->size[j] - by * plan->twist[axis][j]) % plan->size[j];
+  for (int j = 0; j < AXES; j++)
+    at[j] = (at[j] + plan->size[j] - by * plan->twist[axis][j]) % plan->size[j];
 }
 
-static int length_of(const Way *way) { return abs(way->step[0]) + abs(way->step[1]) + abs(way->step[2]); }
+static int length_of(const Way *way) {
+  return abs(way->step[0]) + abs(way->step[1]) + abs(way->step[2]);
+}
 
-/* Keeps @way if it is as short as the ones before, and alone if it is shorter. An axis of one chip has no links. */
+/* Keeps @way if it is as short as the ones before, and alone if it is shorter. An axis of one
+ * chip has no links. */
 static void consider(const Plan *plan, Ways *ways, const Way *way) {
   for (int axis = 0; axis < AXES; axis++)
     if (plan->size[axis] == 1 && way->step[axis] != 0) return;
@@ -160,32 +167,39 @@ static gboolean can_twist(const Plan *plan) {
   for (int axis = 0; axis < AXES; axis++) {
     n_short += plan->size[axis] == least;
     n_long += plan->size[axis] == 2 * least;
-    if (plan->size[axis] != 1 && plan->size[axis] != least && plan->size[axis] != 2 * least) return FALSE;
+    if (plan->size[axis] != 1 && plan->size[axis] != least && plan->size[axis] != 2 * least)
+      return FALSE;
   }
   return n_long > 0 && n_short > 0;
 }
 
-static gboolean check(const Plan *plan, const Params *params, const OrrCluster *cluster, GError **error) {
+static gboolean check(const Plan *plan, const Params *params, const OrrCluster *cluster,
+                      GError **error) {
   g_autofree char *text = NULL;
   if (cluster->node.nics_per_gpu < 1)
     text = g_strdup_printf("nics-per-gpu is %g: a chip of a torus has ports of its own, 1 or more",
                            cluster->node.nics_per_gpu);
   else if (orr_node_shape_ports_each(&cluster->node) > 1)
-    text = g_strdup("ports are separate: a chip of a torus routes between its ports, which are one (ports: bonded)");
+    text = g_strdup("ports are separate: a chip of a torus routes between its ports, which are one "
+                    "(ports: bonded)");
   else if (plan->slice > 1000000)
-    text = g_strdup_printf("shape %s has " I64 " chips: at most 1000000", params->shape, plan->slice);
+    text =
+        g_strdup_printf("shape %s has " I64 " chips: at most 1000000", params->shape, plan->slice);
   else if (params->twisted && !can_twist(plan))
-    text = g_strdup_printf("shape %s cannot be twisted: its axes must be a and 2a, e.g. 4x4x8 or 4x8x8", params->shape);
+    text = g_strdup_printf(
+        "shape %s cannot be twisted: its axes must be a and 2a, e.g. 4x4x8 or 4x8x8",
+        params->shape);
   else if (plan->n_ports % plan->slice != 0 && plan->n_ports > plan->slice)
-    text = g_strdup_printf(I64 " chips are no whole number of slices of %s (" I64 " chips)", plan->n_ports,
-                           params->shape, plan->slice);
+    text = g_strdup_printf(I64 " chips are no whole number of slices of %s (" I64 " chips)",
+                           plan->n_ports, params->shape, plan->slice);
   else if (plan->n_ports < plan->slice)
-    text = g_strdup_printf(I64 " chips do not fill a slice of %s (" I64 " chips): set max-nodes, nodes or shape",
+    text = g_strdup_printf(I64 " chips do not fill a slice of %s (" I64
+                               " chips): set max-nodes, nodes or shape",
                            plan->n_ports, params->shape, plan->slice);
   else if (orr_cluster_n_gpus(cluster) > plan->slice)
-    text =
-        g_strdup_printf("the job has " I64 " chips, a slice of %s has " I64 ", and no links lead from slice to slice",
-                        orr_cluster_n_gpus(cluster), params->shape, plan->slice);
+    text = g_strdup_printf("the job has " I64 " chips, a slice of %s has " I64
+                           ", and no links lead from slice to slice",
+                           orr_cluster_n_gpus(cluster), params->shape, plan->slice);
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text;
 }
@@ -206,10 +220,11 @@ static void plan_free(gpointer data) {
   g_free(plan);
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
-  double nominal = params->link_bytes_per_s > 0 ? params->link_bytes_per_s : cluster->node.nic_bytes_per_s;
+  double nominal =
+      params->link_bytes_per_s > 0 ? params->link_bytes_per_s : cluster->node.nic_bytes_per_s;
   g_autofree Plan *plan = g_new0(Plan, 1);
   if (!orr_sizes_parse("shape", params->shape, AXES, plan->size, error)) return NULL;
   plan->slice = plan->size[0] * plan->size[1] * plan->size[2];
@@ -235,7 +250,8 @@ static gint64 n_links(gconstpointer data) {
 }
 
 /* Along the @i-th of the axes. */
-static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i, int steps, GArray *links) {
+static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i, int steps,
+                         GArray *links) {
   const int by = steps < 0 ? -1 : 1;
   for (; steps != 0; steps -= by) {
     guint32 link = (guint32)(2 * (plan->n_axes * (base + chip_at(plan, at)) + i) + (by < 0));
@@ -244,7 +260,8 @@ static void append_steps(const Plan *plan, gint64 base, gint64 at[AXES], guint i
   }
 }
 
-/* The displacement is taken from the sender, who may be made the origin: the lattice looks alike from everywhere. */
+/* The displacement is taken from the sender, who may be made the origin: the lattice looks alike
+ * from everywhere. */
 static const Ways *ways_between(const Plan *plan, const gint64 from[AXES], gint64 dst) {
   gint64 to[AXES];
   place_of(plan, dst, to);
@@ -259,7 +276,8 @@ static const Ways *ways_between(const Plan *plan, const gint64 from[AXES], gint6
 }
 
 static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GArray *links) {
-  static const guint orders[][AXES] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0}, {0, 2, 1}, {2, 0, 1}, {2, 1, 0}};
+  static const guint orders[][AXES] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0},
+                                       {0, 2, 1}, {2, 0, 1}, {2, 1, 0}};
   const Plan *plan = data;
   const guint before = links->len;
   const gint64 base = src / plan->slice * plan->slice;
@@ -273,7 +291,8 @@ static guint route(gconstpointer data, gint64 src, gint64 dst, guint64 hash, GAr
   return 1 + links->len - before;
 }
 
-/* A multiple of the orders times 1, 2, 4 or 8 ways; three and six ways of a twisted one come out nearly even. */
+/* A multiple of the orders times 1, 2, 4 or 8 ways; three and six ways of a twisted one come out
+ * nearly even. */
 static guint n_paths(gconstpointer data) {
   const Plan *plan = data;
   return plan->n_orders == 6 ? 48 : plan->n_orders == 2 ? 8 : 2;
@@ -291,7 +310,8 @@ static char *link_name(gconstpointer data, gint64 link) {
   gint64 at[AXES];
   place_of(plan, chip - base, at);
   move(plan, at, axis, back ? -1 : 1);
-  return g_strdup_printf("chip" I64 ">chip" I64 ".%c%c", chip, base + chip_at(plan, at), "xyz"[axis], back ? '-' : '+');
+  return g_strdup_printf("chip" I64 ">chip" I64 ".%c%c", chip, base + chip_at(plan, at),
+                         "xyz"[axis], back ? '-' : '+');
 }
 
 static double switch_latency(gconstpointer data) { return ((const Plan *)data)->switch_latency_s; }
@@ -307,7 +327,9 @@ static guint n_orbits(gconstpointer data) {
   return plan->n_ports == plan->slice ? 2 * plan->n_axes : 0;
 }
 
-static guint orbit(gconstpointer data, gint64 link) { return (guint)(link % (2 * ((const Plan *)data)->n_axes)); }
+static guint orbit(gconstpointer data, gint64 link) {
+  return (guint)(link % (2 * ((const Plan *)data)->n_axes));
+}
 
 /* --- Description --- */
 

@@ -1,5 +1,6 @@
 /*
- * two_tier_dpu.c - two-tier-dpu: leaves and spines, and a file system whose servers are DPUs under every leaf.
+ * two_tier_dpu.c - two-tier-dpu: leaves and spines, and a file system whose servers are DPUs under
+ * every leaf.
  *
  *        spine     spine
  *         |  \    / |           leaf-spine, oversubscription: of NICs and DPUs together
@@ -7,10 +8,11 @@
  *       / | \     / | \
  *     n0 n1 dpu0 n2 n3 dpu1      server i of cluster.storage under leaf i mod leaves
  *
- * A DPU (BlueField) in front of a shelf of flash serves it over the network by itself, without a storage host (NVMe
- * over Fabrics targets on DPUs: NVIDIA DOCA SNAP). In place of one corner of the machine, whose links all reads and
- * writes crowd, storage is everywhere: of what a leaf's nodes move to S servers spread over L leaves, (L - 1) / L
- * crosses spines, evenly. The servers' own rates are cluster.storage's. Without storage it is a fat-tree of two levels.
+ * A DPU (BlueField) in front of a shelf of flash serves it over the network by itself, without a
+ * storage host (NVMe over Fabrics targets on DPUs: NVIDIA DOCA SNAP). In place of one corner of the
+ * machine, whose links all reads and writes crowd, storage is everywhere: of what a leaf's nodes
+ * move to S servers spread over L leaves, (L - 1) / L crosses spines, evenly. The servers' own
+ * rates are cluster.storage's. Without storage it is a fat-tree of two levels.
  *
  *   bisection, one direction    (ports + servers) * port / (2 * oversubscription)
  *
@@ -51,18 +53,20 @@ static const OrrFieldTable params_table =
 static gboolean check(const OrrCluster *cluster, const Params *params, GError **error) {
   const char *text = NULL;
   if (params->clos.levels != 2)
-    text = "levels is 3: two-tier-dpu has two, leaves and spines (for three: fat-tree, storage at its last ports)";
+    text = "levels is 3: two-tier-dpu has two, leaves and spines (for three: fat-tree, storage at "
+           "its last ports)";
   else if (cluster->storage.servers > 0 && cluster->storage.attach != ORR_STORAGE_FABRIC)
-    text = "its DPUs are the servers of cluster.storage, which says attach: own: set attach: fabric";
+    text =
+        "its DPUs are the servers of cluster.storage, which says attach: own: set attach: fabric";
   if (text) g_set_error_literal(error, ORR_FAULT, ORR_FAULT_DOCUMENT, text);
   return !text;
 }
 
 /* Whole nodes on a leaf, with room for its share of the servers. */
-static gint64 nics_of_leaf(const OrrClosSpec *spec, const Params *params, gint64 each, gint64 node_ports,
-                           gint64 servers) {
-  gint64 nics =
-      params->nodes_per_leaf > 0 ? params->nodes_per_leaf * each : orr_clos_widest_leaf(spec, 1) / each * each;
+static gint64 nics_of_leaf(const OrrClosSpec *spec, const Params *params, gint64 each,
+                           gint64 node_ports, gint64 servers) {
+  gint64 nics = params->nodes_per_leaf > 0 ? params->nodes_per_leaf * each
+                                           : orr_clos_widest_leaf(spec, 1) / each * each;
   const gint64 widest = orr_clos_widest_leaf(spec, 1);
   while (params->nodes_per_leaf == 0 && nics > each) {
     const gint64 leaves = (node_ports + nics - 1) / nics;
@@ -72,8 +76,8 @@ static gint64 nics_of_leaf(const OrrClosSpec *spec, const Params *params, gint64
   return MAX(nics, each);
 }
 
-static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports, double port_bytes_per_s,
-                         GError **error) {
+static gpointer plan_new(const OrrCluster *cluster, const void *data, gint64 n_ports,
+                         double port_bytes_per_s, GError **error) {
   const Params *params = data;
   const gint64 each = orr_node_shape_n_ports(&cluster->node), servers = cluster->storage.servers;
   if (!check(cluster, params, error)) return NULL;
@@ -93,14 +97,16 @@ static gint64 leaf_of(const Plan *plan, gint64 port) {
   return port / plan->leaf_nics;
 }
 
-static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash, GArray *links) {
+static guint route(gconstpointer data, gint64 src_port, gint64 dst_port, guint64 hash,
+                   GArray *links) {
   const Plan *plan = data;
   return orr_clos_route(&plan->clos, leaf_of(plan, src_port), leaf_of(plan, dst_port), hash, links);
 }
 
 const OrrFabricKind orr_two_tier_dpu = {
     .entry = {.name = "two-tier-dpu",
-              .sentence = "Leaves and spines, with the servers of the file system, DPUs, under every leaf.",
+              .sentence =
+                  "Leaves and spines, with the servers of the file system, DPUs, under every leaf.",
               .params = &params_table},
     .plan = plan_new,
     .route = route,

@@ -4,9 +4,10 @@
  *   fault: {kind: link, name: leaf0-spine1}                       both directions, down
  *   fault: {kind: link, name: gpu3.nvlink.tx, bandwidth: 25 %}    one direction, a quarter of its bandwidth left
  *
- * Names are those of `describe cluster --collective` and of the view hot-links; "a<>b" is both directions of a cable
- * between switches a and b. Where routing spreads flows evenly (ideal, adaptive) the cables of a leaf or pod are one
- * trunk: a cable's name is then its share of the trunk, 1 of n.
+ * Names are those of `describe cluster --collective` and of the view hot-links; "a<>b" is both
+ * directions of a cable between switches a and b. Where routing spreads flows evenly (ideal,
+ * adaptive) the cables of a leaf or pod are one trunk: a cable's name is then its share of the
+ * trunk, 1 of n.
  *
  *   bandwidth left = built * (1 - share of the cable * (1 - bandwidth))
  */
@@ -26,16 +27,18 @@ static const OrrField fields[] = {
      .sentence = "The link, or the cable: a link's name without its direction."},
     ORR_MACHINE_FAULT_BANDWIDTH(Params, "What is left of its bandwidth; 0 is down."),
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("link", "Parameters of the fault link.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("link", "Parameters of the fault link.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms, char **ret_what,
-                       GError **error) {
+static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+                       char **ret_what, GError **error) {
   const Params *params = data;
   GArray *parts = orr_fabric_find_links(ask->fabric, params->name, error);
   if (!parts) return FALSE;
   orr_machine_fault_add_links(harms, parts, 1 - params->bandwidth);
-  *ret_what = params->bandwidth > 0 ? g_strdup_printf("%s at %g %%", params->name, 100 * params->bandwidth)
-                                    : g_strdup_printf("%s down", params->name);
+  *ret_what = params->bandwidth > 0
+                  ? g_strdup_printf("%s at %g %%", params->name, 100 * params->bandwidth)
+                  : g_strdup_printf("%s down", params->name);
   return TRUE;
 }
 

@@ -4,8 +4,8 @@
  *   fault: {kind: switch, name: spine2}     the others carry its share, where routes lead by them
  *   fault: {kind: switch, name: leaf0}      its hosts' network cards have nowhere to go: what they send waits
  *
- * Switches have the names that links have: spine2 of leaf0-spine2. In trunks (routing ideal, adaptive) it takes its
- * cables' share of each.
+ * Switches have the names that links have: spine2 of leaf0-spine2. In trunks (routing ideal,
+ * adaptive) it takes its cables' share of each.
  */
 #include "topologies/machine_fault.h"
 
@@ -21,10 +21,11 @@ static const OrrField fields[] = {
      .offset = offsetof(Params, name),
      .sentence = "The switch, as links name it."},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("switch", "Parameters of the fault switch.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("switch", "Parameters of the fault switch.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms, char **ret_what,
-                       GError **error) {
+static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+                       char **ret_what, GError **error) {
   const Params *params = data;
   GArray *parts = orr_fabric_find_switch(ask->fabric, params->name, error);
   if (!parts) return FALSE;

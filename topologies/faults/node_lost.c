@@ -3,8 +3,8 @@
  *
  *   fault: {kind: node-lost, node: 3}
  *
- * A training job cannot go on without one of its ranks: it ends there, with that as the reason. Restart from a
- * checkpoint is not modelled.
+ * A training job cannot go on without one of its ranks: it ends there, with that as the reason.
+ * Restart from a checkpoint is not modelled.
  */
 #include "topologies/machine_fault.h"
 
@@ -23,13 +23,16 @@ static const OrrField fields[] = {
      .max = 1e9,
      .sentence = "The node of the machine; -1: drawn, where the fault has an mtbf."},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("node-lost", "Parameters of the fault node-lost.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("node-lost", "Parameters of the fault node-lost.", Params, fields);
 
-static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms, char **ret_what,
-                       GError **error) {
-  const gint64 per_node = ask->cluster->node.gpus, n = (orr_cluster_n_gpus(ask->cluster) + per_node - 1) / per_node;
+static gboolean strike(const void *data, const OrrMachineFaultAsk *ask, GArray *harms,
+                       char **ret_what, GError **error) {
+  const gint64 per_node = ask->cluster->node.gpus,
+               n = (orr_cluster_n_gpus(ask->cluster) + per_node - 1) / per_node;
   OrrHarm harm = {ORR_HARM_NODE, 0, 0};
-  if (!orr_machine_fault_pick(ask, "node", ((const Params *)data)->node, n, &harm.index, error)) return FALSE;
+  if (!orr_machine_fault_pick(ask, "node", ((const Params *)data)->node, n, &harm.index, error))
+    return FALSE;
   g_array_append_val(harms, harm);
   *ret_what = g_strdup_printf("node %" G_GINT64_FORMAT " lost", harm.index);
   return TRUE;

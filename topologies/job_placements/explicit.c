@@ -18,7 +18,8 @@ static const OrrField fields[] = {
      .offset = offsetof(Params, gpus),
      .sentence = "Numbers of GPUs and ranges of them (0-7), in the order of the job's ranks."},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("explicit", "The GPUs that are named.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("explicit", "The GPUs that are named.", Params, fields);
 
 /* Digits alone: no sign and no blank. What leaves 64 bits is G_MAXINT64, which no cluster has. */
 static gboolean read_number(const char **at, gint64 *ret_number) {
@@ -34,19 +35,20 @@ static gboolean read_range(const char *text, gint64 *ret_first, gint64 *ret_last
   return *text == '\0' && *ret_last >= *ret_first;
 }
 
-static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
+static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
+                       GError **error) {
   gint64 found = 0;
   for (char **text = ((const Params *)data)->gpus; text && *text; text++) {
     gint64 first = 0, last = 0;
     if (!read_range(*text, &first, &last)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)",
-                  ask->job, *text);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                  "job %s: '%s' is neither a GPU nor a range of GPUs (3, or 0-7)", ask->job, *text);
       return FALSE;
     }
     if (last >= ask->n_gpus) { /* before any counting: a range may name 2^63 of them */
       g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                  "job %s: '%s' names GPUs that are none of the cluster's (the cluster has GPUs 0 to %" G_GINT64_FORMAT
-                  ")",
+                  "job %s: '%s' names GPUs that are none of the cluster's (the cluster has GPUs 0 "
+                  "to %" G_GINT64_FORMAT ")",
                   ask->job, *text, ask->n_gpus - 1);
       return FALSE;
     }
@@ -55,7 +57,8 @@ static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n
   }
   if (found == n) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-              "job %s needs %" G_GINT64_FORMAT " GPUs and its placement names %" G_GINT64_FORMAT, ask->job, n, found);
+              "job %s needs %" G_GINT64_FORMAT " GPUs and its placement names %" G_GINT64_FORMAT,
+              ask->job, n, found);
   return FALSE;
 }
 

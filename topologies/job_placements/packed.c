@@ -7,7 +7,8 @@
 
 extern const OrrJobPlacementKind orr_placement_packed;
 
-static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
+static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n,
+                       gint64 *ret_gpus, GError **error) {
   g_autofree gint64 *order = g_new(gint64, ask->n_gpus);
   (void)params;
   for (gint64 gpu = 0; gpu < ask->n_gpus; gpu++) order[gpu] = gpu;

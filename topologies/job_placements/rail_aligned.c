@@ -1,5 +1,6 @@
 /*
- * rail_aligned.c - the same few GPUs of every node: jobs share nodes and keep to rails of their own.
+ * rail_aligned.c - the same few GPUs of every node: jobs share nodes and keep to rails of their
+ * own.
  *
  *   gpus-per-node: 2        n0: a a b b . . . .     a and b on 4 nodes each: rails 0-1 and 2-3
  *                           n1: a a b b . . . .
@@ -18,10 +19,12 @@ static const OrrField fields[] = {
     {.name = "gpus-per-node",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, gpus_per_node),
-     .sentence = "How many GPUs of each node the job takes: the first places in it that are free on every node.",
+     .sentence = "How many GPUs of each node the job takes: the first places in it that are free "
+                 "on every node.",
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("rail-aligned", "The same GPUs of every node.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("rail-aligned", "The same GPUs of every node.", Params, fields);
 
 static gboolean is_free_everywhere(const OrrJobPlacementAsk *ask, gint64 place, gint64 n_nodes) {
   for (gint64 node = 0; node < n_nodes; node++)
@@ -29,7 +32,8 @@ static gboolean is_free_everywhere(const OrrJobPlacementAsk *ask, gint64 place, 
   return TRUE;
 }
 
-static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
+static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus,
+                       GError **error) {
   const gint64 per_node = ask->cluster->node.gpus, rails = ((const Params *)data)->gpus_per_node;
   const gint64 n_nodes = MIN((n + rails - 1) / rails, ask->n_gpus / per_node);
   g_autofree gint64 *places = g_new(gint64, per_node);
@@ -43,7 +47,8 @@ static gboolean choose(const void *data, const OrrJobPlacementAsk *ask, gint64 n
 }
 
 const OrrJobPlacementKind orr_placement_rail_aligned = {
-    .entry = {"rail-aligned", "The same few GPUs of every node: jobs share nodes and keep to rails of their own.",
+    .entry = {"rail-aligned",
+              "The same few GPUs of every node: jobs share nodes and keep to rails of their own.",
               &table},
     .choose = choose,
 };

@@ -1,5 +1,6 @@
 /*
- * shuffled.c - random: free nodes in a random order, fixed by the scenario's seed and the job's name.
+ * shuffled.c - random: free nodes in a random order, fixed by the scenario's seed and the job's
+ * name.
  *
  *   placement: random
  */
@@ -17,8 +18,10 @@ static void shuffle(gint64 *items, gint64 n, OrrRandom *random) {
   }
 }
 
-static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
-  const gint64 per_node = ask->cluster->node.gpus, n_nodes = (ask->n_gpus + per_node - 1) / per_node;
+static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n,
+                       gint64 *ret_gpus, GError **error) {
+  const gint64 per_node = ask->cluster->node.gpus,
+               n_nodes = (ask->n_gpus + per_node - 1) / per_node;
   g_autofree char *name = g_strconcat("placement ", ask->job, NULL);
   OrrRandom random = orr_random_stream(ask->seed, name);
   g_autofree gint64 *nodes = g_new(gint64, n_nodes);

@@ -1,6 +1,6 @@
 /*
- * spread.c - whole free nodes, evenly over the machine: what a scheduler leaves of a busy cluster, and the worst for
- * leaves that are oversubscribed.
+ * spread.c - whole free nodes, evenly over the machine: what a scheduler leaves of a busy cluster,
+ * and the worst for leaves that are oversubscribed.
  *
  *   4 of 16 nodes:  x . . . x . . . x . . . x . . .
  *
@@ -22,13 +22,15 @@ static GArray *free_nodes(const OrrJobPlacementAsk *ask) {
   return nodes;
 }
 
-static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n, gint64 *ret_gpus, GError **error) {
+static gboolean choose(const void *params, const OrrJobPlacementAsk *ask, gint64 n,
+                       gint64 *ret_gpus, GError **error) {
   const gint64 per_node = ask->cluster->node.gpus, needed = (n + per_node - 1) / per_node;
   g_autoptr(GArray) nodes = free_nodes(ask);
   (void)params;
   if (needed > (gint64)nodes->len) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "job %s needs %" G_GINT64_FORMAT " whole nodes and only %u are free: fewer jobs, smaller ones, or more "
+                "job %s needs %" G_GINT64_FORMAT
+                " whole nodes and only %u are free: fewer jobs, smaller ones, or more "
                 "cluster.nodes",
                 ask->job, needed, nodes->len);
     return FALSE;

@@ -1,7 +1,7 @@
 /*
- * efa.c - efa: Amazon's Elastic Fabric Adapter, Scalable Reliable Datagrams over Ethernet and UDP, whose packets are
- * sprayed over many paths and delivered in any order (Shalev et al., "A cloud-optimized transport protocol for elastic
- * and scalable HPC", IEEE Micro 40(6), 2020).
+ * efa.c - efa: Amazon's Elastic Fabric Adapter, Scalable Reliable Datagrams over Ethernet and UDP,
+ * whose packets are sprayed over many paths and delivered in any order (Shalev et al., "A
+ * cloud-optimized transport protocol for elastic and scalable HPC", IEEE Micro 40(6), 2020).
  *
  *   hop-latency           20 us for one hop of a collective, under whichever protocol: what Amazon's plugin for NCCL puts
  *                         in the place of NCCL's own network latencies of 2.7 to 14 us (aws-ofi-nccl, TUNER_NET_LATENCY of

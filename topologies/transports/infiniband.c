@@ -16,7 +16,8 @@
 
 extern const OrrEntry orr_infiniband;
 
-static const OrrField fields[] = {ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "0", "0 s")};
+static const OrrField fields[] = {
+    ORR_TRANSPORT_FIELDS("26 B", "215e6", "0 s", "4", "1", "0.96", "true", "0", "0 s")};
 
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("infiniband", "Parameters of the transport infiniband.", OrrTransport, fields);

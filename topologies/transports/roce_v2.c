@@ -1,5 +1,6 @@
 /*
- * roce_v2.c - roce-v2: RDMA over UDP on Ethernet, with PFC against loss and ECN (DCQCN) against congestion.
+ * roce_v2.c - roce-v2: RDMA over UDP on Ethernet, with PFC against loss and ECN (DCQCN) against
+ * congestion.
  *
  *   headers               preamble and gap 20 + Ethernet 14 + FCS 4 + IPv4 20 + UDP 8 + BTH 12 + ICRC 4 = 82 bytes a
  *                         packet (IEEE 802.3; InfiniBand Architecture Specification, annex A17)
@@ -17,7 +18,8 @@
 
 extern const OrrEntry orr_roce_v2;
 
-static const OrrField fields[] = {ORR_TRANSPORT_FIELDS("82 B", "215e6", "0 s", "4", "0.975", "0.95", "false", "0", "0 s")};
+static const OrrField fields[] = {
+    ORR_TRANSPORT_FIELDS("82 B", "215e6", "0 s", "4", "0.975", "0.95", "false", "0", "0 s")};
 
 static const OrrFieldTable params_table =
     ORR_FIELD_TABLE("roce-v2", "Parameters of the transport roce-v2.", OrrTransport, fields);

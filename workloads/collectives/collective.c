@@ -7,28 +7,35 @@
  *
  * which is what an engine takes for it where nothing else is on those links.
  *
- * 1. The choice is the least predicted_s of all algorithms and protocols, as in NCCL's tuning (ncclTopoGetAlgoTime);
+ * 1. The choice is the least predicted_s of all algorithms and protocols, as in NCCL's tuning
+ * (ncclTopoGetAlgoTime);
  *    of equal ones the ring, then the first by name, and the first protocol.
- * 2. An algorithm is tried under the protocols that the profile has rows for (`nccl`); where it has none at all, once,
+ * 2. An algorithm is tried under the protocols that the profile has rows for (`nccl`); where it has
+ * none at all, once,
  *    with the profile's constants.
- * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time (NCCL's own choice
+ * 3. Where the group shares one scale-up domain and nothing is forced, the profile's measured time
+ * (NCCL's own choice
  *    of algorithm and protocol, NVLS included) replaces the model: the latency is what the measured time leaves beyond
  *    the transfers; where it leaves less than nothing (NVLS sends fewer bytes than a ring), the transfers shrink to it.
  *    A profile's own rows do so in the range of their sizes, and hand over to its base's next to it (cost_collective.c).
- * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured: the rows do not say
+ * 4. A forced algorithm (that is not the choice anyway) or protocol is modelled, never measured:
+ * the rows do not say
  *    which they saw.
  */
 #include "workloads/collectives/collective_private.h"
 
 #include "sim/base/fault.h"
 
-const char *const orr_collective_words[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
-                                            "reduce",     "all-to-all", "send-recv",      NULL};
-const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                                 "reduce",     "alltoall",   "sendrecv",       NULL};
+const char *const orr_collective_words[] = {"all-reduce", "all-gather", "reduce-scatter",
+                                            "broadcast",  "reduce",     "all-to-all",
+                                            "send-recv",  NULL};
+const char *const orr_collective_nccl_words[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                                 "broadcast",  "reduce",     "alltoall",
+                                                 "sendrecv",   NULL};
 
-/* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in collective_private.h,
- * add it below and to meson.build. tests/workloads/collectives/test_collective_oracle.c takes it from here. */
+/* To add one: write NAME.c here with one `const OrrCollectiveAlgorithm orr_NAME`, declare it in
+ * collective_private.h, add it below and to meson.build.
+ * tests/workloads/collectives/test_collective_oracle.c takes it from here. */
 static const OrrEntry *const entries[] = {
     &orr_bucket.entry,
     &orr_collnet.entry,
@@ -67,8 +74,7 @@ static OrrCollectivePlan *plan_new(const OrrCollectiveAlgorithm *algorithm) {
 }
 
 void orr_collective_plan_free(OrrCollectivePlan *plan) {
-  if (!plan)
-    return;
+  if (!plan) return;
   g_array_unref(plan->phases);
   g_free(plan);
 }
@@ -93,8 +99,7 @@ static double all_latencies(const OrrCollectivePlan *plan) {
 
 static gboolean in_one_domain(const OrrFabric *fabric, const OrrCollectiveCall *call) {
   for (guint i = 1; i < call->n; i++)
-    if (!orr_fabric_same_domain(fabric, call->gpus[0], call->gpus[i]))
-      return FALSE;
+    if (!orr_fabric_same_domain(fabric, call->gpus[0], call->gpus[i])) return FALSE;
   return TRUE;
 }
 
@@ -114,33 +119,33 @@ static void keep_better(OrrCollectivePlan **best, OrrCollectivePlan *plan) {
 }
 
 /* What depends on where the group lies: see OrrNcclCosts. */
-static void settle_costs(OrrNcclCosts *costs, const OrrFabric *fabric, gboolean is_near, OrrCollectiveOp op) {
+static void settle_costs(OrrNcclCosts *costs, const OrrFabric *fabric, gboolean is_near,
+                         OrrCollectiveOp op) {
   const OrrTransport *transport = orr_fabric_transport(fabric);
   costs->network_step_s += transport->offloaded * (transport->dpu_work_s - costs->network_step_s);
-  if (!is_near)
-    costs->scale_up_step_s = MAX(costs->scale_up_step_s, costs->network_step_s);
-  if (is_near || op != ORR_ALL_REDUCE)
-    costs->plateau = 1;
+  if (!is_near) costs->scale_up_step_s = MAX(costs->scale_up_step_s, costs->network_step_s);
+  if (is_near || op != ORR_ALL_REDUCE) costs->plateau = 1;
 }
 
-static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context,
+                                     const OrrCollectiveCall *call,
                                      const OrrCollectiveAlgorithm *algorithm, OrrProtocol protocol,
                                      OrrNcclCosts *costs) {
   OrrCollectivePlan *plan = plan_new(algorithm);
   OrrCollectiveContext inner = *context;
   inner.costs = costs;
-  if (costs)
-    settle_costs(costs, context->fabric, in_one_domain(context->fabric, call), call->op);
+  if (costs) settle_costs(costs, context->fabric, in_one_domain(context->fabric, call), call->op);
   plan->protocol = protocol;
   algorithm->plan(&inner, call, plan->phases);
   plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
   return plan;
 }
 
-const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
-                                            const OrrCollectivePlan *plan, OrrNcclCosts *ret_costs) {
-  if (!context->cost)
-    return NULL;
+const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
+                                            const OrrCollectiveCall *call,
+                                            const OrrCollectivePlan *plan,
+                                            OrrNcclCosts *ret_costs) {
+  if (!context->cost) return NULL;
   if (plan->protocol == ORR_PROTOCOL_AUTO ||
       !orr_cost_nccl(context->cost, plan->algorithm->entry.name, plan->protocol, ret_costs))
     *ret_costs = orr_cost_collective_constants(context->cost);
@@ -148,20 +153,25 @@ const OrrNcclCosts *orr_collective_costs_of(const OrrCollectiveContext *context,
   return ret_costs;
 }
 
-/* LL128 wants 128 bytes to arrive at once, which NCCL trusts over the network only from NIC to GPU (typeInter <=
- * PATH_PXB, src/graph/tuning.cc). */
-static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrProtocol protocol) {
+/* LL128 wants 128 bytes to arrive at once, which NCCL trusts over the network only from NIC to
+ * GPU (typeInter <= PATH_PXB, src/graph/tuning.cc). */
+static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                            OrrProtocol protocol) {
   return protocol != ORR_PROTOCOL_LL128 || orr_fabric_gpudirect(context->fabric) ||
          in_one_domain(context->fabric, call);
 }
 
-/* Under the best protocol that the profile has a row for, or the forced one; NULL where it has none. */
-static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+/* Under the best protocol that the profile has a row for, or the forced one; NULL where it has
+ * none. */
+static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context,
+                                       const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm) {
   OrrCollectivePlan *best = NULL;
-  for (OrrProtocol protocol = ORR_PROTOCOL_LL; context->cost && protocol < ORR_N_PROTOCOLS; protocol++) {
+  for (OrrProtocol protocol = ORR_PROTOCOL_LL; context->cost && protocol < ORR_N_PROTOCOLS;
+       protocol++) {
     OrrNcclCosts costs;
-    if (call->protocol == ORR_PROTOCOL_AUTO ? !is_possible(context, call, protocol) : call->protocol != protocol)
+    if (call->protocol == ORR_PROTOCOL_AUTO ? !is_possible(context, call, protocol)
+                                            : call->protocol != protocol)
       continue;
     if (orr_cost_nccl(context->cost, algorithm->entry.name, protocol, &costs))
       keep_better(&best, plan_under(context, call, algorithm, protocol, &costs));
@@ -169,27 +179,31 @@ static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context, cons
   return best;
 }
 
-static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+static OrrCollectivePlan *plan_by(const OrrCollectiveContext *context,
+                                  const OrrCollectiveCall *call,
                                   const OrrCollectiveAlgorithm *algorithm) {
   OrrCollectivePlan *plan = plan_by_rows(context, call, algorithm);
-  if (plan)
-    return plan;
+  if (plan) return plan;
   OrrNcclCosts constants;
-  if (context->cost)
-    constants = orr_cost_collective_constants(context->cost);
+  if (context->cost) constants = orr_cost_collective_constants(context->cost);
   return plan_under(context, call, algorithm, ORR_PROTOCOL_AUTO, context->cost ? &constants : NULL);
 }
 
-static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+static OrrCollectivePlan *plan_chosen(const OrrCollectiveContext *context,
+                                      const OrrCollectiveCall *call,
                                       const OrrCollectiveAlgorithm *algorithm) {
-  gboolean by_rows = algorithm->chosen == ORR_CHOSEN_WITH_ROWS || (context->cost && orr_cost_has_nccl(context->cost));
-  if (algorithm->chosen == ORR_CHOSEN_NEVER || call->n < algorithm->least_ranks || !algorithm->supports(context, call))
+  gboolean by_rows = algorithm->chosen == ORR_CHOSEN_WITH_ROWS ||
+                     (context->cost && orr_cost_has_nccl(context->cost));
+  if (algorithm->chosen == ORR_CHOSEN_NEVER || call->n < algorithm->least_ranks ||
+      !algorithm->supports(context, call))
     return NULL;
   return by_rows ? plan_by_rows(context, call, algorithm) : plan_by(context, call, algorithm);
 }
 
-/* The ring first, so that it is kept among equals; what has no rows of the forced protocol comes last. */
-static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+/* The ring first, so that it is kept among equals; what has no rows of the forced protocol comes
+ * last. */
+static OrrCollectivePlan *plan_best(const OrrCollectiveContext *context,
+                                    const OrrCollectiveCall *call) {
   OrrCollectivePlan *best = plan_chosen(context, call, &orr_ring);
   for (guint i = 0; entries[i]; i++)
     if (entries[i] != &orr_ring.entry)
@@ -223,7 +237,8 @@ static void apply_hand_over(const OrrCollectiveContext *context, const OrrCollec
   OrrCollectiveCall edge = *call;
   edge.bytes = hand.edge_bytes;
   g_autoptr(OrrCollectivePlan) modelled = plan_best(context, &edge);
-  const OrrCost cost = orr_cost_hand_over(&hand, modelled->predicted_s, (OrrCost){plan->predicted_s, plan->how});
+  const OrrCost cost =
+      orr_cost_hand_over(&hand, modelled->predicted_s, (OrrCost){plan->predicted_s, plan->how});
   if (cost.time_s == plan->predicted_s) return;
   stretch_to(context->fabric, plan, cost.time_s);
   plan->how = cost.how;
@@ -232,9 +247,9 @@ static void apply_hand_over(const OrrCollectiveContext *context, const OrrCollec
 static void apply_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            OrrCollectivePlan *plan) {
   OrrCost measured;
-  if (!context->cost || call->bytes <= 0 || !in_one_domain(context->fabric, call))
-    return;
-  if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes, &measured)) {
+  if (!context->cost || call->bytes <= 0 || !in_one_domain(context->fabric, call)) return;
+  if (!orr_cost_collective(context->cost, orr_collective_nccl_words[call->op], call->n, call->bytes,
+                           &measured)) {
     apply_hand_over(context, call, plan);
     return;
   }
@@ -242,22 +257,24 @@ static void apply_measured(const OrrCollectiveContext *context, const OrrCollect
   plan->how = measured.how;
 }
 
-static gboolean ask_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call, const char *library,
-                            OrrCost *ret_cost) {
-  const OrrLibraryCall asked = {
-      .library = library, .op = orr_collective_nccl_words[call->op], .n_ranks = call->n, .size = call->bytes};
-  if (!context->cost)
-    return FALSE;
+static gboolean ask_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                            const char *library, OrrCost *ret_cost) {
+  const OrrLibraryCall asked = {.library = library,
+                                .op = orr_collective_nccl_words[call->op],
+                                .n_ranks = call->n,
+                                .size = call->bytes};
+  if (!context->cost) return FALSE;
   if (call->exchange)
-    return call->exchange->tokens > 0 && orr_expert_exchange_measured(context, call, library, ret_cost);
+    return call->exchange->tokens > 0 &&
+           orr_expert_exchange_measured(context, call, library, ret_cost);
   return call->bytes > 0 && orr_cost_library(context->cost, &asked, ret_cost);
 }
 
 /* The same for what a library measured of its own kernels. */
-static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectivePlan *plan) {
+static void apply_library(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                          OrrCollectivePlan *plan) {
   OrrCost measured;
-  if (!ask_library(context, call, plan->algorithm->library, &measured))
-    return;
+  if (!ask_library(context, call, plan->algorithm->library, &measured)) return;
   stretch_to(context->fabric, plan, measured.time_s);
   plan->how = measured.how;
 }
@@ -275,27 +292,25 @@ static char *supported_words(const OrrCollectiveContext *context, const OrrColle
   return g_string_free(g_steal_pointer(&words), FALSE);
 }
 
-static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context,
+                                    const OrrCollectiveCall *call,
                                     const OrrCollectiveAlgorithm *algorithm) {
   g_autoptr(OrrCollectivePlan) best = plan_best(context, call);
   if (algorithm && algorithm != best->algorithm) {
     OrrCollectivePlan *forced = plan_by(context, call, algorithm);
-    if (algorithm->library)
-      apply_library(context, call, forced);
+    if (algorithm->library) apply_library(context, call, forced);
     return forced;
   }
-  if (call->protocol == ORR_PROTOCOL_AUTO)
-    apply_measured(context, call, best);
+  if (call->protocol == ORR_PROTOCOL_AUTO) apply_measured(context, call, best);
   return g_steal_pointer(&best);
 }
 
-/* on-missing: error. A plan is known by a measured time, or by a row of its algorithm and protocol. */
+/* on-missing: error. A plan is known by a measured time, or by a row of its algorithm and
+ * protocol. */
 static gboolean is_known(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                          const OrrCollectivePlan *plan, GError **error) {
-  if (!context->cost || !orr_cost_refuses_gaps(context->cost) || call->bytes <= 0)
-    return TRUE;
-  if (plan->protocol != ORR_PROTOCOL_AUTO || plan->how != ORR_HOW_MODELLED)
-    return TRUE;
+  if (!context->cost || !orr_cost_refuses_gaps(context->cost) || call->bytes <= 0) return TRUE;
+  if (plan->protocol != ORR_PROTOCOL_AUTO || plan->how != ORR_HOW_MODELLED) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
               "the device's profile holds no rows of '%s' for %s over %u GPUs (on-missing: error)",
               plan->algorithm->entry.name, orr_collective_words[call->op], call->n);
@@ -308,29 +323,28 @@ static void refuse(const OrrCollectiveContext *context, const OrrCollectiveCall 
   g_autofree char *words = supported_words(context, call, algorithm);
   if (*words)
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "collective algorithm '%s' does not support %s over %u GPUs (it supports: %s)", algorithm->entry.name,
-                orr_collective_words[call->op], call->n, words);
+                "collective algorithm '%s' does not support %s over %u GPUs (it supports: %s)",
+                algorithm->entry.name, orr_collective_words[call->op], call->n, words);
   else
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "collective algorithm '%s' supports no collective over these %u GPUs (it needs %s)",
                 algorithm->entry.name, call->n, algorithm->needs);
 }
 
-OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
+                                       const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm, GError **error) {
   if (algorithm && !algorithm->supports(context, call)) {
     refuse(context, call, algorithm, error);
     return NULL;
   }
-  if (call->n < 2)
-    return plan_new(algorithm ? algorithm : &orr_ring);
+  if (call->n < 2) return plan_new(algorithm ? algorithm : &orr_ring);
   g_autoptr(OrrCollectivePlan) plan = plan_call(context, call, algorithm);
   return is_known(context, call, plan, error) ? g_steal_pointer(&plan) : NULL;
 }
 
 double orr_collective_bus_factor(OrrCollectiveOp op, guint n) {
-  if (n < 2)
-    return op == ORR_BROADCAST || op == ORR_REDUCE || op == ORR_SEND_RECV ? 1 : 0;
+  if (n < 2) return op == ORR_BROADCAST || op == ORR_REDUCE || op == ORR_SEND_RECV ? 1 : 0;
   switch (op) {
   case ORR_ALL_REDUCE:
     return 2 * (n - 1.0) / n;

@@ -12,20 +12,20 @@ static const char *const replay_words[] = {"flow", "steps", NULL};
 const char *const orr_redop_words[] = {"sum", "prod", "max", "min", "avg", NULL};
 
 #define AT(member_) .offset = offsetof(OrrCollectiveBench, member_)
-#define BYTES(name_, member_, fallback_, sentence_)                                                                    \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .sentence = (sentence_), .fallback = (fallback_),            \
-    .unit = ORR_UNIT_BYTES, .flags = ORR_FIELD_UNSIGNED                                                                \
+#define BYTES(name_, member_, fallback_, sentence_)                                                \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(member_), .sentence = (sentence_),                 \
+    .fallback = (fallback_), .unit = ORR_UNIT_BYTES, .flags = ORR_FIELD_UNSIGNED                   \
   }
-#define INTEGER(name_, member_, fallback_, flags_, sentence_)                                                          \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_INT, AT(member_), .sentence = (sentence_), .fallback = (fallback_),             \
-    .flags = (flags_)                                                                                                  \
+#define INTEGER(name_, member_, fallback_, flags_, sentence_)                                      \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_INT, AT(member_), .sentence = (sentence_),                  \
+    .fallback = (fallback_), .flags = (flags_)                                                     \
   }
-#define WORD(name_, member_, words_, fallback_, sentence_)                                                             \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_WORD, AT(member_), .sentence = (sentence_), .fallback = (fallback_),            \
-    .words = (words_)                                                                                                  \
+#define WORD(name_, member_, words_, fallback_, sentence_)                                         \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_WORD, AT(member_), .sentence = (sentence_),                 \
+    .fallback = (fallback_), .words = (words_)                                                     \
   }
 
 static const OrrField fields[] = {
@@ -39,9 +39,12 @@ static const OrrField fields[] = {
      .fallback = "2",
      .min = 1.001,
      .max = 1e6},
-    BYTES("step", step_bytes, "0 B", "Instead of a factor: each size is that much more than the one before (-i)."),
-    INTEGER("ranks", ranks, "0", ORR_FIELD_UNSIGNED, "Ranks of a group; 0: as many as there are GPUs for."),
-    INTEGER("stride", stride, "1", ORR_FIELD_POSITIVE, "Distance of a group's GPUs: 1 fills nodes."),
+    BYTES("step", step_bytes, "0 B",
+          "Instead of a factor: each size is that much more than the one before (-i)."),
+    INTEGER("ranks", ranks, "0", ORR_FIELD_UNSIGNED,
+            "Ranks of a group; 0: as many as there are GPUs for."),
+    INTEGER("stride", stride, "1", ORR_FIELD_POSITIVE,
+            "Distance of a group's GPUs: 1 fills nodes."),
     INTEGER("groups", groups, "1", ORR_FIELD_POSITIVE, "Groups that run at once."),
     WORD("dtype", dtype, orr_dtype_names, "fp32", "Number format (-d): what a count is of."),
     WORD("redop", redop, orr_redop_words, "sum", "Reduction (-o)."),
@@ -49,31 +52,40 @@ static const OrrField fields[] = {
     {.name = "algorithm",
      .kind = ORR_FIELD_TEXT,
      AT(algorithm),
-     .sentence = "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
+     .sentence =
+         "Forces an algorithm of `orrery list collectives`, as NCCL_ALGO does; auto: the fastest.",
      .fallback = "auto"},
-    WORD("protocol", protocol, orr_protocol_words, "auto", "Forces a protocol, as NCCL_PROTO does."),
+    WORD("protocol", protocol, orr_protocol_words, "auto",
+         "Forces a protocol, as NCCL_PROTO does."),
     INTEGER("experts", experts, "0", ORR_FIELD_UNSIGNED,
-            "An all-to-all of tokens to so many experts; a size is tokens * topk * hidden elements of a rank. 0: of "
+            "An all-to-all of tokens to so many experts; a size is tokens * topk * hidden elements "
+            "of a rank. 0: of "
             "anything."),
     INTEGER("topk", topk, "8", ORR_FIELD_POSITIVE, "Experts of a token."),
     INTEGER("hidden", hidden, "7168", ORR_FIELD_POSITIVE, "Elements of a token."),
-    WORD("phase", phase, orr_exchange_words, "dispatch", "Tokens on the way to their experts, or back."),
+    WORD("phase", phase, orr_exchange_words, "dispatch",
+         "Tokens on the way to their experts, or back."),
     WORD("experts-dtype", experts_dtype, orr_dtype_names, "bf16",
          "Format of the experts, by which TensorRT-LLM's kernels differ."),
     WORD("replay", replay, replay_words, "flow",
-         "flow: a phase is one transfer over all of its links; steps: every send of every step is one, to check it."),
+         "flow: a phase is one transfer over all of its links; steps: every send of every step is "
+         "one, to check it."),
 };
-const OrrFieldTable orr_collective_bench_table = ORR_FIELD_TABLE(
-    "collectives", "Collectives as nccl-tests runs them: sizes one after another.", OrrCollectiveBench, fields);
+const OrrFieldTable orr_collective_bench_table =
+    ORR_FIELD_TABLE("collectives", "Collectives as nccl-tests runs them: sizes one after another.",
+                    OrrCollectiveBench, fields);
 
-gboolean orr_collective_has_root(OrrCollectiveOp op) { return op == ORR_BROADCAST || op == ORR_REDUCE; }
+gboolean orr_collective_has_root(OrrCollectiveOp op) {
+  return op == ORR_BROADCAST || op == ORR_REDUCE;
+}
 
 gboolean orr_collective_reduces(OrrCollectiveOp op) {
   return op == ORR_ALL_REDUCE || op == ORR_REDUCE_SCATTER || op == ORR_REDUCE;
 }
 
 gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes, guint n_ranks) {
-  gboolean in_parts = params->collective == ORR_ALL_GATHER || params->collective == ORR_REDUCE_SCATTER ||
+  gboolean in_parts = params->collective == ORR_ALL_GATHER ||
+                      params->collective == ORR_REDUCE_SCATTER ||
                       params->collective == ORR_ALL_TO_ALL;
   return (gint64)(bytes / orr_dtype_bytes((OrrDtype)params->dtype) / (in_parts ? n_ranks : 1));
 }
@@ -90,24 +102,30 @@ static gint64 n_ranks_of(const OrrCollectiveBench *params, gint64 n_gpus) {
 static gint64 gpus_needed(const OrrCollectiveBench *params, gint64 n_ranks) {
   gint64 last = params->groups - 1, stride = params->stride;
   gint64 first = last / stride * n_ranks * stride, most = MIN(last, stride - 1);
-  return MAX(first + last % stride, last >= stride ? first - stride * n_ranks + most : 0) + (n_ranks - 1) * stride + 1;
+  return MAX(first + last % stride, last >= stride ? first - stride * n_ranks + most : 0) +
+         (n_ranks - 1) * stride + 1;
 }
 
-static void check_group(const OrrCollectiveBench *params, gint64 n_gpus, OrrPlace place, OrrDiags *diags) {
+static void check_group(const OrrCollectiveBench *params, gint64 n_gpus, OrrPlace place,
+                        OrrDiags *diags) {
   gint64 n_ranks = n_ranks_of(params, n_gpus), needed = gpus_needed(params, n_ranks);
   if (needed > n_gpus)
-    orr_diags_error(diags, place, D " groups of " D " ranks at stride " D " need " D " GPUs: the cluster has " D,
+    orr_diags_error(diags, place,
+                    D " groups of " D " ranks at stride " D " need " D " GPUs: the cluster has " D,
                     params->groups, n_ranks, params->stride, needed, n_gpus);
   if (params->collective == ORR_SEND_RECV && n_ranks != 2)
-    orr_diags_error(diags, place, "send-recv is between 2 ranks, from the first to the second: ranks is " D, n_ranks);
+    orr_diags_error(diags, place,
+                    "send-recv is between 2 ranks, from the first to the second: ranks is " D,
+                    n_ranks);
   if (params->root >= n_ranks)
     orr_diags_error(diags, place, "root " D " is none of the " D " ranks", params->root, n_ranks);
 }
 
 static guint n_sizes_of(const OrrCollectiveBench *params) {
   double ratio = params->end_bytes / params->begin_bytes * (1 + 1e-12);
-  double n = params->step_bytes > 0 ? floor((params->end_bytes - params->begin_bytes) / params->step_bytes)
-                                    : floor(log(ratio) / log(params->factor));
+  double n = params->step_bytes > 0
+                 ? floor((params->end_bytes - params->begin_bytes) / params->step_bytes)
+                 : floor(log(ratio) / log(params->factor));
   return 1 + (guint)CLAMP(n, 0, MOST_SIZES);
 }
 
@@ -115,7 +133,8 @@ static void check_sizes(const OrrCollectiveBench *params, OrrPlace place, OrrDia
   if (params->begin_bytes <= 0)
     orr_diags_error(diags, place, "begin is 0 B: the first size must be greater than 0");
   else if (params->end_bytes < params->begin_bytes)
-    orr_diags_error(diags, place, "end (%.0f B) is below begin (%.0f B)", params->end_bytes, params->begin_bytes);
+    orr_diags_error(diags, place, "end (%.0f B) is below begin (%.0f B)", params->end_bytes,
+                    params->begin_bytes);
   else if (n_sizes_of(params) > MOST_SIZES)
     orr_diags_error(diags, place, "more than %d sizes: take a larger step or factor", MOST_SIZES);
 }
@@ -129,16 +148,20 @@ static void check_experts(const OrrCollectiveBench *params, OrrPlace place, OrrD
     orr_diags_error(diags, place, "topk " D " is above experts " D, params->topk, params->experts);
 }
 
-static void check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+static void check(const void *data, const OrrModel *model, const OrrCluster *cluster,
+                  OrrPlace place, OrrDiags *diags) {
   const OrrCollectiveBench *params = data;
   (void)model;
   check_group(params, orr_cluster_n_gpus(cluster), place, diags);
   check_sizes(params, place, diags);
   check_experts(params, place, diags);
-  if (g_str_equal(params->algorithm, "auto") || orr_registry_find(&orr_collective_registry, params->algorithm)) return;
+  if (g_str_equal(params->algorithm, "auto") ||
+      orr_registry_find(&orr_collective_registry, params->algorithm))
+    return;
   g_autofree const char **names = orr_registry_names(&orr_collective_registry);
   g_autofree char *known = g_strjoinv(", ", (char **)names);
-  orr_diags_error(diags, place, "unknown algorithm '%s' (allowed: auto, %s)", params->algorithm, known);
+  orr_diags_error(diags, place, "unknown algorithm '%s' (allowed: auto, %s)", params->algorithm,
+                  known);
 }
 
 /* --- Compilation --- */
@@ -160,11 +183,13 @@ static gint64 *group_new(const OrrCollectiveBench *params, guint n_ranks, guint 
 }
 
 static guint32 program_link(Bench *bench, guint32 fabric_link) {
-  gpointer key = GUINT_TO_POINTER(fabric_link + 1), known = g_hash_table_lookup(bench->program_links, key);
+  gpointer key = GUINT_TO_POINTER(fabric_link + 1),
+           known = g_hash_table_lookup(bench->program_links, key);
   if (known) return GPOINTER_TO_UINT(known) - 1;
   const OrrFabric *fabric = bench->world->fabric;
   g_autofree char *name = orr_fabric_link_name(fabric, fabric_link);
-  guint32 link = orr_program_link(bench->work->work.program, name, orr_fabric_link_bandwidth(fabric, fabric_link));
+  guint32 link = orr_program_link(bench->work->work.program, name,
+                                  orr_fabric_link_bandwidth(fabric, fabric_link));
   g_hash_table_insert(bench->program_links, key, GUINT_TO_POINTER(link + 1));
   g_array_append_val(bench->work->work.links, fabric_link);
   return link;
@@ -191,7 +216,8 @@ static void join(Bench *bench, guint group, const OrrCollectivePlan *plan, guint
 
 /* --- Step by step --- */
 
-/* Sends that a connection has under way at most: NCCL's slots (NCCL_STEPS, src/include/device.h). */
+/* Sends that a connection has under way at most: NCCL's slots (NCCL_STEPS,
+ * src/include/device.h). */
 enum { SLOTS = 8 };
 
 typedef struct {
@@ -204,7 +230,8 @@ typedef struct {
 } StepReplay;
 
 static guint32 stream_of(OrrProgram *program, StepReplay *replay, guint32 connection) {
-  guint32 *known = &replay->streams[(gsize)connection * SLOTS + replay->n_sent[connection]++ % SLOTS];
+  guint32 *known =
+      &replay->streams[(gsize)connection * SLOTS + replay->n_sent[connection]++ % SLOTS];
   if (*known == 0) {
     *known = orr_program_stream(program, replay->lane, "connection") + 1;
     orr_program_wait(program, *known - 1, replay->start);
@@ -219,8 +246,9 @@ static void add_sends(OrrProgram *program, StepReplay *replay) {
     const OrrPhase phase = {route->latency_s, route->bytes, replay->paths[send->route]};
     const guint32 stream = stream_of(program, replay, send->connection);
     for (guint n = 0; n < send->n_needs; n++)
-      orr_program_wait(program, stream,
-                       replay->events[g_array_index(replay->steps->needs, guint32, send->first_need + n)]);
+      orr_program_wait(
+          program, stream,
+          replay->events[g_array_index(replay->steps->needs, guint32, send->first_need + n)]);
     orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), replay->label, -1);
     replay->events[i] = orr_program_event(program);
     orr_program_record(program, stream, replay->events[i]);
@@ -252,17 +280,19 @@ static void step_replay_free(StepReplay *replay) {
 }
 
 /* The lane's stream pays the base, lets the connections go, and waits for all sends. */
-static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call, const OrrCollectivePlan *plan,
-                           GError **error) {
+static gboolean join_steps(Bench *bench, guint group, const OrrCollectiveCall *call,
+                           const OrrCollectivePlan *plan, GError **error) {
   OrrProgram *program = bench->work->work.program;
   const OrrCollectiveContext context = {.fabric = bench->world->fabric, .cost = bench->world->cost};
   g_autoptr(OrrCollectiveSteps) steps = orr_collective_steps_new(&context, call, plan, error);
   if (!steps) return FALSE;
   StepReplay *replay = step_replay_new(bench, group, steps);
-  orr_program_work(program, bench->streams[group], steps->base_s, orr_program_label(program, "launch", "host"), -1);
+  orr_program_work(program, bench->streams[group], steps->base_s,
+                   orr_program_label(program, "launch", "host"), -1);
   orr_program_record(program, bench->streams[group], replay->start);
   add_sends(program, replay);
-  for (guint i = 0; i < steps->sends->len; i++) orr_program_wait(program, bench->streams[group], replay->events[i]);
+  for (guint i = 0; i < steps->sends->len; i++)
+    orr_program_wait(program, bench->streams[group], replay->events[i]);
   step_replay_free(replay);
   return TRUE;
 }
@@ -317,7 +347,8 @@ static gboolean add_size(Bench *bench, double bytes, GError **error) {
   guint32 label = orr_program_label(bench->work->work.program, name, "collective");
   for (guint g = 0; g < bench->work->n_groups; g++) {
     call.gpus = bench->gpus[g];
-    g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, bench->algorithm, error);
+    g_autoptr(OrrCollectivePlan) plan =
+        orr_collective_plan(&context, &call, bench->algorithm, error);
     if (!plan) return FALSE;
     if (g == 0) note(bench, plan, bytes, name);
     if (params->replay == ORR_BENCH_FLOW)
@@ -382,8 +413,8 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
   const OrrCollectiveBench *params = data;
   OrrBenchWork *work = work_new(params, world);
   Bench bench = {.work = work, .world = world};
-  bench.algorithm =
-      (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry, params->algorithm);
+  bench.algorithm = (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
+      &orr_collective_registry, params->algorithm);
   bench.program_links = g_hash_table_new(g_direct_hash, g_direct_equal);
   bench.gpus = g_new0(gint64 *, work->n_groups);
   bench.streams = g_new0(guint32, work->n_groups);
@@ -399,8 +430,10 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
 }
 
 const OrrWorkloadKind orr_collectives_kind = {
-    .entry = {"collectives", "Collectives as nccl-tests runs them: a range of sizes, by one group or several at once.",
-              &orr_collective_bench_table},
+    .entry =
+        {"collectives",
+         "Collectives as nccl-tests runs them: a range of sizes, by one group or several at once.",
+         &orr_collective_bench_table},
     .without_model = TRUE,
     .check = check,
     .compile = compile,

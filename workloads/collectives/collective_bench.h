@@ -1,14 +1,15 @@
 /*
- * collective_bench.h - the workload `collectives`: what nccl-tests runs, size after size, by one group or several at
- * once.
+ * collective_bench.h - the workload `collectives`: what nccl-tests runs, size after size, by one
+ * group or several at once.
  *
  * Group g of n ranks at stride s runs on the GPUs  (g / s) n s + g mod s + i s,  i = 0 .. n-1: stride 1 fills nodes one
- * after another; the number of GPUs a node takes one rank of each node, and as many groups as a node has GPUs are its
- * rails. All groups start a size together; a size starts when all have ended the one before.
+ * after another; the number of GPUs a node takes one rank of each node, and as many groups as a
+ * node has GPUs are its rails. All groups start a size together; a size starts when all have ended
+ * the one before.
  *
- * A group is a lane with one stream; a size is one communication a group. Replayed step by step (collective_steps.h)
- * each connection is a stream of the lane, too, each send a communication, and the lane's first stream has a mark of
- * category "step" where a size ends.
+ * A group is a lane with one stream; a size is one communication a group. Replayed step by step
+ * (collective_steps.h) each connection is a stream of the lane, too, each send a communication, and
+ * the lane's first stream has a mark of category "step" where a size ends.
  */
 #ifndef ORR_COLLECTIVE_BENCH_H
 #define ORR_COLLECTIVE_BENCH_H
@@ -26,8 +27,8 @@ typedef struct {
   int dtype; /* OrrDtype */
   int redop; /* index into orr_redop_words */
   gint64 root;
-  char *algorithm; /* of orr_collective_registry, or "auto" */
-  int protocol;    /* OrrProtocol */
+  char *algorithm;              /* of orr_collective_registry, or "auto" */
+  int protocol;                 /* OrrProtocol */
   gint64 hidden, topk, experts; /* an all-to-all of experts' tokens; experts 0: of anything */
   int phase;                    /* index into orr_exchange_words */
   int experts_dtype;            /* OrrDtype */
@@ -37,7 +38,7 @@ typedef struct {
 typedef enum { ORR_BENCH_FLOW, ORR_BENCH_STEPS } OrrBenchReplay; /* words "flow", "steps" */
 
 extern const char *const orr_exchange_words[]; /* "dispatch", "combine" */
-extern const char *const orr_redop_words[]; /* "sum", "prod", ... */
+extern const char *const orr_redop_words[];    /* "sum", "prod", ... */
 extern const OrrFieldTable orr_collective_bench_table;
 extern const OrrWorkloadKind orr_collectives_kind;
 
@@ -61,7 +62,8 @@ typedef struct {
 gboolean orr_collective_has_root(OrrCollectiveOp op);
 gboolean orr_collective_reduces(OrrCollectiveOp op);
 
-/* Elements, as nccl-tests counts them: of one rank's part for all-gather, reduce-scatter and all-to-all. */
+/* Elements, as nccl-tests counts them: of one rank's part for all-gather, reduce-scatter and
+ * all-to-all. */
 gint64 orr_collective_bench_count(const OrrCollectiveBench *params, double bytes, guint n_ranks);
 
 G_END_DECLS

@@ -1,9 +1,9 @@
 /*
  * collective_flow.c - edges between GPUs, piled up as weights on links.
  *
- * An algorithm says who sends to whom; the fabric says over which links. A link met again only grows its weight, so a
- * phase has each link once, in the order in which links were first met: the same call gives the same plan. Cost: one
- * hash probe for each link of each route.
+ * An algorithm says who sends to whom; the fabric says over which links. A link met again only
+ * grows its weight, so a phase has each link once, in the order in which links were first met: the
+ * same call gives the same plan. Cost: one hash probe for each link of each route.
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -11,7 +11,8 @@
 
 enum { INITIAL_SLOTS = 64 };
 
-static const OrrNcclCosts no_costs = {.scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
+static const OrrNcclCosts no_costs = {
+    .scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
 
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context) {
   *flow = (OrrCollectiveFlow){
@@ -35,8 +36,8 @@ void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
   g_clear_pointer(&flow->slots, g_free);
 }
 
-/* The slot that holds @link, or the empty one where it belongs. Fibonacci hashing: links are dense numbers, and those
- * of neighbours would else fill one stretch of the table. */
+/* The slot that holds @link, or the empty one where it belongs. Fibonacci hashing: links are
+ * dense numbers, and those of neighbours would else fill one stretch of the table. */
 static guint32 *find_slot(const OrrCollectiveFlow *flow, guint32 link) {
   guint mask = flow->n_slots - 1;
   guint at = ((link * 2654435769u) >> 7) & mask;
@@ -67,11 +68,12 @@ static void load_link(OrrCollectiveFlow *flow, guint32 link, guint32 parts, guin
     g_array_set_size(flow->detour_weights, flow->uses->len);
     g_array_index(flow->detour_weights, guint32, at) += detour_parts;
   }
-  if (flow->uses->len * 2 > flow->n_slots)
-    index_uses(flow, flow->n_slots * 2);
+  if (flow->uses->len * 2 > flow->n_slots) index_uses(flow, flow->n_slots * 2);
 }
 
-void orr_collective_flow_load(OrrCollectiveFlow *flow, guint32 link, guint32 parts) { load_link(flow, link, parts, 0); }
+void orr_collective_flow_load(OrrCollectiveFlow *flow, guint32 link, guint32 parts) {
+  load_link(flow, link, parts, 0);
+}
 
 void orr_collective_flow_empty(OrrCollectiveFlow *flow) {
   g_array_set_size(flow->uses, 0);
@@ -83,27 +85,33 @@ static double filling(double bytes, double chunk_bytes, double ramp) {
   return bytes > 0 && chunk_bytes > 0 ? chunk_bytes * bytes / (bytes + chunk_bytes * ramp) : 0;
 }
 
-void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes, double scale_out_bytes) {
+void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes,
+                              double scale_out_bytes) {
   const OrrNcclCosts *costs = &flow->costs;
-  flow->scale_up_fill_bytes = filling(scale_up_bytes, costs->scale_up_chunk_bytes, costs->chunk_ramp);
-  flow->scale_out_fill_bytes = filling(scale_out_bytes, costs->scale_out_chunk_bytes, costs->chunk_ramp);
+  flow->scale_up_fill_bytes =
+      filling(scale_up_bytes, costs->scale_up_chunk_bytes, costs->chunk_ramp);
+  flow->scale_out_fill_bytes =
+      filling(scale_out_bytes, costs->scale_out_chunk_bytes, costs->chunk_ramp);
 }
 
 static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
   double rate = INFINITY;
   for (guint i = 0; bytes > 0 && i < flow->route->len; i++)
-    rate = MIN(rate, orr_fabric_link_bandwidth(flow->fabric, g_array_index(flow->route, guint32, i)));
+    rate =
+        MIN(rate, orr_fabric_link_bandwidth(flow->fabric, g_array_index(flow->route, guint32, i)));
   return bytes / rate;
 }
 
 /* A hop over the route that was asked for last, which takes @path_s itself. */
-static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean near, gboolean leaves_node) {
+static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean near,
+                       gboolean leaves_node) {
   if (near)
     return path_s + flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
   if (!leaves_node)
     return path_s + flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
   const double least_s = orr_fabric_transport(flow->fabric)->hop_latency_s;
-  return MAX(path_s + flow->costs.scale_out_step_s, least_s) + fill_time(flow, flow->scale_out_fill_bytes);
+  return MAX(path_s + flow->costs.scale_out_step_s, least_s) +
+         fill_time(flow, flow->scale_out_fill_bytes);
 }
 
 static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_parts) {
@@ -113,7 +121,8 @@ static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_pa
     flow->connections[g_array_index(flow->route, guint32, i)]++;
 }
 
-static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {
+static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
+                        guint32 weight) {
   for (guint path = 0; weight > 0 && path < flow->n_detours; path++) {
     g_array_set_size(flow->route, 0);
     orr_fabric_detour(flow->fabric, src, dst, channel, path, flow->route);
@@ -124,14 +133,13 @@ static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64
 /* On the last link of the route that was asked for last: the receiver's. */
 static void count_sender(OrrCollectiveFlow *flow) {
   const guint at = *find_slot(flow, g_array_index(flow->route, guint32, flow->route->len - 1)) - 1;
-  if (flow->senders->len < flow->uses->len)
-    g_array_set_size(flow->senders, flow->uses->len);
+  if (flow->senders->len < flow->uses->len) g_array_set_size(flow->senders, flow->uses->len);
   g_array_index(flow->senders, guint32, at)++;
 }
 
-double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel, guint32 weight) {
-  if (src == dst)
-    return 0;
+double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
+                                guint32 weight) {
+  if (src == dst) return 0;
   const gboolean near = orr_fabric_same_domain(flow->fabric, src, dst);
   const gboolean leaves_node = !near && orr_fabric_leaves_node(flow->fabric, src, dst);
   const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain all routes are one */
@@ -142,17 +150,15 @@ double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst,
     double whole_s = hop_time(flow, path_s, near, leaves_node);
     load_route(flow, near ? weight * flow->n_paths : weight, near ? weight * flow->n_detours : 0);
     hop_s = MAX(hop_s, whole_s);
-    if (weight == 0)
-      break;
+    if (weight == 0) break;
   }
-  if (!near && weight > 0 && flow->senders)
-    count_sender(flow);
-  if (!near)
-    add_detours(flow, src, dst, channel, weight);
+  if (!near && weight > 0 && flow->senders) count_sender(flow);
+  if (!near) add_detours(flow, src, dst, channel, weight);
   return hop_s;
 }
 
-double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint32 weight) {
+double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, guint n,
+                                  guint32 weight) {
   double dearest_s = 0;
   for (guint i = 0; n > 1 && i < n; i++) { /* tx of one and rx of the next: each link once */
     double hop_s = orr_collective_flow_edge(flow, gpus[i], gpus[(i + 1) % n], 0, weight);
@@ -161,29 +167,33 @@ double orr_collective_flow_switch(OrrCollectiveFlow *flow, const gint64 *gpus, g
   return dearest_s;
 }
 
-double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, gint64 owner, gboolean spread) {
+double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, gint64 owner,
+                                 gboolean spread) {
   const gint64 other = gpus[0] == owner ? gpus[n - 1] : gpus[0];
   const double hop_s = orr_collective_flow_edge(flow, other, owner, 0, 0);
   for (guint i = 0; i < n; i++) {
-    const gint64 peer = gpus[i] == owner ? other : owner; /* a GPU's link out is that of any of its ways */
+    const gint64 peer =
+        gpus[i] == owner ? other : owner; /* a GPU's link out is that of any of its ways */
     g_array_set_size(flow->route, 0);
     orr_fabric_route(flow->fabric, gpus[i], peer, 0, flow->route);
     orr_fabric_route(flow->fabric, peer, gpus[i], 0, flow->route);
-    const guint32 out = g_array_index(flow->route, guint32, 0), in = g_array_index(flow->route, guint32, 3);
+    const guint32 out = g_array_index(flow->route, guint32, 0),
+                  in = g_array_index(flow->route, guint32, 3);
     if (!spread || gpus[i] == owner) orr_collective_flow_load(flow, out, flow->n_paths);
     if (spread || gpus[i] == owner) orr_collective_flow_load(flow, in, flow->n_paths);
   }
   return spread ? 0 : hop_s;
 }
 
-double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride, guint64 channel,
-                                 OrrChain chain) {
+double orr_collective_flow_chain(OrrCollectiveFlow *flow, const gint64 *gpus, guint n, guint stride,
+                                 guint64 channel, OrrChain chain) {
   double sum_s = 0, cheapest_s = INFINITY;
   guint n_edges = chain == ORR_CHAIN_CLOSED ? n : n - 1;
   for (guint i = 0; i < n_edges; i++) {
     gint64 here = gpus[i * stride], next = gpus[(i + 1) % n * stride];
-    double hop_s = chain == ORR_CHAIN_TO_FIRST ? orr_collective_flow_edge(flow, next, here, channel, 1)
-                                               : orr_collective_flow_edge(flow, here, next, channel, 1);
+    double hop_s = chain == ORR_CHAIN_TO_FIRST
+                       ? orr_collective_flow_edge(flow, next, here, channel, 1)
+                       : orr_collective_flow_edge(flow, here, next, channel, 1);
     sum_s += hop_s;
     cheapest_s = MIN(cheapest_s, hop_s);
   }
@@ -210,11 +220,13 @@ static guint32 divide_weights(GArray *uses) {
 
 static double efficiency(const OrrNcclCosts *costs, const OrrFabric *fabric, guint32 link) {
   const char *kind = orr_fabric_link_kind(fabric, link);
-  gboolean in_node = g_str_equal(kind, "scale-up") || g_str_equal(kind, "host") || g_str_equal(kind, "node");
+  gboolean in_node =
+      g_str_equal(kind, "scale-up") || g_str_equal(kind, "host") || g_str_equal(kind, "node");
   return in_node ? costs->scale_up_efficiency : costs->scale_out_efficiency;
 }
 
-double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses, const OrrNcclCosts *costs) {
+double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, guint n_uses,
+                               const OrrNcclCosts *costs) {
   double per_byte_s = 0;
   for (guint i = 0; i < n_uses; i++) {
     double share = costs ? efficiency(costs, fabric, uses[i].link) : 1;
@@ -226,15 +238,18 @@ double orr_collective_per_byte(const OrrFabric *fabric, const OrrLinkUse *uses, 
 
 /* What the protocol takes beyond the bandwidth of the links. */
 static double shortfall(const OrrCollectiveFlow *flow, const OrrCollectivePhase *phase) {
-  if (flow->costs.scale_up_efficiency == 1 && flow->costs.scale_out_efficiency == 1)
-    return 0;
-  return phase->bytes * (orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, &flow->costs) -
-                         orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, NULL));
+  if (flow->costs.scale_up_efficiency == 1 && flow->costs.scale_out_efficiency == 1) return 0;
+  return phase->bytes *
+         (orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, &flow->costs) -
+          orr_collective_per_byte(flow->fabric, phase->uses, phase->n_uses, NULL));
 }
 
-enum { FINE = 1024 }; /* weights are whole numbers: so many to one where a share of a link is lost */
+enum {
+  FINE = 1024
+}; /* weights are whole numbers: so many to one where a share of a link is lost */
 
-/* A congested receiver has less of its rate: its link counts for more. Returns by how much all weights have grown. */
+/* A congested receiver has less of its rate: its link counts for more. Returns by how much all
+ * weights have grown. */
 static guint32 weigh_incast(OrrCollectiveFlow *flow) {
   const OrrTransport *transport = orr_fabric_transport(flow->fabric);
   guint32 most = 1, scale = FINE, congested = 0;
@@ -242,17 +257,14 @@ static guint32 weigh_incast(OrrCollectiveFlow *flow) {
     congested += g_array_index(flow->senders, guint32, i) >= transport->incast_senders;
   for (guint i = 0; i < flow->uses->len; i++)
     most = MAX(most, g_array_index(flow->uses, OrrLinkUse, i).weight);
-  while (scale > 1 && most > G_MAXUINT32 / 2 / scale)
-    scale /= 2;
-  if (congested == 0 || scale == 1)
-    return 1;
+  while (scale > 1 && most > G_MAXUINT32 / 2 / scale) scale /= 2;
+  if (congested == 0 || scale == 1) return 1;
   for (guint i = 0; i < flow->uses->len; i++) {
-    const gboolean full =
-        i < flow->senders->len && g_array_index(flow->senders, guint32, i) >= transport->incast_senders;
+    const gboolean full = i < flow->senders->len &&
+                          g_array_index(flow->senders, guint32, i) >= transport->incast_senders;
     const guint32 factor = full ? (guint32)(scale / transport->incast_efficiency + 0.5) : scale;
     g_array_index(flow->uses, OrrLinkUse, i).weight *= factor;
-    if (i < flow->detour_weights->len)
-      g_array_index(flow->detour_weights, guint32, i) *= factor;
+    if (i < flow->detour_weights->len) g_array_index(flow->detour_weights, guint32, i) *= factor;
   }
   return scale;
 }
@@ -260,7 +272,9 @@ static guint32 weigh_incast(OrrCollectiveFlow *flow) {
 enum { SPLITS = 8 }; /* ugal splits a flow by eighths */
 
 /* Parts of a unit flow, in all, when @detoured eighths of it take detours. */
-static double split_parts(const OrrCollectiveFlow *flow) { return (double)SPLITS * flow->n_paths * flow->n_detours; }
+static double split_parts(const OrrCollectiveFlow *flow) {
+  return (double)SPLITS * flow->n_paths * flow->n_detours;
+}
 
 static guint32 split_weight(const OrrCollectiveFlow *flow, guint i, guint detoured) {
   const guint32 shortest = g_array_index(flow->uses, OrrLinkUse, i).weight;
@@ -272,27 +286,28 @@ static double busiest(const OrrCollectiveFlow *flow, guint detoured) {
   double most = 0;
   for (guint i = 0; i < flow->uses->len; i++) {
     guint32 link = g_array_index(flow->uses, OrrLinkUse, i).link;
-    most = MAX(most, split_weight(flow, i, detoured) / orr_fabric_link_bandwidth(flow->fabric, link));
+    most =
+        MAX(most, split_weight(flow, i, detoured) / orr_fabric_link_bandwidth(flow->fabric, link));
   }
   return most;
 }
 
-/* The fewest eighths that leave the busiest link the least to carry; links that nothing is left on go. */
+/* The fewest eighths that leave the busiest link the least to carry; links that nothing is left
+ * on go. */
 static void split_detours(OrrCollectiveFlow *flow) {
   guint best = 0, kept = 0;
   for (guint detoured = 1; detoured <= SPLITS; detoured++)
-    if (busiest(flow, detoured) < busiest(flow, best) * (1 - 1e-9))
-      best = detoured;
+    if (busiest(flow, detoured) < busiest(flow, best) * (1 - 1e-9)) best = detoured;
   for (guint i = 0; i < flow->uses->len; i++) {
     OrrLinkUse use = {g_array_index(flow->uses, OrrLinkUse, i).link, split_weight(flow, i, best)};
-    if (use.weight > 0)
-      g_array_index(flow->uses, OrrLinkUse, kept++) = use;
+    if (use.weight > 0) g_array_index(flow->uses, OrrLinkUse, kept++) = use;
   }
   g_array_set_size(flow->uses, kept);
   g_array_set_size(flow->detour_weights, 0);
 }
 
-void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes, GArray *phases) {
+void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, double bytes,
+                                GArray *phases) {
   double base_s = phases->len == 0 ? flow->costs.base_s : 0;
   const guint32 grown = weigh_incast(flow);
   double parts = flow->n_paths;
@@ -301,8 +316,7 @@ void orr_collective_flow_finish(OrrCollectiveFlow *flow, double latency_s, doubl
     parts = split_parts(flow);
   }
   parts *= grown;
-  if (flow->senders)
-    g_array_set_size(flow->senders, 0);
+  if (flow->senders) g_array_set_size(flow->senders, 0);
   OrrCollectivePhase phase = {.latency_s = (base_s + latency_s) * flow->costs.plateau,
                               .bytes = bytes * divide_weights(flow->uses) / parts};
   phase.n_uses = flow->uses->len;

@@ -1,10 +1,12 @@
 /*
- * collective_layout.c - which members of a group share a scale-up domain, and over which of them its channels run.
+ * collective_layout.c - which members of a group share a scale-up domain, and over which of them
+ * its channels run.
  *
- * NCCL cuts a collective into channels: each enters and leaves a node through one NIC, next to one of its GPUs, and
- * passes all members of the node in between. Every node searches its own channels (src/graph/search.cc,
- * ncclTopoCompute); then all ranks take the least number that any of them found (src/init.cc, initTransportsRank: "Make
- * sure we align all ranks so that the tuning is consistent across ranks"; the same for rings, trees and NVLS):
+ * NCCL cuts a collective into channels: each enters and leaves a node through one NIC, next to one
+ * of its GPUs, and passes all members of the node in between. Every node searches its own channels
+ * (src/graph/search.cc, ncclTopoCompute); then all ranks take the least number that any of them
+ * found (src/init.cc, initTransportsRank: "Make sure we align all ranks so that the tuning is
+ * consistent across ranks"; the same for rings, trees and NVLS):
  *
  *   channels = min over domains of (NICs next to the domain's members)
  *
@@ -12,17 +14,21 @@
  *                           |  |  |  |
  *      4 members, 4 NICs    0  1  2  3
  *
- * So a domain with few members slows all others: 8 + 4 GPUs have the network bandwidth of 4 + 4. One more member in the
- * smallest domain never makes the channels fewer. Domains of equally many members have a channel a member, as ever;
- * where two of them share a NIC, two channels do.
+ * So a domain with few members slows all others: 8 + 4 GPUs have the network bandwidth of 4 + 4.
+ * One more member in the smallest domain never makes the channels fewer. Domains of equally many
+ * members have a channel a member, as ever; where two of them share a NIC, two channels do.
  *
- * NICs are matched by the position of their GPU in the group's order, not by their number in the node.
+ * NICs are matched by the position of their GPU in the group's order, not by their number in the
+ * node.
  */
 #include "workloads/collectives/collective_private.h"
 
-/* Numbers the domains of the group in the order of their first rank: ret_index[r] for rank r. Returns how many. */
-static guint number_domains(const OrrFabric *fabric, const gint64 *gpus, guint n, guint *ret_index) {
-  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* domain -> its number + 1; looked up, never walked */
+/* Numbers the domains of the group in the order of their first rank: ret_index[r] for rank r.
+ * Returns how many. */
+static guint number_domains(const OrrFabric *fabric, const gint64 *gpus, guint n,
+                            guint *ret_index) {
+  g_autoptr(GHashTable) seen =
+      g_hash_table_new(NULL, NULL); /* domain -> its number + 1; looked up, never walked */
   guint n_domains = 0;
   for (guint r = 0; r < n; r++) {
     gpointer key = GSIZE_TO_POINTER((gsize)orr_fabric_domain(fabric, gpus[r]));
@@ -45,14 +51,16 @@ static void fill(OrrCollectiveLayout *layout, const gint64 *gpus, guint n, const
   for (guint r = 0; r < n; r++) layout->gpus[next[index[r]]++] = gpus[r];
 }
 
-/* What tells a GPU's NIC from others: the link that it sends on. A GPU without a NIC counts as one of its own. */
+/* What tells a GPU's NIC from others: the link that it sends on. A GPU without a NIC counts as
+ * one of its own. */
 static gpointer nic_key(const OrrFabric *fabric, gint64 gpu) {
   g_autoptr(GArray) parts = orr_fabric_nic(fabric, gpu);
   const guint32 link = parts->len > 0 ? g_array_index(parts, OrrFabricPart, 0).link : 0;
   return parts->len > 0 ? GSIZE_TO_POINTER((gsize)link + 1) : GSIZE_TO_POINTER(~(gsize)gpu);
 }
 
-/* Puts those members of domain @d first whose NIC no member before them has. Returns how many these are. */
+/* Puts those members of domain @d first whose NIC no member before them has. Returns how many
+ * these are. */
 static guint put_nics_first(const OrrCollectiveLayout *layout, const OrrFabric *fabric, guint d) {
   const guint size = orr_collective_layout_size(layout, d);
   gint64 *gpus = layout->gpus + layout->first[d];
@@ -70,11 +78,13 @@ static guint put_nics_first(const OrrCollectiveLayout *layout, const OrrFabric *
 
 static gboolean are_equal(const OrrCollectiveLayout *layout) {
   for (guint d = 1; d < layout->n_domains; d++)
-    if (orr_collective_layout_size(layout, d) != orr_collective_layout_size(layout, 0)) return FALSE;
+    if (orr_collective_layout_size(layout, d) != orr_collective_layout_size(layout, 0))
+      return FALSE;
   return TRUE;
 }
 
-void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric, const gint64 *gpus, guint n) {
+void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fabric,
+                                const gint64 *gpus, guint n) {
   g_autofree guint *index = g_new(guint, n);
   layout->gpus = g_new(gint64, n);
   layout->n_domains = number_domains(fabric, gpus, n, index);
@@ -90,7 +100,8 @@ void orr_collective_layout_init(OrrCollectiveLayout *layout, const OrrFabric *fa
 
 guint orr_collective_layout_most(const OrrCollectiveLayout *layout, guint first) {
   guint most = 1;
-  for (guint d = first; d < layout->n_domains; d++) most = MAX(most, orr_collective_layout_size(layout, d));
+  for (guint d = first; d < layout->n_domains; d++)
+    most = MAX(most, orr_collective_layout_size(layout, d));
   return most;
 }
 
@@ -104,7 +115,8 @@ static gboolean is_strided(const OrrCollectiveLayout *layout, guint d, gint64 gp
   return size > 1;
 }
 
-gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout, const OrrCollectiveContext *context) {
+gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout,
+                                          const OrrCollectiveContext *context) {
   if (context->gpus_per_switch == 0 || layout->n_domains == 1) return FALSE;
   for (guint d = 0; d < layout->n_domains; d++)
     if (is_strided(layout, d, context->gpus_per_switch)) return TRUE;

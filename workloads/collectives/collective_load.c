@@ -23,7 +23,8 @@ static void clear_row(gpointer row) { g_free(((OrrLoadRow *)row)->kind); }
 static void clear_phase(gpointer phase) { g_free(((OrrCollectivePhase *)phase)->uses); }
 
 /* By the algorithm itself: the planner would count each protocol that it tries. */
-static void add_phases(OrrCollectiveLoad *load, const OrrFabric *fabric, const OrrCollectiveCall *call) {
+static void add_phases(OrrCollectiveLoad *load, const OrrFabric *fabric,
+                       const OrrCollectiveCall *call) {
   const OrrCollectiveContext context = {.fabric = fabric, .connections = load->flows};
   g_autoptr(GArray) phases = g_array_new(FALSE, FALSE, sizeof(OrrCollectivePhase));
   g_array_set_clear_func(phases, clear_phase);
@@ -32,7 +33,8 @@ static void add_phases(OrrCollectiveLoad *load, const OrrFabric *fabric, const O
     const OrrCollectivePhase *phase = &g_array_index(phases, OrrCollectivePhase, i);
     for (guint u = 0; u < phase->n_uses; u++) {
       guint32 link = phase->uses[u].link;
-      load->busy_s[link] += phase->uses[u].weight * phase->bytes / orr_fabric_link_bandwidth(fabric, link);
+      load->busy_s[link] +=
+          phase->uses[u].weight * phase->bytes / orr_fabric_link_bandwidth(fabric, link);
     }
   }
 }
@@ -46,7 +48,8 @@ static char *kind_of(const OrrFabric *fabric, guint32 link) {
   return g_string_free(kind, FALSE);
 }
 
-static OrrLoadRow *row_of(OrrCollectiveLoad *load, GHashTable *row_numbers, const OrrFabric *fabric, guint32 link) {
+static OrrLoadRow *row_of(OrrCollectiveLoad *load, GHashTable *row_numbers, const OrrFabric *fabric,
+                          guint32 link) {
   char *kind = kind_of(fabric, link);
   const guint number = GPOINTER_TO_UINT(g_hash_table_lookup(row_numbers, kind));
   if (number) {
@@ -74,7 +77,9 @@ static void add_link(OrrCollectiveLoad *load, OrrLoadRow *row, guint32 link) {
 /* Of equally hot ones the first by number. */
 static void note_hot(OrrCollectiveLoad *load, guint32 link) {
   guint at = load->hottest->len;
-  while (at > 0 && load->busy_s[g_array_index(load->hottest, guint32, at - 1)] < load->busy_s[link] * (1 - 1e-12)) at--;
+  while (at > 0 && load->busy_s[g_array_index(load->hottest, guint32, at - 1)] <
+                       load->busy_s[link] * (1 - 1e-12))
+    at--;
   if (at >= N_HOTTEST || load->busy_s[link] <= 0) return;
   g_array_insert_val(load->hottest, at, link);
   if (load->hottest->len > N_HOTTEST) g_array_set_size(load->hottest, N_HOTTEST);
@@ -130,7 +135,8 @@ static void add_row(GString *text, const OrrLoadRow *row) {
   g_autofree char *flows_most = g_strdup_printf("%.0f", row->flows_most);
   g_autofree char *busy_mean = orr_quantity_format(row->busy_mean_s, ORR_UNIT_SECONDS);
   g_autofree char *busy_most = orr_quantity_format(row->busy_most_s, ORR_UNIT_SECONDS);
-  g_string_append_printf(text, ROW, row->kind, links, used, flows_mean, flows_most, busy_mean, busy_most);
+  g_string_append_printf(text, ROW, row->kind, links, used, flows_mean, flows_most, busy_mean,
+                         busy_most);
 }
 
 static void add_hottest(GString *text, const OrrCollectiveLoad *load, const OrrFabric *fabric) {
@@ -138,19 +144,24 @@ static void add_hottest(GString *text, const OrrCollectiveLoad *load, const OrrF
     const guint32 link = g_array_index(load->hottest, guint32, i);
     g_autofree char *name = orr_fabric_link_name(fabric, link);
     g_autofree char *busy = orr_quantity_format(load->busy_s[link], ORR_UNIT_SECONDS);
-    g_autofree char *rate = orr_quantity_format(orr_fabric_link_bandwidth(fabric, link), ORR_UNIT_BYTES_PER_S);
-    g_string_append_printf(text, "%-11s%-36s %9u flows, busy %s at %s\n", i == 0 ? "hottest" : "", name,
-                           load->flows[link], busy, rate);
+    g_autofree char *rate =
+        orr_quantity_format(orr_fabric_link_bandwidth(fabric, link), ORR_UNIT_BYTES_PER_S);
+    g_string_append_printf(text, "%-11s%-36s %9u flows, busy %s at %s\n", i == 0 ? "hottest" : "",
+                           name, load->flows[link], busy, rate);
   }
 }
 
-char *orr_collective_load_text(const OrrCollectiveLoad *load, const OrrFabric *fabric, const OrrCollectiveCall *call) {
+char *orr_collective_load_text(const OrrCollectiveLoad *load, const OrrFabric *fabric,
+                               const OrrCollectiveCall *call) {
   GString *text = g_string_new(NULL);
   g_autofree char *size = orr_quantity_format(call->bytes, ORR_UNIT_BYTES);
-  g_string_append_printf(text, "%-11s%s of %s over %u GPUs, %s\n", "collective", orr_collective_words[call->op], size,
-                         call->n, load->algorithm->entry.name);
-  g_string_append_printf(text, ROW, "links", "in all", "used", "flows, mean", "most", "busy, mean", "most");
-  for (guint i = 0; i < load->rows->len; i++) add_row(text, &g_array_index(load->rows, OrrLoadRow, i));
+  g_string_append_printf(text, "%-11s%s of %s over %u GPUs, %s\n", "collective",
+                         orr_collective_words[call->op], size, call->n,
+                         load->algorithm->entry.name);
+  g_string_append_printf(text, ROW, "links", "in all", "used", "flows, mean", "most", "busy, mean",
+                         "most");
+  for (guint i = 0; i < load->rows->len; i++)
+    add_row(text, &g_array_index(load->rows, OrrLoadRow, i));
   add_hottest(text, load, fabric);
   return g_string_free(text, FALSE);
 }

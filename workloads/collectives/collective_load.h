@@ -1,8 +1,10 @@
 /*
- * collective_load.h - what one collective puts on each link: how many flows, how many bytes, which links are hot.
+ * collective_load.h - what one collective puts on each link: how many flows, how many bytes, which
+ * links are hot.
  *
- * A flow is a connection of two GPUs (under ecmp one of its queue pairs; where packets are spread over several routes,
- * it counts on each). Links of one kind are told together: those whose names differ in numbers alone.
+ * A flow is a connection of two GPUs (under ecmp one of its queue pairs; where packets are spread
+ * over several routes, it counts on each). Links of one kind are told together: those whose names
+ * differ in numbers alone.
  */
 #ifndef ORR_COLLECTIVE_LOAD_H
 #define ORR_COLLECTIVE_LOAD_H
@@ -34,7 +36,8 @@ void orr_collective_load_free(OrrCollectiveLoad *load); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCollectiveLoad, orr_collective_load_free)
 
 /* The load as a table, and its hottest links. Newly allocated. */
-char *orr_collective_load_text(const OrrCollectiveLoad *load, const OrrFabric *fabric, const OrrCollectiveCall *call);
+char *orr_collective_load_text(const OrrCollectiveLoad *load, const OrrFabric *fabric,
+                               const OrrCollectiveCall *call);
 
 G_END_DECLS
 

@@ -11,7 +11,8 @@
 /* A send is an operation of a program with its events: about 250 bytes. */
 #define MOST_SENDS 12e6
 
-/* Of a pipeline where no profile says: NCCL's slice (512 KiB a channel), and so many that filling it is little. */
+/* Of a pipeline where no profile says: NCCL's slice (512 KiB a channel), and so many that
+ * filling it is little. */
 #define SLICE_BYTES (512 * 1024.0)
 #define MOST_CHUNKS 1024.0
 
@@ -54,14 +55,15 @@ static guint32 number_of(OrrCollectiveSteps *steps, const Key *key, guint32 fres
   return fresh;
 }
 
-/* The base is paid once, before all. What the protocol takes beyond the links' bandwidth is flags and headers: bytes
- * here, since as a delay it would be hidden by other sends. */
+/* The base is paid once, before all. What the protocol takes beyond the links' bandwidth is
+ * flags and headers: bytes here, since as a delay it would be hidden by other sends. */
 static void settle_route(const OrrCollectiveSteps *steps, OrrStepRoute *route, double hop_s,
                          const OrrNcclCosts *costs) {
   const OrrFabric *fabric = steps->context->fabric;
   const double bare = orr_collective_per_byte(fabric, route->uses, route->n_uses, NULL);
   route->latency_s = hop_s * costs->plateau;
-  if (bare > 0) route->bytes *= orr_collective_per_byte(fabric, route->uses, route->n_uses, costs) / bare;
+  if (bare > 0)
+    route->bytes *= orr_collective_per_byte(fabric, route->uses, route->n_uses, costs) / bare;
 }
 
 /* @gpus, @n: the domain, where it goes through an NVSwitch. */
@@ -81,8 +83,8 @@ static void add_route(OrrCollectiveSteps *steps, const Key *key, const gint64 *g
   g_array_append_vals(steps->routes, route, 1);
 }
 
-static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint64 *gpus, guint n, const guint32 *needs,
-                        guint n_needs) {
+static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint64 *gpus, guint n,
+                        const guint32 *needs, guint n_needs) {
   const Key connection = {sized->src, sized->dst, sized->channel, -1};
   OrrStepSend send = {.connection = number_of(steps, &connection, steps->n_connections),
                       .route = number_of(steps, sized, steps->routes->len),
@@ -95,14 +97,16 @@ static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint6
   return steps->sends->len - 1;
 }
 
-guint32 orr_collective_steps_send(OrrCollectiveSteps *steps, gint64 src, gint64 dst, guint channel, double bytes,
-                                  const guint32 *needs, guint n_needs) {
+guint32 orr_collective_steps_send(OrrCollectiveSteps *steps, gint64 src, gint64 dst, guint channel,
+                                  double bytes, const guint32 *needs, guint n_needs) {
   return add_send(steps, &(Key){src, dst, channel, bytes}, NULL, 0, needs, n_needs);
 }
 
-guint32 orr_collective_steps_switch(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint owner,
-                                    gboolean spread, double bytes, const guint32 *needs, guint n_needs) {
-  return add_send(steps, &(Key){gpus[owner], spread ? SPREAD : GATHER, owner, bytes}, gpus, n, needs, n_needs);
+guint32 orr_collective_steps_switch(OrrCollectiveSteps *steps, const gint64 *gpus, guint n,
+                                    guint owner, gboolean spread, double bytes,
+                                    const guint32 *needs, guint n_needs) {
+  return add_send(steps, &(Key){gpus[owner], spread ? SPREAD : GATHER, owner, bytes}, gpus, n,
+                  needs, n_needs);
 }
 
 /* --- Rings and chains --- */
@@ -113,19 +117,21 @@ guint32 *orr_collective_steps_nothing(guint n) {
   return got;
 }
 
-void orr_collective_steps_ring(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride, guint channel,
-                               double bytes, guint rounds, guint32 *got) {
+void orr_collective_steps_ring(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride,
+                               guint channel, double bytes, guint rounds, guint32 *got) {
   g_autofree guint32 *now = g_new0(guint32, n);
   for (guint round = 0; round < rounds; round++) {
     for (guint i = 0; i < n; i++)
-      now[(i + 1) % n] = orr_collective_steps_send(steps, gpus[i * stride], gpus[(i + 1) % n * stride], channel, bytes,
-                                                   &got[i * stride], got[i * stride] != ORR_NO_SEND);
+      now[(i + 1) % n] =
+          orr_collective_steps_send(steps, gpus[i * stride], gpus[(i + 1) % n * stride], channel,
+                                    bytes, &got[i * stride], got[i * stride] != ORR_NO_SEND);
     for (guint i = 0; i < n; i++) got[i * stride] = now[i];
   }
 }
 
-void orr_collective_steps_chain(OrrCollectiveSteps *steps, const gint64 *gpus, guint n, guint stride, guint channel,
-                                double bytes, gboolean to_first, guint32 *got) {
+void orr_collective_steps_chain(OrrCollectiveSteps *steps, const gint64 *gpus, guint n,
+                                guint stride, guint channel, double bytes, gboolean to_first,
+                                guint32 *got) {
   g_autofree guint32 *before = orr_collective_steps_nothing(n); /* the chunk before, by edge */
   g_autofree guint32 *own = orr_collective_steps_nothing(n);
   for (guint i = 0; i < n; i++) own[i] = got[i * stride];
@@ -137,15 +143,18 @@ void orr_collective_steps_chain(OrrCollectiveSteps *steps, const gint64 *gpus, g
       if (own[from] != ORR_NO_SEND) needs[n_needs++] = own[from];
       if (chunk > 0) needs[n_needs++] = before[i];
       if (i > 0) needs[n_needs++] = before[i - 1]; /* of this chunk by now */
-      before[i] =
-          orr_collective_steps_send(steps, gpus[from * stride], gpus[to * stride], channel, bytes / n, needs, n_needs);
+      before[i] = orr_collective_steps_send(steps, gpus[from * stride], gpus[to * stride], channel,
+                                            bytes / n, needs, n_needs);
       got[to * stride] = before[i];
     }
 }
 
-guint orr_collective_steps_chunks(const OrrCollectiveSteps *steps, double bytes, gboolean near, guint sends_each) {
+guint orr_collective_steps_chunks(const OrrCollectiveSteps *steps, double bytes, gboolean near,
+                                  guint sends_each) {
   const OrrNcclCosts *costs = steps->context->costs;
-  const double known = !costs ? 0 : near ? costs->scale_up_chunk_bytes : costs->scale_out_chunk_bytes;
+  const double known = !costs ? 0
+                       : near ? costs->scale_up_chunk_bytes
+                              : costs->scale_out_chunk_bytes;
   const double most = MIN(MOST_CHUNKS, MOST_SENDS / MAX(sends_each, 1));
   return (guint)CLAMP(ceil(bytes / (known > 0 ? known : SLICE_BYTES)), 1, MAX(most, 1));
 }
@@ -159,23 +168,26 @@ static char *with_steps(void) {
   return g_string_free(names, FALSE);
 }
 
-static gboolean check(const OrrCollectiveCall *call, const OrrCollectivePlan *plan, GError **error) {
+static gboolean check(const OrrCollectiveCall *call, const OrrCollectivePlan *plan,
+                      GError **error) {
   const double sends = (double)call->n * call->n * 2;
   if (!plan->algorithm->steps) {
     g_autofree char *known = with_steps();
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "collective algorithm '%s' has no step form (%s have)",
-                plan->algorithm->entry.name, known);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "collective algorithm '%s' has no step form (%s have)", plan->algorithm->entry.name,
+                known);
     return FALSE;
   }
   if (sends <= MOST_SENDS) return TRUE;
-  g_set_error(
-      error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-      "step by step, %u ranks are about %.3g sends, and the most is %.0f million: take fewer ranks, or replay: flow",
-      call->n, sends, MOST_SENDS / 1e6);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "step by step, %u ranks are about %.3g sends, and the most is %.0f million: take "
+              "fewer ranks, or replay: flow",
+              call->n, sends, MOST_SENDS / 1e6);
   return FALSE;
 }
 
-OrrCollectiveSteps *orr_collective_steps_new(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+OrrCollectiveSteps *orr_collective_steps_new(const OrrCollectiveContext *context,
+                                             const OrrCollectiveCall *call,
                                              const OrrCollectivePlan *plan, GError **error) {
   if (!check(call, plan, error)) return NULL;
   OrrNcclCosts costs;

@@ -1,10 +1,10 @@
 /*
  * collective_symmetry.c - what all do alike is counted once.
  *
- * On a fabric that looks the same from every port (a torus, a HyperX, a Clos of full leaves and pods) a collective in
- * which every GPU does the same
- * loads all links of an orbit equally: those that the fabric's symmetries carry onto each other. With W what one domain
- * puts on an orbit of L links in all, and N domains,
+ * On a fabric that looks the same from every port (a torus, a HyperX, a Clos of full leaves and
+ * pods) a collective in which every GPU does the same loads all links of an orbit equally: those
+ * that the fabric's symmetries carry onto each other. With W what one domain puts on an orbit of L
+ * links in all, and N domains,
  *
  *   weight of each of its links = N W / L
  *
@@ -22,9 +22,10 @@ static gboolean takes_all(const OrrFabric *fabric, const gint64 *gpus, guint n) 
 }
 
 /* Not where connections or senders are counted: those are of single links. */
-gboolean orr_collective_flow_is_symmetric(const OrrCollectiveFlow *flow, const gint64 *gpus, guint n) {
-  return !flow->connections && !flow->senders && flow->n_detours == 0 && orr_fabric_n_orbits(flow->fabric) > 0 &&
-         takes_all(flow->fabric, gpus, n);
+gboolean orr_collective_flow_is_symmetric(const OrrCollectiveFlow *flow, const gint64 *gpus,
+                                          guint n) {
+  return !flow->connections && !flow->senders && flow->n_detours == 0 &&
+         orr_fabric_n_orbits(flow->fabric) > 0 && takes_all(flow->fabric, gpus, n);
 }
 
 gboolean orr_collective_flow_spread(OrrCollectiveFlow *flow, guint n_domains) {

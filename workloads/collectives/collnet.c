@@ -1,37 +1,43 @@
 /*
  * collnet.c - all-reduce in the network's switches (InfiniBand SHARP; NCCL's CollNetDirect).
  *
- * N domains of m members, one NIC each (for unequal domains see collective_layout.c). The owner of S/m collects its
- * part inside the domain through the NVSwitch (as nvls.c counts it), sends it once, and gets the sum of all domains
- * back once: a NIC carries S/m each way, where a ring
- * carries 2(n-1)/n S/m.
+ * N domains of m members, one NIC each (for unequal domains see collective_layout.c). The owner of
+ * S/m collects its part inside the domain through the NVSwitch (as nvls.c counts it), sends it
+ * once, and gets the sum of all domains back once: a NIC carries S/m each way, where a ring carries
+ * 2(n-1)/n S/m.
  *
  *   all-reduce   base + 2 steps + alpha + S max(1/m / B_nic, (m + 1)/m / B_scale_up)
  *
- * Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", COMHPC 2016. No matter how many nodes: alpha is
- * the way to the root switch and back, one number in NCCL's tuning (31 us). NVIDIA shows 480 GB/s over 32 H100, the
- * NVSwitch's rate (GTC25 S72583). Needs switches and a plugin that a cluster document does not tell of: only forced.
+ * Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", COMHPC 2016. No matter how
+ * many nodes: alpha is the way to the root switch and back, one number in NCCL's tuning (31 us).
+ * NVIDIA shows 480 GB/s over 32 H100, the NVSwitch's rate (GTC25 S72583). Needs switches and a
+ * plugin that a cluster document does not tell of: only forced.
  *
  * Example:   algorithm: collnet
  */
 #include "workloads/collectives/collective_private.h"
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  if (call->op != ORR_ALL_REDUCE || !orr_fabric_transport(context->fabric)->in_network_reduction) return FALSE;
+  if (call->op != ORR_ALL_REDUCE || !orr_fabric_transport(context->fabric)->in_network_reduction)
+    return FALSE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   return layout.n_domains > 1;
 }
 
-/* Inside a domain the NVSwitch sums as it does for NVLS: with a profile that has rows of that, at its share of the links. */
+/* Inside a domain the NVSwitch sums as it does for NVLS: with a profile that has rows of that,
+ * at its share of the links. */
 static void share_nvls(const OrrCollectiveContext *context, OrrCollectiveFlow *flow) {
   OrrNcclCosts nvls;
-  if (context->cost && orr_cost_nccl(context->cost, orr_nvls.entry.name, ORR_PROTOCOL_SIMPLE, &nvls))
+  if (context->cost &&
+      orr_cost_nccl(context->cost, orr_nvls.entry.name, ORR_PROTOCOL_SIMPLE, &nvls))
     flow->costs.scale_up_efficiency = nvls.scale_up_efficiency;
 }
 
-/* Each NIC once out and once in: a ring along the rail loads just that, and the switches between neighbours. */
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+/* Each NIC once out and once in: a ring along the rail loads just that, and the switches between
+ * neighbours. */
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
@@ -60,7 +66,8 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 }
 
 const OrrCollectiveAlgorithm orr_collnet = {
-    .entry = {.name = "collnet", .sentence = "The network's switches sum (SHARP): each NIC sends its share once."},
+    .entry = {.name = "collnet",
+              .sentence = "The network's switches sum (SHARP): each NIC sends its share once."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "a group over several scale-up domains, and a transport with in-network-reduction",
     .supports = supports,

@@ -1,15 +1,16 @@
 /*
- * custom.c - the small all-reduces that serving engines bring: vLLM's custom_all_reduce and TensorRT-LLM's.
+ * custom.c - the small all-reduces that serving engines bring: vLLM's custom_all_reduce and
+ * TensorRT-LLM's.
  *
  *   one-shot    every rank reads the buffers of all others and sums: (n-1) S each way, one step
  *   two-shot    reduce-scatter and all-gather by direct reads:       2(n-1)/n S, two steps
  *
  *   all-reduce  launch + alpha + (n-1) S/B    or    launch + 2 alpha + 2(n-1)/n S/B
  *
- * vLLM takes one-shot for 2 ranks, and up to 512 KiB for 4 and 256 KiB for more (csrc/custom_all_reduce.cuh);
- * TensorRT-LLM chooses by tables of its own, for which the same rule stands here. Where the profile has rows of the
- * library
- * (`libraries`), the measured time replaces the model, as NCCL's does; else it is the profile's constants.
+ * vLLM takes one-shot for 2 ranks, and up to 512 KiB for 4 and 256 KiB for more
+ * (csrc/custom_all_reduce.cuh); TensorRT-LLM chooses by tables of its own, for which the same rule
+ * stands here. Where the profile has rows of the library (`libraries`), the measured time replaces
+ * the model, as NCCL's does; else it is the profile's constants.
  *
  * Never chosen by itself: which library reduces is the engine's business.   algorithm: custom-vllm
  */
@@ -25,17 +26,20 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return orr_nvls.supports(context, call); /* an all-reduce inside one domain */
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   double dearest_s = 0;
   for (guint i = 0; i < call->n; i++)
     for (guint r = 1; r < call->n; r++) {
-      double hop_s = orr_collective_flow_edge(&flow, call->gpus[i], call->gpus[(i + r) % call->n], 0, 1);
+      double hop_s =
+          orr_collective_flow_edge(&flow, call->gpus[i], call->gpus[(i + r) % call->n], 0, 1);
       dearest_s = MAX(dearest_s, hop_s);
     }
   guint steps = is_one_shot(call) ? 1 : 2;
-  orr_collective_flow_finish(&flow, steps * dearest_s, steps == 1 ? call->bytes : 2 * call->bytes / call->n, phases);
+  orr_collective_flow_finish(&flow, steps * dearest_s,
+                             steps == 1 ? call->bytes : 2 * call->bytes / call->n, phases);
 }
 
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
@@ -55,7 +59,8 @@ const OrrCollectiveAlgorithm orr_custom_trtllm = {
 };
 
 const OrrCollectiveAlgorithm orr_custom_vllm = {
-    .entry = {.name = "custom-vllm", .sentence = "vLLM's own all-reduce inside a node: one-shot or two-shot."},
+    .entry = {.name = "custom-vllm",
+              .sentence = "vLLM's own all-reduce inside a node: one-shot or two-shot."},
     .chosen = ORR_CHOSEN_NEVER,
     .library = "vllm",
     .needs = "a group inside one scale-up domain",

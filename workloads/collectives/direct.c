@@ -1,9 +1,11 @@
 /*
- * direct.c - send-recv: one GPU's buffer to another (NCCL's ncclSend and ncclRecv; a pipeline's neighbours).
+ * direct.c - send-recv: one GPU's buffer to another (NCCL's ncclSend and ncclRecv; a pipeline's
+ * neighbours).
  *
  *   gpus[0] ----------> gpus[1]        time = launch + alpha + S / B
  *
- * alpha is the step constant of that kind of hop and the route's latency. One phase, every link of the route once.
+ * alpha is the step constant of that kind of hop and the route's latency. One phase, every link of
+ * the route once.
  *
  * Chosen for send-recv unless forced; there is no other algorithm for it:   algorithm: direct
  */
@@ -14,7 +16,8 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_SEND_RECV;
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   orr_collective_flow_fill(&flow, call->bytes, call->bytes);
@@ -22,7 +25,8 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, hop_s, call->bytes, phases);
 }
 
-static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                  OrrCollectiveSteps *ret_steps) {
   (void)context;
   orr_collective_steps_send(ret_steps, call->gpus[0], call->gpus[1], 0, call->bytes, NULL, 0);
 }

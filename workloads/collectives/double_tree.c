@@ -1,11 +1,12 @@
 /*
- * double_tree.c - two binary trees over the domains, each with half of the data; what is a leaf in one is an inner node
- * in the other (Sanders, Speck, Traeff: "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
- * Parallel Computing 35, 2009; NCCL's tree since 2.4), with a chain through the members inside each domain, as NCCL has
- * it.
+ * double_tree.c - two binary trees over the domains, each with half of the data; what is a leaf in
+ * one is an inner node in the other (Sanders, Speck, Traeff: "Two-tree algorithms for full
+ * bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009; NCCL's tree since 2.4),
+ * with a chain through the members inside each domain, as NCCL has it.
  *
- * The tree over positions 0 .. N-1 is the in-order one: the lowest set bit of a position is its height above the
- * leaves, position 0 is the root. The second tree is the first one mirrored (N even) or shifted by one (N odd).
+ * The tree over positions 0 .. N-1 is the in-order one: the lowest set bit of a position is its
+ * height above the leaves, position 0 is the root. The second tree is the first one mirrored (N
+ * even) or shifted by one (N odd).
  *
  *        0                     7             N = 8: odd domains are leaves on the left, even ones on the right
  *         \                   /
@@ -15,22 +16,24 @@
  *      / \   / \         / \   / \
  *     1   3 5   7       6   4 2   0
  *
- * Channels: m members a domain make m of these double trees (as NCCL has one a NIC), the k-th with its chain
- * k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k; where domains hold unequally many members, m is as many as
- * the smallest domain has NICs (collective_layout.c), and chains pass all of a domain's members. A unit flow is
- * S/(2m). A NIC sends, in the tree where its
- * domain is an inner node, one unit up and two down, in the other one up: 2 S/m in all, whatever N is from 4 on (S for
- * N = 2, 3/2 S for N = 3).
+ * Channels: m members a domain make m of these double trees (as NCCL has one a NIC), the k-th with
+ * its chain k -> k+1 -> ... -> k-1 (mod m) and its NIC at member k; where domains hold unequally
+ * many members, m is as many as the smallest domain has NICs (collective_layout.c), and chains pass
+ * all of a domain's members. A unit flow is S/(2m). A NIC sends, in the tree where its domain is an
+ * inner node, one unit up and two down, in the other one up: 2 S/m in all, whatever N is from 4 on
+ * (S for N = 2, 3/2 S for N = 3).
  *
  *   all-reduce          launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic, 2(m-1)/m S / B_scale_up)
  *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 / B_scale_up)
  *
- * Broadcast and reduce are Sanders' own: the root domain stands outside, the two trees are over the N-1 others and the
- * root feeds both, so D' = 1 + depth of N-1. In the root's domain there is one chain from the root through all members.
+ * Broadcast and reduce are Sanders' own: the root domain stands outside, the two trees are over the
+ * N-1 others and the root feeds both, so D' = 1 + depth of N-1. In the root's domain there is one
+ * chain from the root through all members.
  *
- * One domain only: a chain through it (as NCCL on one node), so an all-reduce is as long as the ring's.
- * A tree's channels reach less than the links (perChMaxTreeBws of NCCL's tuning): the profile's efficiencies. Chunks
- * follow one another; filling the tree with them costs about a chunk a level (cost.h).
+ * One domain only: a chain through it (as NCCL on one node), so an all-reduce is as long as the
+ * ring's. A tree's channels reach less than the links (perChMaxTreeBws of NCCL's tuning): the
+ * profile's efficiencies. Chunks follow one another; filling the tree with them costs about a chunk
+ * a level (cost.h).
  *
  * Example:   algorithm: tree
  */
@@ -42,8 +45,8 @@ typedef struct {
   gboolean up, down; /* which way data goes */
 } Trees;
 
-/* The position above @position > 0 of the in-order tree over @n: one level up, or, where that is outside, the next one
- * that is inside. */
+/* The position above @position > 0 of the in-order tree over @n: one level up, or, where that is
+ * outside, the next one that is inside. */
 static guint position_above(guint position, guint n) {
   guint bit = position & -position;
   guint up = (position ^ bit) | (bit << 1);
@@ -54,8 +57,7 @@ guint orr_double_tree_above(guint t, guint node, guint n) {
   gboolean mirrored = t == 1 && n % 2 == 0;
   guint shift = t == 1 && n % 2 == 1 ? 1 : 0;
   guint position = mirrored ? n - 1 - node : (node + n - shift) % n;
-  if (position == 0)
-    return n;
+  if (position == 0) return n;
   guint above = position_above(position, n);
   return mirrored ? n - 1 - above : (above + shift) % n;
 }
@@ -66,7 +68,8 @@ static guint depth_of(guint n) { return n < 2 ? 0 : g_bit_storage(n - 1); }
 /* Data between two GPUs, up the tree (from @low), down, or both. */
 static double add_pair(Trees *trees, gint64 high, gint64 low, guint channel, guint weight) {
   double up_s = orr_collective_flow_edge(&trees->flow, low, high, channel, trees->up ? weight : 0);
-  double down_s = orr_collective_flow_edge(&trees->flow, high, low, channel, trees->down ? weight : 0);
+  double down_s =
+      orr_collective_flow_edge(&trees->flow, high, low, channel, trees->down ? weight : 0);
   return MAX(up_s, down_s);
 }
 
@@ -75,22 +78,23 @@ static double add_domains(Trees *trees, guint high, guint low) {
   const OrrCollectiveLayout *layout = &trees->layout;
   double dearest_s = 0;
   for (guint k = 0; k < layout->channels; k++) {
-    const gint64 above = orr_collective_layout_gpu(layout, high, k), below = orr_collective_layout_gpu(layout, low, k);
+    const gint64 above = orr_collective_layout_gpu(layout, high, k),
+                 below = orr_collective_layout_gpu(layout, low, k);
     double hop_s = add_pair(trees, above, below, k, 1);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
 }
 
-/* Both trees over the domains from @first on, fed by domain 0 where it stands outside. Returns the dearest hop. */
+/* Both trees over the domains from @first on, fed by domain 0 where it stands outside. Returns
+ * the dearest hop. */
 static double add_trees(Trees *trees, guint first) {
   guint n = trees->layout.n_domains - first;
   double dearest_s = 0;
   for (guint t = 0; t < ORR_N_TREES; t++)
     for (guint node = 0; node < n; node++) {
       guint above = orr_double_tree_above(t, node, n);
-      if (above == n && first == 0)
-        continue;
+      if (above == n && first == 0) continue;
       double hop_s = add_domains(trees, above == n ? 0 : above + first, node + first);
       dearest_s = MAX(dearest_s, hop_s);
     }
@@ -105,7 +109,8 @@ static double add_chains(Trees *trees, guint domain) {
   for (guint i = 0; size > 1 && i < size; i++) {
     const guint weight = ORR_N_TREES * orr_collective_layout_joined(layout, domain, i);
     const gint64 here = orr_collective_layout_gpu(layout, domain, i);
-    double hop_s = add_pair(trees, here, orr_collective_layout_gpu(layout, domain, i + 1), 0, weight);
+    double hop_s =
+        add_pair(trees, here, orr_collective_layout_gpu(layout, domain, i + 1), 0, weight);
     dearest_s = MAX(dearest_s, hop_s);
   }
   return dearest_s;
@@ -144,25 +149,29 @@ static double add_all_reduce(Trees *trees) {
 
 static double add_rooted(Trees *trees) {
   double root_s = add_root_chain(trees), inside_s = 0;
-  const guint n_domains = trees->layout.n_domains, root = orr_collective_layout_size(&trees->layout, 0);
+  const guint n_domains = trees->layout.n_domains,
+              root = orr_collective_layout_size(&trees->layout, 0);
   for (guint d = 1; d < n_domains; d++) {
     double hop_s = add_chains(trees, d);
     inside_s = MAX(inside_s, hop_s);
   }
   double across_s = n_domains > 1 ? add_trees(trees, 1) : 0;
   guint depth = n_domains > 1 ? 1 + depth_of(n_domains - 1) : 0;
-  return depth * across_s + (root - 1) * root_s + (orr_collective_layout_most(&trees->layout, 1) - 1) * inside_s;
+  return depth * across_s + (root - 1) * root_s +
+         (orr_collective_layout_most(&trees->layout, 1) - 1) * inside_s;
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  if (call->op != ORR_ALL_REDUCE && call->op != ORR_BROADCAST && call->op != ORR_REDUCE) return FALSE;
+  if (call->op != ORR_ALL_REDUCE && call->op != ORR_BROADCAST && call->op != ORR_REDUCE)
+    return FALSE;
   if (context->gpus_per_switch == 0) return TRUE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   return !orr_collective_layout_is_strided(&layout, context); /* left to the ring: see its head */
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   Trees trees = {.up = call->op != ORR_BROADCAST, .down = call->op != ORR_REDUCE};
   orr_collective_layout_init(&trees.layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&trees.flow, context);
@@ -174,7 +183,8 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_layout_clear(&trees.layout);
 }
 
-static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                  OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   orr_double_tree_steps(call, &layout, FALSE, ret_steps);
@@ -183,14 +193,14 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
 /* With one member a domain. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   double transfer_s = call->bytes / bytes_per_s;
-  if (call->op != ORR_ALL_REDUCE)
-    return (1 + depth_of(call->n - 1)) * alpha_s + transfer_s;
+  if (call->op != ORR_ALL_REDUCE) return (1 + depth_of(call->n - 1)) * alpha_s + transfer_s;
   double units = MIN(call->n, 4); /* of S/2, that the busiest rank sends */
   return 2 * depth_of(call->n) * alpha_s + units / ORR_N_TREES * transfer_s;
 }
 
 const OrrCollectiveAlgorithm orr_double_tree = {
-    .entry = {.name = "tree", .sentence = "Two binary trees over the nodes, half the data each: few steps."},
+    .entry = {.name = "tree",
+              .sentence = "Two binary trees over the nodes, half the data each: few steps."},
     .needs = "members of a node that share PCIe switches (NCCL before 2.12)",
     .supports = supports,
     .plan = plan,

@@ -1,9 +1,9 @@
 /*
- * double_tree_steps.c - the double binary trees as every chunk of every edge: what double_tree.c and nvls_tree.c plan
- * as one flow.
+ * double_tree_steps.c - the double binary trees as every chunk of every edge: what double_tree.c
+ * and nvls_tree.c plan as one flow.
  *
- * Tree t of channel k has S/(2m), cut into chunks that follow one another: an edge sends chunk c when its chunk c - 1
- * is over and all that goes into chunk c is there.
+ * Tree t of channel k has S/(2m), cut into chunks that follow one another: an edge sends chunk c
+ * when its chunk c - 1 is over and all that goes into chunk c is there.
  *
  *   up      a domain's members give to its k-th (chain, or NVSwitch), children to their parent's
  *   root    turns round: what came up goes down
@@ -29,9 +29,10 @@ typedef struct {
   double bytes;       /* of a chunk */
   guint *above;       /* of a node; n: the root */
   guint *order;       /* nodes, those nearer to the root first */
-  guint32
-      *last; /* by edge: its send of the chunk before; first two of each member of a domain, then those of trees */
-  Needs *risen, *came; /* by node: what brought the chunk up to it, and down; last: of the root that stands outside */
+  guint32 *
+      last; /* by edge: its send of the chunk before; first two of each member of a domain, then those of trees */
+  Needs *risen,
+      *came; /* by node: what brought the chunk up to it, and down; last: of the root that stands outside */
 } Tree;
 
 static void add_need(Needs *needs, guint32 send) {
@@ -50,7 +51,8 @@ static void tree_init(Tree *tree) {
   guint depth = 0, done = 0;
   tree->above = g_new0(guint, tree->n + 1);
   tree->order = g_new0(guint, tree->n + 1);
-  for (guint node = 0; node < tree->n; node++) tree->above[node] = orr_double_tree_above(tree->tree, node, tree->n);
+  for (guint node = 0; node < tree->n; node++)
+    tree->above[node] = orr_double_tree_above(tree->tree, node, tree->n);
   for (; done < tree->n; depth++)
     for (guint node = 0; node < tree->n; node++)
       if (depth_below(tree, node) == depth) tree->order[done++] = node;
@@ -68,7 +70,9 @@ static void tree_clear(Tree *tree) {
   g_free(tree->came);
 }
 
-static guint size_of(const Tree *tree, guint domain) { return orr_collective_layout_size(tree->layout, domain); }
+static guint size_of(const Tree *tree, guint domain) {
+  return orr_collective_layout_size(tree->layout, domain);
+}
 
 static gint64 member(const Tree *tree, guint domain, guint i) {
   return orr_collective_layout_gpu(tree->layout, domain, tree->channel + i);
@@ -84,7 +88,8 @@ static guint32 note(Tree *tree, guint edge, guint32 sent) {
 static guint32 send(Tree *tree, guint edge, gint64 src, gint64 dst, Needs needs) {
   add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
   return note(tree, edge,
-              orr_collective_steps_send(tree->steps, src, dst, tree->channel, tree->bytes, needs.sends, needs.n));
+              orr_collective_steps_send(tree->steps, src, dst, tree->channel, tree->bytes,
+                                        needs.sends, needs.n));
 }
 
 /* Through the NVSwitch: from all members of a domain to its k-th, or back. */
@@ -92,8 +97,8 @@ static guint32 send_by_switch(Tree *tree, guint edge, guint domain, gboolean spr
   const gint64 *gpus = tree->layout->gpus + tree->layout->first[domain];
   add_need(&needs, tree->last[edge * UNDER_WAY + UNDER_WAY - 1]);
   return note(tree, edge,
-              orr_collective_steps_switch(tree->steps, gpus, size_of(tree, domain), tree->channel, spread, tree->bytes,
-                                          needs.sends, needs.n));
+              orr_collective_steps_switch(tree->steps, gpus, size_of(tree, domain), tree->channel,
+                                          spread, tree->bytes, needs.sends, needs.n));
 }
 
 static guint inner_edge(const Tree *tree, guint domain, guint i, gboolean down) {
@@ -109,11 +114,13 @@ static guint32 gather(Tree *tree, guint domain) {
   const guint m = size_of(tree, domain);
   guint32 got = ORR_NO_SEND;
   if (m == 1) return ORR_NO_SEND;
-  if (tree->by_switch) return send_by_switch(tree, inner_edge(tree, domain, 0, FALSE), domain, FALSE, (Needs){{0}, 0});
+  if (tree->by_switch)
+    return send_by_switch(tree, inner_edge(tree, domain, 0, FALSE), domain, FALSE, (Needs){{0}, 0});
   for (guint i = m - 1; i > 0; i--) {
     Needs needs = {{0}, 0};
     add_need(&needs, got);
-    got = send(tree, inner_edge(tree, domain, i, FALSE), member(tree, domain, i), member(tree, domain, i - 1), needs);
+    got = send(tree, inner_edge(tree, domain, i, FALSE), member(tree, domain, i),
+               member(tree, domain, i - 1), needs);
   }
   return got;
 }
@@ -126,20 +133,21 @@ static void spread(Tree *tree, guint domain, Needs needs) {
     return;
   }
   for (guint i = 1; i < m; i++) {
-    const guint32 passed =
-        send(tree, inner_edge(tree, domain, i, TRUE), member(tree, domain, i - 1), member(tree, domain, i), needs);
+    const guint32 passed = send(tree, inner_edge(tree, domain, i, TRUE),
+                                member(tree, domain, i - 1), member(tree, domain, i), needs);
     needs = (Needs){{passed}, 1};
   }
 }
 
-/* The chain through the domain of the root, which stands outside. Returns what brings the chunk to the k-th member,
- * which feeds the tree; ORR_NO_SEND: that is the root itself. */
+/* The chain through the domain of the root, which stands outside. Returns what brings the chunk
+ * to the k-th member, which feeds the tree; ORR_NO_SEND: that is the root itself. */
 static guint32 root_down(Tree *tree) {
   guint32 passed = ORR_NO_SEND, got = ORR_NO_SEND;
   for (guint i = 0; i + 1 < size_of(tree, 0); i++) {
     Needs needs = {{0}, 0};
     add_need(&needs, passed);
-    passed = send(tree, inner_edge(tree, 0, i, TRUE), tree->layout->gpus[i], tree->layout->gpus[i + 1], needs);
+    passed = send(tree, inner_edge(tree, 0, i, TRUE), tree->layout->gpus[i],
+                  tree->layout->gpus[i + 1], needs);
     if (i + 1 == tree->channel) got = passed;
   }
   return got;
@@ -151,7 +159,8 @@ static void root_up(Tree *tree, const Needs *risen) {
   for (guint i = size_of(tree, 0) - 1; i > 0; i--) {
     Needs needs = i == tree->channel ? *risen : (Needs){{0}, 0};
     add_need(&needs, passed);
-    passed = send(tree, inner_edge(tree, 0, i, FALSE), tree->layout->gpus[i], tree->layout->gpus[i - 1], needs);
+    passed = send(tree, inner_edge(tree, 0, i, FALSE), tree->layout->gpus[i],
+                  tree->layout->gpus[i - 1], needs);
   }
 }
 
@@ -168,7 +177,8 @@ static void rise(Tree *tree) {
     add_need(&tree->risen[node], gather(tree, domain));
     if (tree->above[node] == tree->n && tree->first == 0) continue;
     add_need(&tree->risen[tree->above[node]],
-             send(tree, tree_edge(tree, node, FALSE), member(tree, domain, 0), parent(tree, node), tree->risen[node]));
+             send(tree, tree_edge(tree, node, FALSE), member(tree, domain, 0), parent(tree, node),
+                  tree->risen[node]));
   }
 }
 
@@ -179,7 +189,8 @@ static void descend(Tree *tree, const Needs *from) {
     const Needs *needs = tree->above[node] == tree->n ? from : &tree->came[tree->above[node]];
     tree->came[node] = *needs;
     if (tree->above[node] < tree->n || tree->first > 0) {
-      const guint32 got = send(tree, tree_edge(tree, node, TRUE), parent(tree, node), member(tree, domain, 0), *needs);
+      const guint32 got = send(tree, tree_edge(tree, node, TRUE), parent(tree, node),
+                               member(tree, domain, 0), *needs);
       tree->came[node] = (Needs){{got}, 1};
     }
     spread(tree, domain, tree->came[node]);
@@ -200,12 +211,12 @@ static void step_chunk(Tree *tree, OrrCollectiveOp op) {
   descend(tree, &from);
 }
 
-void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout, gboolean by_switch,
-                           OrrCollectiveSteps *steps) {
+void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
+                           gboolean by_switch, OrrCollectiveSteps *steps) {
   const guint first = call->op == ORR_ALL_REDUCE ? 0 : 1, m = layout->channels;
   const double bytes = call->bytes / (ORR_N_TREES * m);
-  const guint n_chunks =
-      orr_collective_steps_chunks(steps, bytes, layout->n_domains == 1, 2 * ORR_N_TREES * m * call->n);
+  const guint n_chunks = orr_collective_steps_chunks(steps, bytes, layout->n_domains == 1,
+                                                     2 * ORR_N_TREES * m * call->n);
   Tree *trees = g_new0(Tree, ORR_N_TREES * m);
   for (guint i = 0; i < ORR_N_TREES * m; i++) {
     trees[i] = (Tree){.steps = steps,

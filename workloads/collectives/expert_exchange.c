@@ -1,6 +1,7 @@
 /*
- * expert_exchange.c - all-to-alls that know what they carry: tokens on the way to their experts (dispatch) and back
- * (combine). DeepEP's normal and low-latency kernels (github deepseek-ai/DeepEP), TensorRT-LLM's over NVLink.
+ * expert_exchange.c - all-to-alls that know what they carry: tokens on the way to their experts
+ * (dispatch) and back (combine). DeepEP's normal and low-latency kernels (github
+ * deepseek-ai/DeepEP), TensorRT-LLM's over NVLink.
  *
  * T tokens a rank, hidden h, e bytes an element, k experts a token of E, n ranks in N domains of m:
  *
@@ -16,16 +17,19 @@
  *
  *   launch + alpha + max((m-1) pair / B_scale_up, (N-1) rail / B_nic)
  *
- * Node-limited routing chooses M domains first: then d(M) and d(M m) over the experts of M domains, M / N of E.
+ * Node-limited routing chooses M domains first: then d(M) and d(M m) over the experts of M domains,
+ * M / N of E.
  *
- * A domain of unequally many members holds experts in proportion. What member i sends to a domain of fewer members comes
- * in at member i modulo these.
+ * A domain of unequally many members holds experts in proportion. What member i sends to a domain
+ * of fewer members comes in at member i modulo these.
  *
- * All sends are under way at once: alpha is one hop inside and one across. Low-latency kernels cross the rails in the
- * network; here their bytes are put on the sender's rail, which loads NICs alike and spines less.
+ * All sends are under way at once: alpha is one hop inside and one across. Low-latency kernels
+ * cross the rails in the network; here their bytes are put on the sender's rail, which loads NICs
+ * alike and spines less.
  *
- * Where the profile has rows of the kernel (`libraries`) over so many ranks, and the group lies as theirs did (whole
- * nodes), the measured time replaces the model; TensorRT-LLM's two-sided dispatch is its prepare and dispatch.
+ * Where the profile has rows of the kernel (`libraries`) over so many ranks, and the group lies as
+ * theirs did (whole nodes), the measured time replaces the model; TensorRT-LLM's two-sided dispatch
+ * is its prepare and dispatch.
  *
  * Never chosen by itself: which library exchanges is the engine's business.   algorithm: deepep
  */
@@ -33,10 +37,13 @@
 
 #include <math.h>
 
-enum { RESOLUTION = 4096 }; /* weights are whole numbers: the larger of the two edges has this one */
+enum {
+  RESOLUTION = 4096
+}; /* weights are whole numbers: the larger of the two edges has this one */
 
 double orr_expert_exchange_bytes(const OrrExpertExchange *exchange) {
-  return exchange->tokens * (double)(exchange->hidden * exchange->topk) * exchange->bytes_per_element;
+  return exchange->tokens * (double)(exchange->hidden * exchange->topk) *
+         exchange->bytes_per_element;
 }
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
@@ -44,7 +51,8 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_TO_ALL && call->exchange != NULL;
 }
 
-static gboolean supports_nvlink(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+static gboolean supports_nvlink(const OrrCollectiveContext *context,
+                                const OrrCollectiveCall *call) {
   for (guint i = 1; i < call->n; i++)
     if (!orr_fabric_same_domain(context->fabric, call->gpus[0], call->gpus[i])) return FALSE;
   return supports(context, call);
@@ -54,18 +62,23 @@ static gboolean supports_nvlink(const OrrCollectiveContext *context, const OrrCo
 typedef struct {
   const OrrCollectiveLayout *layout;
   gboolean low_latency;
-  double rank_bytes;  /* to each rank */
+  double rank_bytes;   /* to each rank */
   double domain_share; /* of the tokens, once to each other domain; the mean domain's */
   double token_bytes;
   double unit_bytes; /* of weights */
 } Exchange;
 
-static Exchange exchange_of(const OrrExpertExchange *experts, const char *library, const OrrCollectiveLayout *layout) {
+static Exchange exchange_of(const OrrExpertExchange *experts, const char *library,
+                            const OrrCollectiveLayout *layout) {
   const guint n_domains = layout->n_domains, n = layout->first[n_domains];
-  const guint most = experts->most_domains > 0 ? MIN((guint)experts->most_domains, n_domains) : n_domains;
-  const gint64 reached = experts->experts * most / n_domains; /* experts of the domains that a token may choose from */
-  const double copies = orr_cost_library_copies(library, n * most / n_domains, experts->topk, reached);
-  const double met = n_domains > 1 ? orr_cost_library_copies(library, most, experts->topk, reached) : 0;
+  const guint most =
+      experts->most_domains > 0 ? MIN((guint)experts->most_domains, n_domains) : n_domains;
+  const gint64 reached =
+      experts->experts * most / n_domains; /* experts of the domains that a token may choose from */
+  const double copies =
+      orr_cost_library_copies(library, n * most / n_domains, experts->topk, reached);
+  const double met =
+      n_domains > 1 ? orr_cost_library_copies(library, most, experts->topk, reached) : 0;
   const double token_bytes = experts->tokens * (double)experts->hidden * experts->bytes_per_element;
   return (Exchange){.layout = layout,
                     .low_latency = g_str_has_suffix(library, "-low-latency"),
@@ -74,7 +87,8 @@ static Exchange exchange_of(const OrrExpertExchange *experts, const char *librar
                     .token_bytes = token_bytes};
 }
 
-/* From member @i of domain @d to each other one: its own tokens, and those of other domains that came in on its rail. */
+/* From member @i of domain @d to each other one: its own tokens, and those of other domains that
+ * came in on its rail. */
 static double pair_bytes(const Exchange *exchange, guint d, guint i) {
   guint sources = 1;
   if (orr_collective_layout_size(exchange->layout, d) == 1) return 0;
@@ -83,11 +97,13 @@ static double pair_bytes(const Exchange *exchange, guint d, guint i) {
   return sources * exchange->rank_bytes;
 }
 
-/* From a rank to domain @d. A domain of more members than the mean holds more experts, and has no token twice. */
+/* From a rank to domain @d. A domain of more members than the mean holds more experts, and has
+ * no token twice. */
 static double rail_bytes(const Exchange *exchange, guint d) {
   const OrrCollectiveLayout *layout = exchange->layout;
   const double size = orr_collective_layout_size(layout, d);
-  const double of_mean = layout->equal ? 1 : size * layout->n_domains / layout->first[layout->n_domains];
+  const double of_mean =
+      layout->equal ? 1 : size * layout->n_domains / layout->first[layout->n_domains];
   if (layout->n_domains == 1) return 0;
   return exchange->low_latency ? exchange->rank_bytes * size
                                : exchange->token_bytes * fmin(exchange->domain_share * of_mean, 1);
@@ -115,7 +131,8 @@ static double add_inside(OrrCollectiveFlow *flow, const Exchange *exchange) {
     for (guint i = 0; i < orr_collective_layout_size(layout, d); i++) {
       const guint32 weight = weight_of(exchange, pair_bytes(exchange, d, i));
       for (guint r = 1; r < orr_collective_layout_size(layout, d); r++) {
-        const gint64 from = orr_collective_layout_gpu(layout, d, i), to = orr_collective_layout_gpu(layout, d, i + r);
+        const gint64 from = orr_collective_layout_gpu(layout, d, i),
+                     to = orr_collective_layout_gpu(layout, d, i + r);
         double hop_s = orr_collective_flow_edge(flow, from, to, 0, weight);
         dearest_s = MAX(dearest_s, hop_s);
       }
@@ -131,7 +148,8 @@ static double add_across(OrrCollectiveFlow *flow, const Exchange *exchange) {
       const guint to = (d + r) % layout->n_domains;
       const guint32 weight = weight_of(exchange, rail_bytes(exchange, to));
       for (guint i = 0; i < orr_collective_layout_size(layout, d); i++) {
-        const gint64 src = orr_collective_layout_gpu(layout, d, i), dst = orr_collective_layout_gpu(layout, to, i);
+        const gint64 src = orr_collective_layout_gpu(layout, d, i),
+                     dst = orr_collective_layout_gpu(layout, to, i);
         double hop_s = orr_collective_flow_edge(flow, src, dst, 0, weight);
         dearest_s = MAX(dearest_s, hop_s);
       }
@@ -139,8 +157,8 @@ static double add_across(OrrCollectiveFlow *flow, const Exchange *exchange) {
   return dearest_s;
 }
 
-static void plan_by(const char *library, const OrrCollectiveContext *context, const OrrCollectiveCall *call,
-                    GArray *phases) {
+static void plan_by(const char *library, const OrrCollectiveContext *context,
+                    const OrrCollectiveCall *call, GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
@@ -152,7 +170,8 @@ static void plan_by(const char *library, const OrrCollectiveContext *context, co
   orr_collective_flow_finish(&flow, alpha_s + across_s, exchange.unit_bytes, phases);
 }
 
-static double oracle_by(const char *library, const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
+static double oracle_by(const char *library, const OrrCollectiveCall *call, double alpha_s,
+                        double bytes_per_s) {
   const OrrExpertExchange *exchange = call->exchange;
   double copies = orr_cost_library_copies(library, call->n, exchange->topk, exchange->experts);
   double token = exchange->tokens * (double)exchange->hidden * exchange->bytes_per_element;
@@ -160,12 +179,14 @@ static double oracle_by(const char *library, const OrrCollectiveCall *call, doub
 }
 
 /* One kernel's function each: the family's table of functions has no place for the library. */
-#define KERNEL(function_, library_)                                                                                    \
-  static void plan_##function_(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {   \
-    plan_by(library_, context, call, phases);                                                                          \
-  }                                                                                                                    \
-  static double oracle_##function_(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {                \
-    return oracle_by(library_, call, alpha_s, bytes_per_s);                                                            \
+#define KERNEL(function_, library_)                                                                \
+  static void plan_##function_(const OrrCollectiveContext *context, const OrrCollectiveCall *call, \
+                               GArray *phases) {                                                   \
+    plan_by(library_, context, call, phases);                                                      \
+  }                                                                                                \
+  static double oracle_##function_(const OrrCollectiveCall *call, double alpha_s,                  \
+                                   double bytes_per_s) {                                           \
+    return oracle_by(library_, call, alpha_s, bytes_per_s);                                        \
   }
 KERNEL(deepep, "deepep")
 KERNEL(low_latency, "deepep-low-latency")
@@ -173,26 +194,29 @@ KERNEL(one_sided, "trtllm-one-sided")
 KERNEL(two_sided, "trtllm-two-sided")
 
 #define TOKENS "an exchange of experts' tokens"
-#define ENTRY(variable_, name_, function_, supports_, needs_, sentence_)                                               \
-  const OrrCollectiveAlgorithm variable_ = {.entry = {.name = name_, .sentence = sentence_},                           \
-                                            .chosen = ORR_CHOSEN_NEVER,                                                \
-                                            .library = name_,                                                          \
-                                            .needs = needs_,                                                           \
-                                            .supports = supports_,                                                     \
-                                            .plan = plan_##function_,                                                  \
+#define ENTRY(variable_, name_, function_, supports_, needs_, sentence_)                           \
+  const OrrCollectiveAlgorithm variable_ = {.entry = {.name = name_, .sentence = sentence_},       \
+                                            .chosen = ORR_CHOSEN_NEVER,                            \
+                                            .library = name_,                                      \
+                                            .needs = needs_,                                       \
+                                            .supports = supports_,                                 \
+                                            .plan = plan_##function_,                              \
                                             .oracle = oracle_##function_};
 ENTRY(orr_deepep, "deepep", deepep, supports, TOKENS,
       "DeepEP's normal kernels: a token once to each node, and there to each rank.")
 ENTRY(orr_deepep_low_latency, "deepep-low-latency", low_latency, supports, TOKENS,
       "DeepEP's low-latency kernels: a token straight to each of its experts.")
-ENTRY(orr_trtllm_one_sided, "trtllm-one-sided", one_sided, supports_nvlink, TOKENS ", in one scale-up domain",
+ENTRY(orr_trtllm_one_sided, "trtllm-one-sided", one_sided, supports_nvlink,
+      TOKENS ", in one scale-up domain",
       "TensorRT-LLM's one-sided all-to-all over NVLink: a token once to each rank.")
-ENTRY(orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink, TOKENS ", in one scale-up domain",
+ENTRY(orr_trtllm_two_sided, "trtllm-two-sided", two_sided, supports_nvlink,
+      TOKENS ", in one scale-up domain",
       "TensorRT-LLM's two-sided all-to-all over NVLink: prepare, then a token once to each rank.")
 
 /* --- measured times --- */
 
-/* Whether the group lies as the rows' did: inside a domain, or on nodes as whole as the smallest group's. */
+/* Whether the group lies as the rows' did: inside a domain, or on nodes as whole as the smallest
+ * group's. */
 static gboolean lies_alike(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            const OrrLibraryCall *asked) {
   OrrLibraryCall any = *asked;
@@ -203,13 +227,15 @@ static gboolean lies_alike(const OrrCollectiveContext *context, const OrrCollect
          (layout.equal && (gint64)layout.channels == orr_cost_library_ranks(context->cost, &any));
 }
 
-gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
-                                      const char *library, OrrCost *ret_cost) {
+gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context,
+                                      const OrrCollectiveCall *call, const char *library,
+                                      OrrCost *ret_cost) {
   const OrrExpertExchange *exchange = call->exchange;
   OrrLibraryCall asked = {.library = library,
                           .op = exchange->is_combine ? "combine" : "dispatch",
-                          .dtype =
-                              g_str_has_prefix(library, "trtllm") ? orr_dtype_names[exchange->experts_dtype] : NULL,
+                          .dtype = g_str_has_prefix(library, "trtllm")
+                                       ? orr_dtype_names[exchange->experts_dtype]
+                                       : NULL,
                           .n_ranks = call->n,
                           .size = exchange->tokens,
                           .hidden = exchange->hidden,
@@ -217,8 +243,8 @@ gboolean orr_expert_exchange_measured(const OrrCollectiveContext *context, const
                           .experts = exchange->experts};
   OrrCost prepare;
   if (exchange->most_domains > 0) return FALSE; /* rows are of tokens that go anywhere */
-  if (orr_cost_library_ranks(context->cost, &asked) != (gint64)call->n || !lies_alike(context, call, &asked) ||
-      !orr_cost_library(context->cost, &asked, ret_cost))
+  if (orr_cost_library_ranks(context->cost, &asked) != (gint64)call->n ||
+      !lies_alike(context, call, &asked) || !orr_cost_library(context->cost, &asked, ret_cost))
     return FALSE;
   asked.op = "prepare";
   if (!exchange->is_combine && orr_cost_library(context->cost, &asked, &prepare)) {

@@ -1,9 +1,10 @@
 /*
- * hierarchical.c - inside the domains first, then across them on all rails at once (Horovod's hierarchical all-reduce;
- * Jia et al., "Highly scalable deep learning training system with mixed-precision", 2018, section 3.2; ASTRA-sim's
- * multi-dimensional collectives).
+ * hierarchical.c - inside the domains first, then across them on all rails at once (Horovod's
+ * hierarchical all-reduce; Jia et al., "Highly scalable deep learning training system with
+ * mixed-precision", 2018, section 3.2; ASTRA-sim's multi-dimensional collectives).
  *
- * N domains of m members, n = N m; a rail is the ranks that stand at the same place of their domains.
+ * N domains of m members, n = N m; a rail is the ranks that stand at the same place of their
+ * domains.
  *
  *      domain 0   domain 1   domain 2
  *        0          4          8       rail 0       1. reduce-scatter down each column: a member has S/m, summed
@@ -23,10 +24,10 @@
  *
  *   hops              m-1              N-1, all-reduce 2(N-1)    m-1; scatter and gather 1 (all sends at once)
  *
- * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is not overlapped.
- * With one domain, or one member a domain, or unequal numbers of members, there is one level only: NCCL's rings
- * (all-to-all: pairwise). NCCL has no such algorithm (frameworks build it from several calls): it is used only where it is
- * forced.
+ * Against one flat ring: N - 1 instead of n - 1 expensive hops a pass, for an inside part that is
+ * not overlapped. With one domain, or one member a domain, or unequal numbers of members, there is
+ * one level only: NCCL's rings (all-to-all: pairwise). NCCL has no such algorithm (frameworks build
+ * it from several calls): it is used only where it is forced.
  *
  * Example:   algorithm: hierarchical
  */
@@ -46,7 +47,8 @@ static void add_inside(const Levels *levels) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, levels->context);
   for (guint d = 0; d < levels->layout.n_domains; d++) {
-    double domain_s = orr_collective_flow_chain(&flow, levels->layout.gpus + d * m, m, 1, 0, ORR_CHAIN_CLOSED);
+    double domain_s =
+        orr_collective_flow_chain(&flow, levels->layout.gpus + d * m, m, 1, 0, ORR_CHAIN_CLOSED);
     pass_s = MAX(pass_s, domain_s);
   }
   orr_collective_flow_finish(&flow, pass_s, levels->call->bytes * (m - 1) / m, levels->phases);
@@ -59,8 +61,8 @@ static void add_across(const Levels *levels, OrrChain chain, guint passes, doubl
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, levels->context);
   for (guint rail = 0; rail < m; rail++) {
-    double rail_s =
-        orr_collective_flow_chain(&flow, levels->layout.gpus + rail, levels->layout.n_domains, m, rail, chain);
+    double rail_s = orr_collective_flow_chain(&flow, levels->layout.gpus + rail,
+                                              levels->layout.n_domains, m, rail, chain);
     pass_s = MAX(pass_s, rail_s);
   }
   orr_collective_flow_finish(&flow, passes * pass_s, bytes, levels->phases);
@@ -73,13 +75,16 @@ static void add_root(const Levels *levels, gboolean scatter) {
   orr_collective_flow_init(&flow, levels->context);
   for (guint i = 1; i < levels->layout.channels; i++) {
     gint64 root = levels->layout.gpus[0], other = levels->layout.gpus[i];
-    double edge_s = orr_collective_flow_edge(&flow, scatter ? root : other, scatter ? other : root, 0, 1);
+    double edge_s =
+        orr_collective_flow_edge(&flow, scatter ? root : other, scatter ? other : root, 0, 1);
     hop_s = MAX(hop_s, edge_s);
   }
-  orr_collective_flow_finish(&flow, hop_s, levels->call->bytes / levels->layout.channels, levels->phases);
+  orr_collective_flow_finish(&flow, hop_s, levels->call->bytes / levels->layout.channels,
+                             levels->phases);
 }
 
-/* Each member hands over what is for other rails, S/m a rail; then each rail's members exchange S/N. */
+/* Each member hands over what is for other rails, S/m a rail; then each rail's members exchange
+ * S/N. */
 static void add_exchange(const Levels *levels, gboolean inside) {
   const OrrCollectiveLayout *layout = &levels->layout;
   const guint m = layout->channels, n_domains = layout->n_domains, n = inside ? m : n_domains;
@@ -90,14 +95,16 @@ static void add_exchange(const Levels *levels, gboolean inside) {
     for (guint r = 1; r < n; r++) {
       const guint domain = from / m, rail = from % m;
       const guint to = inside ? domain * m + (rail + r) % m : (domain + r) % n_domains * m + rail;
-      const double edge_s = orr_collective_flow_edge(&flow, layout->gpus[from], layout->gpus[to], 0, 1);
+      const double edge_s =
+          orr_collective_flow_edge(&flow, layout->gpus[from], layout->gpus[to], 0, 1);
       hop_s = MAX(hop_s, edge_s);
     }
   orr_collective_flow_finish(&flow, (n - 1) * hop_s, levels->call->bytes / n, levels->phases);
 }
 
 static void add_levels(const Levels *levels) {
-  double n_domains = levels->layout.n_domains, rail_bytes = levels->call->bytes / levels->layout.channels;
+  double n_domains = levels->layout.n_domains,
+         rail_bytes = levels->call->bytes / levels->layout.channels;
   double ring_bytes = (n_domains - 1) / n_domains * rail_bytes;
   switch (levels->call->op) {
   case ORR_ALL_REDUCE:
@@ -144,7 +151,8 @@ static const OrrCollectiveAlgorithm *one_level(const OrrCollectiveCall *call) {
   return call->op == ORR_ALL_TO_ALL ? &orr_pairwise : &orr_ring;
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   Levels levels = {.context = context, .call = call, .phases = phases};
   orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
   if (has_one_level(&levels.layout))
@@ -166,23 +174,24 @@ static void step_inside(const StepLevels *at) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
   const guint m = layout->channels;
   for (guint d = 0; d < layout->n_domains; d++)
-    orr_collective_steps_ring(at->steps, layout->gpus + d * m, m, 1, 0, at->levels->call->bytes / m, m - 1,
-                              at->got + d * m);
+    orr_collective_steps_ring(at->steps, layout->gpus + d * m, m, 1, 0, at->levels->call->bytes / m,
+                              m - 1, at->got + d * m);
 }
 
 static void step_across(const StepLevels *at, guint passes) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
   const guint m = layout->channels, n = layout->n_domains;
   for (guint rail = 0; rail < m; rail++)
-    orr_collective_steps_ring(at->steps, layout->gpus + rail, n, m, rail, at->levels->call->bytes / m / n,
-                              passes * (n - 1), at->got + rail);
+    orr_collective_steps_ring(at->steps, layout->gpus + rail, n, m, rail,
+                              at->levels->call->bytes / m / n, passes * (n - 1), at->got + rail);
 }
 
 static void step_rails(const StepLevels *at, gboolean to_first) {
   const OrrCollectiveLayout *layout = &at->levels->layout;
   for (guint rail = 0; rail < layout->channels; rail++)
-    orr_collective_steps_chain(at->steps, layout->gpus + rail, layout->n_domains, layout->channels, rail,
-                               at->levels->call->bytes / layout->channels, to_first, at->got + rail);
+    orr_collective_steps_chain(at->steps, layout->gpus + rail, layout->n_domains, layout->channels,
+                               rail, at->levels->call->bytes / layout->channels, to_first,
+                               at->got + rail);
 }
 
 static void step_root(const StepLevels *at, gboolean scatter) {
@@ -190,9 +199,9 @@ static void step_root(const StepLevels *at, gboolean scatter) {
   for (guint i = 1; i < layout->channels; i++) {
     const gint64 root = layout->gpus[0], other = layout->gpus[i];
     const guint32 *need = scatter ? &at->got[0] : &at->got[i];
-    const guint32 sent =
-        orr_collective_steps_send(at->steps, scatter ? root : other, scatter ? other : root, 0,
-                                  at->levels->call->bytes / layout->channels, need, *need != ORR_NO_SEND);
+    const guint32 sent = orr_collective_steps_send(
+        at->steps, scatter ? root : other, scatter ? other : root, 0,
+        at->levels->call->bytes / layout->channels, need, *need != ORR_NO_SEND);
     if (scatter) at->got[i] = sent;
   }
 }
@@ -209,7 +218,8 @@ static void step_levels(const StepLevels *at) {
   if (op == ORR_REDUCE) step_root(at, FALSE);
 }
 
-static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                  OrrCollectiveSteps *ret_steps) {
   Levels levels = {.context = context, .call = call};
   orr_collective_layout_init(&levels.layout, context->fabric, call->gpus, call->n);
   g_autofree guint32 *got = orr_collective_steps_nothing(call->n);
@@ -228,7 +238,8 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 const OrrCollectiveAlgorithm orr_hierarchical = {
     .chosen = ORR_CHOSEN_NEVER,
     .entry = {.name = "hierarchical",
-              .sentence = "Inside each scale-up domain, then across them on all rails, then inside."},
+              .sentence =
+                  "Inside each scale-up domain, then across them on all rails, then inside."},
     .supports = supports,
     .plan = plan,
     .steps = steps,

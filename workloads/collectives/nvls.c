@@ -5,14 +5,16 @@
  *     \       |       |       /        hands over the sum (multimem.ld_reduce), and multicasts what the GPU writes
  *      +----- NVSwitch: + ---+         back to all n (multimem.st)
  *
- * A link carries, each way, n + 1 units of S/n: its own part once, and all n parts on the way to their owners; where a
- * ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56 times the ring's bandwidth, of which NCCL reaches
- * 1.31 (480 of 367 GB/s, H200, stas00/ml-engineering), the profile's efficiency.
+ * A link carries, each way, n + 1 units of S/n: its own part once, and all n parts on the way to
+ * their owners; where a ring carries 2(n-1). For 8 GPUs that is 9/8 S against 14/8 S: 1.56 times
+ * the ring's bandwidth, of which NCCL reaches 1.31 (480 of 367 GB/s, H200, stas00/ml-engineering),
+ * the profile's efficiency.
  *
  *   all-reduce    base + step + (n + 1)/n S/B
  *
- * NCCL 2.27 leaves groups of up to 4 to the ring (collectives_nvls_singlenode.csv of the same source), and all-gather
- * and reduce-scatter, too. Not chosen where the profile has no row (before Hopper).
+ * NCCL 2.27 leaves groups of up to 4 to the ring (collectives_nvls_singlenode.csv of the same
+ * source), and all-gather and reduce-scatter, too. Not chosen where the profile has no row (before
+ * Hopper).
  *
  * Example:   algorithm: nvls
  */
@@ -24,7 +26,8 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return call->op == ORR_ALL_REDUCE;
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   orr_collective_flow_fill(&flow, call->bytes, 0);
@@ -33,7 +36,8 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
 }
 
 /* Each owner's part in two halves, as of a tree of one node. */
-static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                  OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   orr_double_tree_steps(call, &layout, TRUE, ret_steps);

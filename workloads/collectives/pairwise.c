@@ -1,27 +1,28 @@
 /*
- * pairwise.c - all-to-all in n - 1 rounds: in round r, rank i sends S/n to rank i + r (mod n) and receives from i - r
- * (NCCL's grouped ncclSend/ncclRecv; Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations
- * in MPICH", IJHPCA 2005, for the schedule).
+ * pairwise.c - all-to-all in n - 1 rounds: in round r, rank i sends S/n to rank i + r (mod n) and
+ * receives from i - r (NCCL's grouped ncclSend/ncclRecv; Thakur, Rabenseifner, Gropp, "Optimization
+ * of collective communication operations in MPICH", IJHPCA 2005, for the schedule).
  *
  *   round 1     0->1  1->2  2->3  3->0          time = launch + (n-1) (alpha + S/n / B)
  *   round 2     0->2  1->3  2->0  3->1
  *   round 3     0->3  1->0  2->1  3->2
  *
- * One phase: rounds run into each other, so what counts is how many pairs cross each link; a unit flow is one pair's
- * S/n. With N domains of m members a message for another rail first crosses to it inside its own domain and leaves
- * from the member that stands where its receiver stands (PXN, NCCL 2.12 on): no message changes rails in the network.
+ * One phase: rounds run into each other, so what counts is how many pairs cross each link; a unit
+ * flow is one pair's S/n. With N domains of m members a message for another rail first crosses to
+ * it inside its own domain and leaves from the member that stands where its receiver stands (PXN,
+ * NCCL 2.12 on): no message changes rails in the network.
  *
  *   NIC of a member        m (N-1) units     to its peer in each other domain, for all members of its own
  *   scale-up link          (m-1) N units     its own domain's pairs, and those on their way to another rail
  *
  *   launch + (n-1) alpha + S/n * max(m (N-1) / B_nic, (m-1) N / B_scale_up)
  *
- * Where domains hold unequally many members, what goes to member i of another domain leaves from member i modulo the
- * sender's members.
+ * Where domains hold unequally many members, what goes to member i of another domain leaves from
+ * member i modulo the sender's members.
  *
- * alpha is the dearest way of a pair, once a round (with several members a domain: a hop inside and one across).
- * Counted so, N^2 m + N m^2 routes are asked for, not n^2; N m + m^2 on a fabric that looks alike from everywhere
- * (collective_symmetry.c).
+ * alpha is the dearest way of a pair, once a round (with several members a domain: a hop inside and
+ * one across). Counted so, N^2 m + N m^2 routes are asked for, not n^2; N m + m^2 on a fabric that
+ * looks alike from everywhere (collective_symmetry.c).
  *
  * Example:   algorithm: pairwise
  */
@@ -40,9 +41,10 @@ static guint parts_for(const OrrCollectiveLayout *layout, guint d, guint i) {
   return parts;
 }
 
-/* Pairs of the first @n_counted domains: their own, and those on the way to the receiver's rail. Returns the dearest
- * hop. */
-static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
+/* Pairs of the first @n_counted domains: their own, and those on the way to the receiver's rail.
+ * Returns the dearest hop. */
+static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+                         guint n_counted) {
   double dearest_s = 0;
   for (guint d = 0; d < n_counted; d++)
     for (guint to = 0; to < orr_collective_layout_size(layout, d); to++) {
@@ -56,15 +58,18 @@ static double add_inside(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
-/* Pairs of domains, rail by rail, for all members of the sender's, one of the first @n_counted. Returns the dearest hop.
+/* Pairs of domains, rail by rail, for all members of the sender's, one of the first @n_counted.
+ * Returns the dearest hop.
  */
-static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
+static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+                         guint n_counted) {
   double dearest_s = 0;
   for (guint d = 0; d < n_counted; d++)
     for (guint r = 1; r < layout->n_domains; r++) {
       const guint to = (d + r) % layout->n_domains, m = orr_collective_layout_size(layout, d);
       for (guint i = 0; i < orr_collective_layout_size(layout, to); i++) {
-        const gint64 src = orr_collective_layout_gpu(layout, d, i), dst = orr_collective_layout_gpu(layout, to, i);
+        const gint64 src = orr_collective_layout_gpu(layout, d, i),
+                     dst = orr_collective_layout_gpu(layout, to, i);
         double hop_s = orr_collective_flow_edge(flow, src, dst, 0, m);
         dearest_s = MAX(dearest_s, hop_s);
       }
@@ -72,13 +77,16 @@ static double add_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *lay
   return dearest_s;
 }
 
-static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, guint n_counted) {
+static double add_pairs(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+                        guint n_counted) {
   const double inside_s = add_inside(flow, layout, n_counted);
   return inside_s + add_across(flow, layout, n_counted);
 }
 
-/* All pairs; on a fabric that looks alike from everywhere, those of one domain, spread over the others. */
-static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout, const OrrCollectiveCall *call) {
+/* All pairs; on a fabric that looks alike from everywhere, those of one domain, spread over the
+ * others. */
+static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout,
+                      const OrrCollectiveCall *call) {
   if (orr_collective_flow_is_symmetric(flow, call->gpus, call->n)) {
     const double alpha_s = add_pairs(flow, layout, 1);
     if (orr_collective_flow_spread(flow, layout->n_domains)) return alpha_s;
@@ -87,7 +95,8 @@ static double add_all(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout
   return add_pairs(flow, layout, layout->n_domains);
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
@@ -97,8 +106,9 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
   orr_collective_flow_finish(&flow, (call->n - 1) * alpha_s, call->bytes / call->n, phases);
 }
 
-/* In order of rounds: a rank's sends follow one another, none needs what another one brought. With several members a
- * domain the rounds are over domains: parts for another rail cross to it first, then its member sends all of them. */
+/* In order of rounds: a rank's sends follow one another, none needs what another one brought.
+ * With several members a domain the rounds are over domains: parts for another rail cross to it
+ * first, then its member sends all of them. */
 typedef struct {
   const OrrCollectiveLayout *layout;
   OrrCollectiveSteps *steps;
@@ -113,13 +123,15 @@ static void step_message(const Rounds *rounds, guint d, guint at, gint64 to) {
   guint32 *last = &rounds->last[rounds->layout->first[d] + at];
   guint n_needs = 0;
   for (guint i = 1; i < m; i++)
-    rounds->needs[n_needs++] = orr_collective_steps_send(rounds->steps, gpus[(at + i) % m], gpus[at], 0,
-                                                         rounds->part_bytes, NULL, 0);
+    rounds->needs[n_needs++] = orr_collective_steps_send(rounds->steps, gpus[(at + i) % m],
+                                                         gpus[at], 0, rounds->part_bytes, NULL, 0);
   if (*last != ORR_NO_SEND) rounds->needs[n_needs++] = *last;
-  *last = orr_collective_steps_send(rounds->steps, gpus[at], to, 0, m * rounds->part_bytes, rounds->needs, n_needs);
+  *last = orr_collective_steps_send(rounds->steps, gpus[at], to, 0, m * rounds->part_bytes,
+                                    rounds->needs, n_needs);
 }
 
-static void step_across(const OrrCollectiveLayout *layout, double part_bytes, OrrCollectiveSteps *ret_steps) {
+static void step_across(const OrrCollectiveLayout *layout, double part_bytes,
+                        OrrCollectiveSteps *ret_steps) {
   const guint n_domains = layout->n_domains, n = layout->first[n_domains];
   g_autofree guint32 *last = orr_collective_steps_nothing(n), *needs = g_new0(guint32, n);
   const Rounds rounds = {layout, ret_steps, part_bytes, last, needs};
@@ -127,23 +139,27 @@ static void step_across(const OrrCollectiveLayout *layout, double part_bytes, Or
     for (guint d = 0; d < n_domains; d++) {
       const guint to = (d + r) % n_domains;
       for (guint i = 0; i < orr_collective_layout_size(layout, to); i++)
-        step_message(&rounds, d, i % orr_collective_layout_size(layout, d), orr_collective_layout_gpu(layout, to, i));
+        step_message(&rounds, d, i % orr_collective_layout_size(layout, d),
+                     orr_collective_layout_gpu(layout, to, i));
     }
 }
 
-static void step_inside(const OrrCollectiveLayout *layout, double part_bytes, OrrCollectiveSteps *ret_steps) {
+static void step_inside(const OrrCollectiveLayout *layout, double part_bytes,
+                        OrrCollectiveSteps *ret_steps) {
   for (guint d = 0; d < layout->n_domains; d++) {
     const guint m = orr_collective_layout_size(layout, d);
     const gint64 *gpus = layout->gpus + layout->first[d];
     for (guint i = 0; i < m; i++) {
       guint32 last = 0;
       for (guint r = 1; r < m; r++)
-        last = orr_collective_steps_send(ret_steps, gpus[i], gpus[(i + r) % m], 0, part_bytes, &last, r > 1 ? 1 : 0);
+        last = orr_collective_steps_send(ret_steps, gpus[i], gpus[(i + r) % m], 0, part_bytes,
+                                         &last, r > 1 ? 1 : 0);
     }
   }
 }
 
-static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                  OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   step_inside(&layout, call->bytes / call->n, ret_steps);
@@ -155,7 +171,8 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 }
 
 const OrrCollectiveAlgorithm orr_pairwise = {
-    .entry = {.name = "pairwise", .sentence = "All-to-all in n - 1 rounds, each rank with one peer a round."},
+    .entry = {.name = "pairwise",
+              .sentence = "All-to-all in n - 1 rounds, each rank with one peer a round."},
     .supports = supports,
     .plan = plan,
     .steps = steps,

@@ -1,14 +1,16 @@
 /*
- * pat.c - parallel aggregated trees: all-gather and reduce-scatter in ceil(log2 n) steps (NCCL's PAT since 2.23;
- * Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", 2025, arXiv 2506.20252).
+ * pat.c - parallel aggregated trees: all-gather and reduce-scatter in ceil(log2 n) steps (NCCL's
+ * PAT since 2.23; Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at
+ * scale", 2025, arXiv 2506.20252).
  *
- * n trees, one rooted at each rank, run at once; step k goes to the rank 2^k away and carries min(2^k, n - 2^k) of the
- * parts of S/n (Bruck's counts), so that each rank sends n - 1 parts in all, as in a ring, in fewer steps.
+ * n trees, one rooted at each rank, run at once; step k goes to the rank 2^k away and carries
+ * min(2^k, n - 2^k) of the parts of S/n (Bruck's counts), so that each rank sends n - 1 parts in
+ * all, as in a ring, in fewer steps.
  *
  *   all-gather, reduce-scatter    base + ceil(log2 n) alpha + (n-1)/n S/B
  *
- * NCCL has it for one rank a node, and so has this: one member a domain. Nobody has published rows of it that could be
- * fitted: only forced.
+ * NCCL has it for one rank a node, and so has this: one member a domain. Nobody has published rows
+ * of it that could be fitted: only forced.
  *
  * Example:   algorithm: pat
  */
@@ -21,7 +23,8 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
   return layout.equal && layout.channels == 1;
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   double latency_s = 0;
@@ -29,7 +32,8 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
     double dearest_s = 0;
     for (guint r = 0; r < call->n; r++) {
       gint64 to = call->gpus[(r + distance) % call->n];
-      double hop_s = orr_collective_flow_edge(&flow, call->gpus[r], to, 0, MIN(distance, call->n - distance));
+      double hop_s =
+          orr_collective_flow_edge(&flow, call->gpus[r], to, 0, MIN(distance, call->n - distance));
       dearest_s = MAX(dearest_s, hop_s);
     }
     latency_s += dearest_s;
@@ -38,11 +42,13 @@ static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *c
 }
 
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
-  return g_bit_storage(call->n - 1) * alpha_s + (call->n - 1.0) / call->n * call->bytes / bytes_per_s;
+  return g_bit_storage(call->n - 1) * alpha_s +
+         (call->n - 1.0) / call->n * call->bytes / bytes_per_s;
 }
 
 const OrrCollectiveAlgorithm orr_pat = {
-    .entry = {.name = "pat", .sentence = "Trees from every rank at once: a ring's bytes in log2 n steps."},
+    .entry = {.name = "pat",
+              .sentence = "Trees from every rank at once: a ring's bytes in log2 n steps."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "one member in each scale-up domain",
     .supports = supports,

@@ -1,6 +1,6 @@
 /*
- * ring.c - every rank sends to the next one, all at once (Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms for
- * clusters of workstations", JPDC 2009; NCCL's ring).
+ * ring.c - every rank sends to the next one, all at once (Patarasuk, Yuan: "Bandwidth optimal
+ * all-reduce algorithms for clusters of workstations", JPDC 2009; NCCL's ring).
  *
  *   0 -> 1 -> 2 -> 3        buffer S in n chunks; reduce-scatter: n-1 steps of S/n; all-gather: n-1 steps more
  *   ^______________|        broadcast, reduce: the ring cut at rank 0, chunks follow one another (pipelined)
@@ -9,15 +9,17 @@
  *   all-gather, reduce-scatter   launch +  (n-1) alpha +  (n-1)/n S/B
  *   broadcast, reduce            launch +  (n-1) alpha +          S/B
  *
- * A chunk goes round the ring hop by hop, so where hops differ alpha is paid by the hop: (n-1) alpha is the sum over
- * the ring less its cheapest hop, not n-1 times its dearest (NCCL's tuning counts network and NVLink hops apart, too).
+ * A chunk goes round the ring hop by hop, so where hops differ alpha is paid by the hop: (n-1)
+ * alpha is the sum over the ring less its cheapest hop, not n-1 times its dearest (NCCL's tuning
+ * counts network and NVLink hops apart, too).
  *
- * Channels. With several members in each of N > 1 domains one ring would leave all NICs but one idle; NCCL builds one
- * ring a NIC, m of them, as many as the smallest domain has (collective_layout.c). Ring k enters an even domain at
- * member
- * k, visits k, k+1, ..., k-1 (modulo the domain's members) and leaves from k-1; an odd domain it crosses the other way,
- * k-1, ..., k. So it comes into each domain on the rail it left the one before by; only where N is odd the closing edge
- * changes rails (NCCL alternates its channels in the same way), and ring 0 between domains of unequally many members.
+ * Channels. With several members in each of N > 1 domains one ring would leave all NICs but one
+ * idle; NCCL builds one ring a NIC, m of them, as many as the smallest domain has
+ * (collective_layout.c). Ring k enters an even domain at member k, visits k, k+1, ..., k-1 (modulo
+ * the domain's members) and leaves from k-1; an odd domain it crosses the other way, k-1, ..., k.
+ * So it comes into each domain on the rail it left the one before by; only where N is odd the
+ * closing edge changes rails (NCCL alternates its channels in the same way), and ring 0 between
+ * domains of unequally many members.
  *
  *      domain 0          domain 1          m = 4, ring 0
  *      0-->1-->2-->3     0<--1<--2<--3
@@ -29,13 +31,12 @@
  *
  * In a domain of more than m members all m rings pass the links of the others: m in place of m-1.
  *
- * Inside one domain, or with one member a domain: one ring in rank order. So it was with NCCL before 2.12 where no two
- * members of a node share a PCIe switch (src/graph/search.cc: a ring comes back to the
- * NIC it entered by, and a GPU reaches none but that of its own switch without going through the CPU; PXN ended that).
- * On
- * Selene data-parallel groups of every second or fourth GPU of a node then reduced 24.3 GB/s, what one of their NICs
- * does
- * (Narayanan et al., SC21: figure 15's step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
+ * Inside one domain, or with one member a domain: one ring in rank order. So it was with NCCL
+ * before 2.12 where no two members of a node share a PCIe switch (src/graph/search.cc: a ring comes
+ * back to the NIC it entered by, and a GPU reaches none but that of its own switch without going
+ * through the CPU; PXN ended that). On Selene data-parallel groups of every second or fourth GPU of
+ * a node then reduced 24.3 GB/s, what one of their NICs does (Narayanan et al., SC21: figure 15's
+ * step of 32 and 128 sequences with TP 2, and table 1's 3.6B and 7.5B).
  *
  * Example:   algorithm: ring
  */
@@ -49,7 +50,9 @@ typedef struct {
   gint64 no_src, no_dst; /* the GPU that an open ring has no edge from, or to; -1 */
 } Rings;
 
-static guint size_of(const Rings *rings, guint domain) { return orr_collective_layout_size(rings->layout, domain); }
+static guint size_of(const Rings *rings, guint domain) {
+  return orr_collective_layout_size(rings->layout, domain);
+}
 
 static gint64 member(const Rings *rings, guint domain, guint i) {
   return orr_collective_layout_gpu(rings->layout, domain, i);
@@ -61,22 +64,26 @@ static double add_edge(const Rings *rings, gint64 src, gint64 dst, guint channel
   return orr_collective_flow_edge(rings->flow, src, dst, channel, cut ? 0 : weight);
 }
 
-/* Neighbours i, i+1 of a domain are joined in every ring but the one that enters or leaves there. Returns the dearest
- * hop. */
+/* Neighbours i, i+1 of a domain are joined in every ring but the one that enters or leaves
+ * there. Returns the dearest hop. */
 static double add_inside(const Rings *rings) {
   double dearest_s = 0;
   for (guint d = 0; d < rings->layout->n_domains; d++)
     for (guint i = 0; i < size_of(rings, d); i++) {
       const guint joined = orr_collective_layout_joined(rings->layout, d, i);
       gint64 low = member(rings, d, i), high = member(rings, d, i + 1);
-      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, joined) : add_edge(rings, high, low, 0, joined);
+      double hop_s = d % 2 == 0 ? add_edge(rings, low, high, 0, joined)
+                                : add_edge(rings, high, low, 0, joined);
       dearest_s = MAX(dearest_s, hop_s);
     }
   return dearest_s;
 }
 
-/* Ring @k enters an even domain at member k and leaves from this one; an odd domain the other way. */
-static guint far_end(const Rings *rings, guint domain, guint k) { return k + size_of(rings, domain) - 1; }
+/* Ring @k enters an even domain at member k and leaves from this one; an odd domain the other
+ * way. */
+static guint far_end(const Rings *rings, guint domain, guint k) {
+  return k + size_of(rings, domain) - 1;
+}
 
 /* The edges of ring @k between domains; returns the sum of their hops. */
 static double add_between(const Rings *rings, guint k, double *cheapest_s) {
@@ -129,18 +136,18 @@ static gboolean is_single(const OrrCollectiveContext *context, const OrrCollecti
   return layout->n_domains == 1 || alone || orr_collective_layout_is_strided(layout, context);
 }
 
-static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                 GArray *phases) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   gboolean single = is_single(context, &layout);
-  orr_collective_flow_fill(&flow, call->bytes / call->n, call->bytes / call->n / (single ? 1 : layout.channels));
+  orr_collective_flow_fill(&flow, call->bytes / call->n,
+                           call->bytes / call->n / (single ? 1 : layout.channels));
   Rings rings = {.flow = &flow, .layout = &layout, .no_src = -1, .no_dst = -1};
-  if (call->op == ORR_BROADCAST)
-    rings.no_dst = call->gpus[0];
-  if (call->op == ORR_REDUCE)
-    rings.no_src = call->gpus[0];
+  if (call->op == ORR_BROADCAST) rings.no_dst = call->gpus[0];
+  if (call->op == ORR_REDUCE) rings.no_src = call->gpus[0];
   double pass_s = single ? add_single(&flow, call) : add_channels(&rings);
   double unit_bytes = share(call) * call->bytes / (single ? 1 : layout.channels);
   orr_collective_flow_finish(&flow, passes(call->op) * pass_s, unit_bytes, phases);
@@ -154,7 +161,8 @@ static void channel_order(const Rings *rings, guint k, gint64 *ret_gpus) {
       ret_gpus[n++] = member(rings, d, d % 2 == 0 ? k + i : far_end(rings, d, k) - i);
 }
 
-static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *ret_steps) {
+static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                  OrrCollectiveSteps *ret_steps) {
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init(&layout, context->fabric, call->gpus, call->n);
   const gboolean single = is_single(context, &layout);
@@ -179,7 +187,8 @@ static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes
 }
 
 const OrrCollectiveAlgorithm orr_ring = {
-    .entry = {.name = "ring", .sentence = "Rings over all ranks, one a NIC: fewest bytes, most steps."},
+    .entry = {.name = "ring",
+              .sentence = "Rings over all ranks, one a NIC: fewest bytes, most steps."},
     .supports = supports,
     .plan = plan,
     .steps = steps,

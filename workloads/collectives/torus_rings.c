@@ -1,12 +1,14 @@
 /*
- * torus_rings.c - collectives of a torus: rings along its axes, one axis after another, or all at once (bucket).
+ * torus_rings.c - collectives of a torus: rings along its axes, one axis after another, or all at
+ * once (bucket).
  *
  *   torus-ring    axis x, then y, then z, one direction: reduce-scatter along x over all of S, along y over what is
- * left, S/X, along z over S/(X Y); then all-gather back, z, y, x. Links of one axis are in use at a time. bucket the
- * buffer in 2 d parts for d axes: each part goes the same way with the axes rotated (x y z, y z x, z x y), once round
- * to the right and once to the left. All links of all axes are in use (Barnett, Littlefield, Payne, van de Geijn,
- * "Global combine on mesh architectures with wormhole routing", IPPS 1993, bucket algorithms; Jain, Sabharwal, "Optimal
- * bucket algorithms for large MPI collectives on torus interconnects", ICS 2010)
+ * left, S/X, along z over S/(X Y); then all-gather back, z, y, x. Links of one axis are in use at a
+ * time. bucket the buffer in 2 d parts for d axes: each part goes the same way with the axes
+ * rotated (x y z, y z x, z x y), once round to the right and once to the left. All links of all
+ * axes are in use (Barnett, Littlefield, Payne, van de Geijn, "Global combine on mesh architectures
+ * with wormhole routing", IPPS 1993, bucket algorithms; Jain, Sabharwal, "Optimal bucket algorithms
+ * for large MPI collectives on torus interconnects", ICS 2010)
  *
  * With D_1 .. D_d the sizes in the order of a part, and N_i = D_1 ... D_i (N_0 = 1), stage i moves
  *
@@ -16,8 +18,9 @@
  *   bucket       the same hops,               sum over stages of max over parts; with equal axes (n-1)/n S/(2 d B)
  *   all-reduce   twice that
  *
- * The group must be all chips of the torus in their order (fabric.h). Stages follow one another: one phase each. With a
- * twisted torus rings of a short axis close after two rounds: they are taken as they stand, one round of D_i chips.
+ * The group must be all chips of the torus in their order (fabric.h). Stages follow one another:
+ * one phase each. With a twisted torus rings of a short axis close after two rounds: they are taken
+ * as they stand, one round of D_i chips.
  *
  * Neither is NCCL's: only forced.   algorithm: bucket
  */
@@ -34,7 +37,8 @@ typedef struct {
   guint n_axes;
 } Torus;
 
-static gboolean torus_init(Torus *torus, const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
+static gboolean torus_init(Torus *torus, const OrrCollectiveContext *context,
+                           const OrrCollectiveCall *call) {
   *torus = (Torus){.call = call};
   if (!orr_fabric_torus(context->fabric, torus->size)) return FALSE;
   if (torus->size[0] * torus->size[1] * torus->size[2] != call->n) return FALSE;
@@ -47,7 +51,8 @@ static gboolean torus_init(Torus *torus, const OrrCollectiveContext *context, co
 
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
   Torus torus;
-  const gboolean does = call->op == ORR_ALL_REDUCE || call->op == ORR_ALL_GATHER || call->op == ORR_REDUCE_SCATTER;
+  const gboolean does =
+      call->op == ORR_ALL_REDUCE || call->op == ORR_ALL_GATHER || call->op == ORR_REDUCE_SCATTER;
   return does && torus_init(&torus, context, call);
 }
 
@@ -58,7 +63,8 @@ static gint64 stride_of(const Torus *torus, gint64 axis) {
 }
 
 /* All rings along @axis, @weight units a hop; returns what D - 1 hops cost. @back: to the left. */
-static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis, gboolean back, guint32 weight) {
+static double add_axis(OrrCollectiveFlow *flow, const Torus *torus, gint64 axis, gboolean back,
+                       guint32 weight) {
   const gint64 stride = stride_of(torus, axis), size = torus->size[axis];
   double dearest_s = 0;
   for (gint64 chip = 0; chip < torus->call->n; chip++) {
@@ -81,8 +87,10 @@ static double stage_bytes(const Torus *torus, guint first, guint i, double bytes
 /* Weights are whole numbers: the part that sends most has this many units. */
 enum { UNITS = 4096 };
 
-/* Stage @i of @n_parts parts at once (1: torus-ring), of which every second one goes to the left. */
-static void add_stage(const OrrCollectiveContext *context, const Torus *torus, guint i, guint n_parts, GArray *phases) {
+/* Stage @i of @n_parts parts at once (1: torus-ring), of which every second one goes to the
+ * left. */
+static void add_stage(const OrrCollectiveContext *context, const Torus *torus, guint i,
+                      guint n_parts, GArray *phases) {
   g_auto(OrrCollectiveFlow) flow;
   orr_collective_flow_init(&flow, context);
   double most = 0, latency_s = 0;
@@ -93,32 +101,38 @@ static void add_stage(const OrrCollectiveContext *context, const Torus *torus, g
   orr_collective_flow_fill(&flow, most, most);
   for (guint part = 0; part < n_parts; part++) {
     const guint32 weight =
-        (guint32)(stage_bytes(torus, part / 2, i, torus->call->bytes / n_parts) / most * UNITS + 0.5);
-    double hops_s = add_axis(&flow, torus, torus->axes[(part / 2 + i) % torus->n_axes], part % 2 == 1, MAX(weight, 1));
+        (guint32)(stage_bytes(torus, part / 2, i, torus->call->bytes / n_parts) / most * UNITS +
+                  0.5);
+    double hops_s = add_axis(&flow, torus, torus->axes[(part / 2 + i) % torus->n_axes],
+                             part % 2 == 1, MAX(weight, 1));
     latency_s = MAX(latency_s, hops_s);
   }
   orr_collective_flow_finish(&flow, latency_s, most / UNITS, phases);
 }
 
-static void add_stages(const OrrCollectiveContext *context, const OrrCollectiveCall *call, gboolean bucket,
-                       GArray *phases) {
+static void add_stages(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                       gboolean bucket, GArray *phases) {
   Torus torus;
   torus_init(&torus, context, call);
   const guint n_parts = bucket ? 2 * torus.n_axes : 1;
-  for (guint i = 0; call->op != ORR_ALL_GATHER && i < torus.n_axes; i++) add_stage(context, &torus, i, n_parts, phases);
+  for (guint i = 0; call->op != ORR_ALL_GATHER && i < torus.n_axes; i++)
+    add_stage(context, &torus, i, n_parts, phases);
   for (guint i = torus.n_axes; call->op != ORR_REDUCE_SCATTER && i-- > 0;)
     add_stage(context, &torus, i, n_parts, phases);
 }
 
-static void plan_rings(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan_rings(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                       GArray *phases) {
   add_stages(context, call, FALSE, phases);
 }
 
-static void plan_bucket(const OrrCollectiveContext *context, const OrrCollectiveCall *call, GArray *phases) {
+static void plan_bucket(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                        GArray *phases) {
   add_stages(context, call, TRUE, phases);
 }
 
-/* A stage of a part: rings along its axis, a round for each hop; it begins when the chip has all of the stage before.
+/* A stage of a part: rings along its axis, a round for each hop; it begins when the chip has all of
+ * the stage before.
  */
 typedef struct {
   const Torus *torus;
@@ -130,28 +144,31 @@ typedef struct {
 } StepPart;
 
 static void step_stage(StepPart *of, gint64 axis, double bytes) {
-  const gint64 stride = stride_of(of->torus, axis), size = of->torus->size[axis], n = of->torus->call->n;
+  const gint64 stride = stride_of(of->torus, axis), size = of->torus->size[axis],
+               n = of->torus->call->n;
   g_autofree guint32 *got = g_new0(guint32, n);
   for (gint64 round = 0; round + 1 < size; round++) {
     for (gint64 chip = 0; chip < n; chip++) {
       const gint64 at = chip / stride % size, step = of->back ? size - 1 : 1;
       const gint64 next = chip + ((at + step) % size - at) * stride;
-      got[next] = orr_collective_steps_send(of->steps, chip, next, of->part, bytes / (double)(size - 1),
-                                            &of->last[chip], of->any ? 1 : 0);
+      got[next] =
+          orr_collective_steps_send(of->steps, chip, next, of->part, bytes / (double)(size - 1),
+                                    &of->last[chip], of->any ? 1 : 0);
     }
     memcpy(of->last, got, n * sizeof *got);
     of->any = TRUE;
   }
 }
 
-static void add_steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call, gboolean bucket,
-                      OrrCollectiveSteps *steps) {
+static void add_steps(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                      gboolean bucket, OrrCollectiveSteps *steps) {
   Torus torus;
   torus_init(&torus, context, call);
   const guint n_parts = bucket ? 2 * torus.n_axes : 1;
   g_autofree guint32 *last = g_new0(guint32, call->n);
   for (guint part = 0; part < n_parts; part++) {
-    StepPart of = {.torus = &torus, .steps = steps, .part = part, .back = part % 2 == 1, .last = last};
+    StepPart of = {
+        .torus = &torus, .steps = steps, .part = part, .back = part % 2 == 1, .last = last};
     for (guint i = 0; call->op != ORR_ALL_GATHER && i < torus.n_axes; i++)
       step_stage(&of, torus.axes[(part / 2 + i) % torus.n_axes],
                  stage_bytes(&torus, part / 2, i, call->bytes / n_parts));
@@ -161,7 +178,8 @@ static void add_steps(const OrrCollectiveContext *context, const OrrCollectiveCa
   }
 }
 
-static void steps_rings(const OrrCollectiveContext *context, const OrrCollectiveCall *call, OrrCollectiveSteps *steps) {
+static void steps_rings(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
+                        OrrCollectiveSteps *steps) {
   add_steps(context, call, FALSE, steps);
 }
 
@@ -180,7 +198,8 @@ static double oracle_bucket(const OrrCollectiveCall *call, double alpha_s, doubl
 }
 
 const OrrCollectiveAlgorithm orr_torus_ring = {
-    .entry = {.name = "torus-ring", .sentence = "Rings along the axes of a torus, one axis after another."},
+    .entry = {.name = "torus-ring",
+              .sentence = "Rings along the axes of a torus, one axis after another."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "a torus that the group fills",
     .supports = supports,
@@ -190,7 +209,8 @@ const OrrCollectiveAlgorithm orr_torus_ring = {
 };
 
 const OrrCollectiveAlgorithm orr_bucket = {
-    .entry = {.name = "bucket", .sentence = "Rings along all axes of a torus and both ways at once."},
+    .entry = {.name = "bucket",
+              .sentence = "Rings along all axes of a torus and both ways at once."},
     .chosen = ORR_CHOSEN_NEVER,
     .needs = "a torus that the group fills",
     .supports = supports,

@@ -9,86 +9,103 @@ const char *const orr_metrics_words[] = {"vllm", "aiperf", NULL};
 static const char *const preemption_words[] = {"recompute", "swap", NULL};
 
 #define AT(type_, member_) .offset = offsetof(type_, member_)
-#define COUNT(type_, name_, member_, least_, fallback_, sentence_)                                                     \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_INT, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),      \
-    .min = (least_), .max = 1e9                                                                                        \
+#define COUNT(type_, name_, member_, least_, fallback_, sentence_)                                 \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_INT, AT(type_, member_), .sentence = (sentence_),           \
+    .fallback = (fallback_), .min = (least_), .max = 1e9                                           \
   }
-#define SECONDS(type_, name_, member_, fallback_, sentence_)                                                           \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
-    .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                                                              \
+#define SECONDS(type_, name_, member_, fallback_, sentence_)                                       \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_),          \
+    .fallback = (fallback_), .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                 \
   }
-#define SHARE(type_, name_, member_, fallback_, sentence_)                                                             \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
-    .unit = ORR_UNIT_FRACTION, .min = 0, .max = 1                                                                      \
+#define SHARE(type_, name_, member_, fallback_, sentence_)                                         \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_),          \
+    .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0, .max = 1                         \
   }
-#define FLAG(type_, name_, member_, fallback_, sentence_)                                                              \
-  { .name = (name_), .kind = ORR_FIELD_BOOL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_) }
-#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                                      \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_WORD, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
-    .words = (words_)                                                                                                  \
+#define FLAG(type_, name_, member_, fallback_, sentence_)                                          \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_BOOL, AT(type_, member_), .sentence = (sentence_),          \
+    .fallback = (fallback_)                                                                        \
   }
-#define PART(type_, name_, member_, table_, sentence_)                                                                 \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_SECTION, AT(type_, member_), .sentence = (sentence_), .fallback = "{}",         \
-    .table = &(table_)                                                                                                 \
+#define WORD(type_, name_, member_, words_, fallback_, sentence_)                                  \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_WORD, AT(type_, member_), .sentence = (sentence_),          \
+    .fallback = (fallback_), .words = (words_)                                                     \
+  }
+#define PART(type_, name_, member_, table_, sentence_)                                             \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_SECTION, AT(type_, member_), .sentence = (sentence_),       \
+    .fallback = "{}", .table = &(table_)                                                           \
   }
 
 static const OrrField host_fields[] = {
-    SECONDS(OrrServingHost, "step", step_s, "0 s", "Host time between two steps: scheduling, inputs, outputs."),
-    SECONDS(OrrServingHost, "sequence", sequence_s, "0 s", "Host time of a step for each of its sequences."),
+    SECONDS(OrrServingHost, "step", step_s, "0 s",
+            "Host time between two steps: scheduling, inputs, outputs."),
+    SECONDS(OrrServingHost, "sequence", sequence_s, "0 s",
+            "Host time of a step for each of its sequences."),
     FLAG(OrrServingHost, "async", async, "false",
-         "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before, so that who comes then "
+         "Asynchronous scheduling: the host prepares a step while the GPUs compute the one before, "
+         "so that who comes then "
          "joins a step later."),
-    SECONDS(
-        OrrServingHost, "front-end", piece_s, "0 s",
-        "Time of the one process that detokenises and streams (SGLang's tokenizer manager, vLLM's API server) for each "
-        "piece of an output, one a step of a request: pieces wait for each other; 0: none."),
+    SECONDS(OrrServingHost, "front-end", piece_s, "0 s",
+            "Time of the one process that detokenises and streams (SGLang's tokenizer manager, "
+            "vLLM's API server) for each "
+            "piece of an output, one a step of a request: pieces wait for each other; 0: none."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
-            "From the end of a step to the client, detokenisation and streaming: delays tokens, holds nothing up."),
+            "From the end of a step to the client, detokenisation and streaming: delays tokens, "
+            "holds nothing up."),
 };
-static const OrrFieldTable host_table =
-    ORR_FIELD_TABLE("serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
+static const OrrFieldTable host_table = ORR_FIELD_TABLE(
+    "serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
 
-#define AMOUNT(type_, name_, member_, fallback_, unit_, sentence_)                                                     \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_), .fallback = (fallback_),     \
-    .unit = (unit_), .flags = ORR_FIELD_UNSIGNED                                                                       \
+#define AMOUNT(type_, name_, member_, fallback_, unit_, sentence_)                                 \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, AT(type_, member_), .sentence = (sentence_),          \
+    .fallback = (fallback_), .unit = (unit_), .flags = ORR_FIELD_UNSIGNED                          \
   }
 
-static const char *const prefetch_words[] = {"none", "best-effort", "wait-complete", "timeout", NULL};
+static const char *const prefetch_words[] = {"none", "best-effort", "wait-complete", "timeout",
+                                             NULL};
 static const OrrField tiers_fields[] = {
     AMOUNT(OrrCacheTiers, "host", host_bytes, "0 B", ORR_UNIT_BYTES,
            "Host memory of a replica for blocks; read over each GPU's host link."),
     AMOUNT(OrrCacheTiers, "ssd", ssd_bytes, "0 B", ORR_UNIT_BYTES, "SSD of a replica for blocks."),
     AMOUNT(OrrCacheTiers, "ssd-bandwidth", ssd_bytes_per_s, "6 GB/s", ORR_UNIT_BYTES_PER_S,
            "What all ranks of a core read together; one PCIe 4 drive by its datasheet."),
-    SECONDS(OrrCacheTiers, "ssd-latency", ssd_latency_s, "100 us", "Before an SSD's first byte, once a step."),
+    SECONDS(OrrCacheTiers, "ssd-latency", ssd_latency_s, "100 us",
+            "Before an SSD's first byte, once a step."),
     AMOUNT(OrrCacheTiers, "remote", remote_bytes, "0 B", ORR_UNIT_BYTES,
            "A store on the network that all replicas share."),
     AMOUNT(OrrCacheTiers, "remote-bandwidth", remote_bytes_per_s, "0 B/s", ORR_UNIT_BYTES_PER_S,
-           "What a rank reads from it, whatever else there is; 0: flows over the fabric, from the servers of "
+           "What a rank reads from it, whatever else there is; 0: flows over the fabric, from the "
+           "servers of "
            "cluster.storage, or, without them, from the memory of all nodes' hosts."),
-    SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us", "Before its first byte, once a step."),
+    SECONDS(OrrCacheTiers, "remote-latency", remote_latency_s, "20 us",
+            "Before its first byte, once a step."),
     WORD(OrrCacheTiers, "prefetch", prefetch, prefetch_words, "none",
-         "What of SSD and store is read to host memory while a request queues (SGLang's HiCache): nothing, and a step waits; "
-         "what comes before it begins; all, and it waits; or all within 2 s and 0.1 s for each 1,024 tokens, 30 s at most."),
-    COUNT(OrrCacheTiers, "prefetch-threshold", prefetch_threshold, 1, "256", "Tokens from which on it is worth that."),
+         "What of SSD and store is read to host memory while a request queues (SGLang's HiCache): "
+         "nothing, and a step waits; "
+         "what comes before it begins; all, and it waits; or all within 2 s and 0.1 s for each "
+         "1,024 tokens, 30 s at most."),
+    COUNT(OrrCacheTiers, "prefetch-threshold", prefetch_threshold, 1, "256",
+          "Tokens from which on it is worth that."),
 };
 static const OrrFieldTable tiers_table =
     ORR_FIELD_TABLE("cache-tiers", "Where blocks are kept below HBM.", OrrCacheTiers, tiers_fields);
 
 static const OrrField lora_fields[] = {
-    COUNT(OrrServingLora, "adapters", adapters, 0, "0", "Adapters, of which each request has one; 0: none."),
+    COUNT(OrrServingLora, "adapters", adapters, 0, "0",
+          "Adapters, of which each request has one; 0: none."),
     COUNT(OrrServingLora, "max-loras", slots, 1, "8",
-          "Adapters on the GPU at once; others come over the host link when a request asks for them."),
+          "Adapters on the GPU at once; others come over the host link when a request asks for "
+          "them."),
     {.name = "skew",
      .kind = ORR_FIELD_REAL,
      AT(OrrServingLora, skew),
-     .sentence = "Exponent of the power law that requests follow over adapters; 0: all are asked for alike.",
+     .sentence = "Exponent of the power law that requests follow over adapters; 0: all are asked "
+                 "for alike.",
      .fallback = "1",
      .min = 0,
      .max = 10},
@@ -104,43 +121,55 @@ static const OrrField engine_fields[] = {
      .sentence = "Who computes what in the next step.",
      .fallback = "vllm",
      .registry = &orr_scheduler_registry},
-    COUNT(OrrEngineParams, "max-num-seqs", max_num_seqs, 1, "256", "Most sequences that run at once."),
-    COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192", "Most tokens of a step."),
+    COUNT(OrrEngineParams, "max-num-seqs", max_num_seqs, 1, "256",
+          "Most sequences that run at once."),
+    COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192",
+          "Most tokens of a step."),
     COUNT(OrrEngineParams, "max-model-len", max_model_len, 0, "0",
           "Longest request, prompt and output; 0: the model's context."),
-    COUNT(OrrEngineParams, "block-size", block_size, 1, "16", "Tokens of a block of the key-value cache."),
-    COUNT(OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
-          "Blocks of a rank's cache; 0: what weights, activations and reserved leave of the memory."),
+    COUNT(OrrEngineParams, "block-size", block_size, 1, "16",
+          "Tokens of a block of the key-value cache."),
+    COUNT(
+        OrrEngineParams, "kv-blocks", kv_blocks, 0, "0",
+        "Blocks of a rank's cache; 0: what weights, activations and reserved leave of the memory."),
     SHARE(OrrEngineParams, "gpu-memory-utilization", memory_utilization, "90 %",
           "Share of the device's memory that the engine may take."),
     {.name = "reserved",
      .kind = ORR_FIELD_REAL,
      AT(OrrEngineParams, reserved_bytes),
-     .sentence = "Memory for what is neither weights, activations nor cache: CUDA's context, NCCL's buffers, graphs.",
+     .sentence = "Memory for what is neither weights, activations nor cache: CUDA's context, "
+                 "NCCL's buffers, graphs.",
      .fallback = "2 GiB",
      .unit = ORR_UNIT_BYTES,
      .flags = ORR_FIELD_UNSIGNED},
-    SHARE(OrrEngineParams, "watermark", watermark, "0", "Share of the blocks that an admission leaves free."),
+    SHARE(OrrEngineParams, "watermark", watermark, "0",
+          "Share of the blocks that an admission leaves free."),
     FLAG(OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
          "Whether an admission needs room for the whole prompt, not for its first chunk alone."),
     WORD(OrrEngineParams, "preemption", preemption, preemption_words, "recompute",
-         "What becomes of a preempted request's cache: computed again, or swapped to the host and back."),
+         "What becomes of a preempted request's cache: computed again, or swapped to the host and "
+         "back."),
     WORD(OrrEngineParams, "prefix-caching", prefix_caching, orr_prefix_words, "none",
-         "Whether blocks are used again: no, by the hash of vLLM's blocks, or by SGLang's radix tree."),
+         "Whether blocks are used again: no, by the hash of vLLM's blocks, or by SGLang's radix "
+         "tree."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
           "Steps of at most so many tokens run as CUDA graphs; 0: none."),
     FLAG(OrrEngineParams, "cuda-graph-padding", graph_padding, "true",
-         "Whether such a step is padded to the next size that was captured (1, 2, 4, 8, 16, 24 ... 256, 272 ...)."),
+         "Whether such a step is padded to the next size that was captured (1, 2, 4, 8, 16, 24 ... "
+         "256, 272 ...)."),
     FLAG(OrrEngineParams, "eager-prefill", eager, "true",
-         "Whether larger steps are launched kernel by kernel, and last no less than the profile's host-launch for "
+         "Whether larger steps are launched kernel by kernel, and last no less than the profile's "
+         "host-launch for "
          "each."),
     {.name = "all-reduce",
      .kind = ORR_FIELD_TEXT,
      AT(OrrEngineParams, all_reduce),
-     .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), or an algorithm of "
+     .sentence = "Tensor parallelism's: nccl, auto (vLLM's own to 8 MiB in one domain, else NCCL), "
+                 "or an algorithm of "
                  "`orrery list collectives`.",
      .fallback = "auto"},
-    PART(OrrEngineParams, "lora", lora, lora_table, "Low-rank adapters: many in one batch, some on the GPU."),
+    PART(OrrEngineParams, "lora", lora, lora_table,
+         "Low-rank adapters: many in one batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
          "Where blocks are kept below HBM, to be found again; with prefix-caching."),
     {.name = "speculation",
@@ -151,33 +180,39 @@ static const OrrField engine_fields[] = {
      .registry = &orr_speculation_registry},
     PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
 };
-static const OrrFieldTable engine_table =
-    ORR_FIELD_TABLE("serving-engine", "One engine, as vLLM v1 names its settings.", OrrEngineParams, engine_fields);
+static const OrrFieldTable engine_table = ORR_FIELD_TABLE(
+    "serving-engine", "One engine, as vLLM v1 names its settings.", OrrEngineParams, engine_fields);
 
 static const OrrField parallel_fields[] = {
     COUNT(OrrServingParallel, "tp", tp, 1, "1", "Tensor-parallel size."),
-    COUNT(OrrServingParallel, "pp", pp, 1, "1", "Pipeline-parallel size: as many batches are under way."),
+    COUNT(OrrServingParallel, "pp", pp, 1, "1",
+          "Pipeline-parallel size: as many batches are under way."),
     COUNT(OrrServingParallel, "ep", ep, 1, "1",
-          "Expert-parallel size: of tp * dp-attention ranks, those that share out whole experts; the rest split each."),
+          "Expert-parallel size: of tp * dp-attention ranks, those that share out whole experts; "
+          "the rest split each."),
     {.name = "all-to-all",
      .kind = ORR_FIELD_TEXT,
      AT(OrrServingParallel, all_to_all),
-     .sentence = "Who takes tokens to experts and back under dp-attention: auto (DeepEP's low-latency kernels to 128 "
-                 "tokens a rank, else its normal ones), nccl, or an algorithm of `orrery list collectives`.",
+     .sentence = "Who takes tokens to experts and back under dp-attention: auto (DeepEP's "
+                 "low-latency kernels to 128 "
+                 "tokens a rank, else its normal ones), nccl, or an algorithm of `orrery list "
+                 "collectives`.",
      .fallback = "auto"},
     {.name = "imbalance",
      .kind = ORR_FIELD_REAL,
      AT(OrrServingParallel, imbalance),
-     .sentence = "Exponent of the power law that tokens follow over experts; 0: each token draws its experts, without "
+     .sentence = "Exponent of the power law that tokens follow over experts; 0: each token draws "
+                 "its experts, without "
                  "preference.",
      .fallback = "0",
      .min = 0,
      .max = 1.99},
     COUNT(OrrServingParallel, "dp-attention", dp_attention, 1, "1",
-          "Ranks of attention data parallelism: engine cores with their own requests that step together."),
+          "Ranks of attention data parallelism: engine cores with their own requests that step "
+          "together."),
 };
-static const OrrFieldTable parallel_table =
-    ORR_FIELD_TABLE("serving-parallel", "How an engine is split over GPUs.", OrrServingParallel, parallel_fields);
+static const OrrFieldTable parallel_table = ORR_FIELD_TABLE(
+    "serving-parallel", "How an engine is split over GPUs.", OrrServingParallel, parallel_fields);
 
 static const OrrField group_fields[] = {
     COUNT(OrrReplicaGroup, "replicas", replicas, 1, "1", "How many."),
@@ -190,19 +225,23 @@ static const OrrField group_fields[] = {
      .document = "device",
      .flags = ORR_FIELD_OPTIONAL},
 };
-static const OrrFieldTable group_table =
-    ORR_FIELD_TABLE("replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);
+static const OrrFieldTable group_table = ORR_FIELD_TABLE(
+    "replica-group", "Replicas that differ from the first ones.", OrrReplicaGroup, group_fields);
 
 static const OrrField slo_fields[] = {
     SECONDS(OrrSlo, "ttft", ttft_s, "0 s", "Time to the first token, at most; 0: none."),
-    SECONDS(OrrSlo, "tpot", tpot_s, "0 s", "Time per output token after the first, at most; 0: none."),
+    SECONDS(OrrSlo, "tpot", tpot_s, "0 s",
+            "Time per output token after the first, at most; 0: none."),
     SECONDS(OrrSlo, "e2e", e2e_s, "0 s", "Time to the last token, at most; 0: none."),
 };
 static const OrrFieldTable slo_table =
     ORR_FIELD_TABLE("slo", "What a request must meet to count as goodput.", OrrSlo, slo_fields);
 
 static const OrrField class_fields[] = {
-    {.name = "name", .kind = ORR_FIELD_TEXT, AT(OrrRequestClass, name), .sentence = "The class's name."},
+    {.name = "name",
+     .kind = ORR_FIELD_TEXT,
+     AT(OrrRequestClass, name),
+     .sentence = "The class's name."},
     {.name = "share",
      .kind = ORR_FIELD_REAL,
      AT(OrrRequestClass, share),
@@ -223,9 +262,11 @@ static const OrrFieldTable class_table =
 
 static const OrrField metrics_fields[] = {
     WORD(OrrServingMetricsParams, "definition", definition, orr_metrics_words, "vllm",
-         "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an output of one token "
+         "Whose definitions: vLLM's benchmark (inter-token latencies of all tokens in one pool; an "
+         "output of one token "
          "meets any tpot) or NVIDIA's AIPerf (each request's mean; it meets none)."),
-    SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s", "Requests that arrive before are not counted."),
+    SECONDS(OrrServingMetricsParams, "warmup", warmup_s, "0 s",
+            "Requests that arrive before are not counted."),
     COUNT(OrrServingMetricsParams, "request-rows", request_rows, 0, "10000",
           "Rows of serving_request at most, evenly spaced; 0: none."),
     COUNT(OrrServingMetricsParams, "step-rows", step_rows, 0, "2000",
@@ -236,11 +277,13 @@ static const OrrField metrics_fields[] = {
      .sentence = "What an hour of a GPU costs, in any currency; 0: not told.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
-    SHARE(OrrServingMetricsParams, "busy-power", busy_power, "80 %", "Power of a computing GPU, share of its TDP."),
-    SHARE(OrrServingMetricsParams, "idle-power", idle_power, "15 %", "Power of an idle GPU, share of its TDP."),
+    SHARE(OrrServingMetricsParams, "busy-power", busy_power, "80 %",
+          "Power of a computing GPU, share of its TDP."),
+    SHARE(OrrServingMetricsParams, "idle-power", idle_power, "15 %",
+          "Power of an idle GPU, share of its TDP."),
 };
-static const OrrFieldTable metrics_table =
-    ORR_FIELD_TABLE("serving-metrics", "What is counted, and how.", OrrServingMetricsParams, metrics_fields);
+static const OrrFieldTable metrics_table = ORR_FIELD_TABLE(
+    "serving-metrics", "What is counted, and how.", OrrServingMetricsParams, metrics_fields);
 
 static const OrrField admission_fields[] = {
     COUNT(OrrAdmission, "in-flight", in_flight, 0, "0",
@@ -258,7 +301,8 @@ static const OrrField autoscaling_fields[] = {
      .sentence = "What says how many replicas are wanted.",
      .fallback = "none",
      .registry = &orr_autoscaler_registry},
-    COUNT(OrrAutoscaling, "least", least, 1, "1", "Replicas that there are always, and at first; of each pool."),
+    COUNT(OrrAutoscaling, "least", least, 1, "1",
+          "Replicas that there are always, and at first; of each pool."),
     {.name = "interval",
      .kind = ORR_FIELD_REAL,
      AT(OrrAutoscaling, interval_s),
@@ -269,19 +313,20 @@ static const OrrField autoscaling_fields[] = {
     SECONDS(OrrAutoscaling, "down-after", down_after_s, "300 s",
             "Down to the most that was wanted for so long; 300 s is Kubernetes'."),
 };
-static const OrrFieldTable autoscaling_table =
-    ORR_FIELD_TABLE("autoscaling", "How many of the replicas are up.", OrrAutoscaling, autoscaling_fields);
+static const OrrFieldTable autoscaling_table = ORR_FIELD_TABLE(
+    "autoscaling", "How many of the replicas are up.", OrrAutoscaling, autoscaling_fields);
 
 static const OrrField start_fields[] = {
     SECONDS(OrrReplicaStart, "overhead", overhead_s, "0 s",
             "Of a start, before its weights: a container, CUDA's context, graphs."),
     FLAG(OrrReplicaStart, "weights", weights, "true",
-         "Whether a start reads the weights from the file system (cluster.storage), over the fabric."),
+         "Whether a start reads the weights from the file system (cluster.storage), over the "
+         "fabric."),
     FLAG(OrrReplicaStart, "warm", warm, "true",
          "Whether the first replicas are up when the run begins, or start then."),
 };
-static const OrrFieldTable start_table =
-    ORR_FIELD_TABLE("replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
+static const OrrFieldTable start_table = ORR_FIELD_TABLE(
+    "replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
 
 static const char *const failure_words[] = {"retry", "fail", NULL};
 static const char *const transfer_words[] = {"whole", "per-layer", NULL};
@@ -289,55 +334,69 @@ static const OrrField disaggregation_fields[] = {
     COUNT(OrrDisaggregation, "prefill", prefill, 0, "0",
           "Replicas, the first ones, that prefill only, while the others decode; 0: all do both."),
     WORD(OrrDisaggregation, "transfer", transfer, transfer_words, "whole",
-         "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it is computed."),
+         "Whether a prompt's cache is pulled when it is whole, or pushed layer by layer while it "
+         "is computed."),
     COUNT(OrrDisaggregation, "least-prompt", least_prompt, 0, "0",
-          "Tokens; prompts of which the decoder's prefix cache lacks fewer are computed where they decode."),
+          "Tokens; prompts of which the decoder's prefix cache lacks fewer are computed where they "
+          "decode."),
     COUNT(OrrDisaggregation, "most-waiting", most_waiting, -1, "-1",
-          "Prompts waiting for a prefill; with as many, the next is computed where it decodes; -1: however many."),
-    SECONDS(OrrDisaggregation, "overhead", overhead_s, "0 s", "Time of a transfer before its bytes flow."),
+          "Prompts waiting for a prefill; with as many, the next is computed where it decodes; -1: "
+          "however many."),
+    SECONDS(OrrDisaggregation, "overhead", overhead_s, "0 s",
+            "Time of a transfer before its bytes flow."),
 };
-static const OrrFieldTable disaggregation_table = ORR_FIELD_TABLE(
-    "disaggregation", "Prefill and decode on different replicas.", OrrDisaggregation, disaggregation_fields);
+static const OrrFieldTable disaggregation_table =
+    ORR_FIELD_TABLE("disaggregation", "Prefill and decode on different replicas.",
+                    OrrDisaggregation, disaggregation_fields);
 
 static const OrrField encoders_fields[] = {
     COUNT(OrrEncoderPool, "replicas", replicas, 0, "0",
-          "Encoders of one GPU each, after those of the engines; 0: images are encoded where prompts are computed."),
+          "Encoders of one GPU each, after those of the engines; 0: images are encoded where "
+          "prompts are computed."),
     COUNT(OrrEncoderPool, "cache", cache, 0, "0",
-          "Tokens of images whose embeddings an encoder keeps, and an engine; 0: engine.max-num-batched-tokens, as vLLM."),
+          "Tokens of images whose embeddings an encoder keeps, and an engine; 0: "
+          "engine.max-num-batched-tokens, as vLLM."),
     COUNT(OrrEncoderPool, "batch", batch, 0, "0",
-          "Tokens of images that are encoded together; 0: engine.max-num-batched-tokens. At least one image."),
+          "Tokens of images that are encoded together; 0: engine.max-num-batched-tokens. At least "
+          "one image."),
     {.name = "router",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrEncoderPool, router),
      .sentence = "Which encoder an image goes to; session-affinity keeps an image where it was.",
      .fallback = "round-robin",
      .registry = &orr_router_registry},
-    SECONDS(OrrEncoderPool, "overhead", overhead_s, "0 s", "Time of a transfer of embeddings before its bytes flow."),
+    SECONDS(OrrEncoderPool, "overhead", overhead_s, "0 s",
+            "Time of a transfer of embeddings before its bytes flow."),
 };
-static const OrrFieldTable encoders_table =
-    ORR_FIELD_TABLE("encoder-pool", "Images are encoded on GPUs of their own.", OrrEncoderPool, encoders_fields);
+static const OrrFieldTable encoders_table = ORR_FIELD_TABLE(
+    "encoder-pool", "Images are encoded on GPUs of their own.", OrrEncoderPool, encoders_fields);
 
 static const char *const beams_words[] = {"front-end", "engine", NULL};
 static const OrrField beams_fields[] = {
-    COUNT(OrrBeamSearch, "width", width, 1, "1", "Beams of each request, all of which its client gets; 1: no search."),
+    COUNT(OrrBeamSearch, "width", width, 1, "1",
+          "Beams of each request, all of which its client gets; 1: no search."),
     WORD(OrrBeamSearch, "by", by, beams_words, "front-end",
-         "Who searches: the front end, with a request of one token for each beam and step (vLLM from 0.6.3 on), or the "
+         "Who searches: the front end, with a request of one token for each beam and step (vLLM "
+         "from 0.6.3 on), or the "
          "engine, whose sequences fork (vLLM before)."),
     {.name = "skew",
      .kind = ORR_FIELD_REAL,
      AT(OrrBeamSearch, skew),
-     .sentence = "Exponent of the power law by which beams go on from better ones; 0: from any alike.",
+     .sentence =
+         "Exponent of the power law by which beams go on from better ones; 0: from any alike.",
      .fallback = "0",
      .min = 0,
      .max = 10},
 };
-static const OrrFieldTable beams_table = ORR_FIELD_TABLE(
-    "beam-search", "Several candidates of an output, the best kept token by token.", OrrBeamSearch, beams_fields);
+static const OrrFieldTable beams_table =
+    ORR_FIELD_TABLE("beam-search", "Several candidates of an output, the best kept token by token.",
+                    OrrBeamSearch, beams_fields);
 
 static const OrrField fields[] = {
     PART(OrrServing, "engine", engine, engine_table, "The engine's settings."),
     PART(OrrServing, "parallel", parallel, parallel_table, "How an engine is split over GPUs."),
-    COUNT(OrrServing, "replicas", replicas, 0, "1", "Engines that share the load; 0: as many as the GPUs hold."),
+    COUNT(OrrServing, "replicas", replicas, 0, "1",
+          "Engines that share the load; 0: as many as the GPUs hold."),
     {.name = "groups",
      .kind = ORR_FIELD_SECTIONS,
      AT(OrrServing, groups),
@@ -351,39 +410,52 @@ static const OrrField fields[] = {
      .fallback = "round-robin",
      .registry = &orr_router_registry},
     PART(OrrServing, "admission", admission, admission_table, "How many requests get in."),
-    PART(OrrServing, "autoscaling", autoscaling, autoscaling_table, "How many of the replicas are up."),
+    PART(OrrServing, "autoscaling", autoscaling, autoscaling_table,
+         "How many of the replicas are up."),
     PART(OrrServing, "start", start, start_table, "What it takes until a replica is up."),
     WORD(OrrServing, "on-failure", on_failure, failure_words, "retry",
-         "What becomes of the requests of a replica that is lost: computed again elsewhere, what was generated "
+         "What becomes of the requests of a replica that is lost: computed again elsewhere, what "
+         "was generated "
          "included, or failed."),
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
     WORD(OrrServing, "quantization", quantization, orr_quantization_words, "none",
-         "How the layers' weights are stored and multiplied, as engines name it; none: by precision."),
-    WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16", "Number format of the layers' weights."),
+         "How the layers' weights are stored and multiplied, as engines name it; none: by "
+         "precision."),
+    WORD(OrrServing, "precision", precision, orr_dtype_names, "bf16",
+         "Number format of the layers' weights."),
     WORD(OrrServing, "activations", activations, orr_dtype_names, "bf16",
          "Number format between kernels, and of embedding and head."),
-    WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16", "Number format of the key-value cache."),
+    WORD(OrrServing, "kv-dtype", kv_dtype, orr_dtype_names, "bf16",
+         "Number format of the key-value cache."),
     {.name = "load",
      .kind = ORR_FIELD_CHOICE,
      AT(OrrServing, load),
      .sentence = "When requests come.",
      .registry = &orr_arrival_registry},
-    COUNT(OrrServing, "requests", requests, 0, "0",
-          "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else 1,000."),
-    PART(OrrServing, "input", input, orr_lengths_table, "Lengths of prompts, where the load does not bring them."),
-    PART(OrrServing, "output", output, orr_lengths_table, "Lengths of outputs, where the load does not bring them."),
-    COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0", "Tokens that all prompts begin with."),
+    COUNT(
+        OrrServing, "requests", requests, 0, "0",
+        "Requests in all; 0: those of the trace, 10 for each client of a closed loop, else 1,000."),
+    PART(OrrServing, "input", input, orr_lengths_table,
+         "Lengths of prompts, where the load does not bring them."),
+    PART(OrrServing, "output", output, orr_lengths_table,
+         "Lengths of outputs, where the load does not bring them."),
+    COUNT(OrrServing, "shared-prefix", shared_prefix, 0, "0",
+          "Tokens that all prompts begin with."),
     COUNT(OrrServing, "samples", samples, 1, "1",
-          "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, and share its full "
+          "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, "
+          "and share its full "
           "blocks where prefix-caching is on."),
     PART(OrrServing, "beam-search", beams, beams_table,
          "Several candidates of an output, the best kept token by token."),
     COUNT(OrrServing, "images", images, 0, "0",
-          "Images of each prompt, at its begin: encoded in its first step; their tokens add to drawn lengths."),
-    COUNT(OrrServing, "distinct-images", distinct_images, 0, "0",
-          "Images that requests draw theirs from, all alike; 0: each shows its own. With encoders."),
-    PART(OrrServing, "encoders", encoders, encoders_table, "Images are encoded on GPUs of their own."),
+          "Images of each prompt, at its begin: encoded in its first step; their tokens add to "
+          "drawn lengths."),
+    COUNT(
+        OrrServing, "distinct-images", distinct_images, 0, "0",
+        "Images that requests draw theirs from, all alike; 0: each shows its own. With encoders."),
+    PART(OrrServing, "encoders", encoders, encoders_table,
+         "Images are encoded on GPUs of their own."),
     PART(OrrServing, "slo", slo, slo_table, "What a request must meet to count as goodput."),
     {.name = "classes",
      .kind = ORR_FIELD_SECTIONS,
@@ -393,13 +465,15 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_OPTIONAL},
     PART(OrrServing, "metrics", metrics, metrics_table, "What is counted, and how."),
     SECONDS(OrrServing, "longest-queue", most_queue_s, "0 s",
-            "A request that waits longer for its first step ends the run: the queue diverges; 0: never."),
+            "A request that waits longer for its first step ends the run: the queue diverges; 0: "
+            "never."),
 };
 const OrrFieldTable orr_serving_table =
     ORR_FIELD_TABLE("serving", "Engines that answer requests, step by step.", OrrServing, fields);
 
 const OrrWorkloadKind orr_serving_kind = {
-    .entry = {"serving", "Inference serving: continuous batching, a paged key-value cache, step by step.",
+    .entry = {"serving",
+              "Inference serving: continuous batching, a paged key-value cache, step by step.",
               &orr_serving_table},
     .check = orr_serving_check,
     .refuse_return = orr_serving_refuse_return,

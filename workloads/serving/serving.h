@@ -3,17 +3,18 @@
  *
  *   load (arrivals/) -> router -> replica: engine cores -> scheduler (schedulers/) -> batch -> step on the GPUs
  *
- * A replica is one engine on tp * pp GPUs (times dp-attention, whose ranks are cores in lock-step). Everything happens
- * as calls of one engine (sim/engine/engine.h), so that replicas, and whatever else uses the fabric, share one clock. A
- * step ends at
+ * A replica is one engine on tp * pp GPUs (times dp-attention, whose ranks are cores in lock-step).
+ * Everything happens as calls of one engine (sim/engine/engine.h), so that replicas, and whatever
+ * else uses the fabric, share one clock. A step ends at
  *
  *   begin + gpu + host          or, with asynchronous scheduling,   begin + max(gpu, host)
  *
- * where gpu is serving_cost.h's and host = step + sequences * sequence: scheduling, preparing inputs, sampling's
- * bookkeeping and detokenisation between two steps.
+ * where gpu is serving_cost.h's and host = step + sequences * sequence: scheduling, preparing
+ * inputs, sampling's bookkeeping and detokenisation between two steps.
  *
- * Invariants, checked while it runs: blocks are neither lost nor made (serving_kv.h); the time integral of the number
- * of requests in the system is the sum of their times in it (Little 1961), to rounding.
+ * Invariants, checked while it runs: blocks are neither lost nor made (serving_kv.h); the time
+ * integral of the number of requests in the system is the sum of their times in it (Little 1961),
+ * to rounding.
  */
 #ifndef ORR_SERVING_H
 #define ORR_SERVING_H
@@ -33,7 +34,8 @@ typedef struct {
   double step_s, sequence_s; /* host time of a step; of each of its sequences */
   gboolean async;            /* beside the GPU's work */
   double piece_s;            /* of the front end, for what a step gave a request: serving_front.c */
-  double token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
+  double
+      token_s; /* from the end of a step to the client: detokenisation and streaming; delays, blocks not */
 } OrrServingHost;
 
 /* Low-rank adapters, of which each request has one. */
@@ -118,10 +120,12 @@ typedef struct {
 typedef enum { ORR_TRANSFER_WHOLE, ORR_TRANSFER_PER_LAYER } OrrCacheTransfer;
 
 typedef struct {
-  gint64 prefill;      /* of the replicas; 0: all do both */
-  int transfer;        /* OrrCacheTransfer */
-  gint64 least_prompt; /* tokens that the decoder lacks; prompts with fewer are computed where they decode */
-  gint64 most_waiting; /* prompts for prefill; with as many, others are computed where they decode; below 0: no limit */
+  gint64 prefill; /* of the replicas; 0: all do both */
+  int transfer;   /* OrrCacheTransfer */
+  gint64
+      least_prompt; /* tokens that the decoder lacks; prompts with fewer are computed where they decode */
+  gint64
+      most_waiting; /* prompts for prefill; with as many, others are computed where they decode; below 0: no limit */
   double overhead_s;
 } OrrDisaggregation;
 
@@ -165,7 +169,7 @@ typedef struct {
   OrrServingParallel parallel;
   gint64 replicas;
   GPtrArray *groups; /* OrrReplicaGroup*: after those; NULL: none */
-  OrrChoice router; /* of orr_router_registry */
+  OrrChoice router;  /* of orr_router_registry */
   OrrAdmission admission;
   OrrAutoscaling autoscaling;
   OrrReplicaStart start;
@@ -176,11 +180,11 @@ typedef struct {
   OrrChoice load;                       /* of orr_arrival_registry */
   gint64 requests;
   OrrLengths input, output;
-  gint64 shared_prefix; /* tokens that all prompts begin with */
-  gint64 images;        /* of a prompt */
+  gint64 shared_prefix;   /* tokens that all prompts begin with */
+  gint64 images;          /* of a prompt */
   gint64 distinct_images; /* that requests show; 0: each its own */
   OrrEncoderPool encoders;
-  gint64 samples;       /* outputs of a prompt */
+  gint64 samples; /* outputs of a prompt */
   OrrBeamSearch beams;
   OrrSlo slo;
   GPtrArray *classes; /* OrrRequestClass*; NULL: one */
@@ -188,7 +192,8 @@ typedef struct {
   double most_queue_s; /* a request that waits longer ends the run: the queue diverges; 0: never */
 } OrrServing;
 
-static inline gint64 orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client gets */
+static inline gint64
+orr_serving_outputs(const OrrServing *params) { /* of a prompt, that its client gets */
   return params->samples * params->beams.width;
 }
 
@@ -222,23 +227,25 @@ typedef struct {
 
 /* Replicas that are alike. */
 typedef struct {
-  OrrServing params; /* the workload's, with the group's replicas and parallel */
-  OrrCluster cluster; /* with the group's device; borrows */
+  OrrServing params;             /* the workload's, with the group's replicas and parallel */
+  OrrCluster cluster;            /* with the group's device; borrows */
   gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
   gint64 n_blocks;               /* of one core */
   double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* of one GPU */
-  double state_bytes;                                                      /* of a sequence, on one GPU */
-  double adapter_bytes;                                                    /* of one, on one GPU */
+  double state_bytes;   /* of a sequence, on one GPU */
+  double adapter_bytes; /* of one, on one GPU */
   OrrKvLayout kv_layout;
 } OrrServedGroup;
 
 typedef struct {
   guint group;
-  gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens, most_running;
+  gint64 requests, steps, preemptions, hit_tokens, looked_up_tokens, evicted_blocks, tokens,
+      most_running;
   gint64 tier_tokens[ORR_N_TIERS]; /* of hit_tokens */
   gint64 adapter_loads;
-  gint64 checks, drafted, accepted;            /* decodes of requests; guesses checked in them; those that were right */
-  double busy_s, host_s, comm_s;               /* GPUs computing; waiting for the host; of busy_s, collectives */
+  gint64 checks, drafted,
+      accepted; /* decodes of requests; guesses checked in them; those that were right */
+  double busy_s, host_s, comm_s; /* GPUs computing; waiting for the host; of busy_s, collectives */
   double used_block_s, peak_blocks, running_s; /* time integrals; most blocks at once */
   gint64 starts;                               /* that came to their end */
   double held_s, starting_s;                   /* its GPUs were its own; of that, in those starts */
@@ -271,22 +278,24 @@ typedef struct {
   OrrServedReplica *replicas;
   double end_s, last_arrival_s;
   gint64 backlog_at_last_arrival, rejected;
-  gint64 retried, failed; /* requests of replicas that were lost: once more elsewhere, or given up */
-  double failed_s;        /* that the latter were in the system */
+  gint64 retried,
+      failed;       /* requests of replicas that were lost: once more elsewhere, or given up */
+  double failed_s;  /* that the latter were in the system */
   gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
-  gint64 first_encoder; /* its GPU; the others follow */
+  gint64 first_encoder;                         /* its GPU; the others follow */
   gint64 images_encoded, image_hits, encodings; /* in the pool: images computed, found; requests */
   double encode_s, embedding_bytes, encoder_busy_s;
   double area_request_s; /* integral of the number in the system */
   double trust_s[ORR_HOW_OUTSIDE + 1];
   OrrServingParts parts; /* of the steps */
-  char *missing; /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
+  char *
+      missing; /* what the profile holds no rows of, of the first group that lacks any; NULL: nothing */
   gint64 calls; /* of the engine */
 } OrrServingWork;
 
-/* How far the integral of the number in the system is from the sum of the times in it (Little 1961), as a share: rounding;
- * a run in which it is more fails. */
+/* How far the integral of the number in the system is from the sum of the times in it (Little
+ * 1961), as a share: rounding; a run in which it is more fails. */
 double orr_serving_littles_law_error(const OrrServingWork *work);
 
 static inline const OrrServedGroup *orr_serving_group(const OrrServingWork *work, guint replica) {

@@ -31,8 +31,8 @@ void orr_adapters_free(OrrAdapters *adapters) {
   g_free(adapters);
 }
 
-/* Where @adapter is, or else the slot that it would take: of those that nobody holds the least recently used. NULL:
- * none. */
+/* Where @adapter is, or else the slot that it would take: of those that nobody holds the least
+ * recently used. NULL: none. */
 static Slot *find(const OrrAdapters *adapters, guint adapter) {
   Slot *best = NULL;
   for (guint i = 0; i < adapters->n_slots; i++) {
@@ -43,7 +43,9 @@ static Slot *find(const OrrAdapters *adapters, guint adapter) {
   return best;
 }
 
-gboolean orr_adapters_fit(const OrrAdapters *adapters, guint adapter) { return find(adapters, adapter) != NULL; }
+gboolean orr_adapters_fit(const OrrAdapters *adapters, guint adapter) {
+  return find(adapters, adapter) != NULL;
+}
 
 gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter) {
   Slot *slot = find(adapters, adapter);
@@ -54,7 +56,9 @@ gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter) {
   return is_new;
 }
 
-void orr_adapters_release(OrrAdapters *adapters, guint adapter) { find(adapters, adapter)->holders--; }
+void orr_adapters_release(OrrAdapters *adapters, guint adapter) {
+  find(adapters, adapter)->holders--;
+}
 
 GArray *orr_adapters_weights(guint n, double skew) {
   GArray *weights = g_array_new(FALSE, FALSE, sizeof(double));

@@ -64,9 +64,12 @@ static guint32 last_of(const OrrBeams *beams, guint beam) {
   return g_array_index(list, guint32, list->len - 1);
 }
 
-static gboolean begins_block(const OrrBeams *beams) { return (beams->prompt + beams->tokens) % beams->block_size == 0; }
+static gboolean begins_block(const OrrBeams *beams) {
+  return (beams->prompt + beams->tokens) % beams->block_size == 0;
+}
 
-/* Of the beams with one last block all but one copy it: as many copies as there are beams beyond the last blocks. */
+/* Of the beams with one last block all but one copy it: as many copies as there are beams beyond
+ * the last blocks. */
 gint64 orr_beams_copies(const OrrBeams *beams) {
   double different = 0; /* each of n beams with one block counts 1 / n of it */
   if (beams->is_appended || begins_block(beams)) return 0;

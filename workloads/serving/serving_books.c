@@ -1,13 +1,14 @@
 /*
- * serving_books.c - what a step of a replica takes, and what replicas write down for the fleet: sampled steps and gaps
- * between tokens; and whether the books add up.
+ * serving_books.c - what a step of a replica takes, and what replicas write down for the fleet:
+ * sampled steps and gaps between tokens; and whether the books add up.
  */
 #include <math.h>
 
 #include "sim/base/fault.h"
 #include "workloads/serving/serving_replica.h"
 
-/* Every stride-th step is kept; where there are twice too many, every other one is left: rows stay evenly spaced. */
+/* Every stride-th step is kept; where there are twice too many, every other one is left: rows
+ * stay evenly spaced. */
 void orr_fleet_note_step(OrrFleet *fleet, const OrrServedStep *row) {
   const gint64 wanted = fleet->work->params.metrics.step_rows;
   GArray *steps = fleet->work->steps;
@@ -39,8 +40,9 @@ double orr_serving_littles_law_error(const OrrServingWork *work) {
 gboolean orr_fleet_check_law(const OrrFleet *fleet, GError **error) {
   const double off = orr_serving_littles_law_error(fleet->work);
   if (off <= 1e-9) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
-              "the requests' times do not add up to their number over time (Little's law): %.3g off", off);
+  g_set_error(
+      error, ORR_FAULT, ORR_FAULT_INTERNAL,
+      "the requests' times do not add up to their number over time (Little's law): %.3g off", off);
   return FALSE;
 }
 
@@ -66,7 +68,8 @@ OrrStepTime orr_fleet_step_time(const OrrFleet *fleet, guint group, const OrrSte
   return time;
 }
 
-/* Where steps are graphs, all ranks pad to the fullest one's size (vLLM, coordinate_batch_across_dp). */
+/* Where steps are graphs, all ranks pad to the fullest one's size (vLLM,
+ * coordinate_batch_across_dp). */
 void orr_fleet_share_experts(const OrrFleet *fleet, guint group, OrrCore *cores, guint n_cores) {
   double sum = 0, most = 0;
   for (guint i = 0; i < n_cores; i++) {
@@ -81,7 +84,8 @@ void orr_fleet_share_experts(const OrrFleet *fleet, guint group, OrrCore *cores,
 
 double orr_fleet_host_seconds(const OrrFleet *fleet, guint group, guint sequences) {
   const OrrServingHost *host = &fleet->work->params.engine.host;
-  return host->step_s + host->sequence_s * sequences + orr_drafter_host_s(fleet->drafters[group], sequences);
+  return host->step_s + host->sequence_s * sequences +
+         orr_drafter_host_s(fleet->drafters[group], sequences);
 }
 
 static const OrrServedGroup *alike_of(const OrrFleet *fleet, guint group) {
@@ -95,16 +99,18 @@ gint64 orr_fleet_tier_blocks(const OrrFleet *fleet, guint group, double bytes) {
   return block > 0 ? (gint64)floor(bytes / (block * (double)(parallel->tp * parallel->pp))) : 0;
 }
 
-/* Of one rank's bytes; the ranks of a core read beside each other, and share what is not each one's own. */
-static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes, double host_link_bytes_per_s) {
+/* Of one rank's bytes; the ranks of a core read beside each other, and share what is not each
+ * one's own. */
+static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double rank_bytes,
+                           double host_link_bytes_per_s) {
   const OrrServing *params = &alike->params;
   const OrrCacheTiers *tiers = &params->engine.tiers;
   switch (tier) {
   case ORR_TIER_HOST:
     return rank_bytes / host_link_bytes_per_s;
   case ORR_TIER_SSD:
-    return tiers->ssd_latency_s +
-           rank_bytes * (double)(params->parallel.tp * params->parallel.pp) / tiers->ssd_bytes_per_s;
+    return tiers->ssd_latency_s + rank_bytes * (double)(params->parallel.tp * params->parallel.pp) /
+                                      tiers->ssd_bytes_per_s;
   default:
     return tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s;
   }
@@ -113,22 +119,27 @@ static double load_seconds(const OrrServedGroup *alike, OrrTier tier, double ran
 double orr_fleet_swap_seconds(const OrrFleet *fleet, guint group, const OrrCore *core) {
   const OrrServedGroup *alike = alike_of(fleet, group);
   const OrrCluster *cluster = &alike->cluster;
-  const double link = cluster->node.host_link_bytes_per_s > 0 ? cluster->node.host_link_bytes_per_s
-                                                              : cluster->device.host_link_bytes_per_s;
-  double sum_s = core->swapped_tokens > 0 ? (double)core->swapped_tokens * alike->kv_bytes_per_token / link : 0;
+  const double link = cluster->node.host_link_bytes_per_s > 0
+                          ? cluster->node.host_link_bytes_per_s
+                          : cluster->device.host_link_bytes_per_s;
+  double sum_s = core->swapped_tokens > 0
+                     ? (double)core->swapped_tokens * alike->kv_bytes_per_token / link
+                     : 0;
   for (int tier = 0; tier < ORR_N_TIERS; tier++)
     if (core->loaded_tokens[tier] > 0 &&
         !(tier == ORR_TIER_REMOTE && alike->params.engine.tiers.remote_bytes_per_s <= 0))
-      sum_s += load_seconds(alike, (OrrTier)tier, (double)core->loaded_tokens[tier] * alike->kv_bytes_per_token, link);
+      sum_s += load_seconds(alike, (OrrTier)tier,
+                            (double)core->loaded_tokens[tier] * alike->kv_bytes_per_token, link);
   /* copy-on-write reads and writes a block of HBM (vLLM, csrc/cache_kernels.cu, copy_blocks) */
-  sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) * alike->kv_bytes_per_token /
-           cluster->device.memory_bytes_per_s;
+  sum_s += 2 * (double)(core->copied_blocks * alike->params.engine.block_size) *
+           alike->kv_bytes_per_token / cluster->device.memory_bytes_per_s;
   return sum_s + (double)core->loaded_adapters * alike->adapter_bytes / link;
 }
 
 /* --- of a replica --- */
 
-void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape) {
+void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
+                           const OrrStepShape *shape) {
   OrrFleet *fleet = replica->fleet;
   const gint64 waiting = orr_replica_n_waiting(replica);
   guint running = 0;
@@ -154,7 +165,8 @@ void orr_replica_close_core(OrrReplica *replica, OrrCore *core) {
   replica->books->preemptions += core->preemptions;
   replica->books->hit_tokens += core->hit_tokens;
   replica->books->looked_up_tokens += core->looked_up_tokens;
-  for (int tier = 0; tier < ORR_N_TIERS; tier++) replica->books->tier_tokens[tier] += core->tier_tokens[tier];
+  for (int tier = 0; tier < ORR_N_TIERS; tier++)
+    replica->books->tier_tokens[tier] += core->tier_tokens[tier];
   replica->books->adapter_loads += core->adapter_loads;
   replica->books->checks += core->checks;
   replica->books->drafted += core->drafted;

@@ -4,8 +4,8 @@
  *   cache = memory * gpu-memory-utilization - reserved - weights - activations(most tokens, most sequences)
  *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers))
  *
- * of one GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a step of
- * max-num-batched-tokens tokens.
+ * of one GPU, as vLLM profiles it at start: weights are the largest stage's, activations those of a
+ * step of max-num-batched-tokens tokens.
  */
 #include <math.h>
 
@@ -30,13 +30,16 @@ static gint64 gpus_of(const OrrServingParallel *parallel) {
   return parallel->tp * parallel->pp * parallel->dp_attention;
 }
 
-guint orr_serving_n_groups(const OrrServing *params) { return 1 + (params->groups ? params->groups->len : 0); }
+guint orr_serving_n_groups(const OrrServing *params) {
+  return 1 + (params->groups ? params->groups->len : 0);
+}
 
 gint64 orr_serving_layers(const OrrServing *params, const OrrModel *model) {
   return (model->layers + params->parallel.pp - 1) / params->parallel.pp;
 }
 
-/* Of group @g: 0 is that of `replicas`; where those are not told, they are what the others leave of the GPUs. */
+/* Of group @g: 0 is that of `replicas`; where those are not told, they are what the others leave
+ * of the GPUs. */
 static OrrServing params_of(const OrrServing *params, guint g, const OrrCluster *cluster) {
   OrrServing own = *params;
   const OrrReplicaGroup *group = g > 0 ? params->groups->pdata[g - 1] : NULL;
@@ -64,7 +67,8 @@ static OrrCluster cluster_of(const OrrServing *params, guint g, const OrrCluster
 
 gint64 orr_serving_replicas(const OrrServing *params, const OrrCluster *cluster) {
   gint64 sum = 0;
-  for (guint g = 0; g < orr_serving_n_groups(params); g++) sum += params_of(params, g, cluster).replicas;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++)
+    sum += params_of(params, g, cluster).replicas;
   return sum;
 }
 
@@ -90,8 +94,8 @@ typedef struct {
 } Memory;
 
 /* What guesses tokens lies on the last stage, beside the largest at worst. */
-static void add_drafter(const OrrServing *params, const OrrModel *model, const OrrInferenceShard *shard,
-                        Memory *memory) {
+static void add_drafter(const OrrServing *params, const OrrModel *model,
+                        const OrrInferenceShard *shard, Memory *memory) {
   const OrrChoice *choice = &params->engine.speculation;
   double weights, kv;
   OrrDraft draft;
@@ -102,7 +106,8 @@ static void add_drafter(const OrrServing *params, const OrrModel *model, const O
   memory->kv_per_token += kv;
 }
 
-static Memory memory_of(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster) {
+static Memory memory_of(const OrrServing *params, const OrrModel *model,
+                        const OrrCluster *cluster) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gint64 stage = orr_serving_layers(params, model);
   Memory memory = {.budget = cluster->device.memory_bytes * params->engine.memory_utilization};
@@ -111,59 +116,74 @@ static Memory memory_of(const OrrServing *params, const OrrModel *model, const O
   for (gint64 first = 0; first < model->layers; first += stage) {
     const gint64 n = MIN(stage, model->layers - first);
     const gboolean is_last = first + n >= model->layers;
-    memory.weights = fmax(memory.weights, orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
-    memory.kv_per_token = fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
+    memory.weights = fmax(memory.weights,
+                          orr_inference_weight_bytes(model, &shard, first, n, first == 0, is_last));
+    memory.kv_per_token =
+        fmax(memory.kv_per_token, orr_inference_kv_bytes(model, &shard, first, n));
     memory.state = fmax(memory.state, orr_inference_state_bytes(model, &shard, first, n));
-    memory.adapter = fmax(memory.adapter, orr_inference_adapter_bytes(model, &shard, &lora, first, n));
+    memory.adapter =
+        fmax(memory.adapter, orr_inference_adapter_bytes(model, &shard, &lora, first, n));
     windowed = fmax(windowed, orr_inference_window_bytes(model, &shard, first, n));
   }
   add_drafter(params, model, &shard, &memory);
-  memory.weights += memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
-  memory.activations =
-      orr_inference_activation_bytes(model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
-  const double left = memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
+  memory.weights +=
+      memory.adapter * (double)MIN(params->engine.lora.adapters, params->engine.lora.slots);
+  memory.activations = orr_inference_activation_bytes(
+      model, &shard, params->engine.max_num_batched_tokens, params->engine.max_num_seqs);
+  const double left =
+      memory.budget - params->engine.reserved_bytes - memory.weights - memory.activations;
   const double block = memory.kv_per_token * (double)params->engine.block_size;
   if (block > 0 && params->engine.prefix_caching == ORR_PREFIX_NONE)
-    memory.layout = (OrrKvLayout){windowed / memory.kv_per_token, model->window.size, memory.state / block};
+    memory.layout =
+        (OrrKvLayout){windowed / memory.kv_per_token, model->window.size, memory.state / block};
   else if (block > 0)
     memory.layout.state_blocks = ceil(memory.state / block);
-  memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks : (gint64)fmax(0, floor(left / block));
+  memory.blocks = params->engine.kv_blocks > 0 ? params->engine.kv_blocks
+                                               : (gint64)fmax(0, floor(left / block));
   memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
   return memory;
 }
 
-static void check_memory(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
-                         OrrDiags *diags) {
+static void check_memory(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
+                         OrrPlace place, OrrDiags *diags) {
   const Memory memory = memory_of(params, model, cluster);
   const double gib = 1 << 30;
   const double fixed = memory.weights + memory.activations + params->engine.reserved_bytes;
-  const gboolean fits = params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
+  const gboolean fits =
+      params->engine.kv_blocks > 0 ? fixed <= cluster->device.memory_bytes : memory.blocks > 0;
   if (!fits)
     orr_diags_error(diags, place,
-                    "model %s does not fit: a GPU of tp " D " and pp " D " holds %.1f GiB of weights, %.1f of "
-                    "activations and %.1f reserved, of %.1f GiB that %s gives the engine: raise tp or pp, or lower "
+                    "model %s does not fit: a GPU of tp " D " and pp " D
+                    " holds %.1f GiB of weights, %.1f of "
+                    "activations and %.1f reserved, of %.1f GiB that %s gives the engine: raise tp "
+                    "or pp, or lower "
                     "the precision",
                     model->name, params->parallel.tp, params->parallel.pp, memory.weights / gib,
-                    memory.activations / gib, params->engine.reserved_bytes / gib, memory.budget / gib,
-                    cluster->device.name);
+                    memory.activations / gib, params->engine.reserved_bytes / gib,
+                    memory.budget / gib, cluster->device.name);
 }
 
 /* --- lengths --- */
 
-/* Distributions without an end are held to what there is room for; what is asked for by number is not. */
-static void check_room(const OrrServing *params, const OrrModel *model, gint64 room, const char *of_what,
-                       OrrPlace place, OrrDiags *diags) {
+/* Distributions without an end are held to what there is room for; what is asked for by number
+ * is not. */
+static void check_room(const OrrServing *params, const OrrModel *model, gint64 room,
+                       const char *of_what, OrrPlace place, OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
-  const gint64 prompt = orr_lengths_largest(&params->input), output = orr_lengths_largest(&params->output);
+  const gint64 prompt = orr_lengths_largest(&params->input),
+               output = orr_lengths_largest(&params->output);
   if (load && !load->is_trace && prompt < G_MAXINT32 && output < G_MAXINT32 &&
       prompt + params->shared_prefix + orr_serving_image_tokens(params, model) + output > room)
     orr_diags_error(diags, place,
-                    "a request of up to " D " + " D " tokens is longer than the %s of " D " tokens: give input.most or "
+                    "a request of up to " D " + " D " tokens is longer than the %s of " D
+                    " tokens: give input.most or "
                     "output.most",
-                    prompt + params->shared_prefix + orr_serving_image_tokens(params, model), output, of_what, room);
+                    prompt + params->shared_prefix + orr_serving_image_tokens(params, model),
+                    output, of_what, room);
 }
 
-static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+static void check_lengths(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                          OrrDiags *diags) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (!load || load->is_trace) return;
   orr_lengths_check(&params->input, "input", place, diags);
@@ -177,70 +197,87 @@ static void check_load(const OrrServing *params, OrrPlace place, OrrDiags *diags
 }
 
 static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {
-  if (g_str_equal(name, "auto") || g_str_equal(name, "nccl") || orr_registry_find(&orr_collective_registry, name))
+  if (g_str_equal(name, "auto") || g_str_equal(name, "nccl") ||
+      orr_registry_find(&orr_collective_registry, name))
     return;
   g_autofree const char **names = orr_registry_names(&orr_collective_registry);
   g_autofree char *known = g_strjoinv(", ", (char **)names);
   orr_diags_error(diags, place, "unknown %s '%s' (allowed: auto, nccl, %s)", what, name, known);
 }
 
-static void check_engine(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+static void check_engine(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                         OrrDiags *diags) {
   const OrrEngineParams *engine = &params->engine;
   const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
   if (engine->max_model_len > model->context)
-    orr_diags_error(diags, place, "engine.max-model-len (" D ") is above the context (" D ") of model %s",
+    orr_diags_error(diags, place,
+                    "engine.max-model-len (" D ") is above the context (" D ") of model %s",
                     engine->max_model_len, model->context, model->name);
-  if (scheduler && !scheduler->without_chunks && engine->max_num_batched_tokens < engine->max_num_seqs)
-    orr_diags_error(diags, place, "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
+  if (scheduler && !scheduler->without_chunks &&
+      engine->max_num_batched_tokens < engine->max_num_seqs)
+    orr_diags_error(diags, place,
+                    "engine.max-num-batched-tokens (" D ") is below max-num-seqs (" D ")",
                     engine->max_num_batched_tokens, engine->max_num_seqs);
   check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
 }
 
 /* Products in a format that the device does not compute in would run as something else. */
-static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place, OrrDiags *diags) {
+static void check_formats(const OrrServing *params, const OrrDevice *device, OrrPlace place,
+                          OrrDiags *diags) {
   const OrrQuantized *quantized = orr_quantized((OrrQuantization)params->quantization);
   const OrrDtype products = quantized && quantized->products != ORR_N_DTYPES ? quantized->products
-                            : quantized                                      ? (OrrDtype)params->activations
-                                                                             : (OrrDtype)params->precision;
+                            : quantized ? (OrrDtype)params->activations
+                                        : (OrrDtype)params->precision;
   if (quantized && params->precision != ORR_BF16)
-    orr_diags_error(diags, place, "quantization (%s) and precision (%s) exclude each other: the one says both",
-                    orr_quantization_words[params->quantization], orr_dtype_names[params->precision]);
+    orr_diags_error(
+        diags, place, "quantization (%s) and precision (%s) exclude each other: the one says both",
+        orr_quantization_words[params->quantization], orr_dtype_names[params->precision]);
   else if (orr_device_peak_flops(device, products) <= 0)
     orr_diags_error(diags, place,
-                    "%s %s: device %s does not multiply %s; weights alone may be narrow: quantization awq, gptq, "
+                    "%s %s: device %s does not multiply %s; weights alone may be narrow: "
+                    "quantization awq, gptq, "
                     "mxfp4 or fp8-weights",
                     quantized ? "quantization" : "precision",
-                    quantized ? orr_quantization_words[params->quantization] : orr_dtype_names[params->precision],
+                    quantized ? orr_quantization_words[params->quantization]
+                              : orr_dtype_names[params->precision],
                     device->name, orr_dtype_names[products]);
 }
 
 /* Layers with a state, and images. */
-static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+static void check_parts(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                        OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   const gboolean has_state = orr_inference_state_bytes(model, &shard, 0, model->layers) > 0;
   if (has_state && orr_speculation_of(&params->engine.speculation).tokens > 0)
     orr_diags_error(diags, place,
-                    "engine.speculation: model %s has layers that keep a state, which cannot forget wrong guesses: use "
+                    "engine.speculation: model %s has layers that keep a state, which cannot "
+                    "forget wrong guesses: use "
                     "none",
                     model->name);
   const OrrCacheTiers *tiers = &params->engine.tiers;
   if (params->engine.prefix_caching == ORR_PREFIX_NONE &&
       tiers->host_bytes + tiers->ssd_bytes + tiers->remote_bytes > 0)
     orr_diags_error(diags, place,
-                    "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching to block-hash or "
+                    "engine.cache-tiers keep what prefix-caching names: set engine.prefix-caching "
+                    "to block-hash or "
                     "radix");
   if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->host_bytes <= 0)
-    orr_diags_error(diags, place, "engine.cache-tiers.prefetch reads to host memory: give engine.cache-tiers.host");
+    orr_diags_error(
+        diags, place,
+        "engine.cache-tiers.prefetch reads to host memory: give engine.cache-tiers.host");
   if (tiers->prefetch != ORR_PREFETCH_NONE && tiers->ssd_bytes + tiers->remote_bytes <= 0)
-    orr_diags_error(diags, place, "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
+    orr_diags_error(diags, place,
+                    "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
   if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
     orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
   if (params->images > 0 && model->encoder.layers == 0)
-    orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder", params->images, model->name);
+    orr_diags_error(diags, place, "images (" D ") of prompts: model %s has no encoder",
+                    params->images, model->name);
 }
 
 /* What drafts must be able to run as the model does. */
-static void check_speculation(const OrrServing *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+static void check_speculation(const OrrServing *params, const OrrModel *model, OrrPlace place,
+                              OrrDiags *diags) {
   const OrrChoice *choice = &params->engine.speculation;
   const OrrSpeculation speculation = orr_speculation_of(choice);
   const OrrInferenceShard shard = orr_serving_shard(params);
@@ -250,42 +287,48 @@ static void check_speculation(const OrrServing *params, const OrrModel *model, O
   orr_speculation_check(choice, model, place, diags);
   if (speculation.tokens >= params->engine.max_num_batched_tokens)
     orr_diags_error(diags, place,
-                    "num-speculative-tokens (" D ") and one more do not go into a step of max-num-batched-tokens (" D
-                    ")",
+                    "num-speculative-tokens (" D
+                    ") and one more do not go into a step of max-num-batched-tokens (" D ")",
                     speculation.tokens, params->engine.max_num_batched_tokens);
   if (orr_diags_n_errors(diags) > before) return;
   ((const OrrSpeculator *)choice->entry)->draft(choice->params, model, &draft);
   if (draft.model.layers > 0) orr_inference_check(&draft.model, &shard, place, diags);
 }
 
-static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrPlace place, OrrDiags *diags) {
+static void check_disaggregation(const OrrServing *params, gint64 replicas, OrrPlace place,
+                                 OrrDiags *diags) {
   const OrrDisaggregation *apart = &params->disaggregation;
   if (apart->prefill == 0) return;
   if (apart->prefill >= replicas)
     orr_diags_error(diags, place,
-                    "disaggregation.prefill (" D ") leaves none of the " D " replicas to decode: give at most " D,
+                    "disaggregation.prefill (" D ") leaves none of the " D
+                    " replicas to decode: give at most " D,
                     apart->prefill, replicas, replicas - 1);
   if (apart->transfer == ORR_TRANSFER_PER_LAYER && params->admission.queue >= 0)
-    orr_diags_error(diags, place,
-                    "admission.queue and disaggregation.transfer per-layer exclude each other: room at the "
-                    "decoder comes first, and nobody is rejected after that");
+    orr_diags_error(
+        diags, place,
+        "admission.queue and disaggregation.transfer per-layer exclude each other: room at the "
+        "decoder comes first, and nobody is rejected after that");
 }
 
 const char *orr_serving_refuse_return(const void *params, const OrrCluster *cluster) {
   if (!((const OrrServing *)params)->start.weights || cluster->storage.servers > 0) return NULL;
-  return "a replica whose node comes back reads its weights from a file system, and the cluster has none: give "
+  return "a replica whose node comes back reads its weights from a file system, and the cluster "
+         "has none: give "
          "cluster.storage, or start.weights: false";
 }
 
-static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster, OrrPlace place,
-                       OrrDiags *diags) {
+static void check_life(const OrrServing *params, gint64 replicas, const OrrCluster *cluster,
+                       OrrPlace place, OrrDiags *diags) {
   const OrrAutoscaling *scaling = &params->autoscaling;
   if (orr_life_is_eventful(params) && params->start.weights && cluster->storage.servers == 0)
-    orr_diags_error(diags, place,
-                    "replicas that start read their weights from a file system, and the cluster has none: give "
-                    "cluster.storage, or start.weights: false");
+    orr_diags_error(
+        diags, place,
+        "replicas that start read their weights from a file system, and the cluster has none: give "
+        "cluster.storage, or start.weights: false");
   if (scaling->least > replicas)
-    orr_diags_error(diags, place, "autoscaling.least (" D ") is above the " D " replicas", scaling->least, replicas);
+    orr_diags_error(diags, place, "autoscaling.least (" D ") is above the " D " replicas",
+                    scaling->least, replicas);
   if (scaling->by.entry && g_str_equal(scaling->by.entry->name, "slo") && params->slo.ttft_s <= 0)
     orr_diags_error(diags, place, "autoscaling by slo needs slo.ttft: that is what it goes by");
 }
@@ -293,32 +336,35 @@ static void check_life(const OrrServing *params, gint64 replicas, const OrrClust
 /* A queue that is limited where every request gets in at once would never be used. */
 static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *diags) {
   if (params->admission.queue >= 0 && params->admission.in_flight == 0)
-    orr_diags_error(diags, place, "admission.queue (" D ") limits nothing without admission.in-flight: give that too",
+    orr_diags_error(diags, place,
+                    "admission.queue (" D
+                    ") limits nothing without admission.in-flight: give that too",
                     params->admission.queue);
 }
 
 /* What each group must be able to run by itself. */
-static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device, OrrPlace place,
-                        OrrDiags *diags) {
+static void check_group(const OrrServing *params, const OrrModel *model, const OrrDevice *device,
+                        OrrPlace place, OrrDiags *diags) {
   const OrrInferenceShard shard = orr_serving_shard(params);
   orr_inference_check(model, &shard, place, diags);
   if (params->parallel.pp > model->layers)
-    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s", params->parallel.pp,
-                    model->layers, model->name);
+    orr_diags_error(diags, place, "pp (" D ") is above the " D " layers of model %s",
+                    params->parallel.pp, model->layers, model->name);
   check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
   check_speculation(params, model, place, diags);
   check_formats(params, device, place, diags);
 }
 
-static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrPlace place,
+                       OrrDiags *diags) {
   g_autoptr(GString) text = g_string_new(NULL);
   double gpus = 0;
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
     const OrrServing own = params_of(params, g, cluster);
-    gpus +=
-        (double)own.replicas * (double)own.parallel.tp * (double)own.parallel.pp * (double)own.parallel.dp_attention;
-    g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas, own.parallel.tp,
-                           own.parallel.pp, own.parallel.dp_attention);
+    gpus += (double)own.replicas * (double)own.parallel.tp * (double)own.parallel.pp *
+            (double)own.parallel.dp_attention;
+    g_string_append_printf(text, "%s" D " * " D " * " D " * " D, g > 0 ? " + " : "", own.replicas,
+                           own.parallel.tp, own.parallel.pp, own.parallel.dp_attention);
   }
   if (params->encoders.replicas > 0) {
     gpus += (double)params->encoders.replicas;
@@ -326,13 +372,14 @@ static void check_gpus(const OrrServing *params, const OrrCluster *cluster, OrrP
   }
   if (gpus > (double)orr_cluster_n_gpus(cluster))
     orr_diags_error(diags, place,
-                    "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D " in use", text->str,
-                    gpus, orr_cluster_n_gpus(cluster));
+                    "replicas * tp * pp * dp-attention = %s = %.0f GPUs, but the cluster has " D
+                    " in use",
+                    text->str, gpus, orr_cluster_n_gpus(cluster));
 }
 
 /* Each group's memory, and whether the longest request fits the smallest cache. */
-static void check_room_of_groups(const OrrServing *params, const OrrModel *model, const OrrCluster *cluster,
-                                 OrrPlace place, OrrDiags *diags) {
+static void check_room_of_groups(const OrrServing *params, const OrrModel *model,
+                                 const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const guint before = orr_diags_n_errors(diags);
   gint64 least = G_MAXINT64;
   for (guint g = 0; g < orr_serving_n_groups(params); g++) {
@@ -341,11 +388,12 @@ static void check_room_of_groups(const OrrServing *params, const OrrModel *model
     check_memory(&own, model, &machine, place, diags);
     least = MIN(least, memory_of(&own, model, &machine).room);
   }
-  if (orr_diags_n_errors(diags) == before) check_room(params, model, least, "key-value cache", place, diags);
+  if (orr_diags_n_errors(diags) == before)
+    check_room(params, model, least, "key-value cache", place, diags);
 }
 
-void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
-                       OrrDiags *diags) {
+void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster *cluster,
+                       OrrPlace place, OrrDiags *diags) {
   const OrrServing *params = data;
   const guint before = orr_diags_n_errors(diags);
   const gint64 replicas = orr_serving_replicas(params, cluster);
@@ -363,7 +411,8 @@ void orr_serving_check(const void *data, const OrrModel *model, const OrrCluster
   check_life(params, replicas, cluster, place, diags);
   check_load(params, place, diags);
   check_lengths(params, model, place, diags);
-  if (orr_diags_n_errors(diags) == before) check_room_of_groups(params, model, cluster, place, diags);
+  if (orr_diags_n_errors(diags) == before)
+    check_room_of_groups(params, model, cluster, place, diags);
 }
 
 /* --- compilation --- */
@@ -391,13 +440,15 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g) {
   work->work.n_gpus += own.replicas * group.gpus;
   work->longest = MIN(work->longest, memory.room);
   work->replicas = g_renew(OrrServedReplica, work->replicas, work->params.replicas);
-  for (gint64 i = group.first; i < work->params.replicas; i++) work->replicas[i] = (OrrServedReplica){.group = g};
+  for (gint64 i = group.first; i < work->params.replicas; i++)
+    work->replicas[i] = (OrrServedReplica){.group = g};
 }
 
 static OrrServingWork *work_new(const OrrServing *params, const OrrWorld *world) {
   OrrServingWork *work = g_new0(OrrServingWork, 1);
   work->work = (OrrWork){.kind = &orr_serving_kind,
-                         .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL : ORR_FIDELITY_FOLDED};
+                         .fidelity = world->fidelity == ORR_FIDELITY_FULL ? ORR_FIDELITY_FULL
+                                                                          : ORR_FIDELITY_FOLDED};
   work->params = *params;
   work->params.replicas = 0;
   work->own_world = *world;

@@ -5,11 +5,13 @@
 
 #include "workloads/collectives/collective.h"
 
-/* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink (custom_all_reduce.py), and
- * the end of the measured rows. */
+/* The largest message that engines give to their own all-reduce: vLLM's max_size on NVLink
+ * (custom_all_reduce.py), and the end of the measured rows. */
 #define CUSTOM_MOST_BYTES (8.0 * 1024 * 1024)
 
-static gint64 ranks_of(const OrrServingCostParams *params) { return params->shard.tp * MAX(params->shard.dp, 1); }
+static gint64 ranks_of(const OrrServingCostParams *params) {
+  return params->shard.tp * MAX(params->shard.dp, 1);
+}
 
 static gint64 *gpus_of(const OrrServingCostParams *params, gint64 n) {
   gint64 *gpus = g_new(gint64, n);
@@ -17,35 +19,45 @@ static gint64 *gpus_of(const OrrServingCostParams *params, gint64 n) {
   return gpus;
 }
 
-static const OrrCollectiveAlgorithm *choose(const OrrServingCostParams *params, const OrrCollectiveContext *context,
+static const OrrCollectiveAlgorithm *choose(const OrrServingCostParams *params,
+                                            const OrrCollectiveContext *context,
                                             const OrrCollectiveCall *call) {
   const char *name = params->all_reduce;
   if (call->op != ORR_ALL_REDUCE || g_str_equal(name, "nccl")) return NULL;
   const gboolean is_auto = g_str_equal(name, "auto");
-  const OrrCollectiveAlgorithm *algorithm = (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
-      &orr_collective_registry, is_auto ? "custom-vllm" : name);
+  const OrrCollectiveAlgorithm *algorithm =
+      (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(
+          &orr_collective_registry, is_auto ? "custom-vllm" : name);
   if (!algorithm || !algorithm->library) return algorithm;
   return call->bytes <= CUSTOM_MOST_BYTES && algorithm->supports(context, call) ? algorithm : NULL;
 }
 
-static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollectiveOp op, double bytes, GError **error) {
-  const OrrCollectiveContext context = {.fabric = params->world->fabric, .cost = params->world->cost};
+static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollectiveOp op, double bytes,
+                               GError **error) {
+  const OrrCollectiveContext context = {.fabric = params->world->fabric,
+                                        .cost = params->world->cost};
   g_autofree gint64 *gpus = gpus_of(params, params->shard.tp);
-  const OrrCollectiveCall call = {.op = op, .bytes = bytes, .gpus = gpus, .n = (guint)params->shard.tp};
+  const OrrCollectiveCall call = {
+      .op = op, .bytes = bytes, .gpus = gpus, .n = (guint)params->shard.tp};
   return orr_collective_plan(&context, &call, choose(params, &context, &call), error);
 }
 
-/* Who takes tokens to their experts: DeepEP's low-latency kernels for as many as their buffers are made for (128 a
- * rank: num_max_dispatch_tokens_per_rank in its README), its normal ones for more. */
-static const OrrCollectiveAlgorithm *choose_exchange(const OrrServingCostParams *params, gint64 tokens) {
+/* Who takes tokens to their experts: DeepEP's low-latency kernels for as many as their buffers
+ * are made for (128 a rank: num_max_dispatch_tokens_per_rank in its README), its normal ones for
+ * more. */
+static const OrrCollectiveAlgorithm *choose_exchange(const OrrServingCostParams *params,
+                                                     gint64 tokens) {
   const char *name = params->all_to_all;
   if (g_str_equal(name, "nccl")) return NULL;
   if (g_str_equal(name, "auto")) name = tokens <= 128 ? "deepep-low-latency" : "deepep";
-  return (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry, name);
+  return (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry,
+                                                                          name);
 }
 
-static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, const OrrOperator *op, GError **error) {
-  const OrrCollectiveContext context = {.fabric = params->world->fabric, .cost = params->world->cost};
+static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, const OrrOperator *op,
+                                        GError **error) {
+  const OrrCollectiveContext context = {.fabric = params->world->fabric,
+                                        .cost = params->world->cost};
   g_autofree gint64 *gpus = gpus_of(params, ranks_of(params));
   const OrrExpertExchange exchange = {.tokens = (double)op->m,
                                       .hidden = op->k,
@@ -62,9 +74,11 @@ static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, cons
   return orr_collective_plan(&context, &call, choose_exchange(params, op->m), error);
 }
 
-static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, const OrrOperator *op, GError **error) {
+static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, const OrrOperator *op,
+                                        GError **error) {
   if (op->comm == ORR_COMM_ALL_TO_ALL) return plan_exchange(params, op, error);
-  return plan(params, op->comm == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE, op->bytes, error);
+  return plan(params, op->comm == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE, op->bytes,
+              error);
 }
 
 OrrCost orr_serving_collective(const OrrServingCostParams *params, const OrrOperator *op) {

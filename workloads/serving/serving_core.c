@@ -13,14 +13,16 @@
 static void heap_push(GPtrArray *heap, OrrRequest *request) {
   g_ptr_array_add(heap, request);
   guint i = heap->len - 1;
-  for (guint parent; i > 0 && orr_request_is_before(request, heap->pdata[parent = (i - 1) / 2]); i = parent)
+  for (guint parent; i > 0 && orr_request_is_before(request, heap->pdata[parent = (i - 1) / 2]);
+       i = parent)
     heap->pdata[i] = heap->pdata[parent];
   heap->pdata[i] = request;
 }
 
 static void sift_down(GPtrArray *heap, guint i, OrrRequest *request) {
   for (guint child; (child = 2 * i + 1) < heap->len; i = child) {
-    if (child + 1 < heap->len && orr_request_is_before(heap->pdata[child + 1], heap->pdata[child])) child++;
+    if (child + 1 < heap->len && orr_request_is_before(heap->pdata[child + 1], heap->pdata[child]))
+      child++;
     if (!orr_request_is_before(heap->pdata[child], request)) break;
     heap->pdata[i] = heap->pdata[child];
   }
@@ -74,7 +76,8 @@ static guint queue_of(const OrrCore *core, const OrrRequest *request) {
   return core->n_queues > 1 ? request->client % core->n_queues : 0;
 }
 
-/* A client that was idle does not save up what it was not served (VTC, Sheng et al. 2024, algorithm 2). */
+/* A client that was idle does not save up what it was not served (VTC, Sheng et al. 2024,
+ * algorithm 2). */
 static void lift_counter(OrrCore *core, guint queue) {
   double least = INFINITY;
   for (guint i = 0; i < core->n_queues; i++)
@@ -103,9 +106,11 @@ void orr_core_add(OrrCore *core, OrrRequest *request) {
 static OrrRequest *first_of_all(OrrCore *core) {
   guint best = G_MAXUINT;
   for (guint i = 0; i < core->n_queues; i++)
-    if (core->waiting[i]->len > 0 && (best == G_MAXUINT || core->served[i] < core->served[best])) best = i;
+    if (core->waiting[i]->len > 0 && (best == G_MAXUINT || core->served[i] < core->served[best]))
+      best = i;
   if (best == G_MAXUINT) return NULL;
-  return core->scheduler->pick ? core->scheduler->pick(core, core->waiting[best]) : core->waiting[best]->pdata[0];
+  return core->scheduler->pick ? core->scheduler->pick(core, core->waiting[best])
+                               : core->waiting[best]->pdata[0];
 }
 
 static gboolean has_slot(const OrrCore *core, const OrrRequest *request) {
@@ -114,8 +119,8 @@ static gboolean has_slot(const OrrCore *core, const OrrRequest *request) {
 
 OrrRequest *orr_core_first(OrrCore *core) {
   OrrRequest *request;
-  while ((request = first_of_all(core)) &&
-         (request->added_s > core->sees_until_s || request->is_held_back || !has_slot(core, request))) {
+  while ((request = first_of_all(core)) && (request->added_s > core->sees_until_s ||
+                                            request->is_held_back || !has_slot(core, request))) {
     heap_remove(core->waiting[queue_of(core, request)], request);
     g_ptr_array_add(core->aside, request);
   }
@@ -135,7 +140,8 @@ void orr_core_take_all(OrrCore *core, GPtrArray *requests) {
     orr_kv_release(core->kv, core->running->pdata[i]);
     g_ptr_array_add(requests, core->running->pdata[i]);
   }
-  for (guint i = 0; i < core->n_queues; i++) g_ptr_array_extend(requests, core->waiting[i], NULL, NULL);
+  for (guint i = 0; i < core->n_queues; i++)
+    g_ptr_array_extend(requests, core->waiting[i], NULL, NULL);
 }
 
 /* --- the batch --- */
@@ -163,16 +169,20 @@ static void count(OrrCore *core, const OrrRequest *request, int sign) {
 /* Guesses that go along with one token of a decode. */
 static gint64 guesses(const OrrCore *core, const OrrRequest *request, gint64 tokens) {
   if (!core->drafter || tokens != 1 || !orr_request_decodes(request)) return 0;
-  const gint64 room = MIN(core->budget - tokens, core->limits.longest - orr_request_wanted(request));
+  const gint64 room =
+      MIN(core->budget - tokens, core->limits.longest - orr_request_wanted(request));
   return CLAMP(orr_drafter_drafts(core->drafter, request), 0, MAX(room, 0));
 }
 
-/* Of @tokens of a prompt from @begin on, those up to a block's end: there its state can be kept. The last state is at the
- * end of the last whole block, and what comes after it is a step of its own (vLLM, _mamba_block_aligned_split). */
-static gint64 up_to_block(const OrrCore *core, const OrrRequest *request, gint64 begin, gint64 tokens) {
+/* Of @tokens of a prompt from @begin on, those up to a block's end: there its state can be kept.
+ * The last state is at the end of the last whole block, and what comes after it is a step of its
+ * own (vLLM, _mamba_block_aligned_split). */
+static gint64 up_to_block(const OrrCore *core, const OrrRequest *request, gint64 begin,
+                          gint64 tokens) {
   const gint64 size = orr_kv_block_size(core->kv), wanted = orr_request_wanted(request);
   const gint64 last = wanted - wanted % size, end = begin + tokens;
-  if (!orr_kv_keeps_states(core->kv) || begin >= last || orr_request_decodes(request)) return tokens;
+  if (!orr_kv_keeps_states(core->kv) || begin >= last || orr_request_decodes(request))
+    return tokens;
   return MAX(MIN(end - end % size, last) - begin, 0);
 }
 
@@ -194,7 +204,8 @@ static gboolean give_beams(OrrCore *core, OrrRequest *request) {
 gboolean orr_core_give(OrrCore *core, OrrRequest *request, gint64 most) {
   if (request->beams) return give_beams(core, request);
   const gint64 tokens = up_to_block(core, request, request->computed, most);
-  if (tokens == 0) return TRUE; /* not in this step: what is left of it does not reach the end of a block */
+  if (tokens == 0)
+    return TRUE; /* not in this step: what is left of it does not reach the end of a block */
   const gint64 drafted = guesses(core, request, tokens), all = tokens + drafted;
   const gint32 kept = request->blocks;
   if (!orr_kv_grow(core->kv, request, request->computed + all)) return FALSE;
@@ -227,7 +238,8 @@ static gint64 blocks_of_beams(const OrrCore *core, const OrrRequest *request) {
   return request->prompt / orr_kv_block_size(core->kv) + orr_beams_blocks(request->beams);
 }
 
-static gint64 blocks_needed(const OrrCore *core, const OrrRequest *request, gint64 tokens, gint64 hit) {
+static gint64 blocks_needed(const OrrCore *core, const OrrRequest *request, gint64 tokens,
+                            gint64 hit) {
   if (request->beams) return blocks_of_beams(core, request) + orr_beams_fresh(request->beams);
   return orr_kv_needed(core->kv, request, tokens, hit);
 }
@@ -238,20 +250,24 @@ static gint64 swapped_tokens(const OrrCore *core, const OrrRequest *request) {
 
 static gint64 most_sequences(const OrrRequest *request) { return MAX(request->beam_width, 1); }
 
-gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole, gint64 reserve_tokens) {
+gboolean orr_core_admit(OrrCore *core, OrrRequest *request, gint64 most, gboolean whole,
+                        gint64 reserve_tokens) {
   const gboolean resumes = request->swapped;
   gint64 from[ORR_N_TIERS];
   const gint64 hit = resumes ? 0 : orr_kv_lookup(core->kv, request);
   const gint64 below = resumes ? 0 : orr_kv_lookup_below(core->kv, request, hit, from);
   const gint64 begin = resumes ? request->computed : hit + below;
   const gint64 left = orr_request_wanted(request) - begin;
-  const gint64 tokens = whole ? MIN(left, most) : up_to_block(core, request, begin, MIN(left, most));
+  const gint64 tokens =
+      whole ? MIN(left, most) : up_to_block(core, request, begin, MIN(left, most));
   const gint64 room = MAX(reserve_tokens, begin + tokens);
-  const gint64 checked = core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
+  const gint64 checked =
+      core->limits.reserve_prompt ? MAX(room, orr_request_wanted(request)) : room;
   if (tokens <= 0 || (whole && tokens < left)) return FALSE;
   const gint64 taken = (gint64)core->running->len + core->late_seats + core->more_sequences;
   if (taken + most_sequences(request) > core->limits.max_sequences) return FALSE;
-  const gint64 kept = core->late_blocks + (core->running->len > 0 ? core->limits.watermark_blocks : 0);
+  const gint64 kept =
+      core->late_blocks + (core->running->len > 0 ? core->limits.watermark_blocks : 0);
   if (blocks_needed(core, request, checked, hit) + kept > orr_kv_n_free(core->kv)) return FALSE;
   heap_remove(core->waiting[queue_of(core, request)], request);
   core->n_waiting--;
@@ -333,7 +349,9 @@ gboolean orr_core_reserve(OrrCore *core, OrrRequest *request) {
   return TRUE;
 }
 
-gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request) { return has_slot(core, request); }
+gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request) {
+  return has_slot(core, request);
+}
 
 void orr_core_join(OrrCore *core, OrrRequest *request) {
   const gint64 before = request->computed;
@@ -367,7 +385,8 @@ void orr_core_release(OrrCore *core, OrrRequest *request) {
 
 gboolean orr_core_conserves(const OrrCore *core) {
   gint64 blocks = core->parked_blocks;
-  for (guint i = 0; i < core->running->len; i++) blocks += orr_kv_held_by(core->kv, core->running->pdata[i]);
+  for (guint i = 0; i < core->running->len; i++)
+    blocks += orr_kv_held_by(core->kv, core->running->pdata[i]);
   return orr_kv_conserves(core->kv, blocks);
 }
 
@@ -429,18 +448,21 @@ static gint32 check_guesses(OrrCore *core, OrrRequest *request) {
   core->accepted += accepted;
   const gint32 wrote = (gint32)MIN(1 + accepted, (gint64)request->output - request->generated);
   request->computed += wrote - 1 - request->drafted;
-  if (request->drafted > 0) orr_kv_shrink(core->kv, request, request->computed, request->kept_blocks);
+  if (request->drafted > 0)
+    orr_kv_shrink(core->kv, request, request->computed, request->kept_blocks);
   request->drafted = 0;
   return wrote;
 }
 
-/* A search has one more token: its beams begin, or those of the next step go on from some of them. */
+/* A search has one more token: its beams begin, or those of the next step go on from some of
+ * them. */
 static void fork_beams(OrrCore *core, OrrRequest *request) {
   if (request->beams)
     orr_beams_fork(request->beams);
   else
-    request->beams = orr_beams_new((guint)request->beam_width, request->prompt, orr_kv_block_size(core->kv),
-                                   core->beam_skew, orr_hash3(core->beam_seed, request->id, 0));
+    request->beams =
+        orr_beams_new((guint)request->beam_width, request->prompt, orr_kv_block_size(core->kv),
+                      core->beam_skew, orr_hash3(core->beam_seed, request->id, 0));
   orr_kv_shrink(core->kv, request, 0, blocks_of_beams(core, request));
 }
 

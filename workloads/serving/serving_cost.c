@@ -10,7 +10,12 @@
 #include "workloads/serving/serving_collectives.h"
 #include "workloads/serving/serving_experts.h"
 
-enum { N_HOWS = ORR_HOW_OUTSIDE + 1, RUNGS = 64, LADDER = RUNGS * 24, MOST_QUERIES = 1 + ORR_MOST_DRAFTED };
+enum {
+  N_HOWS = ORR_HOW_OUTSIDE + 1,
+  RUNGS = 64,
+  LADDER = RUNGS * 24,
+  MOST_QUERIES = 1 + ORR_MOST_DRAFTED
+};
 
 /* What depends on a number of tokens (or sequences) alone. */
 typedef struct {
@@ -30,9 +35,10 @@ typedef struct {
   guint kind;
   gint64 n, n_of_largest_stage;
   OrrInferenceHeads heads;
-  gboolean has_core;                    /* it attends */
-  const OrrCostBatch *batch;            /* measured whole steps; NULL: prefill and decode apart */
-  GPtrArray *ladders[1 + MOST_QUERIES]; /* by queries of a decode: Ladder* by decodes; NULL elements */
+  gboolean has_core;         /* it attends */
+  const OrrCostBatch *batch; /* measured whole steps; NULL: prefill and decode apart */
+  GPtrArray
+      *ladders[1 + MOST_QUERIES]; /* by queries of a decode: Ladder* by decodes; NULL elements */
   OrrInferenceHeads decode_heads;
   GArray *pieces;  /* Piece by tokens */
   GArray *experts; /* Piece by tokens of all ranks */
@@ -57,7 +63,8 @@ struct OrrServingCost {
 
 static gint64 layers_of_kind(const OrrModel *model, guint kind, gint64 first, gint64 n) {
   gint64 count = 0;
-  for (gint64 layer = first; layer < first + n; layer++) count += orr_model_layer_kind(model, layer) == kind;
+  for (gint64 layer = first; layer < first + n; layer++)
+    count += orr_model_layer_kind(model, layer) == kind;
   return count;
 }
 
@@ -69,7 +76,8 @@ static void init_kind(OrrServingCost *cost, guint k) {
   *kind = (Kind){.kind = k, .n = layers_of_kind(model, k, 0, model->layers)};
   for (gint64 first = 0; first < model->layers; first += stage)
     kind->n_of_largest_stage =
-        MAX(kind->n_of_largest_stage, layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
+        MAX(kind->n_of_largest_stage,
+            layers_of_kind(model, k, first, MIN(stage, model->layers - first)));
   kind->heads = orr_inference_heads(model, k, &params->shard);
   kind->decode_heads = orr_inference_decode_heads(model, k, &params->shard);
   kind->has_core = orr_inference_attends(model, k);
@@ -79,9 +87,12 @@ static void init_kind(OrrServingCost *cost, guint k) {
                                 .kv_heads = kind->heads.kv_heads,
                                 .head_dim = kind->heads.head_dim};
   kind->batch = orr_cost_batch_find(params->world->cost, &of);
-  for (guint q = 0; q <= MOST_QUERIES; q++) kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
-  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts, &kind->decodes};
-  for (guint i = 0; i < G_N_ELEMENTS(pieces); i++) *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
+  for (guint q = 0; q <= MOST_QUERIES; q++)
+    kind->ladders[q] = g_ptr_array_new_with_free_func(g_free);
+  GArray **const pieces[] = {&kind->pieces, &kind->experts, &kind->shared, &kind->prompts,
+                             &kind->decodes};
+  for (guint i = 0; i < G_N_ELEMENTS(pieces); i++)
+    *pieces[i] = g_array_new(FALSE, TRUE, sizeof(Piece));
 }
 
 /* Where gaps of the profile are refused, they are before the first step. */
@@ -132,8 +143,10 @@ static OrrCost operator_cost(const OrrServingCost *cost, const OrrOperator *op) 
   const OrrCostModel *model = cost->params.world->cost;
   OrrCost answer;
   if (op->kind == ORR_OPERATOR_COMM) return orr_serving_collective(&cost->params, op);
-  if (op->kind == ORR_OPERATOR_MOE) return orr_serving_experts(model, op, cost->params.shard.activations);
-  if (op->kind == ORR_OPERATOR_MEMORY && orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
+  if (op->kind == ORR_OPERATOR_MOE)
+    return orr_serving_experts(model, op, cost->params.shard.activations);
+  if (op->kind == ORR_OPERATOR_MEMORY &&
+      orr_cost_token_kernel(model, op->name, (double)op->m, (double)op->n, &answer))
     return answer;
   return orr_cost_sustained(model, op);
 }
@@ -169,35 +182,38 @@ static const Piece *layer_piece(OrrServingCost *cost, Kind *kind, gint64 tokens)
   gboolean known;
   Piece *piece = piece_at(kind->pieces, tokens, &known);
   if (known) return piece;
-  orr_inference_layer(cost->params.world->model, kind->kind, &cost->params.shard, tokens, cost->operators);
+  orr_inference_layer(cost->params.world->model, kind->kind, &cost->params.shard, tokens,
+                      cost->operators);
   sum_operators(cost, piece);
   piece->kernels++; /* the attention core */
   return piece;
 }
 
-typedef void (*PartOperators)(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 size,
-                              GArray *operators);
+typedef void (*PartOperators)(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                              gint64 size, GArray *operators);
 
-static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *pieces, PartOperators decompose,
-                               gint64 size) {
+static const Piece *part_piece(OrrServingCost *cost, const Kind *kind, GArray *pieces,
+                               PartOperators decompose, gint64 size) {
   gboolean known;
   Piece *piece = piece_at(pieces, size, &known);
   if (known) return piece;
-  if (size > 0) decompose(cost->params.world->model, kind->kind, &cost->params.shard, size, cost->operators);
+  if (size > 0)
+    decompose(cost->params.world->model, kind->kind, &cost->params.shard, size, cost->operators);
   sum_operators(cost, piece);
   return piece;
 }
 
-/* Keys in whole tiles of products: what is remembered for prompts goes by these, or, with a state, by tokens. */
+/* Keys in whole tiles of products: what is remembered for prompts goes by these, or, with a
+ * state, by tokens. */
 enum { KEYS_A_TILE = 64 };
 
-static void prompts_by_keys(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tiles,
-                            GArray *operators) {
+static void prompts_by_keys(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                            gint64 tiles, GArray *operators) {
   orr_inference_prompts(model, kind, shard, tiles * KEYS_A_TILE, tiles * KEYS_A_TILE, operators);
 }
 
-static void prompts_by_tokens(const OrrModel *model, guint kind, const OrrInferenceShard *shard, gint64 tokens,
-                              GArray *operators) {
+static void prompts_by_tokens(const OrrModel *model, guint kind, const OrrInferenceShard *shard,
+                              gint64 tokens, GArray *operators) {
   orr_inference_prompts(model, kind, shard, tokens, tokens, operators);
 }
 
@@ -207,17 +223,21 @@ static double chunk_keys(const OrrStepShape *shape) {
   return shape->chunk + shape->n_chunks * fmax(0, shape->chunk_key_sum / shape->chunk - own / 2);
 }
 
-static const Piece *prompt_piece(OrrServingCost *cost, const Kind *kind, const OrrStepShape *shape) {
+static const Piece *prompt_piece(OrrServingCost *cost, const Kind *kind,
+                                 const OrrStepShape *shape) {
   if (shape->chunk <= 0) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, 0);
-  if (!kind->has_core) return part_piece(cost, kind, kind->prompts, prompts_by_tokens, (gint64)shape->chunk);
+  if (!kind->has_core)
+    return part_piece(cost, kind, kind->prompts, prompts_by_tokens, (gint64)shape->chunk);
   if (!kind->decode_heads.latent) return part_piece(cost, kind, kind->prompts, prompts_by_keys, 1);
   const gint64 tiles = (gint64)ceil(chunk_keys(shape) / KEYS_A_TILE);
   return part_piece(cost, kind, kind->prompts, prompts_by_keys, tiles);
 }
 
-typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size, GArray *operators);
+typedef void (*EndOperators)(const OrrModel *model, const OrrInferenceShard *shard, gint64 size,
+                             GArray *operators);
 
-static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators decompose, gint64 size) {
+static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators decompose,
+                              gint64 size) {
   gboolean known;
   Piece *piece = piece_at(pieces, size, &known);
   if (known) return piece;
@@ -228,28 +248,34 @@ static const Piece *end_piece(OrrServingCost *cost, GArray *pieces, EndOperators
 
 /* --- the attention core --- */
 
-static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceHeads *heads, gint64 batch,
-                                 gint64 queries, gint64 keys) {
-  OrrOperator op = orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations, batch, queries,
-                                          keys, heads->heads, heads->kv_heads, heads->head_dim, TRUE);
+static OrrOperator core_operator(const OrrServingCost *cost, const OrrInferenceHeads *heads,
+                                 gint64 batch, gint64 queries, gint64 keys) {
+  OrrOperator op =
+      orr_operator_attention("attention", ORR_PASS_FORWARD, cost->params.shard.activations, batch,
+                             queries, keys, heads->heads, heads->kv_heads, heads->head_dim, TRUE);
   op.latent = heads->latent;
   if (heads->value_dim > 0) orr_operator_set_value_dim(&op, heads->value_dim);
   return op;
 }
 
-static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries, gint64 keys) {
+static OrrCost ask_core(const OrrServingCost *cost, const Kind *kind, gint64 batch, gint64 queries,
+                        gint64 keys) {
   const OrrOperator op = core_operator(cost, &kind->heads, batch, queries, keys);
   const OrrCostModel *model = cost->params.world->cost;
   return orr_cost_limited(model, &op, orr_cost_attention_over(model, &op, cost->params.shard.kv));
 }
 
-/* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that there really are. */
-static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind, const OrrStepShape *shape) {
+/* Chunks as one kernel: as many of their mean size, in the ratio of the query-key pairs that
+ * there really are. */
+static OrrCost prefill_core(const OrrServingCost *cost, const Kind *kind,
+                            const OrrStepShape *shape) {
   const double n = shape->n_chunks, queries = shape->chunk / n;
   double history = fmax(0, shape->chunk_key_sum / shape->chunk - queries / 2);
   if (kind->heads.window > 0) history = fmin(history, (double)kind->heads.window);
-  OrrCost answer = ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries), (gint64)ceil(queries + history));
-  const double mean_pairs = n * (ceil(queries) * floor(history) + ceil(queries) * (ceil(queries) + 1) / 2);
+  OrrCost answer =
+      ask_core(cost, kind, shape->n_chunks, (gint64)ceil(queries), (gint64)ceil(queries + history));
+  const double mean_pairs =
+      n * (ceil(queries) * floor(history) + ceil(queries) * (ceil(queries) + 1) / 2);
   if (shape->n_chunks > 1 && mean_pairs > 0 && kind->heads.window == 0) {
     const double floor_s = ask_core(cost, kind, 1, 1, 2).time_s; /* what any core takes */
     const double ratio = shape->chunk_pairs / mean_pairs;
@@ -271,11 +297,14 @@ static Ladder *ladder_of(GPtrArray *ladders, guint decodes) {
 static double rung_keys(guint rung) { return ceil(exp2((double)rung / RUNGS)); }
 
 /* Queries beyond one are more heads over the same keys: no row was measured with them. */
-static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes, guint queries, gint64 keys) {
+static OrrCost ask_decode(const OrrServingCost *cost, const Kind *kind, guint decodes,
+                          guint queries, gint64 keys) {
   OrrOperator op = core_operator(cost, &kind->decode_heads, decodes, 1, keys);
-  if (queries == 1) return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  if (queries == 1)
+    return orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   op.heads *= queries;
-  const OrrCost answer = orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
+  const OrrCost answer =
+      orr_cost_attention_over(cost->params.world->cost, &op, cost->params.shard.kv);
   return (OrrCost){answer.time_s, ORR_HOW_MODELLED};
 }
 
@@ -285,7 +314,8 @@ typedef struct {
 
 static double rung(OrrServingCost *cost, Kind *kind, Ladder *ladder, Decodes of, guint i) {
   if (isnan(ladder->core_s[i])) {
-    const OrrCost answer = ask_decode(cost, kind, of.decodes, of.queries, MAX((gint64)rung_keys(i), 2));
+    const OrrCost answer =
+        ask_decode(cost, kind, of.decodes, of.queries, MAX((gint64)rung_keys(i), 2));
     ladder->core_s[i] = (float)answer.time_s;
     ladder->how[i] = (guint8)answer.how;
   }
@@ -304,7 +334,8 @@ static OrrCost decode_core(OrrServingCost *cost, Kind *kind, Decodes of, double 
   return (OrrCost){below + (above - below) * share, MAX(ladder->how[i], ORR_HOW_INTERPOLATED)};
 }
 
-/* Tokens of a decode: one, and guesses; where not all have as many, the next whole number above their mean. */
+/* Tokens of a decode: one, and guesses; where not all have as many, the next whole number above
+ * their mean. */
 static guint queries_of(const OrrStepShape *shape) {
   if (shape->decodes == 0) return 1;
   return CLAMP((guint)ceil((shape->tokens - shape->chunk) / shape->decodes), 1, MOST_QUERIES);
@@ -316,7 +347,8 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
   const guint queries = queries_of(shape);
   if (kind->batch && kind->heads.window == 0 && queries == 1) {
     const OrrBatchAttention asked = {.chunk = shape->chunk,
-                                     .chunk_keys = shape->chunk > 0 ? shape->chunk_key_sum / shape->chunk : 0,
+                                     .chunk_keys =
+                                         shape->chunk > 0 ? shape->chunk_key_sum / shape->chunk : 0,
                                      .decodes = shape->decodes,
                                      .keys_mean = mean,
                                      .keys_least = shape->keys_least,
@@ -341,14 +373,17 @@ static double add_core(OrrServingCost *cost, Kind *kind, const OrrStepShape *sha
 
 /* --- steps --- */
 
-/* What shared experts add to the @routed ones. In graphs of few tokens the two run beside each other (a second stream:
- * TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, to 1,024 tokens; vLLM, to 256:
- * VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD), as long as the longer one and no shorter than the memory takes for both; what
- * the routed ones exchange runs beside too. */
-static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared, gint64 tokens) {
+/* What shared experts add to the @routed ones. In graphs of few tokens the two run beside each
+ * other (a second stream: TensorRT-LLM, maybe_execute_in_parallel; SGLang, alt_stream, to 1,024
+ * tokens; vLLM, to 256: VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD), as long as the longer one
+ * and no shorter than the memory takes for both; what the routed ones exchange runs beside too. */
+static double shared_seconds(const OrrServingCost *cost, const Piece *routed, const Piece *shared,
+                             gint64 tokens) {
   static const gint64 most_beside = 256;
-  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0) return shared->total_s;
-  const double memory_s = (routed->bytes + shared->bytes) / cost->params.world->cluster->device.memory_bytes_per_s;
+  if (tokens > MIN(cost->params.graph_largest, most_beside) || routed->total_s <= 0)
+    return shared->total_s;
+  const double memory_s =
+      (routed->bytes + shared->bytes) / cost->params.world->cluster->device.memory_bytes_per_s;
   return fmax(fmax(shared->total_s, memory_s) - routed->total_s, 0);
 }
 
@@ -363,8 +398,8 @@ static void add_trust(OrrServingCost *cost, const Piece *piece, double n) {
   for (int how = 0; how < N_HOWS; how++) cost->trust[how] += n * piece->by_how[how];
 }
 
-static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *shape, OrrStepTime *time,
-                     guint *kernels) {
+static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *shape,
+                     OrrStepTime *time, guint *kernels) {
   const Piece *const ends[] = {
       end_piece(cost, cost->embedding, orr_inference_embedding, padded),
       end_piece(cost, cost->final_norm, orr_inference_final_norm, padded),
@@ -383,13 +418,14 @@ static void add_ends(OrrServingCost *cost, gint64 padded, const OrrStepShape *sh
 }
 
 /* Not remembered: both numbers change from step to step. */
-static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, OrrStepTime *time, guint *kernels) {
+static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, OrrStepTime *time,
+                         guint *kernels) {
   for (guint k = 0; k < cost->n_kinds; k++) {
     const Kind *kind = &cost->kinds[k];
     Piece piece;
     if (kind->n == 0) continue;
-    orr_inference_adapters(cost->params.world->model, k, &cost->params.shard, &cost->params.lora, padded, adapters,
-                           cost->operators);
+    orr_inference_adapters(cost->params.world->model, k, &cost->params.shard, &cost->params.lora,
+                           padded, adapters, cost->operators);
     sum_operators(cost, &piece);
     time->gpu_s += (double)kind->n * piece.total_s;
     time->stage_s += (double)kind->n_of_largest_stage * piece.total_s;
@@ -401,14 +437,16 @@ static void add_adapters(OrrServingCost *cost, gint64 padded, guint adapters, Or
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape) {
   OrrStepTime time = {0};
   const gint64 padded = orr_serving_cost_padded(cost, (gint64)shape->tokens);
-  const gint64 group = cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
+  const gint64 group =
+      cost->params.shard.dp > 1 && shape->group_tokens > 0 ? (gint64)shape->group_tokens : padded;
   guint kernels = 0;
   for (guint k = 0; k < cost->n_kinds; k++) {
     Kind *kind = &cost->kinds[k];
     if (kind->n == 0) continue; /* an encoder's */
     const gint64 decoded = (gint64)(shape->tokens - shape->chunk);
     const Piece *const routed = part_piece(cost, kind, kind->experts, orr_inference_experts, group);
-    const Piece *const shared = part_piece(cost, kind, kind->shared, orr_inference_shared_experts, padded);
+    const Piece *const shared =
+        part_piece(cost, kind, kind->shared, orr_inference_shared_experts, padded);
     const Piece *const pieces[] = {
         layer_piece(cost, kind, padded),
         routed,
@@ -432,7 +470,8 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     time.stage_s += (double)kind->n_of_largest_stage * layer_s;
   }
   add_ends(cost, padded, shape, &time, &kernels);
-  if (shape->adapters > 0 && cost->params.lora.rank > 0) add_adapters(cost, padded, shape->adapters, &time, &kernels);
+  if (shape->adapters > 0 && cost->params.lora.rank > 0)
+    add_adapters(cost, padded, shape->adapters, &time, &kernels);
   if (shape->images > 0) {
     const Piece *encoded = end_piece(cost, cost->encoder, orr_inference_encoder, shape->images);
     time.gpu_s += encoded->total_s;
@@ -440,7 +479,8 @@ OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shap
     add_trust(cost, encoded, 1);
   }
   if (cost->params.is_eager && padded > cost->params.graph_largest) {
-    const double launches_s = kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
+    const double launches_s =
+        kernels * orr_cost_host_launch_s(cost->params.world->cost, ORR_KERNELS_MODERN);
     time.stage_s = fmax(time.stage_s, launches_s / (double)cost->params.pp);
     time.gpu_s = fmax(time.gpu_s, launches_s);
   }
@@ -459,7 +499,8 @@ double orr_serving_cost_images(OrrServingCost *cost, gint64 images) {
 
 static void note_missing(const OrrServingCost *cost, const OrrOperator *op, GPtrArray *missing) {
   const OrrCostModel *model = cost->params.world->cost;
-  const gboolean is_known = op->kind == ORR_OPERATOR_MOE && !orr_serving_experts_are_missing(model, op);
+  const gboolean is_known =
+      op->kind == ORR_OPERATOR_MOE && !orr_serving_experts_are_missing(model, op);
   char *what = is_known ? NULL : orr_cost_missing(model, op);
   if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
     g_ptr_array_add(missing, what);
@@ -486,15 +527,18 @@ char *orr_serving_cost_missing(OrrServingCost *cost) {
     orr_inference_experts(model, k, &cost->params.shard, 1, operators);
     note_core(cost, &cost->kinds[k], missing);
   }
-  for (guint i = 0; i < operators->len; i++) note_missing(cost, &g_array_index(operators, OrrOperator, i), missing);
+  for (guint i = 0; i < operators->len; i++)
+    note_missing(cost, &g_array_index(operators, OrrOperator, i), missing);
   if (missing->len == 0) return NULL;
   g_ptr_array_add(missing, NULL);
   return g_strjoinv(", ", (char **)missing->pdata);
 }
 
 static gboolean check_missing(OrrServingCost *cost, GError **error) {
-  g_autofree char *missing = orr_cost_refuses_gaps(cost->params.world->cost) ? orr_serving_cost_missing(cost) : NULL;
+  g_autofree char *missing =
+      orr_cost_refuses_gaps(cost->params.world->cost) ? orr_serving_cost_missing(cost) : NULL;
   if (!missing) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the device's profile holds no %s (on-missing: error)", missing);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "the device's profile holds no %s (on-missing: error)", missing);
   return FALSE;
 }

@@ -1,16 +1,18 @@
 /*
  * serving_cost.h - how long one step of an engine takes on its GPUs.
  *
- * A step is what was scheduled together: `tokens` in all, of which chunks of prompts, and the tokens of decodes. Its
- * time is
+ * A step is what was scheduled together: `tokens` in all, of which chunks of prompts, and the
+ * tokens of decodes. Its time is
  *
  *   sum over layers  t_tokens(padded tokens) + t_core(chunks, decodes)  +  t_ends(padded tokens, logits)
  *
- * t_tokens is remembered for each number of tokens; the core of a decode is remembered on a ladder of mean contexts
- * (each power of two in 64 rungs) and is linear between two rungs. Invariant: asking does not change answers.
+ * t_tokens is remembered for each number of tokens; the core of a decode is remembered on a ladder
+ * of mean contexts (each power of two in 64 rungs) and is linear between two rungs. Invariant:
+ * asking does not change answers.
  *
- * Decodes that check guesses have q tokens each, (tokens - chunk) / decodes: their core is the decode kernel with the q
- * queries of a head as q heads more over the same keys, as kernels pack them (FlashAttention-3's pack_gqa).
+ * Decodes that check guesses have q tokens each, (tokens - chunk) / decodes: their core is the
+ * decode kernel with the q queries of a head as q heads more over the same keys, as kernels pack
+ * them (FlashAttention-3's pack_gqa).
  */
 #ifndef ORR_SERVING_COST_H
 #define ORR_SERVING_COST_H
@@ -23,20 +25,22 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  double tokens;        /* computed, before padding to a graph's size */
-  double chunk;         /* prompt tokens among them */
-  double chunk_key_sum; /* sum over chunks of c (h + c / 2), h: tokens of its sequence computed before */
-  double chunk_pairs;   /* sum over chunks of query-key pairs: c h + c (c + 1) / 2 */
+  double tokens; /* computed, before padding to a graph's size */
+  double chunk;  /* prompt tokens among them */
+  double
+      chunk_key_sum; /* sum over chunks of c (h + c / 2), h: tokens of its sequence computed before */
+  double chunk_pairs; /* sum over chunks of query-key pairs: c h + c (c + 1) / 2 */
   guint n_chunks;
   guint decodes;
   double key_sum; /* over decodes, the new tokens included */
   double keys_least, keys_most;
   guint sequences;
-  double group_tokens; /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
-  guint adapters;      /* different ones among its requests */
-  guint images;        /* to be encoded for prompts that begin */
-  guint candidates;    /* of the logits: those whose best are asked for, with their ranks */
-  guint logits; /* tokens whose logits are needed: a sequence's last, and guesses */
+  double
+      group_tokens; /* of all ranks of attention data parallelism, for the experts; 0: its own alone */
+  guint adapters;   /* different ones among its requests */
+  guint images;     /* to be encoded for prompts that begin */
+  guint candidates; /* of the logits: those whose best are asked for, with their ranks */
+  guint logits;     /* tokens whose logits are needed: a sequence's last, and guesses */
 } OrrStepShape;
 
 typedef struct {
@@ -54,9 +58,11 @@ typedef struct {
   const char *all_reduce; /* of orr_collective_registry, "auto" or "nccl" */
   const char *all_to_all; /* the same, of the experts' tokens */
   OrrLora lora;           /* rank 0: no adapters */
-  gint64 graph_largest;   /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
-  gboolean is_eager;      /* larger steps are launched kernel by kernel and are no shorter than that takes */
-  gboolean pads;          /* to the graph's sizes */
+  gint64
+      graph_largest; /* steps of at most so many tokens run as a CUDA graph, padded; 0: none do */
+  gboolean
+      is_eager;  /* larger steps are launched kernel by kernel and are no shorter than that takes */
+  gboolean pads; /* to the graph's sizes */
 } OrrServingCostParams;
 
 typedef struct OrrServingCost OrrServingCost;
@@ -67,14 +73,17 @@ void orr_serving_cost_free(OrrServingCost *cost);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrServingCost, orr_serving_cost_free)
 
 OrrStepTime orr_serving_cost_step(OrrServingCost *cost, const OrrStepShape *shape);
-double orr_serving_cost_images(OrrServingCost *cost, gint64 images); /* of @images that are encoded together, alone */
-gint64 orr_serving_cost_padded(const OrrServingCost *cost, gint64 tokens); /* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
+double orr_serving_cost_images(OrrServingCost *cost,
+                               gint64 images); /* of @images that are encoded together, alone */
+gint64 orr_serving_cost_padded(const OrrServingCost *cost,
+                               gint64 tokens); /* vLLM's sizes: 1, 2, 4, 8, 16, 24, ... */
 
-/* What of the engine's kernels the profile does not hold, ", " between them; NULL: nothing. Newly allocated. */
+/* What of the engine's kernels the profile does not hold, ", " between them; NULL: nothing.
+ * Newly allocated. */
 char *orr_serving_cost_missing(OrrServingCost *cost);
 
-/* GPU seconds of all steps asked so far, and of them those of attention's cores, and of routed and shared experts with what
- * they exchange. */
+/* GPU seconds of all steps asked so far, and of them those of attention's cores, and of routed
+ * and shared experts with what they exchange. */
 typedef struct {
   double gpu_s, attention_s, experts_s;
 } OrrServingParts;

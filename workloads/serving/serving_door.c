@@ -1,14 +1,16 @@
 /*
- * serving_door.c - from the fleet's door to a replica: admission, the queue at the router, and its choice.
+ * serving_door.c - from the fleet's door to a replica: admission, the queue at the router, and its
+ * choice.
  *
  *   arrival --> [a replica has room?] --yes--> router --> replica
  *                      | no
  *                      +--> queue (first come, first served) --> rejected where it is full
  *
- * A replica has room while it is up and has fewer than admission.in-flight requests. A place becomes free when a
- * request ends, and the first of the queue takes it at that time.
+ * A replica has room while it is up and has fewer than admission.in-flight requests. A place
+ * becomes free when a request ends, and the first of the queue takes it at that time.
  *
- * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a) whatever the lengths.
+ * Oracle: with in-flight c and queue 0 one replica is M/G/c/c, which rejects Erlang's B(c, a)
+ * whatever the lengths.
  */
 #include "workloads/serving/serving_life.h"
 
@@ -25,7 +27,8 @@ struct OrrDoor {
 static gboolean is_open(void *user, guint i) {
   const OrrDoor *door = user;
   if (!orr_life_is_up(door->fleet->life, door->first + i)) return FALSE;
-  return door->in_flight == 0 || orr_replica_n_requests(door->fleet->replicas[door->first + i]) < door->in_flight;
+  return door->in_flight == 0 ||
+         orr_replica_n_requests(door->fleet->replicas[door->first + i]) < door->in_flight;
 }
 
 static gint64 load(void *user, guint i, OrrRouterLoad by) {
@@ -59,7 +62,8 @@ OrrDoor *orr_door_new(OrrFleet *fleet, guint first, guint n, gboolean is_limited
                               .load = load};
   g_queue_init(&door->waiting);
   door->state = door->router->open(params->router.params, &view);
-  fleet->sees_blocks = door->router->sees_blocks && door->router->sees_blocks(params->router.params);
+  fleet->sees_blocks =
+      door->router->sees_blocks && door->router->sees_blocks(params->router.params);
   return door;
 }
 
@@ -79,7 +83,8 @@ gboolean orr_door_any_open(OrrDoor *door) {
 gint64 orr_door_n_waiting(const OrrDoor *door) { return door->waiting.length; }
 
 guint orr_door_pick(OrrDoor *door, const OrrRequest *request) {
-  return door->first + door->router->pick(door->state, request, orr_engine_now(door->fleet->engine));
+  return door->first +
+         door->router->pick(door->state, request, orr_engine_now(door->fleet->engine));
 }
 
 static void send(OrrDoor *door, OrrRequest *request) {
@@ -112,5 +117,6 @@ void orr_door_left(OrrDoor *door) {
 
 void orr_door_block(OrrDoor *door, guint replica, guint64 key, gboolean is_there) {
   if (door->router->on_block)
-    door->router->on_block(door->state, replica - door->first, key, is_there, orr_engine_now(door->fleet->engine));
+    door->router->on_block(door->state, replica - door->first, key, is_there,
+                           orr_engine_now(door->fleet->engine));
 }

@@ -29,13 +29,15 @@ static GArray *read_trace(const char *file, char *const *folders, gint64 most, G
   g_autoptr(GArray) trace = g_array_new(FALSE, FALSE, sizeof(gint32));
   const int column = orr_csv_column(csv, "accepted");
   if (column < 0)
-    orr_diags_error(diags, ((OrrCsvLine *)csv->lines->pdata[csv->header_line])->place, "there is no column accepted");
+    orr_diags_error(diags, ((OrrCsvLine *)csv->lines->pdata[csv->header_line])->place,
+                    "there is no column accepted");
   for (guint i = 0; column >= 0 && i < csv->lines->len; i++) {
     const OrrCsvLine *line = csv->lines->pdata[i];
     double accepted;
     if (!line->cells || !orr_csv_number(csv, line, column, diags, &accepted)) continue;
     if (accepted < 0 || accepted > (double)most || accepted != floor(accepted))
-      orr_diags_error(diags, line->place, "accepted is %g: want a whole number from 0 to num-speculative-tokens (%d)",
+      orr_diags_error(diags, line->place,
+                      "accepted is %g: want a whole number from 0 to num-speculative-tokens (%d)",
                       accepted, (int)most);
     const gint32 whole = (gint32)accepted;
     g_array_append_val(trace, whole);
@@ -46,22 +48,26 @@ static GArray *read_trace(const char *file, char *const *folders, gint64 most, G
   return NULL;
 }
 
-OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams *target, GError **error) {
+OrrDrafter *orr_drafter_new(const OrrChoice *choice, const OrrServingCostParams *target,
+                            GError **error) {
   const OrrSpeculation speculation = orr_speculation_of(choice);
   if (speculation.tokens == 0) return NULL;
   g_autoptr(OrrDrafter) drafter = g_new0(OrrDrafter, 1);
   drafter->speculation = speculation;
-  ((const OrrSpeculator *)choice->entry)->draft(choice->params, target->world->model, &drafter->draft);
+  ((const OrrSpeculator *)choice->entry)
+      ->draft(choice->params, target->world->model, &drafter->draft);
   drafter->world = *target->world;
   drafter->world.model = &drafter->draft.model;
   drafter->params = *target;
   drafter->params.world = &drafter->world;
   drafter->params.pp = 1; /* it runs on the last stage */
   drafter->params.lora = (OrrLora){0};
-  if (speculation.trace &&
-      !(drafter->trace = read_trace(speculation.trace, target->world->folders, speculation.tokens, error)))
+  if (speculation.trace && !(drafter->trace = read_trace(speculation.trace, target->world->folders,
+                                                         speculation.tokens, error)))
     return NULL;
-  if (drafter->draft.model.layers > 0 && !(drafter->cost = orr_serving_cost_new(&drafter->params, error))) return NULL;
+  if (drafter->draft.model.layers > 0 &&
+      !(drafter->cost = orr_serving_cost_new(&drafter->params, error)))
+    return NULL;
   return g_steal_pointer(&drafter);
 }
 
@@ -77,15 +83,18 @@ void orr_drafter_free(OrrDrafter *drafter) {
 enum { OF_FOUND = 1, OF_ACCEPTED, OF_TRACE };
 
 static guint64 draw(const OrrDrafter *drafter, const OrrRequest *request, guint64 of, gint64 i) {
-  const guint64 place = orr_hash3((guint64)drafter->world.seed, request->id + ((guint64)request->sample << 32),
-                                  (guint64)request->generated);
+  const guint64 place =
+      orr_hash3((guint64)drafter->world.seed, request->id + ((guint64)request->sample << 32),
+                (guint64)request->generated);
   return orr_hash3(place, of, (guint64)i);
 }
 
 static double unit(guint64 random) { return (double)(random >> 11) * 0x1p-53; }
 
 gint64 orr_drafter_drafts(const OrrDrafter *drafter, const OrrRequest *request) {
-  return unit(draw(drafter, request, OF_FOUND, 0)) < drafter->draft.found ? drafter->speculation.tokens : 0;
+  return unit(draw(drafter, request, OF_FOUND, 0)) < drafter->draft.found
+             ? drafter->speculation.tokens
+             : 0;
 }
 
 gint64 orr_drafter_accepted(const OrrDrafter *drafter, const OrrRequest *request, gint64 drafted) {
@@ -95,8 +104,8 @@ gint64 orr_drafter_accepted(const OrrDrafter *drafter, const OrrRequest *request
     return MIN(drafted, (gint64)g_array_index(drafter->trace, gint32, at));
   }
   gint64 n = 0;
-  while (n < drafted &&
-         unit(draw(drafter, request, OF_ACCEPTED, n)) < orr_speculation_acceptance(&drafter->speculation, n))
+  while (n < drafted && unit(draw(drafter, request, OF_ACCEPTED, n)) <
+                            orr_speculation_acceptance(&drafter->speculation, n))
     n++;
   return n;
 }
@@ -114,14 +123,16 @@ static void add_time(OrrStepTime *sum, OrrStepTime time) {
 static double projection_s(const OrrDrafter *drafter, gint64 tokens) {
   const gint64 hidden = drafter->draft.model.hidden;
   if (drafter->draft.joined == 0) return 0;
-  const OrrOperator op = orr_operator_gemm("draft-projection", ORR_PASS_FORWARD, drafter->params.shard.activations, 1,
-                                           tokens, hidden / drafter->params.shard.tp, hidden * drafter->draft.joined);
+  const OrrOperator op =
+      orr_operator_gemm("draft-projection", ORR_PASS_FORWARD, drafter->params.shard.activations, 1,
+                        tokens, hidden / drafter->params.shard.tp, hidden * drafter->draft.joined);
   return orr_cost_sustained(drafter->world.cost, &op).time_s;
 }
 
 static void add_pass(OrrDrafter *drafter, const OrrStepShape *shape, OrrStepTime *sum) {
   OrrStepTime time = orr_serving_cost_step(drafter->cost, shape);
-  const double more_s = projection_s(drafter, orr_serving_cost_padded(drafter->cost, (gint64)shape->tokens));
+  const double more_s =
+      projection_s(drafter, orr_serving_cost_padded(drafter->cost, (gint64)shape->tokens));
   time.gpu_s += more_s;
   time.stage_s += more_s;
   add_time(sum, time);
@@ -131,7 +142,8 @@ static void add_pass(OrrDrafter *drafter, const OrrStepShape *shape, OrrStepTime
 static OrrStepShape next_shape(const OrrStepShape *shape, gint64 further) {
   const double n = shape->sequences;
   double keys = shape->key_sum;
-  if (shape->chunk > 0) keys += shape->n_chunks * shape->chunk_key_sum / shape->chunk + shape->chunk / 2;
+  if (shape->chunk > 0)
+    keys += shape->n_chunks * shape->chunk_key_sum / shape->chunk + shape->chunk / 2;
   const double mean = keys / n + (double)further;
   return (OrrStepShape){.tokens = n,
                         .decodes = shape->sequences,
@@ -163,12 +175,15 @@ const double *orr_drafter_trust(const OrrDrafter *drafter) {
   return drafter && drafter->cost ? orr_serving_cost_trust(drafter->cost) : NULL;
 }
 
-void orr_draft_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights, double *ret_kv) {
+void orr_draft_memory(const OrrDraft *draft, const OrrInferenceShard *shard, double *ret_weights,
+                      double *ret_kv) {
   const OrrModel *model = &draft->model;
   *ret_weights = *ret_kv = 0;
   if (model->layers == 0) return;
-  const double projection = (double)(draft->joined * model->hidden * model->hidden) / (double)shard->tp;
-  *ret_weights = orr_inference_weight_bytes(model, shard, 0, model->layers, draft->has_embedding, draft->has_head) +
+  const double projection =
+      (double)(draft->joined * model->hidden * model->hidden) / (double)shard->tp;
+  *ret_weights = orr_inference_weight_bytes(model, shard, 0, model->layers, draft->has_embedding,
+                                            draft->has_head) +
                  projection * orr_dtype_bytes(shard->activations);
   *ret_kv = orr_inference_kv_bytes(model, shard, 0, model->layers);
 }

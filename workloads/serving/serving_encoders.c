@@ -1,19 +1,23 @@
 /*
- * serving_encoders.c - images are encoded on GPUs of their own, and their embeddings sent to where prompts are computed.
+ * serving_encoders.c - images are encoded on GPUs of their own, and their embeddings sent to where
+ * prompts are computed.
  *
  *   request --each image--> router --> encoder: queue | a batch of its vision tower --> its cache of embeddings
  *           --all encoded--> the door, a replica --> embeddings of each encoder over the fabric --> its waiting requests
  *
- * As vLLM's disaggregated encoder (v0.19: docs/features/disagg_encoder.md, the proxy of examples/online_serving/
- * disaggregated_encoder) and EPD (Singh et al. 2024, "Efficiently Serving Large Multimodal Models Using EPD
- * Disaggregation"): the proxy sends each image of a request to an encoder by itself, and the request on when all are
- * encoded; the prefill's ranks read tokens * hidden * bytes each, which contend with all else on the fabric. A batch is at
- * most `batch` tokens of images; it takes the tower's kernels on one GPU and the engine's host times. Encoders and replicas
- * keep embeddings of `cache` tokens by least recent use (vLLM's encoder cache, whose budget is max-num-batched-tokens, or
- * one image): what an encoder has is not computed again, what a replica has is not sent again.
+ * As vLLM's disaggregated encoder (v0.19: docs/features/disagg_encoder.md, the proxy of
+ * examples/online_serving/ disaggregated_encoder) and EPD (Singh et al. 2024, "Efficiently Serving
+ * Large Multimodal Models Using EPD Disaggregation"): the proxy sends each image of a request to an
+ * encoder by itself, and the request on when all are encoded; the prefill's ranks read tokens *
+ * hidden * bytes each, which contend with all else on the fabric. A batch is at most `batch` tokens
+ * of images; it takes the tower's kernels on one GPU and the engine's host times. Encoders and
+ * replicas keep embeddings of `cache` tokens by least recent use (vLLM's encoder cache, whose
+ * budget is max-num-batched-tokens, or one image): what an encoder has is not computed again, what
+ * a replica has is not sent again.
  *
- * An encoder whose node is lost forgets all; its images go to others, or wait for one. It comes back after
- * `start.overhead`. Embeddings under way still arrive. A request whose replica is lost is encoded again.
+ * An encoder whose node is lost forgets all; its images go to others, or wait for one. It comes
+ * back after `start.overhead`. Embeddings under way still arrive. A request whose replica is lost
+ * is encoded again.
  *
  *   workload: {images: 2, encoders: {replicas: 2, router: least-loaded}}
  *
@@ -71,26 +75,33 @@ struct OrrEncoders {
   gint64 most;     /* images of a batch */
 };
 
-static const OrrServing *params_of(const OrrEncoders *encoders) { return &encoders->fleet->work->params; }
+static const OrrServing *params_of(const OrrEncoders *encoders) {
+  return &encoders->fleet->work->params;
+}
 
 static double now(const OrrEncoders *encoders) { return orr_engine_now(encoders->fleet->engine); }
 
 /* --- life --- */
 
-static gboolean is_open(void *user, guint i) { return ((const OrrEncoders *)user)->all[i].n_lost == 0; }
+static gboolean is_open(void *user, guint i) {
+  return ((const OrrEncoders *)user)->all[i].n_lost == 0;
+}
 
 static gint64 load(void *user, guint i, OrrRouterLoad by) {
   const Encoder *encoder = &((const OrrEncoders *)user)->all[i];
-  return (gint64)encoder->waiting.length + (by == ORR_LOAD_WAITING ? 0 : (gint64)encoder->batch->len);
+  return (gint64)encoder->waiting.length +
+         (by == ORR_LOAD_WAITING ? 0 : (gint64)encoder->batch->len);
 }
 
 static void clear_encoding(gpointer encoding) { g_free(((Encoding *)encoding)->tasks); }
 
-/* Images that @asked tokens hold, by default the engine's budget of a step, and never less than one. */
+/* Images that @asked tokens hold, by default the engine's budget of a step, and never less than
+ * one. */
 static gint64 images_of(const OrrEncoders *encoders, gint64 asked) {
   const OrrServing *params = params_of(encoders);
   const double tokens = (double)(asked > 0 ? asked : params->engine.max_num_batched_tokens);
-  return MAX((gint64)floor(tokens / orr_encoder_decoder_tokens(encoders->fleet->work->world->model)), 1);
+  return MAX(
+      (gint64)floor(tokens / orr_encoder_decoder_tokens(encoders->fleet->work->world->model)), 1);
 }
 
 /* The tower is whole on one GPU. */
@@ -149,7 +160,8 @@ void orr_encoders_free(OrrEncoders *encoders) {
     g_ptr_array_unref(encoders->all[i].batch);
     orr_tier_store_free(encoders->all[i].cache);
   }
-  for (gint64 i = 0; i < params_of(encoders)->replicas; i++) orr_tier_store_free(encoders->caches[i]);
+  for (gint64 i = 0; i < params_of(encoders)->replicas; i++)
+    orr_tier_store_free(encoders->caches[i]);
   encoders->router->close(encoders->state);
   orr_serving_cost_free(encoders->cost);
   orr_pool_free(encoders->encodings);
@@ -175,7 +187,8 @@ static void begin_step(Encoder *encoder);
 static void step_ends(void *user) {
   Encoder *encoder = user;
   OrrEncoders *encoders = encoder->encoders;
-  if (encoders->fleet->error || !orr_engine_same_date(now(encoders), encoder->step_end_s)) return; /* it was lost */
+  if (encoders->fleet->error || !orr_engine_same_date(now(encoders), encoder->step_end_s))
+    return; /* it was lost */
   g_autoptr(GPtrArray) done = g_ptr_array_copy(encoder->batch, NULL, NULL);
   g_ptr_array_set_size(encoder->batch, 0);
   encoder->step_end_s = G_MAXDOUBLE;
@@ -195,7 +208,8 @@ static gboolean is_in_batch(const Encoder *encoder, const Task *task) {
   return FALSE;
 }
 
-/* First come, first served: images that are not kept, up to `most`, and those among them that are. */
+/* First come, first served: images that are not kept, up to `most`, and those among them that
+ * are. */
 static void begin_step(Encoder *encoder) {
   OrrEncoders *encoders = encoder->encoders;
   OrrServingWork *work = encoders->fleet->work;
@@ -203,7 +217,8 @@ static void begin_step(Encoder *encoder) {
   gint64 n = 0;
   if (encoder->step_end_s != G_MAXDOUBLE || encoder->n_lost > 0) return;
   for (Task *task; (task = g_queue_peek_head(&encoder->waiting));) {
-    const gboolean is_kept = orr_tier_store_has(encoder->cache, task->image) || is_in_batch(encoder, task);
+    const gboolean is_kept =
+        orr_tier_store_has(encoder->cache, task->image) || is_in_batch(encoder, task);
     if (!is_kept && n == encoders->most) break;
     n += !is_kept;
     work->image_hits += is_kept;
@@ -343,8 +358,8 @@ static guint count_missing(const Encoding *encoding, guint encoder) {
   guint n = 0;
   for (guint i = 0; i < encoding->n; i++) {
     const Task *task = &encoding->tasks[i];
-    gboolean is_new =
-        task->encoder == encoder && !orr_tier_store_has(encoders->caches[encoding->to->index], task->image);
+    gboolean is_new = task->encoder == encoder &&
+                      !orr_tier_store_has(encoders->caches[encoding->to->index], task->image);
     for (guint k = 0; k < i && is_new; k++) is_new = encoding->tasks[k].image != task->image;
     n += is_new;
   }
@@ -359,11 +374,12 @@ static void send_embeddings(Encoding *encoding) {
   for (guint i = 0; i < encoders->n; i++) {
     const guint n = count_missing(encoding, i);
     if (n == 0) continue;
-    const OrrServingWay *way = orr_serving_embedding_way(fleet->work, i, to, encoding->request->core);
+    const OrrServingWay *way =
+        orr_serving_embedding_way(fleet->work, i, to, encoding->request->core);
     encoding->n_flows++;
     fleet->work->embedding_bytes += n * way->bytes_per_token * way->n_units;
-    orr_fleet_transfer(fleet, way, n * way->bytes_per_token, params_of(encoders)->encoders.overhead_s, flow_ends,
-                       encoding);
+    orr_fleet_transfer(fleet, way, n * way->bytes_per_token,
+                       params_of(encoders)->encoders.overhead_s, flow_ends, encoding);
   }
   flow_ends(encoding);
 }
@@ -387,7 +403,8 @@ void orr_encoders_lose_replica(OrrEncoders *encoders, guint replica, GPtrArray *
     if (!encoding->request->is_twin) g_ptr_array_add(requests, encoding->request);
   }
   orr_tier_store_free(encoders->caches[replica]);
-  encoders->caches[replica] = orr_tier_store_new(images_of(encoders, params_of(encoders)->encoders.cache));
+  encoders->caches[replica] =
+      orr_tier_store_new(images_of(encoders, params_of(encoders)->encoders.cache));
 }
 
 static void lose(Encoder *encoder) {
@@ -416,7 +433,8 @@ gboolean orr_encoders_change(OrrEncoders *encoders, const OrrGpuChange *change) 
   if (!change->is_node)
     encoder->slow = change->factor;
   else if (change->factor > 0)
-    orr_engine_after(encoders->fleet->engine, params_of(encoders)->start.overhead_s, comes_back, encoder);
+    orr_engine_after(encoders->fleet->engine, params_of(encoders)->start.overhead_s, comes_back,
+                     encoder);
   else if (encoder->n_lost++ == 0)
     lose(encoder);
   return TRUE;

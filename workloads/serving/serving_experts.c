@@ -12,11 +12,14 @@ static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
 
 /* Products of the experts' format. */
 static gboolean holds_products(const OrrCostModel *model, const OrrOperator *op) {
-  const OrrOperator product = orr_operator_gemm("experts", op->pass, (OrrDtype)op->dtype, 1, 1, op->n, op->k);
+  const OrrOperator product =
+      orr_operator_gemm("experts", op->pass, (OrrDtype)op->dtype, 1, 1, op->n, op->k);
   return holds(model, &product);
 }
 
-static gboolean is_narrow(const OrrOperator *op) { return orr_dtype_bytes((OrrDtype)op->dtype) < 2; }
+static gboolean is_narrow(const OrrOperator *op) {
+  return orr_dtype_bytes((OrrDtype)op->dtype) < 2;
+}
 
 static void add_move(const OrrCostModel *model, const char *name, double bytes, OrrCost *sum) {
   const OrrOperator move = orr_operator_memory(name, ORR_PASS_FORWARD, ORR_BF16, bytes, 0);
@@ -25,7 +28,8 @@ static void add_move(const OrrCostModel *model, const char *name, double bytes, 
   sum->how = MAX(sum->how, cost.how);
 }
 
-static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations) {
+static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op,
+                            OrrDtype activations) {
   double pairs = 0, active = 0;
   orr_cost_moe_load(op, &pairs, &active);
   const double tokens = MIN((double)op->m, pairs), hidden = (double)op->k;
@@ -36,7 +40,8 @@ static OrrCost grouped_cost(const OrrCostModel *model, const OrrOperator *op, Or
   return sum;
 }
 
-OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype activations) {
+OrrCost orr_serving_experts(const OrrCostModel *model, const OrrOperator *op,
+                            OrrDtype activations) {
   const OrrCost fused = orr_cost_sustained(model, op);
   if (!is_narrow(op)) return fused;
   const OrrCost grouped = grouped_cost(model, op, activations);

@@ -10,9 +10,9 @@
  *                 permute     reads t h of 16 bits, writes P h in the experts' format
  *                 unpermute   reads P h of 16 bits, writes t h
  *
- * Formats of 8 and 4 bits have both, and an engine takes the faster; of a format without fused rows (nvfp4) only grouped
- * products are known, at the rate of the products that were measured in it. 16-bit experts are fused: so they were
- * measured.
+ * Formats of 8 and 4 bits have both, and an engine takes the faster; of a format without fused rows
+ * (nvfp4) only grouped products are known, at the rate of the products that were measured in it.
+ * 16-bit experts are fused: so they were measured.
  */
 #ifndef ORR_SERVING_EXPERTS_H
 #define ORR_SERVING_EXPERTS_H

@@ -1,8 +1,9 @@
 /*
  * serving_fleet.c - the load meets the replicas: arrivals, and what becomes of each request.
  *
- * One arrival that is known in advance is on the calendar at a time; those that follow from the end of another request
- * are put there when that one ends. Requests live in a pool and are used again when they have ended.
+ * One arrival that is known in advance is on the calendar at a time; those that follow from the end
+ * of another request are put there when that one ends. Requests live in a pool and are used again
+ * when they have ended.
  */
 #include <math.h>
 
@@ -28,11 +29,13 @@ typedef struct {
   OrrRequest *request;
 } Coming;
 
-/* --- Little's law: the area under the number in the system, kept beside the requests' own times --- */
+/* --- Little's law: the area under the number in the system, kept beside the requests' own times
+ * --- */
 
 static void count_area(Fleet *fleet, int change) {
   const double now_s = orr_engine_now(fleet->fleet.engine);
-  fleet->fleet.work->area_request_s += (double)fleet->fleet.in_system * (now_s - fleet->area_since_s);
+  fleet->fleet.work->area_request_s +=
+      (double)fleet->fleet.in_system * (now_s - fleet->area_since_s);
   fleet->area_since_s = now_s;
   fleet->fleet.in_system += change;
 }
@@ -50,12 +53,14 @@ static guint draw_group(Fleet *fleet) {
   return classes->len - 1;
 }
 
-/* What the load left open. Lengths without an end of their own are held to what there is room for. */
+/* What the load left open. Lengths without an end of their own are held to what there is room
+ * for. */
 static void fill_lengths(Fleet *fleet, OrrRequest *request) {
   const OrrServing *params = &fleet->fleet.work->params;
   const gint64 longest = fleet->fleet.work->longest;
   if (request->prompt == 0) {
-    const gint64 prompt = orr_lengths_draw(&params->input, &fleet->lengths) + params->shared_prefix +
+    const gint64 prompt = orr_lengths_draw(&params->input, &fleet->lengths) +
+                          params->shared_prefix +
                           orr_serving_image_tokens(params, fleet->fleet.work->world->model);
     request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
     if (params->shared_prefix > 0) {
@@ -79,9 +84,10 @@ static gboolean is_too_long(Fleet *fleet, const OrrRequest *request) {
   if ((gint64)request->prompt + request->output <= work->longest) return FALSE;
   if (!fleet->fleet.error)
     g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "request %u of %d + %d tokens is longer than %s of %" G_GINT64_FORMAT " tokens", fleet->n_requests + 1,
-                request->prompt, request->output,
-                work->longest < context_of(work) ? "the key-value cache" : "the context", work->longest);
+                "request %u of %d + %d tokens is longer than %s of %" G_GINT64_FORMAT " tokens",
+                fleet->n_requests + 1, request->prompt, request->output,
+                work->longest < context_of(work) ? "the key-value cache" : "the context",
+                work->longest);
   return TRUE;
 }
 
@@ -93,9 +99,11 @@ static void complete(Fleet *fleet, OrrRequest *request) {
   fill_lengths(fleet, request);
   if (is_too_long(fleet, request)) return;
   request->id = fleet->n_requests++;
-  *(fleet->fleet.encoders ? &request->pictures : &request->images) = (guint32)fleet->fleet.work->params.images;
+  *(fleet->fleet.encoders ? &request->pictures : &request->images) =
+      (guint32)fleet->fleet.work->params.images;
   request->samples_left = (gint32)fleet->fleet.work->params.samples;
-  if (fleet->fleet.work->params.beams.width > 1) request->beam_width = (gint32)fleet->fleet.work->params.beams.width;
+  if (fleet->fleet.work->params.beams.width > 1)
+    request->beam_width = (gint32)fleet->fleet.work->params.beams.width;
   request->lists_candidates = request->beam_width > 1;
   request->adapter = orr_adapters_draw(fleet->adapters, &fleet->of_adapters);
   request->group = request->client = (guint16)draw_group(fleet);
@@ -130,7 +138,9 @@ static OrrRequest *another(OrrFleet *base, OrrRequest *first, guint32 sample) {
   return request;
 }
 
-static void drop(OrrFleet *base, OrrRequest *request) { orr_pool_give(((Fleet *)base)->requests, request); }
+static void drop(OrrFleet *base, OrrRequest *request) {
+  orr_pool_give(((Fleet *)base)->requests, request);
+}
 
 /* --- arrivals --- */
 
@@ -138,10 +148,13 @@ static void fetch(Fleet *fleet);
 
 static void follow_up(Fleet *fleet, OrrRequest *request);
 
-static gboolean is_to_be_encoded(const OrrRequest *request) { return request->pictures > 0 && !request->is_encoded; }
+static gboolean is_to_be_encoded(const OrrRequest *request) {
+  return request->pictures > 0 && !request->is_encoded;
+}
 
 static OrrHandoverChoice choose(const OrrFleet *fleet, const OrrRequest *request) {
-  return fleet->handover ? orr_handover_choose(fleet->handover, request) : (OrrHandoverChoice){FALSE, -1};
+  return fleet->handover ? orr_handover_choose(fleet->handover, request)
+                         : (OrrHandoverChoice){FALSE, -1};
 }
 
 static gboolean let_in(OrrFleet *fleet, OrrRequest *request, OrrHandoverChoice where) {
@@ -150,13 +163,15 @@ static gboolean let_in(OrrFleet *fleet, OrrRequest *request, OrrHandoverChoice w
     return TRUE;
   }
   if (where.is_apart) return orr_handover_begin(fleet->handover, request, where.decoder);
-  if (where.decoder < 0) return orr_door_send(fleet->handover ? fleet->decode_door : fleet->door, request);
+  if (where.decoder < 0)
+    return orr_door_send(fleet->handover ? fleet->decode_door : fleet->door, request);
   orr_replica_add(fleet->replicas[where.decoder], request);
   return TRUE;
 }
 
-/* Where prefill and decode are apart, each output of a prompt is a request of its own from the begin, with a prefill and
- * a hand-over: vLLM's front end splits them before either replica sees them. */
+/* Where prefill and decode are apart, each output of a prompt is a request of its own from the
+ * begin, with a prefill and a hand-over: vLLM's front end splits them before either replica sees
+ * them. */
 static void split(Fleet *fleet, OrrRequest *request) {
   OrrFleet *base = &fleet->fleet;
   for (gint32 sample = 1; sample < request->samples_left && !base->error; sample++) {
@@ -188,7 +203,8 @@ static void arrive(void *user) {
     fetch(fleet);
     enter(fleet, request);
   }
-  if (fleet->due && !fleet->fleet.error) orr_engine_at(fleet->fleet.engine, fleet->due->arrival_s, arrive, fleet);
+  if (fleet->due && !fleet->fleet.error)
+    orr_engine_at(fleet->fleet.engine, fleet->due->arrival_s, arrive, fleet);
 }
 
 /* The next request that is known in advance. */
@@ -216,12 +232,15 @@ static void follow(void *user) {
 }
 
 static void check_queue(Fleet *fleet, const OrrRequest *request) {
-  const double limit_s = fleet->fleet.work->params.most_queue_s, waited_s = request->scheduled_s - request->arrival_s;
+  const double limit_s = fleet->fleet.work->params.most_queue_s,
+               waited_s = request->scheduled_s - request->arrival_s;
   if (limit_s <= 0 || waited_s <= limit_s || fleet->fleet.error) return;
   g_set_error(&fleet->fleet.error, ORR_FAULT, ORR_FAULT_STUCK,
-              "the queue diverges: request %u waited %.3g s for its first step (longest-queue: %.3g s); %u requests "
+              "the queue diverges: request %u waited %.3g s for its first step (longest-queue: "
+              "%.3g s); %u requests "
               "had ended by then, %" G_GINT64_FORMAT " were in the system",
-              request->id + 1, waited_s, limit_s, fleet->fleet.work->requests->len, fleet->fleet.in_system);
+              request->id + 1, waited_s, limit_s, fleet->fleet.work->requests->len,
+              fleet->fleet.in_system);
 }
 
 static void ended(OrrFleet *base, OrrRequest *request) {
@@ -248,11 +267,13 @@ static void ended(OrrFleet *base, OrrRequest *request) {
   follow_up(fleet, request);
 }
 
-/* @request has ended or was rejected; where its client goes on, the next one is put on the calendar. */
+/* @request has ended or was rejected; where its client goes on, the next one is put on the
+ * calendar. */
 static void follow_up(Fleet *fleet, OrrRequest *request) {
   const double now_s = orr_engine_now(fleet->fleet.engine);
   OrrRequest next = {0};
-  const gboolean has_next = fleet->load->after && fleet->load->after(fleet->state, request, now_s, &next);
+  const gboolean has_next =
+      fleet->load->after && fleet->load->after(fleet->state, request, now_s, &next);
   orr_pool_give(fleet->requests, request);
   if (!has_next) return;
   OrrRequest *follower = orr_pool_take(fleet->requests);
@@ -288,15 +309,18 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
   request->prefetch = NULL;
   if (request->beams) request->generated = 0; /* its client has nothing yet */
   g_clear_pointer(&request->beams, orr_beams_free);
-  if (work->params.on_failure == ORR_FAILURE_RETRY && let_in(base, request, choose(base, request))) {
+  if (work->params.on_failure == ORR_FAILURE_RETRY &&
+      let_in(base, request, choose(base, request))) {
     work->retried++;
     return;
   }
   if (request->parent || request->samples_left > 1) {
     if (!base->error)
       g_set_error_literal(&base->error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                          "a replica is lost with some of the outputs of a prompt: on-failure fail, or a queue that is "
-                          "full, would leave the others without them; use on-failure: retry and no admission.queue");
+                          "a replica is lost with some of the outputs of a prompt: on-failure "
+                          "fail, or a queue that is "
+                          "full, would leave the others without them; use on-failure: retry and no "
+                          "admission.queue");
     return;
   }
   work->failed++;
@@ -308,7 +332,8 @@ static void homeless(OrrFleet *base, OrrRequest *request) {
 /* --- the run --- */
 
 static void open_doors(OrrFleet *fleet) {
-  const guint prefill = (guint)fleet->work->params.disaggregation.prefill, n = (guint)fleet->work->params.replicas;
+  const guint prefill = (guint)fleet->work->params.disaggregation.prefill,
+              n = (guint)fleet->work->params.replicas;
   fleet->door = orr_door_new(fleet, 0, prefill > 0 ? prefill : n, TRUE);
   if (prefill == 0) return;
   fleet->decode_door = orr_door_new(fleet, prefill, n - prefill, FALSE);
@@ -322,7 +347,8 @@ static gboolean open_costs(OrrFleet *fleet, guint g, GError **error) {
   *world = *fleet->work->world;
   world->cluster = &group->cluster;
   if (group->cluster.device.name != fleet->work->world->cluster->device.name)
-    world->cost = world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
+    world->cost =
+        world->cost_of ? world->cost_of(world->machines, &group->cluster.device, error) : NULL;
   if (!world->cost) return FALSE;
   const OrrServingCostParams cost = {.world = world,
                                      .shard = orr_serving_shard(params),
@@ -359,11 +385,15 @@ static gboolean open_fleet(Fleet *fleet, GError **error) {
   fleet->fleet.rounds = orr_beam_search_rounds();
   fleet->fleet.reads = orr_reads_steps();
   fleet->fleet.prefetches = orr_reads_prefetches();
-  if (params->encoders.replicas > 0 && !(fleet->fleet.encoders = orr_encoders_new(&fleet->fleet, error))) return FALSE;
+  if (params->encoders.replicas > 0 &&
+      !(fleet->fleet.encoders = orr_encoders_new(&fleet->fleet, error)))
+    return FALSE;
   open_doors(&fleet->fleet);
-  fleet->fleet.remote = orr_tier_store_new(orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
+  fleet->fleet.remote = orr_tier_store_new(
+      orr_fleet_tier_blocks(&fleet->fleet, 0, params->engine.tiers.remote_bytes));
   fleet->fleet.replicas = g_new0(OrrReplica *, params->replicas);
-  for (gint64 i = 0; i < params->replicas; i++) fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
+  for (gint64 i = 0; i < params->replicas; i++)
+    fleet->fleet.replicas[i] = orr_replica_new(&fleet->fleet, (gint)i);
   fleet->fleet.life = orr_life_new(&fleet->fleet);
   for (guint i = 0; params->classes && i < params->classes->len; i++)
     fleet->shares += ((const OrrRequestClass *)params->classes->pdata[i])->share;
@@ -382,7 +412,8 @@ static gboolean close_books(Fleet *fleet, GError **error) {
     if (!orr_replica_close(fleet->fleet.replicas[i], error)) return FALSE;
   if (fleet->fleet.in_system > 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-                "%" G_GINT64_FORMAT " requests wait for ever: no replica is left that could take them",
+                "%" G_GINT64_FORMAT
+                " requests wait for ever: no replica is left that could take them",
                 fleet->fleet.in_system);
     return FALSE;
   }
@@ -396,7 +427,8 @@ static gboolean close_books(Fleet *fleet, GError **error) {
     if (!work->missing) work->missing = orr_serving_cost_missing(fleet->fleet.costs[g]);
     const double *drafted = orr_drafter_trust(fleet->fleet.drafters[g]);
     for (int how = 0; how <= ORR_HOW_OUTSIDE; how++)
-      work->trust_s[how] += orr_serving_cost_trust(fleet->fleet.costs[g])[how] + (drafted ? drafted[how] : 0);
+      work->trust_s[how] +=
+          orr_serving_cost_trust(fleet->fleet.costs[g])[how] + (drafted ? drafted[how] : 0);
     const OrrServingParts parts = orr_serving_cost_parts(fleet->fleet.costs[g]);
     work->parts.gpu_s += parts.gpu_s;
     work->parts.attention_s += parts.attention_s;
@@ -409,7 +441,8 @@ void orr_fleet_free(OrrFleet *base) {
   Fleet *fleet = (Fleet *)base;
   if (!fleet) return;
   orr_life_free(base->life);
-  for (gint64 i = 0; base->replicas && i < base->work->params.replicas; i++) orr_replica_free(base->replicas[i]);
+  for (gint64 i = 0; base->replicas && i < base->work->params.replicas; i++)
+    orr_replica_free(base->replicas[i]);
   g_free(base->replicas);
   orr_handover_free(base->handover);
   orr_encoders_free(base->encoders);
@@ -458,10 +491,13 @@ gboolean orr_serving_begin(OrrWork *base, const OrrLivePlace *place, GError **er
                    .of_adapters = orr_random_stream(seed, "adapters"),
                    .area_since_s = place->start_s};
   work->fleet = &fleet->fleet;
-  fleet->adapters = orr_adapters_weights((guint)work->params.engine.lora.adapters, work->params.engine.lora.skew);
+  fleet->adapters =
+      orr_adapters_weights((guint)work->params.engine.lora.adapters, work->params.engine.lora.skew);
   if (!open_fleet(fleet, error)) return FALSE;
   fetch(fleet);
-  if (fleet->due) orr_engine_at(fleet->fleet.engine, fmax(fleet->due->arrival_s, fleet->fleet.start_s), arrive, fleet);
+  if (fleet->due)
+    orr_engine_at(fleet->fleet.engine, fmax(fleet->due->arrival_s, fleet->fleet.start_s), arrive,
+                  fleet);
   return TRUE;
 }
 

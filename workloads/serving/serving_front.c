@@ -1,16 +1,18 @@
 /*
  * serving_front.c - the process between an engine and its clients: it detokenises and streams.
  *
- * SGLang's TokenizerManager and vLLM's API server are one Python process with one event loop for all streams of an engine
- * (docs: SGLang, "Multi-process tokenizer"; vLLM, V1 architecture). Each piece of an output, what one step gave one
- * request, takes `host.front-end` there; pieces wait for each other in the order in which steps end:
+ * SGLang's TokenizerManager and vLLM's API server are one Python process with one event loop for
+ * all streams of an engine (docs: SGLang, "Multi-process tokenizer"; vLLM, V1 architecture). Each
+ * piece of an output, what one step gave one request, takes `host.front-end` there; pieces wait for
+ * each other in the order in which steps end:
  *
  *   seen(piece) = max(seen(piece before), end of its step) + front-end
  *
- * so that an engine hands out at most 1 / front-end pieces a second. The engine does not wait for it. A client does: its
- * first token is its first piece, and its next request comes when its last one is seen. Measured in SGLang: 30 us a token
- * for the conversion to OpenAI's format alone (sgl-project/sglang issue 10186, September 2025), 26 us in a detokeniser of
- * its own (pull request 9970: 5,122,821 tokens in 133.0 s). Not modelled: prompts, which the same process parses.
+ * so that an engine hands out at most 1 / front-end pieces a second. The engine does not wait for
+ * it. A client does: its first token is its first piece, and its next request comes when its last
+ * one is seen. Measured in SGLang: 30 us a token for the conversion to OpenAI's format alone
+ * (sgl-project/sglang issue 10186, September 2025), 26 us in a detokeniser of its own (pull request
+ * 9970: 5,122,821 tokens in 133.0 s). Not modelled: prompts, which the same process parses.
  */
 #include <math.h>
 

@@ -1,28 +1,31 @@
 /*
- * serving_handover.c - prefill and decode on different replicas, the cache handed over on the fabric between them.
+ * serving_handover.c - prefill and decode on different replicas, the cache handed over on the
+ * fabric between them.
  *
  *   whole (pull)       prefill | room at the decoder | bytes of the prompt | decode        vLLM's NixlConnector
  *   per-layer (push)   room at the decoder | prefill, bytes of each layer beside it | decode      Dynamo, Mooncake
  *
- * Of the replicas the first `prefill` prefill, the others decode. Ranks send to ranks what both hold (serving_wires.c):
- * kv bytes of a token * tokens that the decoder's prefix cache lacks, and a state's bytes, as one transfer over the links of all ranks,
- * after the longest route's latency and `overhead`. Transfers share links with each other and whatever else is on the
- * fabric.
+ * Of the replicas the first `prefill` prefill, the others decode. Ranks send to ranks what both
+ * hold (serving_wires.c): kv bytes of a token * tokens that the decoder's prefix cache lacks, and a
+ * state's bytes, as one transfer over the links of all ranks, after the longest route's latency and
+ * `overhead`. Transfers share links with each other and whatever else is on the fabric.
  *
- * With per-layer transfers, a chunk's bytes but its last layer's, (L - 1) / L of them, flow from 1 / L of its step on;
- * the last layer's after the step. Blocks of the prefill replica are held until the transfer's end, those of the
- * decoder from its begin. The first token is the prefill's and leaves at its end; the gap to the second has the
- * hand-over in it.
+ * With per-layer transfers, a chunk's bytes but its last layer's, (L - 1) / L of them, flow from 1
+ * / L of its step on; the last layer's after the step. Blocks of the prefill replica are held until
+ * the transfer's end, those of the decoder from its begin. The first token is the prefill's and
+ * leaves at its end; the gap to the second has the hand-over in it.
  *
  * A request has a twin of one output token at the prefill replica.
  *
- * Not all prompts cross (NVIDIA Dynamo's conditional disaggregation, docs/architecture/disagg_serving.md of 0.2): one does where
+ * Not all prompts cross (NVIDIA Dynamo's conditional disaggregation,
+ * docs/architecture/disagg_serving.md of 0.2): one does where
  *
  *   prompt - tokens of it that its decoder has cached >= least-prompt   and   prompts that wait for prefill < most-waiting
  *
- * Others are computed where they decode. As in Dynamo the router's choice of a decoder comes first where its cache decides,
- * and holds; without a prefix cache it is made when the prompt is there. Where a prompt has several outputs its length alone
- * decides: they part when it comes, and must part again alike when a replica is lost.
+ * Others are computed where they decode. As in Dynamo the router's choice of a decoder comes first
+ * where its cache decides, and holds; without a prefix cache it is made when the prompt is there.
+ * Where a prompt has several outputs its length alone decides: they part when it comes, and must
+ * part again alike when a replica is lost.
  *
  *   workload: {disaggregation: {prefill: 1, least-prompt: 512, most-waiting: 2}, engine: {prefix-caching: block-hash}}
  */
@@ -48,10 +51,10 @@ struct OrrHanded {
   gboolean is_prefilled;
   gboolean is_sent;     /* the twin, to the prefill pool */
   gboolean is_expected; /* at `to` */
-  gboolean is_void;     /* the request goes another way; what is left is the twin's, and transfers */
-  gboolean is_gone;     /* the twin's replica is lost */
-  gboolean is_leaving;  /* a void one's release is on the calendar */
-  guint place;          /* in active */
+  gboolean is_void;    /* the request goes another way; what is left is the twin's, and transfers */
+  gboolean is_gone;    /* the twin's replica is lost */
+  gboolean is_leaving; /* a void one's release is on the calendar */
+  guint place;         /* in active */
   double prefilled_s, last_bytes;
 };
 
@@ -81,7 +84,9 @@ void orr_handover_free(OrrHandover *handover) {
 
 /* --- a request's way --- */
 
-static OrrReplica *replica_at(const OrrHandover *handover, guint i) { return handover->fleet->replicas[i]; }
+static OrrReplica *replica_at(const OrrHandover *handover, guint i) {
+  return handover->fleet->replicas[i];
+}
 
 static OrrHanded *take(OrrHandover *handover, OrrRequest *request, gint decoder) {
   OrrHanded *handed = orr_pool_take(handover->handeds);
@@ -114,19 +119,21 @@ static void expect_at_decoder(OrrHanded *handed) {
     return;
   }
   handed->is_expected = TRUE;
-  handed->to = handed->decoder >= 0 && orr_life_is_up(handed->handover->fleet->life, (guint)handed->decoder)
-                   ? (guint)handed->decoder
-                   : orr_door_pick(handed->handover->decode, handed->request);
+  handed->to =
+      handed->decoder >= 0 && orr_life_is_up(handed->handover->fleet->life, (guint)handed->decoder)
+          ? (guint)handed->decoder
+          : orr_door_pick(handed->handover->decode, handed->request);
   handed->request->handed = handed;
   orr_replica_expect(replica_at(handed->handover, handed->to), handed->request);
 }
 
 static const OrrServingWay *way_of(const OrrHanded *handed) {
-  return orr_serving_handover_way(handed->handover->fleet->work, handed->from, handed->twin.core, handed->to,
-                                  handed->request->core);
+  return orr_serving_handover_way(handed->handover->fleet->work, handed->from, handed->twin.core,
+                                  handed->to, handed->request->core);
 }
 
-/* Of a unit of weight: the cache of @tokens, and with the last of them what layers with a state have come to. */
+/* Of a unit of weight: the cache of @tokens, and with the last of them what layers with a state
+ * have come to. */
 static double bytes_of(const OrrHanded *handed, double tokens, gboolean is_last) {
   const OrrServingWay *way = way_of(handed);
   return tokens * way->bytes_per_token + (is_last ? way->state_bytes : 0);
@@ -135,7 +142,8 @@ static double bytes_of(const OrrHanded *handed, double tokens, gboolean is_last)
 /* Of the stages that the cache comes from. */
 static double layers_of(const OrrHanded *handed) {
   const OrrServingWork *work = handed->handover->fleet->work;
-  return (double)work->world->model->layers / (double)orr_serving_group(work, handed->from)->params.parallel.pp;
+  return (double)work->world->model->layers /
+         (double)orr_serving_group(work, handed->from)->params.parallel.pp;
 }
 
 static void finish(OrrHanded *handed) {
@@ -181,8 +189,8 @@ static void flow_ends(void *user) {
 static void send(OrrHanded *handed, double bytes, double delay_s) {
   OrrFleet *fleet = handed->handover->fleet;
   handed->pending++;
-  orr_fleet_transfer(fleet, way_of(handed), bytes, delay_s + fleet->work->params.disaggregation.overhead_s, flow_ends,
-                     handed);
+  orr_fleet_transfer(fleet, way_of(handed), bytes,
+                     delay_s + fleet->work->params.disaggregation.overhead_s, flow_ends, handed);
 }
 
 /* --- which prompts cross --- */
@@ -208,12 +216,14 @@ OrrHandoverChoice orr_handover_choose(OrrHandover *handover, const OrrRequest *r
   if (!orr_door_any_open(handover->decode)) return choice;
   choice.decoder = (gint)orr_door_pick(handover->decode, request);
   choice.is_apart =
-      request->prompt - orr_replica_cached(replica_at(handover, (guint)choice.decoder), request) >= apart->least_prompt;
+      request->prompt - orr_replica_cached(replica_at(handover, (guint)choice.decoder), request) >=
+      apart->least_prompt;
   return choice;
 }
 
 gboolean orr_handover_begin(OrrHandover *handover, OrrRequest *request, gint decoder) {
-  if (request->output == 1) return orr_door_send(handover->prefill, request); /* nothing is left to decode */
+  if (request->output == 1)
+    return orr_door_send(handover->prefill, request); /* nothing is left to decode */
   OrrHanded *handed = take(handover, request, decoder);
   if (handover->per_layer) {
     expect_at_decoder(handed);
@@ -244,7 +254,8 @@ void orr_handover_chunk(OrrRequest *twin, gint64 tokens, double step_s) {
   handed->from = (guint)twin->replica;
   const gint64 before = handed->request->prompt - handed->tokens; /* the decoder has them */
   const gboolean is_last = orr_request_left(twin) <= tokens;
-  const double sent = bytes_of(handed, (double)CLAMP(twin->computed + tokens - before, 0, tokens), is_last);
+  const double sent =
+      bytes_of(handed, (double)CLAMP(twin->computed + tokens - before, 0, tokens), is_last);
   handed->last_bytes = is_last ? sent / layers_of(handed) : 0;
   send(handed, sent - handed->last_bytes, step_s / layers_of(handed));
 }
@@ -280,7 +291,8 @@ void orr_handover_look(OrrHandover *handover) {
     expect_at_decoder(g_queue_pop_head(&handover->homeless));
 }
 
-/* Whether @handed is no more, or left to what is under way of it, since @replica is lost; its request is looked after.
+/* Whether @handed is no more, or left to what is under way of it, since @replica is lost; its
+ * request is looked after.
  */
 static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
   OrrHandover *handover = handed->handover;
@@ -291,7 +303,8 @@ static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
   if (!handed->is_void) {
     g_ptr_array_add(requests, handed->request);
     g_queue_remove(&handover->homeless, handed);
-    if (handed->is_expected) orr_replica_unexpect(replica_at(handover, handed->to), handed->request);
+    if (handed->is_expected)
+      orr_replica_unexpect(replica_at(handover, handed->to), handed->request);
     handed->request->handed = NULL;
     handed->request = NULL;
     handed->is_void = TRUE;
@@ -301,5 +314,6 @@ static void part(OrrHanded *handed, guint replica, GPtrArray *requests) {
 }
 
 void orr_handover_lose(OrrHandover *handover, guint replica, GPtrArray *requests) {
-  for (guint i = 0; i < handover->active->len; i++) part(handover->active->pdata[i], replica, requests);
+  for (guint i = 0; i < handover->active->len; i++)
+    part(handover->active->pdata[i], replica, requests);
 }

@@ -46,14 +46,17 @@ guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 bl
     key = orr_hash3(OF_BEAM, search->id, orr_beams_block(search->beams, request->sample, block));
   else if (end <= request->shared_tokens)
     key = orr_hash3(OF_SHARED, request->shared, (guint64)block);
-  else if (request->n_spans > 0 && end <= request->prompt && last / request->span_tokens < request->n_spans)
-    key = orr_hash3(OF_SPAN, request->spans[last / request->span_tokens], (guint64)(last % request->span_tokens));
+  else if (request->n_spans > 0 && end <= request->prompt &&
+           last / request->span_tokens < request->n_spans)
+    key = orr_hash3(OF_SPAN, request->spans[last / request->span_tokens],
+                    (guint64)(last % request->span_tokens));
   else if (request->stream)
     key = orr_hash3(OF_STREAM, request->stream, (guint64)block);
   else
     key = orr_hash3(OF_REQUEST, request->id, (guint64)block);
   if (request->adapter) key = orr_hash3(OF_ADAPTER, key, request->adapter);
-  if (request->sample && !search && end > request->prompt) key = orr_hash3(OF_SAMPLE, key, request->sample);
+  if (request->sample && !search && end > request->prompt)
+    key = orr_hash3(OF_SAMPLE, key, request->sample);
   return key ? key : 1;
 }
 
@@ -125,17 +128,22 @@ gint64 orr_kv_n_evicted(const OrrKv *kv) { return kv->n_evicted; }
 gint64 orr_kv_blocks_of(const OrrKv *kv, gint64 tokens) {
   return orr_kv_layout_blocks(&kv->layout, kv->block_size, tokens);
 }
-gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) { return orr_kv_layout_room(&kv->layout, kv->block_size, blocks); }
+gint64 orr_kv_room(const OrrKv *kv, gint64 blocks) {
+  return orr_kv_layout_room(&kv->layout, kv->block_size, blocks);
+}
 
 /* --- what tokens take --- */
 
-static gboolean is_plain(const OrrKvLayout *layout) { return layout->window_share <= 0 && layout->state_blocks <= 0; }
+static gboolean is_plain(const OrrKvLayout *layout) {
+  return layout->window_share <= 0 && layout->state_blocks <= 0;
+}
 
 gint64 orr_kv_layout_blocks(const OrrKvLayout *layout, gint64 block_size, gint64 tokens) {
   if (tokens <= 0) return 0;
   if (is_plain(layout)) return (tokens + block_size - 1) / block_size;
   const double share = layout->window_share;
-  const double kept = (1 - share) * (double)tokens + share * (double)MIN(tokens, layout->window + block_size);
+  const double kept =
+      (1 - share) * (double)tokens + share * (double)MIN(tokens, layout->window + block_size);
   return (gint64)ceil(layout->state_blocks + kept / (double)block_size);
 }
 
@@ -215,7 +223,8 @@ gint64 orr_kv_lookup(const OrrKv *kv, const OrrRequest *request) {
   return found * kv->block_size;
 }
 
-gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit, gint64 ret_tokens[ORR_N_TIERS]) {
+gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hit,
+                           gint64 ret_tokens[ORR_N_TIERS]) {
   const gint64 most = (orr_request_wanted(request) - 1) / kv->block_size;
   gint64 n = hit / kv->block_size;
   for (int tier = 0; tier < ORR_N_TIERS; tier++) ret_tokens[tier] = 0;
@@ -227,7 +236,8 @@ gint64 orr_kv_lookup_below(const OrrKv *kv, const OrrRequest *request, gint64 hi
   return kv->tiers ? n * kv->block_size - hit : 0;
 }
 
-/* Of the first @n blocks of a hit, how many nobody holds: sharing takes them out of the free ones. */
+/* Of the first @n blocks of a hit, how many nobody holds: sharing takes them out of the free
+ * ones. */
 static gint64 unheld(const OrrKv *kv, const OrrRequest *request, gint64 n) {
   gint64 count = 0;
   for (gint64 i = 0; i < n; i++)
@@ -313,7 +323,8 @@ void orr_kv_share(OrrKv *kv, OrrRequest *request, gint64 hit) {
     remember(request, block);
     if (kv->tiers) orr_tiers_touch(kv->tiers, key);
   }
-  if (hit > 0) copy_state(kv, orr_request_block_key(request, hit / kv->block_size - 1, kv->block_size));
+  if (hit > 0)
+    copy_state(kv, orr_request_block_key(request, hit / kv->block_size - 1, kv->block_size));
   request->computed = (gint32)hit;
 }
 
@@ -382,7 +393,8 @@ gint64 orr_kv_held_by(const OrrKv *kv, const OrrRequest *request) {
 
 gboolean orr_kv_conserves(const OrrKv *kv, gint64 blocks) {
   if (kv->n_free < 0 || kv->n_held < 0 || kv->n_free + kv->n_held != kv->n) return FALSE;
-  return kv->blocks ? kv->n_held <= blocks && (kv->n_held > 0 || blocks == 0) : kv->n_held == blocks;
+  return kv->blocks ? kv->n_held <= blocks && (kv->n_held > 0 || blocks == 0)
+                    : kv->n_held == blocks;
 }
 
 gboolean orr_kv_check(const OrrKv *kv) {

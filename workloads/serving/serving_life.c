@@ -9,12 +9,12 @@
  *      |                DOWN <------------------------+                    |
  *      +------------------------------- empty -----------------------------+
  *
- * A start takes `start.overhead` (a container, CUDA's context, graphs), then each GPU reads its weights from the file
- * system, as a flow on the fabric that meets whatever else is there.
+ * A start takes `start.overhead` (a container, CUDA's context, graphs), then each GPU reads its
+ * weights from the file system, as a flow on the fabric that meets whatever else is there.
  *
- * A lost node takes with it the replicas that have a GPU on it. Their requests go to others, which compute prompt and
- * what had been generated again (Dynamo's request migration), or fail, as `on-failure` says. A slow GPU slows its
- * replica's kernels from the next step on.
+ * A lost node takes with it the replicas that have a GPU on it. Their requests go to others, which
+ * compute prompt and what had been generated again (Dynamo's request migration), or fail, as
+ * `on-failure` says. A slow GPU slows its replica's kernels from the next step on.
  *
  * Invariants
  *  1. Only replicas that are UP are given requests; DRAINING ones finish what they have.
@@ -79,7 +79,9 @@ static const OrrServing *params_of(const OrrLife *life) { return &life->fleet->w
 
 static double now(const OrrLife *life) { return orr_engine_now(life->fleet->engine); }
 
-static gboolean is_held(State state) { return state == STARTING || state == UP || state == DRAINING; }
+static gboolean is_held(State state) {
+  return state == STARTING || state == UP || state == DRAINING;
+}
 
 static Pool *pool_of(OrrLife *life, guint index) {
   return &life->pools[life->n_pools > 1 && index >= life->pools[1].first];
@@ -88,7 +90,8 @@ static Pool *pool_of(OrrLife *life, guint index) {
 /* The last request has ended: what befalls replicas later is no part of the run. */
 static gboolean is_over(const OrrLife *life) {
   const OrrFleet *fleet = life->fleet;
-  return life->is_open && fleet->next_arrival_s == G_MAXDOUBLE && fleet->n_coming == 0 && fleet->in_system == 0;
+  return life->is_open && fleet->next_arrival_s == G_MAXDOUBLE && fleet->n_coming == 0 &&
+         fleet->in_system == 0;
 }
 
 /* Whether anything is under way that is not the scaler's own. */
@@ -145,12 +148,15 @@ static void begin_start(One *one) {
   enter(one, STARTING);
   if (params->weights)
     orr_fleet_transfer(life->fleet, orr_serving_load_way(life->fleet->work, one->index),
-                       orr_serving_load_bytes(life->fleet->work, one->index), params->overhead_s, is_started, start);
+                       orr_serving_load_bytes(life->fleet->work, one->index), params->overhead_s,
+                       is_started, start);
   else
     orr_engine_after(life->fleet->engine, params->overhead_s, is_started, start);
 }
 
-gboolean orr_life_is_up(const OrrLife *life, guint replica) { return !life || life->all[replica].state == UP; }
+gboolean orr_life_is_up(const OrrLife *life, guint replica) {
+  return !life || life->all[replica].state == UP;
+}
 
 static void look(void *user) {
   One *one = user;
@@ -162,7 +168,8 @@ static void look(void *user) {
 
 /* Not at once: the replica may be in the middle of its step's end. */
 void orr_life_idle(OrrLife *life, guint replica) {
-  if (life && life->all[replica].state == DRAINING) orr_engine_after(life->fleet->engine, 0, look, &life->all[replica]);
+  if (life && life->all[replica].state == DRAINING)
+    orr_engine_after(life->fleet->engine, 0, look, &life->all[replica]);
 }
 
 void orr_life_first_token(OrrLife *life, double ttft_s) {
@@ -200,7 +207,9 @@ static void slow_down(One *one, gint64 gpu, double factor) {
 
 static const OrrServedGroup *group_of(const OrrServingWork *work, gint64 gpu) {
   guint g = 0;
-  while (g + 1 < work->groups->len && gpu >= g_array_index(work->groups, OrrServedGroup, g + 1).first_gpu) g++;
+  while (g + 1 < work->groups->len &&
+         gpu >= g_array_index(work->groups, OrrServedGroup, g + 1).first_gpu)
+    g++;
   return &g_array_index(work->groups, OrrServedGroup, g);
 }
 
@@ -233,7 +242,8 @@ static void plan_changes(OrrLife *life) {
   life->n_changes_left = changes->len;
   for (guint i = 0; i < changes->len; i++) {
     life->changes[i] = (Change){life, i};
-    orr_engine_at(life->fleet->engine, g_array_index(changes, OrrGpuChange, i).at_s, change, &life->changes[i]);
+    orr_engine_at(life->fleet->engine, g_array_index(changes, OrrGpuChange, i).at_s, change,
+                  &life->changes[i]);
   }
 }
 
@@ -247,7 +257,8 @@ static guint count(const OrrLife *life, const Pool *pool, State state) {
 
 static OrrPoolView view_of(OrrLife *life, Pool *pool) {
   OrrFleet *fleet = life->fleet;
-  OrrPoolView view = {.n_up = count(life, pool, UP), .answered = life->answered, .in_time = life->in_time};
+  OrrPoolView view = {
+      .n_up = count(life, pool, UP), .answered = life->answered, .in_time = life->in_time};
   double busy_s = 0, up_s = pool->up_s;
   view.n_started = view.n_up + count(life, pool, STARTING);
   view.requests = orr_door_n_waiting(pool->first == 0 ? fleet->door : fleet->decode_door);
@@ -257,7 +268,8 @@ static OrrPoolView view_of(OrrLife *life, Pool *pool) {
     view.requests += orr_replica_n_requests(fleet->replicas[i]);
     busy_s += all_s - one->busy_s;
     one->busy_s = all_s;
-    if (one->state == UP || one->state == DRAINING) up_s += now(life) - fmax(one->since_s, pool->asked_s);
+    if (one->state == UP || one->state == DRAINING)
+      up_s += now(life) - fmax(one->since_s, pool->asked_s);
   }
   view.busy = up_s > 0 ? fmin(busy_s / up_s, 1) : 0;
   pool->asked_s = now(life);
@@ -267,7 +279,8 @@ static OrrPoolView view_of(OrrLife *life, Pool *pool) {
 
 /* The most that was wanted in the last down-after. */
 static guint most_wanted(Pool *pool, guint wanted) {
-  const double now_s = now(pool->life), since_s = now_s - params_of(pool->life)->autoscaling.down_after_s;
+  const double now_s = now(pool->life),
+               since_s = now_s - params_of(pool->life)->autoscaling.down_after_s;
   const Wish wish = {now_s, wanted};
   g_array_append_val(pool->wishes, wish);
   guint kept = 0, most = 0;
@@ -281,7 +294,8 @@ static guint most_wanted(Pool *pool, guint wanted) {
   return most;
 }
 
-/* Those that drain are taken back before others start; the first start first, and the last go first. */
+/* Those that drain are taken back before others start; the first start first, and the last go
+ * first. */
 static void go_up(OrrLife *life, Pool *pool, guint n) {
   for (guint i = pool->first; n > 0 && i < pool->first + pool->n; i++)
     if (life->all[i].state == DRAINING) {
@@ -344,8 +358,11 @@ static void add_pool(OrrLife *life, guint first, guint n) {
   const OrrServing *params = params_of(life);
   const guint begin = scales(params) ? MIN((guint)params->autoscaling.least, n) : n;
   Pool *pool = &life->pools[life->n_pools++];
-  *pool = (Pool){
-      .life = life, .first = first, .n = n, .wishes = g_array_new(FALSE, FALSE, sizeof(Wish)), .asked_s = now(life)};
+  *pool = (Pool){.life = life,
+                 .first = first,
+                 .n = n,
+                 .wishes = g_array_new(FALSE, FALSE, sizeof(Wish)),
+                 .asked_s = now(life)};
   for (guint i = first; i < first + n; i++) {
     One *one = &life->all[i];
     one->since_s = now(life);
@@ -368,14 +385,19 @@ static void open_pools(void *user) {
   if (scales(params)) ask_later(life);
 }
 
-gboolean orr_life_is_eventful(const OrrServing *params) { return scales(params) || !params->start.warm; }
+gboolean orr_life_is_eventful(const OrrServing *params) {
+  return scales(params) || !params->start.warm;
+}
 
 OrrLife *orr_life_new(OrrFleet *fleet) {
   const OrrServing *params = &fleet->work->params;
   if (!orr_life_is_eventful(params) && !fleet->work->work.gpu_changes) return NULL;
   OrrLife *life = g_new(OrrLife, 1);
-  *life = (OrrLife){.fleet = fleet, .all = g_new0(One, params->replicas), .starts = orr_pool_new(sizeof(Start), NULL)};
-  for (gint64 i = 0; i < params->replicas; i++) life->all[i] = (One){.life = life, .index = (guint)i};
+  *life = (OrrLife){.fleet = fleet,
+                    .all = g_new0(One, params->replicas),
+                    .starts = orr_pool_new(sizeof(Start), NULL)};
+  for (gint64 i = 0; i < params->replicas; i++)
+    life->all[i] = (One){.life = life, .index = (guint)i};
   plan_changes(life);
   orr_engine_at(fleet->engine, fleet->start_s, open_pools, life);
   return life;
@@ -393,5 +415,6 @@ void orr_life_free(OrrLife *life) {
 
 void orr_life_close(const OrrLife *life, double end_s) {
   for (gint64 i = 0; i < params_of(life)->replicas; i++)
-    if (is_held(life->all[i].state)) life->fleet->work->replicas[i].held_s += fmax(end_s - life->all[i].since_s, 0);
+    if (is_held(life->all[i].state))
+      life->fleet->work->replicas[i].held_s += fmax(end_s - life->all[i].since_s, 0);
 }

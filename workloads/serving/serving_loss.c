@@ -4,12 +4,14 @@
 #include "workloads/serving/serving_replica.h"
 
 gboolean orr_replica_is_stepping(const OrrReplica *replica) {
-  return replica->step_end_s != G_MAXDOUBLE || replica->n_in_flight > 0 || replica->n_reading > 0 || replica->is_called;
+  return replica->step_end_s != G_MAXDOUBLE || replica->n_in_flight > 0 || replica->n_reading > 0 ||
+         replica->is_called;
 }
 
 gboolean orr_replica_is_empty(const OrrReplica *replica) {
   guint n = replica->expected.length + replica->joined.length;
-  for (guint i = 0; i < replica->n_cores; i++) n += replica->cores[i].n_kept + replica->cores[i].n_expected;
+  for (guint i = 0; i < replica->n_cores; i++)
+    n += replica->cores[i].n_kept + replica->cores[i].n_expected;
   return replica->n_requests == 0 && n == 0;
 }
 
@@ -53,7 +55,8 @@ void orr_replica_lose(OrrReplica *replica, GPtrArray *requests) {
   g_queue_clear(&replica->newcomers);
   g_queue_clear(&replica->expected); /* their hand-over knows them */
   g_ptr_array_sort(requests, by_number);
-  orr_tier_store_free(replica->tiers.stores[ORR_TIER_HOST]); /* the node's memory; its SSD comes back with it */
+  orr_tier_store_free(
+      replica->tiers.stores[ORR_TIER_HOST]); /* the node's memory; its SSD comes back with it */
   replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(
       replica->fleet, replica->books->group, replica->fleet->work->params.engine.tiers.host_bytes));
   orr_replica_forget(replica);

@@ -1,15 +1,18 @@
 /*
- * serving_outputs.c - what becomes of the tokens that an engine writes: a request's other outputs, and its end.
+ * serving_outputs.c - what becomes of the tokens that an engine writes: a request's other outputs,
+ * and its end.
  */
 #include <math.h>
 
 #include "workloads/serving/serving_life.h"
 #include "workloads/serving/serving_replica.h"
 
-/* The prompt is computed: its other outputs begin, as requests of their own whose prefix may be found again. */
+/* The prompt is computed: its other outputs begin, as requests of their own whose prefix may be
+ * found again. */
 static void branch(OrrReplica *replica, OrrRequest *first) {
   for (gint32 sample = 1; sample < first->samples_left; sample++)
-    orr_replica_add_output(replica, replica->fleet->another(replica->fleet, first, (guint32)sample));
+    orr_replica_add_output(replica,
+                           replica->fleet->another(replica->fleet, first, (guint32)sample));
 }
 
 static void tell_first_token(OrrReplica *replica, const OrrRequest *request, double at_s) {
@@ -28,7 +31,8 @@ void orr_replica_on_token(OrrRequest *request, void *user) {
   if (is_first) request->first_token_s = request->seen_s;
   if (request->generated == 1) tell_first_token(replica, request, request->seen_s);
   if (request->generated > 1)
-    orr_fleet_note_gaps(replica->fleet, now_s - request->last_token_s, orr_fleet_counts(replica->fleet, request));
+    orr_fleet_note_gaps(replica->fleet, now_s - request->last_token_s,
+                        orr_fleet_counts(replica->fleet, request));
   else if (!request->parent && !request->is_twin && request->samples_left > 1)
     branch(replica, request);
 }
@@ -41,7 +45,8 @@ static void end_output(OrrReplica *replica, OrrRequest *request) {
     first->samples_left = 1;
     request = first;
   }
-  first->last_token_s = fmax(first->last_token_s, is_searched(first) ? request->last_token_s : request->seen_s);
+  first->last_token_s =
+      fmax(first->last_token_s, is_searched(first) ? request->last_token_s : request->seen_s);
   if (request != first) {
     first->preemptions += request->preemptions;
     replica->fleet->drop(replica->fleet, request);

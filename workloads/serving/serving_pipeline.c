@@ -1,5 +1,6 @@
 /*
- * serving_pipeline.c - a replica with pp > 1: as many batches under way as stages, each with other requests.
+ * serving_pipeline.c - a replica with pp > 1: as many batches under way as stages, each with other
+ * requests.
  *
  *   stage 0   | a | b | c | a |        a batch takes pp stage times, and the next may begin a stage time after it
  *   stage 1       | a | b | c | a
@@ -24,7 +25,8 @@ static void clear_flight(gpointer data) {
 OrrPool *orr_pipeline_flights(void) { return orr_pool_new(sizeof(InFlight), clear_flight); }
 
 static void mark(const GPtrArray *batch, gboolean is_in_flight) {
-  for (guint i = 0; i < batch->len; i++) ((OrrRequest *)batch->pdata[i])->is_in_flight = is_in_flight;
+  for (guint i = 0; i < batch->len; i++)
+    ((OrrRequest *)batch->pdata[i])->is_in_flight = is_in_flight;
 }
 
 static void batch_ends(void *user) {
@@ -36,7 +38,8 @@ static void batch_ends(void *user) {
     return;
   }
   for (guint i = 0; i < flight->n_batches; i++) mark(flight->batches[i], FALSE);
-  for (guint i = 0; i < flight->n_batches; i++) orr_replica_finish_step(replica, i, flight->batches[i]);
+  for (guint i = 0; i < flight->n_batches; i++)
+    orr_replica_finish_step(replica, i, flight->batches[i]);
   orr_pool_give(replica->flights, flight);
   replica->n_in_flight--;
   orr_replica_plan(replica);
@@ -67,7 +70,8 @@ typedef struct {
 static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
   const double pp = (double)replica->group->params.parallel.pp;
   const OrrStepTime time = orr_replica_step_time(replica, &core->shape);
-  const double host_s = orr_fleet_host_seconds(replica->fleet, replica->books->group, core->shape.sequences);
+  const double host_s =
+      orr_fleet_host_seconds(replica->fleet, replica->books->group, core->shape.sequences);
   const gboolean async = replica->fleet->work->params.engine.host.async;
   const double stage_s = (async ? fmax(time.stage_s, host_s) : time.stage_s + host_s) +
                          orr_fleet_swap_seconds(replica->fleet, replica->books->group, core);
@@ -78,7 +82,8 @@ static Stage stage_of(const OrrReplica *replica, const OrrCore *core) {
 static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
   Stage longest = {0};
   if (replica->n_cores > 1)
-    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores, replica->n_cores);
+    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores,
+                            replica->n_cores);
   for (guint i = 0; i < replica->n_cores; i++) {
     const OrrCore *core = &replica->cores[i];
     if (core->batch->len == 0) continue;
@@ -91,9 +96,9 @@ static Stage longest_stage(const OrrReplica *replica, OrrStepShape *ret_shape) {
   return longest;
 }
 
-/* A batch is planned when the one whose place it takes has come back, with the requests of that one (vLLM's
- * step_with_batch_queue): those of different batches never meet in one. It waits for the first stage. With attention data
- * parallelism a batch is one of each core.
+/* A batch is planned when the one whose place it takes has come back, with the requests of that
+ * one (vLLM's step_with_batch_queue): those of different batches never meet in one. It waits for
+ * the first stage. With attention data parallelism a batch is one of each core.
  *
  *   done = max(done before + stage, begin + pp * stage)      batches do not overtake */
 void orr_pipeline_launch(OrrReplica *replica) {
@@ -102,7 +107,8 @@ void orr_pipeline_launch(OrrReplica *replica) {
   OrrStepShape shape = {0};
   const Stage stage = longest_stage(replica, &shape);
   const double begin_s = fmax(now_s, replica->stage_free_s);
-  const double end_s = fmax(replica->last_done_s + stage.stage_s, begin_s + (double)pp * stage.stage_s);
+  const double end_s =
+      fmax(replica->last_done_s + stage.stage_s, begin_s + (double)pp * stage.stage_s);
   InFlight *flight = take_batches(replica);
   replica->books->busy_s += stage.busy_s;
   replica->books->comm_s += stage.comm_s;

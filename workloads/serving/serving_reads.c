@@ -1,19 +1,21 @@
 /*
- * serving_reads.c - what caches below HBM are read for: by a step that waits, or for a request that queues.
+ * serving_reads.c - what caches below HBM are read for: by a step that waits, or for a request that
+ * queues.
  *
  *   the store on the network    flows to each rank of a core over the fabric (serving_wires.c); with remote-bandwidth a rate
  *   prefetch: none              a step begins when what it found is read (LMCache's blocking retrieve)
  *             others            found on SSD or in the store by a request that joins the queue, blocks are read to host
  *                               memory, in batches; a step waits for what is in host memory alone, and computes the rest
  *
- * Prefetching is SGLang's HiCache (v0.5: managers/cache_controller.py, mem_cache/hiradix_cache.py): from
- * `prefetch-threshold` tokens on (256), 128 blocks a batch; the request begins
+ * Prefetching is SGLang's HiCache (v0.5: managers/cache_controller.py, mem_cache/hiradix_cache.py):
+ * from `prefetch-threshold` tokens on (256), 128 blocks a batch; the request begins
  *
  *   best-effort     when there is room, with the batches that have come
  *   wait-complete   when all have; others pass it
  *   timeout         when all have, or after 2 s + 0.1 s for each 1,024 tokens, 30 s at most
  *
- * An SSD reads one batch after another. A batch under way when its request begins comes to its end, and is the last.
+ * An SSD reads one batch after another. A batch under way when its request begins comes to its end,
+ * and is the last.
  *
  *   workload: {engine: {prefix-caching: radix, cache-tiers: {host: 100 GiB, remote: 1 TiB, prefetch: timeout}}}
  */
@@ -61,7 +63,8 @@ OrrPool *orr_reads_prefetches(void) { return orr_pool_new(sizeof(OrrPrefetch), c
 static void read_ends(void *user) {
   const Read read = *(const Read *)user;
   orr_pool_give(read.replica->fleet->reads, user);
-  if (read.generation == read.replica->generation && --read.replica->n_reading == 0) orr_replica_launch(read.replica);
+  if (read.generation == read.replica->generation && --read.replica->n_reading == 0)
+    orr_replica_launch(read.replica);
 }
 
 gboolean orr_reads_begin(OrrReplica *replica) {
@@ -73,8 +76,8 @@ gboolean orr_reads_begin(OrrReplica *replica) {
     Read *read = orr_pool_take(fleet->reads);
     *read = (Read){replica, replica->generation};
     replica->n_reading++;
-    orr_fleet_transfer(fleet, way, tokens * way->bytes_per_token, fleet->work->params.engine.tiers.remote_latency_s,
-                       read_ends, read);
+    orr_fleet_transfer(fleet, way, tokens * way->bytes_per_token,
+                       fleet->work->params.engine.tiers.remote_latency_s, read_ends, read);
   }
   return replica->n_reading > 0;
 }
@@ -126,11 +129,14 @@ static void read_ssd(OrrPrefetch *prefetch, double rank_bytes) {
 static void read_store(OrrPrefetch *prefetch, double tokens, double rank_bytes) {
   OrrFleet *fleet = prefetch->replica->fleet;
   const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
-  const OrrServingWay *way = orr_serving_remote_way(fleet->work, (guint)prefetch->replica->index, prefetch->core);
+  const OrrServingWay *way =
+      orr_serving_remote_way(fleet->work, (guint)prefetch->replica->index, prefetch->core);
   if (way)
-    orr_fleet_transfer(fleet, way, tokens * way->bytes_per_token, tiers->remote_latency_s, batch_ends, prefetch);
+    orr_fleet_transfer(fleet, way, tokens * way->bytes_per_token, tiers->remote_latency_s,
+                       batch_ends, prefetch);
   else
-    orr_engine_after(fleet->engine, tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s, batch_ends,
+    orr_engine_after(fleet->engine,
+                     tiers->remote_latency_s + rank_bytes / tiers->remote_bytes_per_s, batch_ends,
                      prefetch);
 }
 
@@ -139,7 +145,8 @@ static void begin_batch(OrrPrefetch *prefetch) {
   const Wanted *first = &g_array_index(prefetch->wanted, Wanted, prefetch->next);
   const guint most = MIN(prefetch->next + BLOCKS_A_BATCH, prefetch->wanted->len);
   prefetch->end = prefetch->next;
-  while (prefetch->end < most && g_array_index(prefetch->wanted, Wanted, prefetch->end).tier == first->tier)
+  while (prefetch->end < most &&
+         g_array_index(prefetch->wanted, Wanted, prefetch->end).tier == first->tier)
     prefetch->end++;
   const OrrEngineParams *engine = &prefetch->replica->fleet->work->params.engine;
   const double tokens = (double)((prefetch->end - prefetch->next) * engine->block_size);
@@ -158,7 +165,8 @@ static void time_is_up(void *user) {
 }
 
 /* Blocks of @request's prompt that only SSD and store have, up to the first that nobody has. */
-static void look(const OrrReplica *replica, const OrrCore *core, const OrrRequest *request, GArray *wanted) {
+static void look(const OrrReplica *replica, const OrrCore *core, const OrrRequest *request,
+                 GArray *wanted) {
   const gint64 size = orr_kv_block_size(core->kv), most = (orr_request_wanted(request) - 1) / size;
   g_array_set_size(wanted, 0);
   for (gint64 n = orr_kv_lookup(core->kv, request) / size; n < most; n++) {
@@ -192,7 +200,8 @@ void orr_prefetch_begin(OrrReplica *replica, OrrRequest *request) {
   begin_batch(prefetch);
   if (engine->tiers.prefetch != ORR_PREFETCH_TIMEOUT) return;
   prefetch->n_calls++;
-  orr_engine_after(fleet->engine, fmin(TIMEOUT_BASE_S + TIMEOUT_1024_TOKENS_S * tokens / 1024, TIMEOUT_MOST_S),
+  orr_engine_after(fleet->engine,
+                   fmin(TIMEOUT_BASE_S + TIMEOUT_1024_TOKENS_S * tokens / 1024, TIMEOUT_MOST_S),
                    time_is_up, prefetch);
 }
 

@@ -1,14 +1,16 @@
 /*
- * serving_replica.c - one engine on the clock: steps, one after another, or (pp > 1) as many under way as stages.
+ * serving_replica.c - one engine on the clock: steps, one after another, or (pp > 1) as many under
+ * way as stages.
  *
  *   pp = 1    plan at t, run to t + d, finish, plan again
  *   pp > 1    a batch takes pp stage times; others, with other requests, follow it a stage time apart
  *
- * Steps that are alike are taken at once. While every running request decodes, nobody waits, the cache has room and no
- * request ends, a step differs from the one before in context lengths alone: up to the first of these (and to the next
- * arrival that is known) the ends of all steps are worked out together, and the requests are brought forward in one go.
- * An arrival in between cuts the run of steps at the first end that is not before it. The answer is that of single
- * steps, to the last bit (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
+ * Steps that are alike are taken at once. While every running request decodes, nobody waits, the
+ * cache has room and no request ends, a step differs from the one before in context lengths alone:
+ * up to the first of these (and to the next arrival that is known) the ends of all steps are worked
+ * out together, and the requests are brought forward in one go. An arrival in between cuts the run
+ * of steps at the first end that is not before it. The answer is that of single steps, to the last
+ * bit (tests/workloads/serving/test_serving.c); `fidelity: full` takes single steps.
  */
 #include <math.h>
 
@@ -23,7 +25,8 @@ enum { LONGEST_RUN = 1024 };
 static void tell_of_block(guint64 key, gboolean is_there, void *user) {
   const OrrReplica *replica = user;
   OrrFleet *fleet = replica->fleet;
-  const gboolean decodes = fleet->handover && replica->index >= fleet->work->params.disaggregation.prefill;
+  const gboolean decodes =
+      fleet->handover && replica->index >= fleet->work->params.disaggregation.prefill;
   orr_door_block(decodes ? fleet->decode_door : fleet->door, (guint)replica->index, key, is_there);
 }
 
@@ -41,17 +44,19 @@ void orr_replica_open_cores(OrrReplica *replica) {
   };
   const guint n_clients = work->params.classes ? work->params.classes->len : 1;
   for (guint i = 0; i < replica->n_cores; i++) {
-    OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size, (OrrPrefixCaching)engine->prefix_caching);
+    OrrKv *kv = orr_kv_new(replica->group->n_blocks, engine->block_size,
+                           (OrrPrefixCaching)engine->prefix_caching);
     orr_kv_lay_out(kv, &replica->group->kv_layout);
     if (fleet->sees_blocks) orr_kv_observe(kv, tell_of_block, replica);
     orr_kv_back(kv, &replica->tiers);
-    orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry, engine->scheduler.params,
-                  n_clients, kv);
+    orr_core_init(&replica->cores[i], &limits, (const OrrScheduler *)engine->scheduler.entry,
+                  engine->scheduler.params, n_clients, kv);
     replica->cores[i].stop_prefetch = orr_prefetch_stop;
     replica->cores[i].beam_skew = work->params.beams.skew;
     replica->cores[i].beam_seed = (guint64)work->world->seed;
     replica->cores[i].drafter = fleet->drafters[replica->books->group];
-    replica->cores[i].adapters = orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
+    replica->cores[i].adapters =
+        orr_adapters_new((guint)engine->lora.adapters, (guint)engine->lora.slots);
   }
 }
 
@@ -70,8 +75,10 @@ OrrReplica *orr_replica_new(OrrFleet *fleet, gint index) {
   replica->cores = g_new0(OrrCore, replica->n_cores);
   const OrrCacheTiers *tiers = &fleet->work->params.engine.tiers;
   const guint group = replica->books->group;
-  replica->tiers.stores[ORR_TIER_HOST] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->host_bytes));
-  replica->tiers.stores[ORR_TIER_SSD] = orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->ssd_bytes));
+  replica->tiers.stores[ORR_TIER_HOST] =
+      orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->host_bytes));
+  replica->tiers.stores[ORR_TIER_SSD] =
+      orr_tier_store_new(orr_fleet_tier_blocks(fleet, group, tiers->ssd_bytes));
   replica->tiers.stores[ORR_TIER_REMOTE] = fleet->remote;
   replica->tiers.host_alone = tiers->prefetch != ORR_PREFETCH_NONE;
   orr_replica_open_cores(replica);
@@ -120,15 +127,20 @@ OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape 
 }
 
 /* GPUs and host, one after the other or beside each other. */
-static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape, double extra_s) {
+static Step step_from(OrrReplica *replica, double begin_s, const OrrStepShape *shape,
+                      double extra_s) {
   const OrrStepTime time = orr_replica_step_time(replica, shape);
-  const double host_s = orr_fleet_host_seconds(replica->fleet, replica->books->group, shape->sequences),
+  const double host_s =
+                   orr_fleet_host_seconds(replica->fleet, replica->books->group, shape->sequences),
                gpu_s = time.gpu_s + extra_s;
-  const double step_s = replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
+  const double step_s =
+      replica->fleet->work->params.engine.host.async ? fmax(gpu_s, host_s) : gpu_s + host_s;
   return (Step){begin_s + step_s, gpu_s, time.comm_s, step_s - gpu_s, (gint64)shape->tokens};
 }
 
-static double end_of(const OrrReplica *replica, guint k) { return g_array_index(replica->ends, Step, k).end_s; }
+static double end_of(const OrrReplica *replica, guint k) {
+  return g_array_index(replica->ends, Step, k).end_s;
+}
 
 static void count_work(OrrReplica *replica, guint n_steps) {
   for (guint k = 0; k < n_steps; k++) {
@@ -151,13 +163,14 @@ gint64 orr_replica_held_blocks(const OrrReplica *replica) {
 
 /* --- runs of alike steps --- */
 
-/* How many steps may be taken at once from the batch that was planned: 1 where they are not alike. */
+/* How many steps may be taken at once from the batch that was planned: 1 where they are not
+ * alike. */
 static guint run_length(const OrrReplica *replica) {
   const OrrCore *core = &replica->cores[0];
-  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks || replica->n_cores > 1 ||
-      core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 || core->padding > 0 ||
-      core->batch->len != core->running->len || core->drafter || orr_kv_keeps_states(core->kv) ||
-      core->more_sequences > 0)
+  if (replica->fleet->work->work.fidelity == ORR_FIDELITY_FULL || replica->fleet->sees_blocks ||
+      replica->n_cores > 1 || core->n_waiting > 0 || core->has_preempted || core->shape.chunk > 0 ||
+      core->padding > 0 || core->batch->len != core->running->len || core->drafter ||
+      orr_kv_keeps_states(core->kv) || core->more_sequences > 0)
     return 1;
   gint64 steps = LONGEST_RUN;
   for (guint i = 0; i < core->batch->len; i++) {
@@ -167,7 +180,8 @@ static guint run_length(const OrrReplica *replica) {
   return (guint)MAX(steps, 1);
 }
 
-/* Blocks that each step of a run takes beyond those of the batch itself; shortens the run to what there is room for. */
+/* Blocks that each step of a run takes beyond those of the batch itself; shortens the run to
+ * what there is room for. */
 static guint plan_blocks(OrrReplica *replica, guint steps) {
   const OrrCore *core = &replica->cores[0];
   g_array_set_size(replica->new_blocks, steps);
@@ -175,7 +189,8 @@ static guint plan_blocks(OrrReplica *replica, guint steps) {
   for (guint i = 0; i < core->batch->len; i++) {
     const OrrRequest *request = core->batch->pdata[i];
     gint64 blocks = request->blocks; /* step k computes token computed + k + 1 */
-    for (gint64 k; (k = orr_kv_room(core->kv, blocks) - request->computed) < (gint64)steps; blocks++)
+    for (gint64 k; (k = orr_kv_room(core->kv, blocks) - request->computed) < (gint64)steps;
+         blocks++)
       g_array_index(replica->new_blocks, gint64, MAX(k, 0))++;
   }
   gint64 left = orr_kv_n_free(core->kv);
@@ -199,8 +214,9 @@ static void plan_run(OrrReplica *replica, guint steps) {
     shape.key_sum += (double)n * k;
     shape.keys_least += k;
     shape.keys_most += k;
-    const Step step = step_from(replica, end_s, &shape,
-                                k == 0 ? orr_fleet_swap_seconds(replica->fleet, replica->books->group, core) : 0);
+    const Step step =
+        step_from(replica, end_s, &shape,
+                  k == 0 ? orr_fleet_swap_seconds(replica->fleet, replica->books->group, core) : 0);
     g_array_append_val(replica->ends, step);
     end_s = step.end_s;
   }
@@ -213,22 +229,26 @@ static void take_run(OrrReplica *replica) {
   const guint before_last = replica->ends->len - 1;
   double begin_s = replica->begin_s;
   guint n_counted = 0;
-  for (guint i = 0; i < core->batch->len; i++) n_counted += orr_fleet_counts(replica->fleet, core->batch->pdata[i]);
+  for (guint i = 0; i < core->batch->len; i++)
+    n_counted += orr_fleet_counts(replica->fleet, core->batch->pdata[i]);
   for (guint k = 0; k < before_last; k++) {
     const double end_s = end_of(replica, k);
     OrrStepShape shape = core->shape;
     if (k > 0) replica->used_blocks += g_array_index(replica->new_blocks, gint64, k);
     orr_replica_note_step(replica, begin_s, end_s, &shape);
     if (k > 0) orr_fleet_note_gaps(replica->fleet, end_s - begin_s, n_counted);
-    for (guint i = 0; replica->fleet->work->params.engine.host.piece_s > 0 && i < core->batch->len; i++)
-      if (!((const OrrRequest *)core->batch->pdata[i])->lists_candidates) orr_replica_stream(replica, end_s);
+    for (guint i = 0; replica->fleet->work->params.engine.host.piece_s > 0 && i < core->batch->len;
+         i++)
+      if (!((const OrrRequest *)core->batch->pdata[i])->lists_candidates)
+        orr_replica_stream(replica, end_s);
     begin_s = end_s;
   }
   const double first_end_s = end_of(replica, 0);
   for (guint i = 0; i < core->batch->len; i++) {
     OrrRequest *request = core->batch->pdata[i];
     const gint32 computed = request->computed;
-    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s, orr_fleet_counts(replica->fleet, request));
+    orr_fleet_note_gaps(replica->fleet, first_end_s - request->last_token_s,
+                        orr_fleet_counts(replica->fleet, request));
     orr_kv_grow(core->kv, request, computed + before_last + 1);
     request->computed += (gint32)before_last;
     request->generated += (gint32)before_last;
@@ -237,7 +257,8 @@ static void take_run(OrrReplica *replica) {
   }
   if (core->n_queues > 1)
     for (guint i = 0; i < core->batch->len; i++)
-      core->served[((const OrrRequest *)core->batch->pdata[i])->client % core->n_queues] += 2.0 * before_last;
+      core->served[((const OrrRequest *)core->batch->pdata[i])->client % core->n_queues] +=
+          2.0 * before_last;
   replica->begin_s = begin_s;
 }
 
@@ -258,8 +279,8 @@ void orr_replica_break_run(OrrReplica *replica) {
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch) {
   OrrCore *core = &replica->cores[i];
   OrrFleet *fleet = replica->fleet;
-  orr_core_finish_step(core, batch, orr_engine_now(fleet->engine), orr_replica_on_token, orr_replica_on_finish,
-                       replica);
+  orr_core_finish_step(core, batch, orr_engine_now(fleet->engine), orr_replica_on_token,
+                       orr_replica_on_finish, replica);
   if (!orr_core_conserves(core) && !fleet->error)
     g_set_error_literal(&fleet->error, ORR_FAULT, ORR_FAULT_INTERNAL,
                         "blocks of the key-value cache were lost or made");
@@ -269,7 +290,8 @@ static void step_ends(void *user) {
   OrrReplica *replica = user;
   OrrFleet *fleet = replica->fleet;
   const double now_s = orr_engine_now(fleet->engine);
-  if (fleet->error || !orr_engine_same_date(now_s, replica->step_end_s)) return; /* the run was cut since then */
+  if (fleet->error || !orr_engine_same_date(now_s, replica->step_end_s))
+    return; /* the run was cut since then */
   count_work(replica, replica->ends->len);
   if (replica->ends->len > 1) take_run(replica);
   replica->used_blocks = orr_replica_held_blocks(replica);
@@ -295,7 +317,8 @@ void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s) {
   }
 }
 
-/* The step that is planned. All cores step together, as long as the slowest; a core without a batch waits. */
+/* The step that is planned. All cores step together, as long as the slowest; a core without a
+ * batch waits. */
 static void launch(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   replica->begin_s = now_s;
@@ -305,12 +328,14 @@ static void launch(OrrReplica *replica) {
   } else {
     Step longest = {now_s};
     gint64 tokens = 0;
-    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores, replica->n_cores);
+    orr_fleet_share_experts(replica->fleet, replica->books->group, replica->cores,
+                            replica->n_cores);
     for (guint i = 0; i < replica->n_cores; i++) {
       OrrCore *core = &replica->cores[i];
       if (core->batch->len == 0) continue;
       const Step step =
-          step_from(replica, now_s, &core->shape, orr_fleet_swap_seconds(replica->fleet, replica->books->group, core));
+          step_from(replica, now_s, &core->shape,
+                    orr_fleet_swap_seconds(replica->fleet, replica->books->group, core));
       tokens += step.tokens;
       if (step.end_s >= longest.end_s) longest = step;
     }
@@ -367,7 +392,8 @@ static void join(OrrReplica *replica) {
 
 /* Between two steps: those whose cache has come join, and others find room. */
 static void settle(OrrReplica *replica) {
-  for (OrrRequest *request; (request = g_queue_pop_head(&replica->newcomers));) orr_prefetch_begin(replica, request);
+  for (OrrRequest *request; (request = g_queue_pop_head(&replica->newcomers));)
+    orr_prefetch_begin(replica, request);
   join(replica);
   for (OrrRequest *request; (request = g_queue_peek_head(&replica->expected));) {
     OrrCore *core = roomiest(replica);
@@ -418,7 +444,8 @@ static void called(void *user) {
   orr_replica_plan(replica);
 }
 
-/* Something has changed: what it means is seen between two steps, with all else that comes at this moment. */
+/* Something has changed: what it means is seen between two steps, with all else that comes at
+ * this moment. */
 void orr_replica_notice(OrrReplica *replica) {
   const double now_s = orr_engine_now(replica->fleet->engine);
   if (replica->step_end_s != G_MAXDOUBLE) {
@@ -488,13 +515,15 @@ gboolean orr_replica_close(OrrReplica *replica, GError **error) {
     OrrCore *core = &replica->cores[i];
     orr_replica_close_core(replica, core);
     if (!orr_kv_check(core->kv)) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "blocks of the key-value cache were lost or made");
+      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL,
+                  "blocks of the key-value cache were lost or made");
       return FALSE;
     }
   }
   if (replica->n_requests == 0) return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_STUCK,
-              "replica %d: %" G_GINT64_FORMAT " requests wait for ever: none of them finds room in the key-value cache",
+              "replica %d: %" G_GINT64_FORMAT
+              " requests wait for ever: none of them finds room in the key-value cache",
               replica->index, replica->n_requests);
   return FALSE;
 }

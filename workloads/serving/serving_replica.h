@@ -1,5 +1,6 @@
 /*
- * serving_replica.h - a replica's insides: shared by serving_replica.c, serving_pipeline.c and serving_loss.c.
+ * serving_replica.h - a replica's insides: shared by serving_replica.c, serving_pipeline.c and
+ * serving_loss.c.
  */
 #ifndef ORR_SERVING_REPLICA_H
 #define ORR_SERVING_REPLICA_H
@@ -43,38 +44,45 @@ struct OrrReplica {
 };
 
 OrrStepTime orr_replica_step_time(const OrrReplica *replica, const OrrStepShape *shape);
-void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s, const OrrStepShape *shape);
+void orr_replica_note_step(OrrReplica *replica, double begin_s, double end_s,
+                           const OrrStepShape *shape);
 /* Of core @i: its requests have their tokens, and its blocks add up. */
 void orr_replica_finish_step(OrrReplica *replica, guint i, const GPtrArray *batch);
 void orr_replica_on_token(OrrRequest *request, void *replica); /* serving_outputs.c */
 void orr_replica_on_finish(OrrRequest *request, void *replica);
-/* serving_async.c: the step's end, after which the next plan does not know all; then it does again. */
+/* serving_async.c: the step's end, after which the next plan does not know all; then it does
+ * again. */
 void orr_replica_finish_unseen(OrrReplica *replica, guint core);
 void orr_replica_see_all(OrrReplica *replica);
 void orr_replica_tell_of_chunks(const OrrReplica *replica, double step_s); /* to the hand-over */
-void orr_replica_break_run(OrrReplica *replica);                           /* its requests are as they are now */
-void orr_replica_plan(OrrReplica *replica);                                /* what can begin now, begins */
+void orr_replica_break_run(OrrReplica *replica); /* its requests are as they are now */
+void orr_replica_plan(OrrReplica *replica);      /* what can begin now, begins */
 
-/* serving_front.c: when the client sees a piece of an output whose step ends at @end_s; @request, whose last token is seen
- * at its last_token_s, ends then. */
+/* serving_front.c: when the client sees a piece of an output whose step ends at @end_s;
+ * @request, whose last token is seen at its last_token_s, ends then. */
 double orr_replica_stream(OrrReplica *replica, double end_s);
 void orr_replica_deliver(OrrReplica *replica, OrrRequest *request);
 
 void orr_replica_open_cores(OrrReplica *replica);                /* with empty caches */
 void orr_replica_close_core(OrrReplica *replica, OrrCore *core); /* to the books */
-void orr_replica_notice(OrrReplica *replica); /* something has changed: what it means is seen between two steps */
+void orr_replica_notice(
+    OrrReplica *replica); /* something has changed: what it means is seen between two steps */
 
-void orr_replica_launch(OrrReplica *replica); /* what the step that is planned waited for is there */
+void orr_replica_launch(
+    OrrReplica *replica); /* what the step that is planned waited for is there */
 
-/* serving_reads.c. Begins to read what a planned step found in the store on the network; FALSE: there is nothing to wait for. */
+/* serving_reads.c. Begins to read what a planned step found in the store on the network; FALSE:
+ * there is nothing to wait for. */
 gboolean orr_reads_begin(OrrReplica *replica);
-void orr_prefetch_begin(OrrReplica *replica, OrrRequest *request); /* which waits there, between two steps */
-void orr_prefetch_stop(OrrRequest *request);                       /* it begins */
+void orr_prefetch_begin(OrrReplica *replica,
+                        OrrRequest *request); /* which waits there, between two steps */
+void orr_prefetch_stop(OrrRequest *request);  /* it begins */
 
 /* serving_pipeline.c: pp > 1 */
 void orr_pipeline_launch(OrrReplica *replica); /* the batch that is planned */
-OrrPool *orr_pipeline_flights(void);                                  /* for OrrReplica.flights */
-gboolean orr_pipeline_begin_batch(OrrReplica *replica, double now_s); /* FALSE: there is none, or no room */
+OrrPool *orr_pipeline_flights(void);           /* for OrrReplica.flights */
+gboolean orr_pipeline_begin_batch(OrrReplica *replica,
+                                  double now_s); /* FALSE: there is none, or no room */
 
 G_END_DECLS
 

@@ -22,20 +22,25 @@ typedef struct OrrBeams OrrBeams;       /* serving_beams.h */
 typedef struct OrrEncoding OrrEncoding; /* serving_encoders.c */
 typedef struct OrrPrefetch OrrPrefetch; /* serving_reads.c */
 
-typedef enum { ORR_REQUEST_FUTURE, ORR_REQUEST_WAITING, ORR_REQUEST_RUNNING, ORR_REQUEST_FINISHED } OrrRequestState;
+typedef enum {
+  ORR_REQUEST_FUTURE,
+  ORR_REQUEST_WAITING,
+  ORR_REQUEST_RUNNING,
+  ORR_REQUEST_FINISHED
+} OrrRequestState;
 
 typedef struct OrrRequest {
-  guint32 id;                /* order of arrival */
-  guint16 group;             /* class of the load */
-  guint16 client;            /* whom fairness and affinity go by */
-  gint32 prompt, output;     /* tokens; output >= 1 */
+  guint32 id;            /* order of arrival */
+  guint16 group;         /* class of the load */
+  guint16 client;        /* whom fairness and affinity go by */
+  gint32 prompt, output; /* tokens; output >= 1 */
   guint32 images;        /* that its prompt begins with, to be encoded in its first step */
   guint32 pictures;      /* those that a pool of encoders encodes */
   gboolean is_encoded;   /* they are: it may go on to a replica */
   OrrEncoding *encoding; /* their way there; NULL: there is none, or they are there */
   double encode_begin_s;
-  guint32 adapter;           /* from 1; 0: none */
-  guint32 sample;            /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
+  guint32 adapter; /* from 1; 0: none */
+  guint32 sample; /* which of its parent's outputs this is, from 1; 0: the first, or the only one */
   struct OrrRequest *parent; /* of another output than the first; NULL: it is the first */
   gint32 samples_left;       /* of the first: outputs that have not ended */
   gint32 beam_width;         /* of its beam search; 0: none */
@@ -63,25 +68,27 @@ typedef struct OrrRequest {
   gint32 hit; /* tokens of the prompt that the prefix cache had, at first admission */
   gint32 preemptions;
   gint32 replica;
-  guint16 core;          /* of its engine, where attention is data-parallel */
-  gboolean is_in_flight; /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
-  gint32 scheduled;      /* tokens in the batch that runs */
-  gint32 drafted;        /* of them, guesses to be checked */
-  gint32 kept_blocks;    /* held before them */
+  guint16 core; /* of its engine, where attention is data-parallel */
+  gboolean
+      is_in_flight;   /* in a batch that a pipeline works on: not to be scheduled, nor preempted */
+  gint32 scheduled;   /* tokens in the batch that runs */
+  gint32 drafted;     /* of them, guesses to be checked */
+  gint32 kept_blocks; /* held before them */
   gint32 blocks;
-  guint32 *block_ids;       /* only with a prefix cache */
-  gint32 capacity;          /* of block_ids */
-  guint32 *state_ids;       /* blocks of its state; only with a prefix cache that keeps states */
+  guint32 *block_ids;    /* only with a prefix cache */
+  gint32 capacity;       /* of block_ids */
+  guint32 *state_ids;    /* blocks of its state; only with a prefix cache that keeps states */
   OrrPrefetch *prefetch; /* while it waits; NULL: there is none, or it is over */
   gboolean is_held_back; /* others pass it until then */
-  double key;               /* the scheduler's: the least is first to go, and of equal ones who came first */
-  void *session;            /* the load's */
-  double handover_s;        /* from its prompt's end until its cache was where it decodes; 0: it stayed */
+  double key;    /* the scheduler's: the least is first to go, and of equal ones who came first */
+  void *session; /* the load's */
+  double handover_s; /* from its prompt's end until its cache was where it decodes; 0: it stayed */
   struct OrrHanded *handed; /* between a prefill and a decode replica; NULL: it is not */
   gboolean is_twin;         /* what the prefill replica has of it */
 } OrrRequest;
 
-/* Of two that wait: by key, then by arrival; a preempted request is ahead of those that came after it. */
+/* Of two that wait: by key, then by arrival; a preempted request is ahead of those that came
+ * after it. */
 static inline gboolean orr_request_is_before(const OrrRequest *a, const OrrRequest *b) {
   if (a->key != b->key) return a->key < b->key;
   if (a->arrival_s != b->arrival_s) return a->arrival_s < b->arrival_s;
@@ -107,8 +114,8 @@ static inline gint64 orr_request_sequences(const OrrRequest *request) {
 
 void orr_request_clear(OrrRequest *request); /* what it owns */
 
-/* Names the content of tokens [block * size, (block + 1) * size): equal for two requests only where all tokens up to
- * its end are equal. */
+/* Names the content of tokens [block * size, (block + 1) * size): equal for two requests only
+ * where all tokens up to its end are equal. */
 guint64 orr_request_block_key(const OrrRequest *request, gint64 block, gint64 block_size);
 
 G_END_DECLS

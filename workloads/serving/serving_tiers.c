@@ -39,7 +39,8 @@ void orr_tier_store_touch(OrrTierStore *store, guint64 key) {
     g_queue_unlink(&store->order, &entry->link);
   } else {
     if ((gint64)store->order.length >= store->n_blocks)
-      g_hash_table_remove(store->entries, &((const Entry *)g_queue_pop_head_link(&store->order)->data)->key);
+      g_hash_table_remove(store->entries,
+                          &((const Entry *)g_queue_pop_head_link(&store->order)->data)->key);
     entry = g_new0(Entry, 1);
     entry->key = key;
     entry->link.data = entry;

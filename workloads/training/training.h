@@ -1,6 +1,6 @@
 /*
- * training.h - the training workload: data, tensor, sequence, context, expert and pipeline parallelism, as Megatron-LM,
- * DeepSpeed and FSDP run them.
+ * training.h - the training workload: data, tensor, sequence, context, expert and pipeline
+ * parallelism, as Megatron-LM, DeepSpeed and FSDP run them.
  *
  * What is replayed (docs/modelling.md has the equations):
  *  1. A lane is one tensor-parallel group of one pipeline stage of one data-parallel replica: its tp ranks meet in at
@@ -38,10 +38,11 @@ typedef struct {
   int context;               /* OrrContext */
   gint64 context_inner;      /* of hierarchical */
   gboolean sequence_parallel;
-  gboolean keep_gathered;       /* OrrShard.keeps_gathered */
-  gboolean async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
-  OrrChoice tp_comm_overlap;    /* of orr_tp_overlap_registry */
-  char *order;                  /* placement: see topologies/placement.h */
+  gboolean keep_gathered; /* OrrShard.keeps_gathered */
+  gboolean
+      async_tp_all_reduce; /* the backward's input-gradient all-reduce runs beside the weight-gradient GEMM */
+  OrrChoice tp_comm_overlap; /* of orr_tp_overlap_registry */
+  char *order;               /* placement: see topologies/placement.h */
 } OrrParallel;
 
 typedef struct {
@@ -49,14 +50,16 @@ typedef struct {
   gint64 micro;       /* sequences a micro-batch */
 } OrrBatch;
 
-/* Whose code moves tensors between stages, and keeps what of them (training_handover.c); auto: torch under FSDP. */
+/* Whose code moves tensors between stages, and keeps what of them (training_handover.c); auto:
+ * torch under FSDP. */
 typedef enum { ORR_RUNTIME_AUTO, ORR_RUNTIME_MEGATRON, ORR_RUNTIME_TORCH } OrrPipelineRuntime;
 extern const char *const orr_pipeline_runtime_words[]; /* "auto", "megatron", "torch", NULL */
 
 typedef struct {
-  gboolean overlap_p2p;    /* sends run beside the compute that follows them */
-  int runtime;             /* OrrPipelineRuntime */
-  gboolean scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
+  gboolean overlap_p2p; /* sends run beside the compute that follows them */
+  int runtime;          /* OrrPipelineRuntime */
+  gboolean
+      scatter_gather; /* each tp rank sends 1/tp of the boundary tensor, gathered over NVLink (SC21, 4.1) */
 } OrrPipelineComm;
 
 /* What is not the model's about routed experts. */
@@ -76,13 +79,13 @@ typedef enum { ORR_DISPATCH_FLAT, ORR_DISPATCH_DEEPEP, ORR_DISPATCH_HIERARCHICAL
 typedef struct {
   gboolean count_embedding, count_loss; /* as one layer each */
   gboolean count_where_needed;          /* both, where the layers alone cannot be divided */
-  gboolean fill;                        /* what does not divide: all blocks but the last are filled up */
-  gint64 first, last;                   /* layers of the first and the last stage; 0: as the others */
-  char *layout;                         /* "Et*3|(tt|)*29,tL", or "none" */
+  gboolean fill;      /* what does not divide: all blocks but the last are filled up */
+  gint64 first, last; /* layers of the first and the last stage; 0: as the others */
+  char *layout;       /* "Et*3|(tt|)*29,tL", or "none" */
 } OrrPipelineSplit;
 
-/* Full recomputation: every layer's, from inputs kept once every recompute_layers layers; or that of the first
- * recompute_layers layers of each block alone. */
+/* Full recomputation: every layer's, from inputs kept once every recompute_layers layers; or
+ * that of the first recompute_layers layers of each block alone. */
 typedef enum { ORR_RECOMPUTE_UNIFORM, ORR_RECOMPUTE_BLOCK } OrrRecomputeMethod;
 
 typedef struct {
@@ -96,7 +99,7 @@ typedef struct {
   double optimizer; /* share of its state that lies there and is updated there */
   gboolean overlap;
   gboolean parameters; /* shares of the weights lie there, too */
-  gint64 activations; /* layers of each chunk whose activations go there */
+  gint64 activations;  /* layers of each chunk whose activations go there */
 } OrrOffload;
 
 typedef struct {
@@ -118,12 +121,17 @@ typedef struct {
   gint64 workers, prefetch;
 } OrrLoader;
 
-/* How the host gives kernels to the GPU: it works ahead, with a queue that may run dry; it waits for each kernel's end
- * before it launches the next (CUDA_LAUNCH_BLOCKING=1); or a run of kernels is one CUDA graph, and one launch, but for
- * routed experts or with them. */
-typedef enum { ORR_LAUNCHES_AHEAD, ORR_LAUNCHES_BLOCKING, ORR_LAUNCHES_GRAPHS,
-               ORR_LAUNCHES_GRAPHS_BUT_EXPERTS } OrrLaunches;
-extern const char *const orr_launches_words[]; /* "ahead", "blocking", "graphs", "graphs-but-experts", NULL */
+/* How the host gives kernels to the GPU: it works ahead, with a queue that may run dry; it waits
+ * for each kernel's end before it launches the next (CUDA_LAUNCH_BLOCKING=1); or a run of
+ * kernels is one CUDA graph, and one launch, but for routed experts or with them. */
+typedef enum {
+  ORR_LAUNCHES_AHEAD,
+  ORR_LAUNCHES_BLOCKING,
+  ORR_LAUNCHES_GRAPHS,
+  ORR_LAUNCHES_GRAPHS_BUT_EXPERTS
+} OrrLaunches;
+extern const char
+    *const orr_launches_words[]; /* "ahead", "blocking", "graphs", "graphs-but-experts", NULL */
 
 /* Standard deviations as shares of the mean (training_noise.c); 0: all alike. */
 typedef struct {
@@ -139,9 +147,15 @@ typedef struct {
   int allocator;        /* OrrAllocator */
 } OrrOverhead;
 
-typedef enum { ORR_ALLOCATOR_CACHING, ORR_ALLOCATOR_EXPANDABLE } OrrAllocator; /* words "caching", "expandable" */
+typedef enum {
+  ORR_ALLOCATOR_CACHING,
+  ORR_ALLOCATOR_EXPANDABLE
+} OrrAllocator; /* words "caching", "expandable" */
 
-typedef enum { ORR_CHECKPOINT_SYNC, ORR_CHECKPOINT_ASYNC } OrrCheckpointMode; /* words "sync", "async" */
+typedef enum {
+  ORR_CHECKPOINT_SYNC,
+  ORR_CHECKPOINT_ASYNC
+} OrrCheckpointMode; /* words "sync", "async" */
 
 typedef struct {
   gint64 every; /* steps; 0: never */
@@ -158,13 +172,13 @@ typedef struct {
   OrrBatch batch;
   gint64 sequence; /* tokens; 0: the model's context */
   OrrPacking packing;
-  gboolean evaluation; /* forwards alone */
-  int precision;   /* OrrPrecision */
+  gboolean evaluation;           /* forwards alone */
+  int precision;                 /* OrrPrecision */
   gboolean fp8_activation_input; /* kept for the backward */
-  int attention;   /* OrrAttention */
-  int loss;        /* OrrLoss */
-  int kernels;     /* OrrKernels */
-  int launches;    /* OrrLaunches */
+  int attention;                 /* OrrAttention */
+  int loss;                      /* OrrLoss */
+  int kernels;                   /* OrrKernels */
+  int launches;                  /* OrrLaunches */
   gboolean dropout;
   int recompute;            /* OrrRecompute */
   char **recompute_modules; /* of selective, words of orr_module_words */
@@ -174,7 +188,8 @@ typedef struct {
   OrrOffload offload;
   OrrLoraFields lora;
   OrrDataParallel data_parallel;
-  char *collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
+  char *
+      collectives; /* an algorithm of orr_collective_registry that all collectives it supports use, or "auto" */
   gint64 steps;
   OrrNoise noise;
   OrrOverhead memory;
@@ -188,7 +203,8 @@ extern const OrrWorkloadKind orr_training_kind;
 
 /* One kind of operator of one phase, as it was costed: rows of `operator_cost`. */
 typedef struct {
-  const char *phase; /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
+  const char *
+      phase; /* "layer-forward", "layer-backward", "layer-recompute", "head-forward", ..., "optimizer" */
   OrrOperator op;
   guint count; /* of this kind a step, on a rank that has the phase */
   double each_s;
@@ -213,16 +229,17 @@ typedef struct {
   gint64 stage;
   double weights, gradients, optimizer;
   double moving_gradients; /* those of @gradients that come and go within the step */
-  double activations; /* kept from forward to backward */
-  double working;     /* beside them while a pass runs: what is replayed, gradients of activations */
-  double buffers;     /* boundary tensors on their way between stages */
+  double activations;      /* kept from forward to backward */
+  double working; /* beside them while a pass runs: what is replayed, gradients of activations */
+  double buffers; /* boundary tensors on their way between stages */
   double fragmentation;
   double flat_copies, workspace;
   double communicators, context;
   double host; /* in the host's memory instead */
 } OrrStageMemory;
 
-/* What operators of one kind keep from forward to backward in a GPU of a stage: bytes of one micro-batch. */
+/* What operators of one kind keep from forward to backward in a GPU of a stage: bytes of one
+ * micro-batch. */
 typedef struct {
   gint64 stage, chunk;
   const char *unit;     /* "embedding", "layer", "mtp", "head" */
@@ -237,17 +254,19 @@ typedef struct {
 /* One pass of a stage's schedule, or what follows the last of them. */
 typedef struct {
   gint64 stage;
-  gint64 received;             /* passes under way whose input came from another block */
-  const char *what;            /* "forward", "backward", "backward-input", "backward-weight", "update" */
+  gint64 received;  /* passes under way whose input came from another block */
+  const char *what; /* "forward", "backward", "backward-input", "backward-weight", "update" */
   gint64 chunk, micro_batch;   /* -1: none */
   gint64 back_chunk;           /* whose backward runs; -1: none */
   double activations, working; /* while it runs */
-  double gradients;            /* whole ones that are there then, of chunks that have not been reduced (FSDP) */
-  double after;                /* activations once it has ended */
+  double
+      gradients; /* whole ones that are there then, of chunks that have not been reduced (FSDP) */
+  double after;  /* activations once it has ended */
 } OrrMemoryMoment;
 
-double orr_stage_memory_total(const OrrStageMemory *memory);    /* what nvidia-smi shows */
-double orr_stage_memory_reserved(const OrrStageMemory *memory); /* of that, the framework's allocator: tensors */
+double orr_stage_memory_total(const OrrStageMemory *memory); /* what nvidia-smi shows */
+double orr_stage_memory_reserved(
+    const OrrStageMemory *memory); /* of that, the framework's allocator: tensors */
 
 typedef enum {
   ORR_STORAGE_USE_WRITE,
@@ -256,7 +275,8 @@ typedef enum {
   ORR_STORAGE_USE_DATA,
   ORR_N_STORAGE_USES
 } OrrStorageUse;
-const char *orr_training_storage_name(OrrStorageUse use); /* "checkpoint-write", ...: its communications' label */
+const char *orr_training_storage_name(
+    OrrStorageUse use); /* "checkpoint-write", ...: its communications' label */
 
 typedef struct {
   OrrWork work; /* first */
@@ -264,23 +284,26 @@ typedef struct {
   OrrPipelineShape shape;
   gint64 tp, pp, dp, cp;
   gint64 sequence, global_batch;
-  double model_flops;                       /* a step, whole job (OrrModel's formula) */
-  double hardware_flops;                    /* with recomputation */
-  double peak_flops;                        /* of one GPU */
-  double padding;                           /* share of the tokens that is no document's */
-  double layer_forward_s, layer_backward_s; /* one layer: compute, tensor-parallel collectives and recomputation */
-  gint64 costs_outside;                     /* operator kinds whose cost lies outside the measured range */
-  GArray *operators;                        /* of OrrCostedOperator */
-  GArray *collectives;                      /* of OrrPlannedCollective */
-  GArray *memory;                           /* of OrrStageMemory, by stage: at its peak */
-  GArray *activations;                      /* of OrrKeptActivation, by stage and chunk, in the forward's order */
-  GArray *moments;                          /* of OrrMemoryMoment, by stage, in the schedule's order */
-  GArray *moment_ops; /* of guint, for each step the moments again: ops of the stage's first lane's compute stream, up
+  double model_flops;    /* a step, whole job (OrrModel's formula) */
+  double hardware_flops; /* with recomputation */
+  double peak_flops;     /* of one GPU */
+  double padding;        /* share of the tokens that is no document's */
+  double layer_forward_s,
+      layer_backward_s; /* one layer: compute, tensor-parallel collectives and recomputation */
+  gint64 costs_outside; /* operator kinds whose cost lies outside the measured range */
+  GArray *operators;    /* of OrrCostedOperator */
+  GArray *collectives;  /* of OrrPlannedCollective */
+  GArray *memory;       /* of OrrStageMemory, by stage: at its peak */
+  GArray *activations;  /* of OrrKeptActivation, by stage and chunk, in the forward's order */
+  GArray *moments;      /* of OrrMemoryMoment, by stage, in the schedule's order */
+  GArray *
+      moment_ops; /* of guint, for each step the moments again: ops of the stage's first lane's compute stream, up
                        * to the moment's end; others where the program leaves a part of the step out */
-  double host_peak_bytes;                   /* of the fullest node's memory, by this job */
-  GArray *lane_stage;                       /* of gint64: the stage of each lane */
-  GArray *lane_replica;                     /* of gint64: the first replica of each lane's class */
-  double storage_bytes[ORR_N_STORAGE_USES]; /* of one checkpoint, load or step's data, by all GPUs; 0: not used */
+  double host_peak_bytes; /* of the fullest node's memory, by this job */
+  GArray *lane_stage;     /* of gint64: the stage of each lane */
+  GArray *lane_replica;   /* of gint64: the first replica of each lane's class */
+  double storage_bytes
+      [ORR_N_STORAGE_USES]; /* of one checkpoint, load or step's data, by all GPUs; 0: not used */
   gint64 storage_counts[ORR_N_STORAGE_USES];
 } OrrTrainingWork;
 

@@ -1,10 +1,11 @@
 /*
- * training_activations - activations of a stage by operator: what each kind keeps, what is replayed instead, and of how
- * many micro-batches it is there when the stage holds most.
+ * training_activations - activations of a stage by operator: what each kind keeps, what is replayed
+ * instead, and of how many micro-batches it is there when the stage holds most.
  *
  *   bytes at the peak = sum over chunks of   micro-batches under way * sum over units of what its operators keep
  *
- * Invariant: over a stage's rows that sum is OrrStageMemory.activations, to the byte: both count the same units.
+ * Invariant: over a stage's rows that sum is OrrStageMemory.activations, to the byte: both count
+ * the same units.
  */
 #include "workloads/training/training_private.h"
 
@@ -45,7 +46,8 @@ static double bytes_of(const GArray *kept, const char *operator) {
 static OrrKeptActivation *row_of(GArray *rows, guint from, const OrrKeptActivation *like) {
   for (guint i = from; i < rows->len; i++) {
     OrrKeptActivation *row = &g_array_index(rows, OrrKeptActivation, i);
-    if (row->chunk == like->chunk && g_str_equal(row->unit, like->unit) && g_str_equal(row->operator, like->operator))
+    if (row->chunk == like->chunk && g_str_equal(row->unit, like->unit) &&
+        g_str_equal(row->operator, like->operator))
       return row;
   }
   g_array_append_val(rows, *like);
@@ -53,8 +55,8 @@ static OrrKeptActivation *row_of(GArray *rows, guint from, const OrrKeptActivati
 }
 
 /* One unit of a block: what it keeps under its recomputation, and what it would keep without. */
-static void add_unit(const OrrJob *job, const GArray *units, gint64 unit, const OrrKeptActivation *at, GArray *rows,
-                     guint from) {
+static void add_unit(const OrrJob *job, const GArray *units, gint64 unit,
+                     const OrrKeptActivation *at, GArray *rows, guint from) {
   const OrrPart *part = orr_job_part(job, g_array_index(units, guint, unit));
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
@@ -89,7 +91,8 @@ static gint64 *passes_at(const OrrJob *job, gint64 stage, guint peak) {
   for (guint i = 0; i <= peak && i < steps->len; i++) {
     const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
     if (orr_step_begins(step)) passes[step->chunk]++;
-    if (orr_step_ends(step) && i < peak) passes[step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk]--;
+    if (orr_step_ends(step) && i < peak)
+      passes[step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk]--;
   }
   return passes;
 }

@@ -1,17 +1,20 @@
 /*
- * training_by_tensor - what lists cost where weights and gradients travel tensor by tensor (zero-3's by-tensor).
+ * training_by_tensor - what lists cost where weights and gradients travel tensor by tensor
+ * (zero-3's by-tensor).
  *
- * A tensor is what one product by weight of the unit's backward makes the gradient of; the rest of the unit, embeddings
- * apart, is norms and biases, below the threshold. Its collective works on a list of n parts. The host goes through them
- * (operators times host-launch, each) while the GPU has nothing to do, and the GPU makes passes over the whole tensor.
- * Counted in DeepSpeed v0.3.12 to v0.4.0 and PyTorch 1.8:
+ * A tensor is what one product by weight of the unit's backward makes the gradient of; the rest of
+ * the unit, embeddings apart, is norms and biases, below the threshold. Its collective works on a
+ * list of n parts. The host goes through them (operators times host-launch, each) while the GPU has
+ * nothing to do, and the GPU makes passes over the whole tensor. Counted in DeepSpeed v0.3.12 to
+ * v0.4.0 and PyTorch 1.8:
  *
  *              operators a part                                       passes of the tensor through memory
  *   gather     narrow; select, copy_                                  torch.zeros 1, copies of the parts 2, norm 1
  *   scatter    view, narrow; select, copy_                            into the bucket 2, division 2, copies 2
  *
- * A part whose layer is recomputed has its weights gathered for that, and once more for its own backward if the tensors
- * between, there and back, and itself have reuse-within parameters together (PrefetchCoordinator.get_reuse_distance_in_numel).
+ * A part whose layer is recomputed has its weights gathered for that, and once more for its own
+ * backward if the tensors between, there and back, and itself have reuse-within parameters together
+ * (PrefetchCoordinator.get_reuse_distance_in_numel).
  */
 #include "workloads/training/training_private.h"
 
@@ -20,7 +23,8 @@ enum { GATHER_OPERATORS = 3, SCATTER_OPERATORS = 4, GATHER_PASSES = 4, SCATTER_P
 static GArray *backward_of(const OrrJob *job, const OrrPart *part) {
   const OrrModel *model = job->world->model;
   GArray *operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  if (part->unit == ORR_UNIT_LAYER) orr_transformer_layer_backward(model, part->kind, &job->shard, operators);
+  if (part->unit == ORR_UNIT_LAYER)
+    orr_transformer_layer_backward(model, part->kind, &job->shard, operators);
   if (part->unit == ORR_UNIT_MTP) orr_transformer_mtp_backward(model, &job->shard, operators);
   if (part->unit == ORR_UNIT_HEAD) orr_transformer_head_backward(model, &job->shard, operators);
   return operators;
@@ -34,7 +38,8 @@ GArray *orr_training_tensors(const OrrJob *job, guint index) {
   g_autoptr(GArray) operators = backward_of(job, part);
   for (guint i = 0; i < operators->len; i++) {
     const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
-    const double parameters = (double)op->m * (double)op->n; /* dw[n, k] of y[m, n] = x[m, k] w[n, k]^T */
+    const double parameters =
+        (double)op->m * (double)op->n; /* dw[n, k] of y[m, n] = x[m, k] w[n, k]^T */
     if (op->kind != ORR_OPERATOR_GEMM || op->pass != ORR_PASS_WGRAD || parameters > rest) continue;
     if (parameters > whole_below) g_array_append_val(tensors, parameters);
     rest -= parameters;
@@ -56,12 +61,13 @@ GArray *orr_training_regathered(const OrrJob *job, guint part, const GArray *ten
 }
 
 /* Adds one collective of each of @tensors. */
-static void add_lists(const OrrJob *job, const GArray *tensors, double operators, double passes, double element_bytes,
-                      double seconds[ORR_N_TIMES]) {
+static void add_lists(const OrrJob *job, const GArray *tensors, double operators, double passes,
+                      double element_bytes, double seconds[ORR_N_TIMES]) {
   const double part_s = operators * orr_cost_host_launch_s(job->world->cost, ORR_KERNELS_MODERN);
   for (guint i = 0; i < tensors->len; i++) {
     const double bytes = passes * element_bytes * g_array_index(tensors, double, i);
-    const OrrOperator moves = orr_operator_memory("list-copies", ORR_PASS_FORWARD, job->shard.dtype, bytes, 0);
+    const OrrOperator moves =
+        orr_operator_memory("list-copies", ORR_PASS_FORWARD, job->shard.dtype, bytes, 0);
     seconds[ORR_TIME_HOST] += (double)job->sharding.ranks * part_s;
     seconds[ORR_TIME_MEMORY] += orr_cost_operator(job->world->cost, &moves).time_s;
   }
@@ -75,6 +81,7 @@ OrrListWork orr_training_list_work(const OrrJob *job, guint part) {
   add_lists(job, tensors, GATHER_OPERATORS, GATHER_PASSES, weight_bytes, work.gather);
   add_lists(job, tensors, GATHER_OPERATORS, GATHER_PASSES, weight_bytes, work.again);
   add_lists(job, again, GATHER_OPERATORS, GATHER_PASSES, weight_bytes, work.again);
-  add_lists(job, tensors, SCATTER_OPERATORS, SCATTER_PASSES, job->gradient_bytes_each, work.scatter);
+  add_lists(job, tensors, SCATTER_OPERATORS, SCATTER_PASSES, job->gradient_bytes_each,
+            work.scatter);
   return work;
 }

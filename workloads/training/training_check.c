@@ -1,6 +1,6 @@
 /*
- * training_check - what single fields of a training job cannot check: sizes against each other, the model, the machine.
- * Each finding says which rule is broken, with the values.
+ * training_check - what single fields of a training job cannot check: sizes against each other, the
+ * model, the machine. Each finding says which rule is broken, with the values.
  */
 #include "workloads/training/training_private.h"
 
@@ -15,21 +15,28 @@ typedef struct {
 } Check;
 
 /* Where the section stands, of which a finding is. */
-static OrrPlace at(const Check *check, const char *path) { return orr_place_in(check->place, path); }
+static OrrPlace at(const Check *check, const char *path) {
+  return orr_place_in(check->place, path);
+}
 
-/* Expert groups are cut from a stage's ranks anew: they lie inside a replica, or take whole replicas. */
+/* Expert groups are cut from a stage's ranks anew: they lie inside a replica, or take whole
+ * replicas. */
 static void check_axes(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
-  const gint64 etp = orr_training_shard(check->params, check->model).etp, block = etp * p->ep, replica = p->tp * p->cp;
-  const gint64 all = replica * orr_training_replicas(check->params, orr_cluster_n_gpus(check->cluster));
+  const gint64 etp = orr_training_shard(check->params, check->model).etp, block = etp * p->ep,
+               replica = p->tp * p->cp;
+  const gint64 all =
+      replica * orr_training_replicas(check->params, orr_cluster_n_gpus(check->cluster));
   if (p->ep == 1 && etp == 1) return;
   if (all % block != 0)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "etp * ep (" D " * " D ") must divide the tp * cp * dp = " D " GPUs of a stage", etp, p->ep, all);
+                    "etp * ep (" D " * " D ") must divide the tp * cp * dp = " D " GPUs of a stage",
+                    etp, p->ep, all);
   else if (block % replica != 0 && replica % block != 0)
     orr_diags_error(check->diags, at(check, "parallel"),
-                    "etp * ep (" D " * " D ") must divide tp * cp (" D " * " D ") or be a multiple of it", etp, p->ep,
-                    p->tp, p->cp);
+                    "etp * ep (" D " * " D ") must divide tp * cp (" D " * " D
+                    ") or be a multiple of it",
+                    etp, p->ep, p->tp, p->cp);
 }
 
 /* What the model's experts cannot get, and ways of saying it that exclude each other. */
@@ -37,28 +44,32 @@ static void check_load(const Check *check) {
   const OrrExpertDispatch *experts = &check->params->experts;
   const OrrExpertLoadKind *kind = (const OrrExpertLoadKind *)experts->load.entry;
   if (!kind || check->model->moe.experts == 0) return;
-  g_autofree char *refusal = kind->refuse ? kind->refuse(experts->load.params, check->model->moe.experts) : NULL;
+  g_autofree char *refusal =
+      kind->refuse ? kind->refuse(experts->load.params, check->model->moe.experts) : NULL;
   if (refusal) orr_diags_error(check->diags, at(check, "experts"), "%s", refusal);
   if (experts->pads && !(experts->capacity > 0))
-    orr_diags_error(check->diags, at(check, "experts"),
-                    "experts.pad-to-capacity wants a capacity to fill experts up to: set experts.capacity");
+    orr_diags_error(
+        check->diags, at(check, "experts"),
+        "experts.pad-to-capacity wants a capacity to fill experts up to: set experts.capacity");
   if (experts->imbalance > 0 && experts->capacity > 0)
     orr_diags_error(check->diags, at(check, "experts"),
-                    "experts.capacity (%g) cuts what experts.load says, and experts.imbalance (%g) is another way to "
+                    "experts.capacity (%g) cuts what experts.load says, and experts.imbalance (%g) "
+                    "is another way to "
                     "say it: give experts.load, as {kind: zipf, exponent: 0.5}",
                     experts->capacity, experts->imbalance);
   if (experts->imbalance > 0 && kind != &orr_expert_load_balanced)
-    orr_diags_error(check->diags, at(check, "experts"),
-                    "experts.imbalance (%g) and experts.load (%s) both say how tokens spread: give one of them",
-                    experts->imbalance, kind->entry.name);
+    orr_diags_error(
+        check->diags, at(check, "experts"),
+        "experts.imbalance (%g) and experts.load (%s) both say how tokens spread: give one of them",
+        experts->imbalance, kind->entry.name);
 }
 
 static void check_context(const Check *check) {
   const OrrParallel *p = &check->params->parallel;
   if (p->context_inner > 1 && p->context != ORR_CONTEXT_HIERARCHICAL)
     orr_diags_error(check->diags, at(check, "parallel.context-inner"),
-                    "parallel.context-inner (" D ") is of context: hierarchical, and context is %s", p->context_inner,
-                    orr_context_words[p->context]);
+                    "parallel.context-inner (" D ") is of context: hierarchical, and context is %s",
+                    p->context_inner, orr_context_words[p->context]);
 }
 
 static void check_modules(const Check *check) {
@@ -68,7 +79,8 @@ static void check_modules(const Check *check) {
     orr_diags_error(check->diags, at(check, "recompute-modules"), "%s", error->message);
 }
 
-/* Classes of replicas are found by looking at every route of every replica: seconds and some GB here. */
+/* Classes of replicas are found by looking at every route of every replica: seconds and some GB
+ * here. */
 #define MOST_GPUS 1048576
 
 static void check_gpus(const Check *check) {
@@ -83,20 +95,23 @@ static void check_gpus(const Check *check) {
                     " in use: change parallel, cluster.nodes or cluster.gpus",
                     p->cp > 1 ? "cp * " : "", p->tp, cp, p->pp, dp, all, n_gpus);
   else if (n_gpus > MOST_GPUS)
-    orr_diags_error(check->diags, at(check, "parallel"), "the job has " D " GPUs, and the most is %d", n_gpus,
-                    MOST_GPUS);
+    orr_diags_error(check->diags, at(check, "parallel"),
+                    "the job has " D " GPUs, and the most is %d", n_gpus, MOST_GPUS);
 }
 
-static void check_split(const Check *check, const OrrPipelineKind *schedule, const OrrPipelineShape *shape) {
+static void check_split(const Check *check, const OrrPipelineKind *schedule,
+                        const OrrPipelineShape *shape) {
   const gint64 n_blocks = orr_pipeline_n_blocks(schedule, shape);
   if (n_blocks > MOST_GPUS) return; /* more than GPUs: said elsewhere */
   g_autoptr(GError) error = NULL;
   OrrPlace place = at(check, "pipeline-split");
-  if (place.node == check->place.node) place = at(check, "parallel"); /* nothing is said of the split */
+  if (place.node == check->place.node)
+    place = at(check, "parallel"); /* nothing is said of the split */
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
   if (!orr_layout_cut(check->params, check->model, shape, n_blocks, layers, &error))
     orr_diags_error(check->diags, place, "%s", error->message);
-  g_autofree char *refusal = error ? NULL : orr_training_refuse_offloaded_layers(check->params, layers, n_blocks);
+  g_autofree char *refusal =
+      error ? NULL : orr_training_refuse_offloaded_layers(check->params, layers, n_blocks);
   if (refusal) orr_diags_error(check->diags, place, "%s", refusal);
 }
 
@@ -109,8 +124,8 @@ static void check_schedule(const Check *check) {
   OrrPipelineShape shape = orr_pipeline_shape(&params->pipeline, p->pp, 0);
   check_split(check, schedule, &shape);
   if (shape.chunks > 1 && shape.stages == 1)
-    orr_diags_error(check->diags, at(check, "pipeline"), "pipeline.chunks is " D " but pp is 1: chunks need a pipeline",
-                    shape.chunks);
+    orr_diags_error(check->diags, at(check, "pipeline"),
+                    "pipeline.chunks is " D " but pp is 1: chunks need a pipeline", shape.chunks);
   const gint64 per_round = params->batch.micro * dp;
   if (params->batch.global_size % per_round != 0) {
     orr_diags_error(check->diags, at(check, "batch"),
@@ -120,13 +135,15 @@ static void check_schedule(const Check *check) {
   }
   shape.micro_batches = params->batch.global_size / per_round;
   g_autofree char *refusal = schedule->refuse(&shape);
-  g_autofree char *offload = refusal ? NULL : orr_training_refuse_offload(params, check->cluster, &shape);
+  g_autofree char *offload =
+      refusal ? NULL : orr_training_refuse_offload(params, check->cluster, &shape);
   if (refusal) orr_diags_error(check->diags, at(check, "pipeline"), "%s", refusal);
   if (offload) orr_diags_error(check->diags, at(check, "offload"), "%s", offload);
 }
 
 static void check_sharding(const Check *check) {
-  g_autofree char *refusal = orr_training_refuse_sharding(check->params, check->model, check->cluster);
+  g_autofree char *refusal =
+      orr_training_refuse_sharding(check->params, check->model, check->cluster);
   if (refusal) orr_diags_error(check->diags, at(check, "optimizer"), "%s", refusal);
 }
 
@@ -140,7 +157,8 @@ static void check_order(const Check *check) {
   OrrPlacement placement;
   const gint64 ones[ORR_N_AXES] = {1, 1, 1, 1};
   if (!orr_placement_init(&placement, check->params->parallel.order, ones, &error))
-    orr_diags_error(check->diags, at(check, "parallel.order"), "parallel.order: %s", error->message);
+    orr_diags_error(check->diags, at(check, "parallel.order"), "parallel.order: %s",
+                    error->message);
 }
 
 static void check_collectives(const Check *check) {
@@ -151,7 +169,8 @@ static void check_collectives(const Check *check) {
   const char *nearest = orr_nearest_word(name, names);
   orr_diags_error(check->diags, at(check, "collectives"),
                   "collectives: unknown algorithm '%s'%s%s%s (allowed: auto, %s)", name,
-                  nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", known);
+                  nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                  known);
 }
 
 /* The storage format, and those of linear layers' products. */
@@ -161,38 +180,44 @@ static void check_precision(const Check *check) {
   const OrrDtype products[] = {recipe->storage, recipe->forward, recipe->dgrad, recipe->wgrad};
   for (guint i = 0; i < G_N_ELEMENTS(products); i++) {
     if (orr_device_peak_flops(device, products[i]) > 0) continue;
-    orr_diags_error(check->diags, at(check, "precision"), "precision is %s, but device %s gives no peak rate for %s",
-                    orr_precision_words[check->params->precision], device->name, orr_dtype_names[products[i]]);
+    orr_diags_error(check->diags, at(check, "precision"),
+                    "precision is %s, but device %s gives no peak rate for %s",
+                    orr_precision_words[check->params->precision], device->name,
+                    orr_dtype_names[products[i]]);
     return;
   }
   if (recipe->block_scaled && !(orr_device_peak_flops(device, ORR_FP4) > 0))
     orr_diags_error(check->diags, at(check, "precision"),
-                    "precision is %s, but device %s has no block-scaled tensor cores (those that multiply fp4, from "
+                    "precision is %s, but device %s has no block-scaled tensor cores (those that "
+                    "multiply fp4, from "
                     "Blackwell on): use fp8-blockwise, fp8-current or fp8-delayed",
                     orr_precision_words[check->params->precision], device->name);
 }
 
 static void check_storage(const Check *check) {
   if (!orr_training_uses_storage(check->params) || check->cluster->storage.servers > 0) return;
-  orr_diags_error(check->diags, at(check, "checkpoint"),
-                  "checkpoints and data need a file system, and the cluster has none: set cluster.storage");
+  orr_diags_error(
+      check->diags, at(check, "checkpoint"),
+      "checkpoints and data need a file system, and the cluster has none: set cluster.storage");
 }
 
 static void check_evaluation(const Check *check) {
   const OrrTraining *params = check->params;
   if (!params->evaluation) return;
   if (params->offload.optimizer > 0 || params->offload.activations > 0)
-    orr_diags_error(check->diags, at(check, "evaluation"),
-                    "evaluation keeps neither an optimizer nor activations: leave out offload (optimizer %g, "
-                    "activations " D ")",
-                    params->offload.optimizer, params->offload.activations);
+    orr_diags_error(
+        check->diags, at(check, "evaluation"),
+        "evaluation keeps neither an optimizer nor activations: leave out offload (optimizer %g, "
+        "activations " D ")",
+        params->offload.optimizer, params->offload.activations);
   if (params->checkpoint.every > 0)
     orr_diags_error(check->diags, at(check, "evaluation"),
-                    "evaluation changes nothing: leave out checkpoint.every (" D ")", params->checkpoint.every);
+                    "evaluation changes nothing: leave out checkpoint.every (" D ")",
+                    params->checkpoint.every);
 }
 
-void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster, OrrPlace place,
-                        OrrDiags *diags) {
+void orr_training_check(const void *params, const OrrModel *model, const OrrCluster *cluster,
+                        OrrPlace place, OrrDiags *diags) {
   const Check check = {params, model, cluster, place, diags};
   check_order(&check);
   check_precision(&check);

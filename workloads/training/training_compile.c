@@ -30,16 +30,19 @@ static OrrTrainingWork *work_new(const OrrJob *job) {
   return work;
 }
 
-/* Of what runs again operator by operator, of all ranks a step: no closed form says which products those are. */
+/* Of what runs again operator by operator, of all ranks a step: no closed form says which
+ * products those are. */
 static double operators_again_flops(const OrrJob *job) {
-  const double ranks = (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;
+  const double ranks =
+      (double)(job->tp * job->cp) * job->params->batch.global_size / job->params->batch.micro;
   double flops = 0;
   for (gint64 b = 0; b < orr_job_n_blocks(job); b++)
     for (guint i = 0; i < job->layout.blocks[b]->len; i++) {
       const OrrPart *part = orr_job_part(job, g_array_index(job->layout.blocks[b], guint, i));
       if (part->unit != ORR_UNIT_LAYER) continue;
       g_autoptr(GArray) again = g_array_new(FALSE, FALSE, sizeof(OrrOperator));
-      orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules, again);
+      orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules,
+                                      again);
       for (guint o = 0; o < again->len; o++) flops += g_array_index(again, OrrOperator, o).flops;
     }
   return flops * ranks;
@@ -50,7 +53,8 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
   work->model_flops = orr_model_flops(model, batch, sequence);
   work->hardware_flops = orr_model_hardware_flops(model, batch, sequence, job->params->recompute);
-  if (job->params->recompute == ORR_RECOMPUTE_OPERATORS) work->hardware_flops += operators_again_flops(job);
+  if (job->params->recompute == ORR_RECOMPUTE_OPERATORS)
+    work->hardware_flops += operators_again_flops(job);
   if (job->shard.lora.rank > 0) { /* no products by weight */
     work->model_flops -= orr_model_matrix_flops(model, batch, sequence);
     work->hardware_flops -= orr_model_matrix_flops(model, batch, sequence);
@@ -65,14 +69,15 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
   if (job->params->evaluation) /* a forward, a third of a step */
     work->model_flops = work->hardware_flops =
         orr_model_flops(model, batch, sequence) / 3 -
-        (packed ? (1 - packed->pairs) : 0) *
-            (orr_model_flops(model, batch, sequence) / 3 - orr_model_matrix_flops(model, batch, sequence));
-  work->peak_flops = orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
+        (packed ? (1 - packed->pairs) : 0) * (orr_model_flops(model, batch, sequence) / 3 -
+                                              orr_model_matrix_flops(model, batch, sequence));
+  work->peak_flops =
+      orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }
 
 /* The first layer of the first stage, alone. */
-static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
-                            OrrRunKind run) {
+static double layer_seconds(const OrrJob *job, const OrrTrainingCosts *costs,
+                            const OrrTrainingPlan *plan, OrrRunKind run) {
   double sum = 0, backlog_s = 0, seconds[ORR_N_TIMES] = {0};
   const GArray *units = orr_job_units(job, 0, 0);
   for (guint i = 0; i < units->len && i < 2; i++) {
@@ -102,14 +107,16 @@ static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GE
   if (packs && job->world->fidelity == ORR_FIDELITY_FOLDED) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "workload.packing gives each of the %" G_GINT64_FORMAT
-                " replicas other documents, so that none stands for another: take fidelity auto or full, not folded",
+                " replicas other documents, so that none stands for another: take fidelity auto or "
+                "full, not folded",
                 job->dp);
     return FALSE;
   }
   if (job->world->fidelity == ORR_FIDELITY_FOLDED) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
                 "workload.noise (rank %g, kernel %g) makes every one of the %" G_GINT64_FORMAT
-                " replicas different, so that none stands for another: take fidelity auto or full, not folded",
+                " replicas different, so that none stands for another: take fidelity auto or full, "
+                "not folded",
                 job->params->noise.rank, job->params->noise.kernel, job->dp);
     return FALSE;
   }
@@ -119,16 +126,19 @@ static gboolean settle_fidelity(const OrrJob *job, OrrFidelity *ret_fidelity, GE
 
 static void note_storage(OrrTrainingWork *work, const OrrJob *job) {
   const OrrCheckpoint *checkpoint = &job->params->checkpoint;
-  const gboolean is_used[] = {checkpoint->every > 0, checkpoint->every > 0 && checkpoint->mode == ORR_CHECKPOINT_ASYNC,
+  const gboolean is_used[] = {checkpoint->every > 0,
+                              checkpoint->every > 0 && checkpoint->mode == ORR_CHECKPOINT_ASYNC,
                               checkpoint->load, job->params->data_bytes > 0};
   for (int use = 0; use < ORR_N_STORAGE_USES; use++)
     work->storage_bytes[use] = is_used[use] ? orr_training_storage_bytes(job, use) : 0;
-  const gint64 steps = job->params->steps, n = checkpoint->every > 0 ? steps / checkpoint->every : 0;
+  const gint64 steps = job->params->steps,
+               n = checkpoint->every > 0 ? steps / checkpoint->every : 0;
   const gint64 counts[] = {n, n, 1, steps};
   memcpy(work->storage_counts, counts, sizeof counts);
 }
 
-static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work, GError **error) {
+static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingWork *work,
+                        GError **error) {
   OrrTrainingPlan plan;
   const OrrJob replayed = shortened(job, work); /* shares what @job owns */
   g_autofree double *optimizer_s = g_new(double, job->pp);
@@ -136,13 +146,15 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
     optimizer_s[stage] = orr_training_optimizer_seconds(costs, job, stage);
   OrrFidelity fidelity;
   if (!settle_fidelity(job, &fidelity, error)) return FALSE;
-  const gboolean planned = orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
-                           orr_training_check_ops(job, costs, &plan, error);
+  const gboolean planned =
+      orr_training_plan_init(&plan, job, costs, fidelity, work->work.program, error) &&
+      orr_training_check_ops(job, costs, &plan, error);
   if (planned) {
     orr_training_emit(&replayed, costs, &plan, optimizer_s, work);
-    work->work.fidelity = plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
-                              ? ORR_FIDELITY_FOLDED
-                              : ORR_FIDELITY_FULL;
+    work->work.fidelity =
+        plan.fold.n < (guint)job->dp || job->world->fidelity == ORR_FIDELITY_FOLDED
+            ? ORR_FIDELITY_FOLDED
+            : ORR_FIDELITY_FULL;
     work->layer_forward_s = layer_seconds(job, costs, &plan, ORR_RUN_FORWARD);
     work->layer_backward_s = layer_seconds(job, costs, &plan, ORR_RUN_BACKWARD);
     work->work.links = g_array_ref(plan.wires.links);
@@ -157,7 +169,8 @@ static gboolean compile(const OrrJob *job, OrrTrainingCosts *costs, OrrTrainingW
 static gboolean check_missing(const OrrJob *job, const GArray *operators, GError **error) {
   g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; job->world->on_missing == ORR_ON_MISSING_ERROR && i < operators->len; i++) {
-    char *what = orr_cost_missing(job->world->cost, &g_array_index(operators, OrrCostedOperator, i).op);
+    char *what =
+        orr_cost_missing(job->world->cost, &g_array_index(operators, OrrCostedOperator, i).op);
     if (what && !g_ptr_array_find_with_equal_func(missing, what, g_str_equal, NULL))
       g_ptr_array_add(missing, what);
     else
@@ -166,7 +179,8 @@ static gboolean check_missing(const OrrJob *job, const GArray *operators, GError
   if (missing->len == 0) return TRUE;
   g_ptr_array_add(missing, NULL);
   g_autofree char *all = g_strjoinv(", ", (char **)missing->pdata);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "the device's profile holds no %s (on-missing: error)", all);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+              "the device's profile holds no %s (on-missing: error)", all);
   return FALSE;
 }
 
@@ -175,7 +189,8 @@ static OrrWork *compile_job(const OrrJob *job, GError **error) {
   orr_training_costs_init(&costs, job);
   g_autoptr(OrrWork) work = (OrrWork *)work_new(job);
   OrrTrainingWork *training = (OrrTrainingWork *)work;
-  const gboolean compiled = check_missing(job, costs.operators, error) && compile(job, &costs, training, error);
+  const gboolean compiled =
+      check_missing(job, costs.operators, error) && compile(job, &costs, training, error);
   training->operators = g_array_ref(costs.operators);
   training->costs_outside = costs.outside;
   note_flops(training, job, costs.packed);

@@ -1,10 +1,11 @@
 /*
  * training_costs - operators to seconds.
  *
- * A run is what a lane does for one unit (a layer, the embedding, the head) in one direction: segments of work between
- * collectives of the lane's groups. Each operator's cost goes to its kind of time. Where the host cannot launch kernels
- * and collectives as fast as the GPU ends them, the run lasts as long as the launches (the profile's host-launch, or
- * eager-operators times eager-operator for each) and the difference is host time: the GPU's queue runs dry. Where
+ * A run is what a lane does for one unit (a layer, the embedding, the head) in one direction:
+ * segments of work between collectives of the lane's groups. Each operator's cost goes to its kind
+ * of time. Where the host cannot launch kernels and collectives as fast as the GPU ends them, the
+ * run lasts as long as the launches (the profile's host-launch, or eager-operators times
+ * eager-operator for each) and the difference is host time: the GPU's queue runs dry. Where
  * launches are blocking the two add up, and all launches are host time; a graph is one launch.
  */
 #include "workloads/training/training_private.h"
@@ -13,11 +14,13 @@ static OrrTimeKind time_of(const OrrOperator *op) {
   if (op->pass == ORR_PASS_OPTIMIZER) return ORR_TIME_OPTIMIZER;
   if (op->kind == ORR_OPERATOR_ATTENTION) return ORR_TIME_ATTENTION;
   if (g_str_has_prefix(op->name, "attention-")) return ORR_TIME_ATTENTION;
-  return op->kind == ORR_OPERATOR_GEMM || op->kind == ORR_OPERATOR_MOE ? ORR_TIME_GEMM : ORR_TIME_MEMORY;
+  return op->kind == ORR_OPERATOR_GEMM || op->kind == ORR_OPERATOR_MOE ? ORR_TIME_GEMM
+                                                                       : ORR_TIME_MEMORY;
 }
 
 /* @times a step, on a rank that has the phase. */
-static void remember(OrrTrainingCosts *costs, const char *phase, guint times, const OrrOperator *op, OrrCost cost) {
+static void remember(OrrTrainingCosts *costs, const char *phase, guint times, const OrrOperator *op,
+                     OrrCost cost) {
   for (guint i = 0; i < costs->operators->len; i++) {
     OrrCostedOperator *known = &g_array_index(costs->operators, OrrCostedOperator, i);
     if (known->phase != phase || known->op.pass != op->pass || known->op.name != op->name ||
@@ -36,9 +39,10 @@ static OrrSegment *new_segment(OrrRun *run) {
   return &g_array_index(run->segments, OrrSegment, run->segments->len - 1);
 }
 
-/* What may run beside a collective: as many operators as the model says; else, in the tensor-parallel group, after an
- * input gradient's the weight gradients that follow, after a re-gather for the weight gradient the input gradient that
- * follows (Megatron's LinearWithGradAccumulationAndAsyncCommunication). Else nothing: it blocks. */
+/* What may run beside a collective: as many operators as the model says; else, in the
+ * tensor-parallel group, after an input gradient's the weight gradients that follow, after a
+ * re-gather for the weight gradient the input gradient that follows (Megatron's
+ * LinearWithGradAccumulationAndAsyncCommunication). Else nothing: it blocks. */
 typedef struct {
   int pass;   /* -1: none */
   guint left; /* operators of any pass */
@@ -46,7 +50,8 @@ typedef struct {
 
 static Beside beside_of(const OrrJob *job, const OrrOperator *comm) {
   if (comm->beside > 0) return (Beside){-1, comm->beside};
-  if (comm->group != ORR_GROUP_TP || !job->params->parallel.async_tp_all_reduce) return (Beside){-1, 0};
+  if (comm->group != ORR_GROUP_TP || !job->params->parallel.async_tp_all_reduce)
+    return (Beside){-1, 0};
   if (comm->pass == ORR_PASS_DGRAD) return (Beside){ORR_PASS_WGRAD, 0};
   return (Beside){comm->pass == ORR_PASS_WGRAD ? ORR_PASS_DGRAD : -1, 0};
 }
@@ -65,14 +70,16 @@ static OrrSegment *end_segment(OrrRun *run, const OrrOperator *comm, gboolean be
 }
 
 static void add_launches(const OrrJob *job, const OrrOperator *op, OrrRun *run) {
-  const guint n = op->launched ? 0 : op->kind == ORR_OPERATOR_COMM ? 1 : orr_training_operators(job, op);
+  const guint n = op->launched                    ? 0
+                  : op->kind == ORR_OPERATOR_COMM ? 1
+                                                  : orr_training_operators(job, op);
   run->launched += op->launched;
   run->kernels += n;
   if (op->kind == ORR_OPERATOR_MOE) run->expert_kernels += n;
 }
 
-static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase, guint times,
-                             GArray *operators, OrrRun *run) {
+static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const char *phase,
+                             guint times, GArray *operators, OrrRun *run) {
   OrrSegment *segment = new_segment(run);
   Beside beside = {-1, 0}; /* what the open segment is for, while a collective runs beside it */
   for (guint i = 0; i < operators->len; i++) {
@@ -102,7 +109,8 @@ static void append_operators(OrrTrainingCosts *costs, const OrrJob *job, const c
 /* "layer-forward"; where the model has layers of several kinds, "layer-1-forward". */
 static const char *phase_of(const OrrJob *job, const OrrPart *part, const char *what) {
   static const char *const units[] = {"embedding", "layer", "mtp", "head"};
-  const gboolean numbered = part->unit == ORR_UNIT_LAYER && orr_model_n_layer_kinds(job->world->model) > 1;
+  const gboolean numbered =
+      part->unit == ORR_UNIT_LAYER && orr_model_n_layer_kinds(job->world->model) > 1;
   g_autofree char *kind = numbered ? g_strdup_printf("-%u", part->kind) : g_strdup("");
   g_autofree char *phase = g_strconcat(units[part->unit], kind, "-", what, NULL);
   return g_intern_string(phase);
@@ -148,12 +156,15 @@ static void list_backward(const OrrJob *job, const OrrPart *part, GArray *operat
 
 static GArray *operators_new(void) { return g_array_new(FALSE, TRUE, sizeof(OrrOperator)); }
 
-static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, const OrrPart *part, guint times, OrrRun *run) {
+static void cost_recompute(OrrTrainingCosts *costs, const OrrJob *job, const OrrPart *part,
+                           guint times, OrrRun *run) {
   if (part->unit != ORR_UNIT_LAYER) return;
   g_autoptr(GArray) operators = operators_new();
-  orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules, operators);
+  orr_transformer_layer_recompute(job->world->model, part->kind, &job->shard, part->modules,
+                                  operators);
   orr_training_overlap(job, operators);
-  if (operators->len > 0) append_operators(costs, job, phase_of(job, part, "recompute"), times, operators, run);
+  if (operators->len > 0)
+    append_operators(costs, job, phase_of(job, part, "recompute"), times, operators, run);
 }
 
 /* The operators of a cut backward: those of weights' gradients, or all others. */
@@ -169,7 +180,8 @@ static GArray *half_of(const GArray *operators, gboolean weights) {
 /* Units of the part on the first stage that has one, times the micro-batches that pass each. */
 static guint times_of(const OrrJob *job, guint part) {
   for (gint64 stage = 0; stage < job->pp; stage++)
-    if (orr_job_count(job, stage, part) > 0) return orr_job_count(job, stage, part) * orr_job_passes(job);
+    if (orr_job_count(job, stage, part) > 0)
+      return orr_job_count(job, stage, part) * orr_job_passes(job);
   return 0;
 }
 
@@ -177,7 +189,8 @@ static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   const OrrPart *part = orr_job_part(job, index);
   OrrRun *runs = costs->parts[index].runs;
   const guint times = times_of(job, index);
-  for (int kind = 0; kind < ORR_N_RUNS; kind++) runs[kind].segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
+  for (int kind = 0; kind < ORR_N_RUNS; kind++)
+    runs[kind].segments = g_array_new(FALSE, TRUE, sizeof(OrrSegment));
   g_autoptr(GArray) forward = operators_new();
   g_autoptr(GArray) backward = operators_new();
   list_forward(job, part, forward);
@@ -185,7 +198,8 @@ static void cost_part(OrrTrainingCosts *costs, const OrrJob *job, guint index) {
   g_autoptr(GArray) input = half_of(backward, FALSE);
   g_autoptr(GArray) weight = half_of(backward, TRUE);
   const char *phase = phase_of(job, part, "backward");
-  append_operators(costs, job, phase_of(job, part, "forward"), times, forward, &runs[ORR_RUN_FORWARD]);
+  append_operators(costs, job, phase_of(job, part, "forward"), times, forward,
+                   &runs[ORR_RUN_FORWARD]);
   cost_recompute(costs, job, part, times, &runs[ORR_RUN_BACKWARD]);
   append_operators(costs, job, phase, times, backward, &runs[ORR_RUN_BACKWARD]);
   cost_recompute(costs, job, part, 0, &runs[ORR_RUN_INPUT]);
@@ -204,22 +218,25 @@ void orr_training_costs_init(OrrTrainingCosts *costs, const OrrJob *job) {
 
 void orr_training_costs_clear(OrrTrainingCosts *costs) {
   for (guint part = 0; part < costs->n_parts; part++)
-    for (int kind = 0; kind < ORR_N_RUNS; kind++) g_array_unref(costs->parts[part].runs[kind].segments);
+    for (int kind = 0; kind < ORR_N_RUNS; kind++)
+      g_array_unref(costs->parts[part].runs[kind].segments);
   g_clear_pointer(&costs->parts, g_free);
   g_clear_pointer(&costs->operators, g_array_unref);
   g_clear_pointer(&costs->packed, orr_packed_loads_free);
 }
 
-/* Frozen weights that were cast when they were loaded. Shares of weights are gathered, and cast, in the storage format. */
+/* Frozen weights that were cast when they were loaded. Shares of weights are gathered, and cast,
+ * in the storage format. */
 static gboolean holds_narrow(const OrrJob *job) {
-  return orr_shard_is_frozen_narrow(&job->shard) && !(job->sharding.weights && job->sharding.ranks > 1);
+  return orr_shard_is_frozen_narrow(&job->shard) &&
+         !(job->sharding.weights && job->sharding.ranks > 1);
 }
 
 double orr_training_optimizer_seconds(OrrTrainingCosts *costs, const OrrJob *job, gint64 stage) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
-  orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights), job->shard.dtype,
-                            orr_training_moment_bytes(job->params), operators);
+  orr_transformer_optimizer(orr_job_optimized(job, weights) - orr_offload_optimized(job, weights),
+                            job->shard.dtype, orr_training_moment_bytes(job->params), operators);
   if (!holds_narrow(job)) orr_transformer_weight_cast(&job->shard, weights, operators);
   double seconds = 0;
   for (guint i = 0; i < operators->len; i++) {

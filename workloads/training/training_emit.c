@@ -6,10 +6,10 @@
 #include "sim/base/random.h"
 #include "workloads/training/training_emit.h"
 
-static const char *const stream_names[] = {"compute",     "send-next",   "send-prev", "recv-prev",   "recv-next",
-                                           "dp",          "tp",          "gather",    "send-next-2", "send-prev-2",
-                                           "recv-prev-2", "recv-next-2", "ep",        "storage",     "data",
-                                           "to-host",     "from-host",   "host",      "loader"};
+static const char *const stream_names[] = {
+    "compute", "send-next",   "send-prev",   "recv-prev",   "recv-next",   "dp", "tp",
+    "gather",  "send-next-2", "send-prev-2", "recv-prev-2", "recv-next-2", "ep", "storage",
+    "data",    "to-host",     "from-host",   "host",        "loader"};
 G_STATIC_ASSERT(G_N_ELEMENTS(stream_names) == ORR_N_STREAMS);
 
 guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream stream) {
@@ -20,7 +20,8 @@ guint32 orr_emit_stream(OrrEmitter *e, const OrrLaneAt *lane, OrrTrainingStream 
   return *known;
 }
 
-/* --- labels ----------------------------------------------------------------------------------------------------- */
+/* --- labels
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* A label stands for one sum of kinds of time: equal names with other times are numbered. */
 static guint32 work_label(OrrEmitter *e, const char *name, const double seconds[ORR_N_TIMES]) {
@@ -36,12 +37,12 @@ static guint32 work_label(OrrEmitter *e, const char *name, const double seconds[
   }
 }
 
-void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const double seconds[ORR_N_TIMES],
-                   double late_s, gint32 tag) {
+void orr_emit_work(OrrEmitter *e, const OrrLaneAt *lane, const char *name,
+                   const double seconds[ORR_N_TIMES], double late_s, gint32 tag) {
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += seconds[kind];
-  late_s += orr_packed_late(e->job, e->costs->packed, e->step, e->plan->fold.first[lane->class], tag,
-                            seconds[ORR_TIME_ATTENTION]);
+  late_s += orr_packed_late(e->job, e->costs->packed, e->step, e->plan->fold.first[lane->class],
+                            tag, seconds[ORR_TIME_ATTENTION]);
   orr_program_work(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), MAX(sum + late_s, 0),
                    work_label(e, name, seconds), tag);
 }
@@ -50,7 +51,8 @@ guint32 orr_emit_comm_label(OrrEmitter *e, const char *name, OrrTimeKind kind) {
   return orr_program_label(e->program, name, orr_time_words[kind]);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------- */
+/* --- runs
+ * ------------------------------------------------------------------------------------------------------- */
 
 static double segment_seconds(const OrrSegment *segment) {
   double sum = 0;
@@ -60,16 +62,19 @@ static double segment_seconds(const OrrSegment *segment) {
 
 static OrrTimeKind time_of_group(int group) {
   static const OrrTimeKind times[ORR_N_GROUPS] = {
-      [ORR_GROUP_TP] = ORR_TIME_TP_COMM,        [ORR_GROUP_CP] = ORR_TIME_CP_COMM,
-      [ORR_GROUP_EP] = ORR_TIME_EP_COMM,        [ORR_GROUP_ETP] = ORR_TIME_TP_COMM,
-      [ORR_GROUP_CP_INNER] = ORR_TIME_CP_COMM,  [ORR_GROUP_CP_OUTER] = ORR_TIME_CP_COMM,
+      [ORR_GROUP_TP] = ORR_TIME_TP_COMM,       [ORR_GROUP_CP] = ORR_TIME_CP_COMM,
+      [ORR_GROUP_EP] = ORR_TIME_EP_COMM,       [ORR_GROUP_ETP] = ORR_TIME_TP_COMM,
+      [ORR_GROUP_CP_INNER] = ORR_TIME_CP_COMM, [ORR_GROUP_CP_OUTER] = ORR_TIME_CP_COMM,
   };
   return times[group];
 }
 
-/* What a collective beside work costs: the work's slow-down while it runs, and what of it outlasts the work. */
-static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm_s, double *ret_slowdown_s) {
-  const double alone_s = segment_seconds(work), slowed_s = orr_training_beside_seconds(job, alone_s, comm_s);
+/* What a collective beside work costs: the work's slow-down while it runs, and what of it
+ * outlasts the work. */
+static double beside_cost(const OrrJob *job, const OrrSegment *work, double comm_s,
+                          double *ret_slowdown_s) {
+  const double alone_s = segment_seconds(work),
+               slowed_s = orr_training_beside_seconds(job, alone_s, comm_s);
   *ret_slowdown_s = slowed_s - alone_s;
   return *ret_slowdown_s + MAX(comm_s - slowed_s, 0);
 }
@@ -91,8 +96,8 @@ static double runs_late(OrrEmitter *e, guint lane, const OrrRuns *runs, guint n)
 }
 
 /* A segment with its collective where that is alone on its links, as seconds. */
-static void add_segment(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrSegment *segment,
-                        double seconds[ORR_N_TIMES]) {
+static void add_segment(const OrrJob *job, const OrrTrainingPlan *plan, guint lane,
+                        const OrrSegment *segment, double seconds[ORR_N_TIMES]) {
   for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += segment->seconds[kind];
   if (segment->comm < 0) return;
   const double comm_s = orr_training_group_wire(plan, lane, segment)->predicted_s;
@@ -114,19 +119,22 @@ static guint32 team_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrWire *wi
   GArray *comms = e->team_comms[lane->stage * fold->n_teams + team];
   const guint k = e->team_at[lane->lane]++;
   if (k == comms->len) {
-    const guint32 comm = orr_program_comm(e->program, fold->team_size[team], wire->phases, wire->n_phases);
+    const guint32 comm =
+        orr_program_comm(e->program, fold->team_size[team], wire->phases, wire->n_phases);
     g_array_append_val(comms, comm);
   }
   return g_array_index(comms, guint32, k);
 }
 
-/* What the host adds to @times runs in a row, each of @once on the GPU, collectives among it. @backlog_s is the work
- * that the GPU still has when the host has launched all of it: the host works ahead, so that a run that it launches
- * slowly costs nothing while the GPU is busy with what came before. With g and h of a run, the GPU ends at
+/* What the host adds to @times runs in a row, each of @once on the GPU, collectives among it.
+ * @backlog_s is the work that the GPU still has when the host has launched all of it: the host
+ * works ahead, so that a run that it launches slowly costs nothing while the GPU is busy with what
+ * came before. With g and h of a run, the GPU ends at
  *
  *   E = max(E + g, H), H = H + h        backlog = E - H = max(backlog + g - h, 0)
  */
-static double host_gap(const OrrRun *run, gint64 times, const double once[ORR_N_TIMES], double *backlog_s) {
+static double host_gap(const OrrRun *run, gint64 times, const double once[ORR_N_TIMES],
+                       double *backlog_s) {
   if (run->serial) return (double)times * run->host_s;
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += once[kind];
@@ -135,15 +143,17 @@ static double host_gap(const OrrRun *run, gint64 times, const double once[ORR_N_
   return MAX(-left_s, 0);
 }
 
-void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane, const OrrRun *run, gint64 times,
-                          double *backlog_s, double seconds[ORR_N_TIMES]) {
+void orr_training_add_run(const OrrJob *job, const OrrTrainingPlan *plan, guint lane,
+                          const OrrRun *run, gint64 times, double *backlog_s,
+                          double seconds[ORR_N_TIMES]) {
   double once[ORR_N_TIMES] = {0};
   add_once(job, plan, lane, run, once);
   for (int kind = 0; kind < ORR_N_TIMES; kind++) seconds[kind] += (double)times * once[kind];
   seconds[ORR_TIME_HOST] += host_gap(run, times, once, backlog_s);
 }
 
-static guint32 group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, guint32 *ret_label) {
+static guint32 group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment,
+                          guint32 *ret_label) {
   const OrrWire *wire = orr_training_group_wire(e->plan, lane->lane, segment);
   const char *name = orr_training_comm_name(segment->group, segment->comm);
   *ret_label = orr_emit_comm_label(e, name, time_of_group(segment->group));
@@ -152,21 +162,23 @@ static guint32 group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment
              : team_comm(e, lane, wire);
 }
 
-static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, OrrTrainingStream stream,
-                            gint32 tag) {
+static void emit_group_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment,
+                            OrrTrainingStream stream, gint32 tag) {
   guint32 label;
   const guint32 comm = group_comm(e, lane, segment, &label);
   orr_program_join(e->program, orr_emit_stream(e, lane, stream), comm, label, tag);
 }
 
-static void emit_slowed_work(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, const char *name,
-                             gint32 tag) {
+static void emit_slowed_work(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment,
+                             const char *name, gint32 tag) {
   orr_noise_work(e->noise, lane->lane, segment_seconds(segment), segment->squares);
   orr_emit_work(e, lane, name, segment->seconds, orr_noise_meet(e->noise, lane->lane), tag);
 }
 
-/* The collective on its own stream; compute goes on beside it, slowed by the executor, and then waits. */
-static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, const char *name, gint32 tag) {
+/* The collective on its own stream; compute goes on beside it, slowed by the executor, and then
+ * waits. */
+static void emit_beside(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment,
+                        const char *name, gint32 tag) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   const guint32 beside = orr_emit_stream(e, lane, ORR_STREAM_TP);
   if (e->is_in_routine) {
@@ -197,7 +209,8 @@ typedef struct {
   double late_s;
 } Piece;
 
-/* "forward.0/3". Once an operation: printf is slow where a library has added conversions to it, as SimGrid's do. */
+/* "forward.0/3". Once an operation: printf is slow where a library has added conversions to it,
+ * as SimGrid's do. */
 static char *numbered(const char *name, char mark, guint n) {
   char digits[16], *end = digits + sizeof digits - 1, *at = end;
   *end = '\0';
@@ -212,12 +225,14 @@ static void flush(Piece *piece) {
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += piece->seconds[kind];
   g_autofree char *name = numbered(piece->name, '/', piece->n++);
   piece->late_s += orr_noise_meet(piece->e->noise, piece->lane->lane);
-  if (sum > 0) orr_emit_work(piece->e, piece->lane, name, piece->seconds, piece->late_s, piece->tag);
+  if (sum > 0)
+    orr_emit_work(piece->e, piece->lane, name, piece->seconds, piece->late_s, piece->tag);
   memset(piece->seconds, 0, sizeof piece->seconds);
   piece->late_s = 0;
 }
 
-/* What is left for the host when the GPU is through with the run, its collectives alone on the fabric. */
+/* What is left for the host when the GPU is through with the run, its collectives alone on the
+ * fabric. */
 static void add_host(Piece *piece, const OrrRun *run) {
   double once[ORR_N_TIMES] = {0};
   add_once(piece->e->job, piece->e->plan, piece->lane->lane, run, once);
@@ -263,10 +278,12 @@ static guint hash_key(gconstpointer data) {
   return (guint)orr_hash3(orr_hash3(key->lane, key->kind, key->chunk), key->from, key->to);
 }
 
-static gboolean equal_keys(gconstpointer a, gconstpointer b) { return memcmp(a, b, sizeof(OrrPassKey)) == 0; }
+static gboolean equal_keys(gconstpointer a, gconstpointer b) {
+  return memcmp(a, b, sizeof(OrrPassKey)) == 0;
+}
 
-/* Equal passes are those in which nobody but the lane itself takes part, and which neither noise nor documents tell
- * apart. */
+/* Equal passes are those in which nobody but the lane itself takes part, and which neither noise
+ * nor documents tell apart. */
 GHashTable *orr_emit_passes_new(const OrrEmitter *e) {
   if (e->noise || e->plan->by_turns || orr_packing_is_on(&e->job->params->packing)) return NULL;
   for (int group = 0; group < ORR_N_GROUPS; group++)
@@ -289,8 +306,8 @@ static void know(OrrEmitter *e, const OrrPassKey *key, KnownPass known) {
   g_hash_table_insert(e->passes, g_memdup2(key, sizeof *key), g_memdup2(&known, sizeof known));
 }
 
-static void emit_pieces(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
-                        double extra_pp_s, gint32 tag) {
+static void emit_pieces(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs,
+                        guint n, double extra_pp_s, gint32 tag) {
   const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
   if (extra_pp_s > 0) orr_emit_work(e, lane, "gather", seconds, 0, tag);
   for (guint i = 0; i < n; i++)
@@ -302,8 +319,8 @@ static void emit_pieces(OrrEmitter *e, const OrrLaneAt *lane, const char *name, 
     }
 }
 
-static KnownPass routine_of(OrrEmitter *e, const OrrLaneAt *lane, const char *name, const OrrRuns *runs, guint n,
-                            double extra_pp_s) {
+static KnownPass routine_of(OrrEmitter *e, const OrrLaneAt *lane, const char *name,
+                            const OrrRuns *runs, guint n, double extra_pp_s) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   orr_program_begin_routine(e->program, compute, orr_emit_stream(e, lane, ORR_STREAM_TP));
   e->is_in_routine = TRUE;
@@ -320,15 +337,18 @@ static KnownPass work_of(OrrEmitter *e, const char *name, const double seconds[O
   return (KnownPass){G_MAXUINT32, work_label(e, name, seconds), sum};
 }
 
-void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, const char *name, const OrrRuns *runs,
-                   guint n, double extra_pp_s, gint32 tag) {
+void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, const char *name,
+                   const OrrRuns *runs, guint n, double extra_pp_s, gint32 tag) {
   double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = extra_pp_s};
-  e->backlog_s = 0; /* equal passes cost the same: the host is ahead within one, not from pass to pass */
+  e->backlog_s =
+      0; /* equal passes cost the same: the host is ahead within one, not from pass to pass */
   for (guint i = 0; i < n && e->plan->all_alone; i++)
-    orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, &e->backlog_s, seconds);
+    orr_training_add_run(e->job, e->plan, lane->lane, runs[i].run, runs[i].count, &e->backlog_s,
+                         seconds);
   if (e->passes) {
     know(e, key,
-         e->plan->all_alone ? work_of(e, name, seconds) : routine_of(e, lane, name, runs, n, extra_pp_s));
+         e->plan->all_alone ? work_of(e, name, seconds)
+                            : routine_of(e, lane, name, runs, n, extra_pp_s));
     orr_emit_again(e, lane, key, tag);
   } else if (e->plan->all_alone) {
     orr_emit_work(e, lane, name, seconds, runs_late(e, lane->lane, runs, n), tag);
@@ -337,7 +357,8 @@ void orr_emit_runs(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassKey *key, 
   }
 }
 
-/* --- by turns --------------------------------------------------------------------------------------------------- */
+/* --- by turns
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Where a pass stands: at a segment of the k-th time of one of its runs. */
 typedef struct {
@@ -361,7 +382,8 @@ static const OrrSegment *next_segment(Turn *turn) {
 }
 
 /* An all-to-all on the stream of its own; the event is recorded at its end. */
-static guint32 emit_sent(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment, gint32 tag) {
+static guint32 emit_sent(OrrEmitter *e, const OrrLaneAt *lane, const OrrSegment *segment,
+                         gint32 tag) {
   const guint32 ep = orr_emit_stream(e, lane, ORR_STREAM_EP);
   const guint32 ready = orr_program_event(e->program), arrived = orr_program_event(e->program);
   orr_program_record(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), ready);
@@ -395,8 +417,10 @@ static gboolean take_turn(OrrEmitter *e, const OrrLaneAt *lane, Turn *turn) {
 }
 
 void orr_emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns passes[2]) {
-  Turn turns[2] = {{.pass = &passes[0], .arrives = G_MAXUINT32}, {.pass = &passes[1], .arrives = G_MAXUINT32}};
-  const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] = passes[0].extra_pp_s + passes[1].extra_pp_s};
+  Turn turns[2] = {{.pass = &passes[0], .arrives = G_MAXUINT32},
+                   {.pass = &passes[1], .arrives = G_MAXUINT32}};
+  const double seconds[ORR_N_TIMES] = {[ORR_TIME_PP_COMM] =
+                                           passes[0].extra_pp_s + passes[1].extra_pp_s};
   if (seconds[ORR_TIME_PP_COMM] > 0) orr_emit_work(e, lane, "gather", seconds, 0, passes[0].tag);
   gboolean goes_on[2] = {TRUE, TRUE};
   while (goes_on[0] || goes_on[1])
@@ -404,46 +428,54 @@ void orr_emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const OrrPassRuns p
       if (goes_on[i]) goes_on[i] = take_turn(e, lane, &turns[i]);
 }
 
-/* --- hand-overs ------------------------------------------------------------------------------------------------- */
+/* --- hand-overs
+ * ------------------------------------------------------------------------------------------------- */
 
 static gint64 stage_of(const OrrEmitter *e, gint64 chain, gint64 block) {
   return orr_pipeline_stage(e->job->schedule, &e->job->shape, (OrrPipelinePlace){chain, block});
 }
 
 gboolean orr_emit_crosses(const OrrEmitter *e, const OrrHandover *handover) {
-  return stage_of(e, handover->chain, handover->boundary) != stage_of(e, handover->chain, handover->boundary + 1) ||
+  return stage_of(e, handover->chain, handover->boundary) !=
+             stage_of(e, handover->chain, handover->boundary + 1) ||
          e->job->schedule->blocks == ORR_BLOCKS_LOOP;
 }
 
-/* Whether the model goes from stage to the stage before at this boundary: the second way through the stages. */
+/* Whether the model goes from stage to the stage before at this boundary: the second way through
+ * the stages. */
 static gboolean is_reversed(const OrrEmitter *e, const OrrHandover *handover) {
   if (e->job->schedule->blocks == ORR_BLOCKS_LOOP) return FALSE;
-  return stage_of(e, handover->chain, handover->boundary) > stage_of(e, handover->chain, handover->boundary + 1);
+  return stage_of(e, handover->chain, handover->boundary) >
+         stage_of(e, handover->chain, handover->boundary + 1);
 }
 
 static guint32 transfer_comm(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *h) {
   const gsize way = ((gsize)lane->class * 2 + h->backward) * e->chains + h->chain;
-  guint32 *slot = &e->transfers[(way * e->blocks + h->boundary) * e->job->shape.micro_batches + h->micro_batch];
+  guint32 *slot =
+      &e->transfers[(way * e->blocks + h->boundary) * e->job->shape.micro_batches + h->micro_batch];
   const gboolean reversed = is_reversed(e, h);
   const gint64 stage = stage_of(e, h->chain, h->boundary + (reversed ? 1 : 0));
   const gboolean back = h->backward != reversed;
-  return orr_emit_once(e, slot, 2, &e->plan->transfers[(lane->class * e->job->pp + stage) * 2 + back]);
+  return orr_emit_once(e, slot, 2,
+                       &e->plan->transfers[(lane->class * e->job->pp + stage) * 2 + back]);
 }
 
 static guint32 handover_label(OrrEmitter *e, const OrrHandover *handover) {
   guint32 *label = &e->handover_labels[handover->backward];
   if (*label == G_MAXUINT32)
-    *label = orr_emit_comm_label(e, handover->backward ? "pp-backward" : "pp-forward", ORR_TIME_PP_COMM);
+    *label =
+        orr_emit_comm_label(e, handover->backward ? "pp-backward" : "pp-forward", ORR_TIME_PP_COMM);
   return *label;
 }
 
 void orr_emit_receive(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *handover) {
   static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_RECV_PREV, ORR_STREAM_RECV_NEXT},
                                                   {ORR_STREAM_RECV_NEXT_2, ORR_STREAM_RECV_PREV_2}};
-  const guint32 stream = orr_emit_stream(e, lane, streams[is_reversed(e, handover)][handover->backward]);
+  const guint32 stream =
+      orr_emit_stream(e, lane, streams[is_reversed(e, handover)][handover->backward]);
   const guint32 arrived = orr_program_event(e->program);
-  orr_program_join(e->program, stream, transfer_comm(e, lane, handover), handover_label(e, handover),
-                   handover->micro_batch);
+  orr_program_join(e->program, stream, transfer_comm(e, lane, handover),
+                   handover_label(e, handover), handover->micro_batch);
   orr_program_record(e->program, stream, arrived);
   orr_program_wait(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE), arrived);
 }
@@ -452,12 +484,13 @@ void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *hand
   static const OrrTrainingStream streams[2][2] = {{ORR_STREAM_SEND_NEXT, ORR_STREAM_SEND_PREV},
                                                   {ORR_STREAM_SEND_PREV_2, ORR_STREAM_SEND_NEXT_2}};
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
-  const guint32 stream = orr_emit_stream(e, lane, streams[is_reversed(e, handover)][handover->backward]);
+  const guint32 stream =
+      orr_emit_stream(e, lane, streams[is_reversed(e, handover)][handover->backward]);
   const guint32 ready = orr_program_event(e->program);
   orr_program_record(e->program, compute, ready);
   orr_program_wait(e->program, stream, ready);
-  orr_program_join(e->program, stream, transfer_comm(e, lane, handover), handover_label(e, handover),
-                   handover->micro_batch);
+  orr_program_join(e->program, stream, transfer_comm(e, lane, handover),
+                   handover_label(e, handover), handover->micro_batch);
   if (e->job->params->pipeline_comm.overlap_p2p) return;
   const guint32 sent = orr_program_event(e->program);
   orr_program_record(e->program, stream, sent);
@@ -465,6 +498,7 @@ void orr_emit_send(OrrEmitter *e, const OrrLaneAt *lane, const OrrHandover *hand
 }
 
 guint32 orr_emit_once(OrrEmitter *e, guint32 *slot, guint members, const OrrWire *wire) {
-  if (*slot == ORR_NO_COMM) *slot = orr_program_comm(e->program, members, wire->phases, wire->n_phases);
+  if (*slot == ORR_NO_COMM)
+    *slot = orr_program_comm(e->program, members, wire->phases, wire->n_phases);
   return *slot;
 }

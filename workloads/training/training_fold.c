@@ -1,20 +1,21 @@
 /*
- * training_fold - which data-parallel replicas are the same, so that one of each class is replayed for all.
+ * training_fold - which data-parallel replicas are the same, so that one of each class is replayed
+ * for all.
  *
- * Replicas run the same program; they differ only in the links that their pipeline transfers and tensor-parallel
- * collectives cross, and in what else loads those. Colour refinement
+ * Replicas run the same program; they differ only in the links that their pipeline transfers and
+ * tensor-parallel collectives cross, and in what else loads those. Colour refinement
  * (Weisfeiler-Leman on replicas and links) finds the coarsest classes that are safe:
  *
  *   colour(link)    = bandwidth, mark, and the sum over crossings of (boundary, direction, colour(replica)), and what
  *                     other collectives put on it
  *   colour(replica) = the sum over its routes of (boundary, direction, latency, colours of the links in order)
  *
- * starting from the marks of its GPUs (OrrMarks), and, where expert groups join replicas, the colours of those it meets,
- * until no class splits. Two replicas of one
- * colour then see links of equal bandwidth under equal load, so by induction over events their transfers start and end
- * together: replaying one, with its transfers loading every link that any member of the class uses, is exact. Sums of
- * hashes do not depend on any order; a collision of 64-bit hashes would merge two classes (probability below 1e-10 for
- * a million replicas).
+ * starting from the marks of its GPUs (OrrMarks), and, where expert groups join replicas, the
+ * colours of those it meets, until no class splits. Two replicas of one colour then see links of
+ * equal bandwidth under equal load, so by induction over events their transfers start and end
+ * together: replaying one, with its transfers loading every link that any member of the class uses,
+ * is exact. Sums of hashes do not depend on any order; a collision of 64-bit hashes would merge two
+ * classes (probability below 1e-10 for a million replicas).
  */
 #include <string.h>
 
@@ -23,7 +24,8 @@
 
 typedef struct {
   guint32 replica;
-  guint32 boundary; /* what crosses: 2 * stage + direction, or 2 * pp + stage for the stage's tp group */
+  guint32
+      boundary; /* what crosses: 2 * stage + direction, or 2 * pp + stage for the stage's tp group */
   guint32 first, n; /* its links */
   double latency_s;
 } Crossing;
@@ -43,7 +45,8 @@ static guint64 bits_of(double value) {
   return bits;
 }
 
-static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to, guint32 boundary) {
+static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to,
+                          guint32 boundary) {
   const gint64 n = orr_job_replica_ranks(r->job);
   for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++) {
     Crossing crossing = {replica, boundary, r->links->len, 0, 0};
@@ -54,7 +57,8 @@ static void add_crossings(Refinement *r, guint32 replica, gint64 from, gint64 to
   }
 }
 
-static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 boundary, gint64 from, gint64 to) {
+static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 boundary, gint64 from,
+                     gint64 to) {
   Crossing crossing = {replica, boundary, r->links->len, 0, 0};
   crossing.latency_s = orr_fabric_route(r->job->world->fabric, orr_job_gpu(r->job, stage, from),
                                         orr_job_gpu(r->job, stage, to), 0, r->links);
@@ -63,7 +67,8 @@ static void add_pair(Refinement *r, guint32 replica, gint64 stage, guint32 bound
 }
 
 /* Context and expert groups: any rank may send to any other of its group. */
-static void add_comb_crossings(Refinement *r, guint32 replica, gint64 stage, OrrOperatorGroup group) {
+static void add_comb_crossings(Refinement *r, guint32 replica, gint64 stage,
+                               OrrOperatorGroup group) {
   const OrrComb comb = orr_group_comb(r->job, group);
   const gint64 n = orr_job_replica_ranks(r->job), block = comb.stride * comb.size;
   const guint32 boundary = (2 + group) * r->job->pp + stage;
@@ -80,7 +85,8 @@ static void add_group_crossings(Refinement *r, guint32 replica, gint64 stage) {
   const OrrJob *job = r->job;
   const gint64 n = orr_job_replica_ranks(job), first = replica * n;
   for (gint64 t = 0; t < n && job->tp > 1; t++)
-    add_pair(r, replica, stage, 2 * job->pp + stage, first + t, first + t / job->tp * job->tp + (t + 1) % job->tp);
+    add_pair(r, replica, stage, 2 * job->pp + stage, first + t,
+             first + t / job->tp * job->tp + (t + 1) % job->tp);
   add_comb_crossings(r, replica, stage, ORR_GROUP_CP);
   add_comb_crossings(r, replica, stage, ORR_GROUP_EP);
 }
@@ -92,9 +98,10 @@ static void add_storage_crossings(Refinement *r, guint32 replica, gint64 stage) 
   for (gint64 rank = replica * n; rank < (replica + 1) * n; rank++)
     for (gint64 i = 0; i < 2 * orr_storage_stripes(storage); i++) {
       const gint64 gpu = orr_job_gpu(r->job, stage, rank);
-      Crossing crossing = {replica, (2 + ORR_N_GROUPS) * r->job->pp + 2 * stage + i % 2, r->links->len, 0, 0};
-      crossing.latency_s = orr_fabric_storage_route(r->job->world->fabric, gpu, orr_storage_server(storage, gpu, i / 2),
-                                                    i % 2, r->links);
+      Crossing crossing = {replica, (2 + ORR_N_GROUPS) * r->job->pp + 2 * stage + i % 2,
+                           r->links->len, 0, 0};
+      crossing.latency_s = orr_fabric_storage_route(
+          r->job->world->fabric, gpu, orr_storage_server(storage, gpu, i / 2), i % 2, r->links);
       crossing.n = r->links->len - crossing.first;
       g_array_append_val(r->crossings, crossing);
     }
@@ -133,19 +140,20 @@ static void add_replica(Refinement *r, guint32 replica) {
 
 static guint64 mark_of(const Refinement *r, guint32 link) {
   const OrrMarks *marks = r->job->world->marks;
-  return marks && marks->links ? (guint64)GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, GUINT_TO_POINTER(link))) : 0;
+  return marks && marks->links
+             ? (guint64)GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, GUINT_TO_POINTER(link)))
+             : 0;
 }
 
-static guint64 load_of(const Refinement *r, guint32 link) {
-  return r->load ? r->load[link] : 0;
-}
+static guint64 load_of(const Refinement *r, guint32 link) { return r->load ? r->load[link] : 0; }
 
 static void colour_links(const Refinement *r) {
   memset(r->crossed, 0, (gsize)orr_fabric_n_links(r->job->world->fabric) * sizeof *r->crossed);
   for (guint c = 0; c < r->crossings->len; c++) {
     const Crossing *crossing = &g_array_index(r->crossings, Crossing, c);
     const guint64 mark = orr_hash3(crossing->boundary, r->colour[crossing->replica], 1);
-    for (guint i = 0; i < crossing->n; i++) r->crossed[g_array_index(r->links, guint32, crossing->first + i)] += mark;
+    for (guint i = 0; i < crossing->n; i++)
+      r->crossed[g_array_index(r->links, guint32, crossing->first + i)] += mark;
   }
 }
 
@@ -154,7 +162,8 @@ static guint64 colour_crossing(const Refinement *r, const Crossing *crossing) {
   for (guint i = 0; i < crossing->n; i++) {
     const guint32 link = g_array_index(r->links, guint32, crossing->first + i);
     const double bandwidth = orr_fabric_link_bandwidth(r->job->world->fabric, link);
-    colour = orr_hash3(colour, bits_of(bandwidth), r->crossed[link] + load_of(r, link) + mark_of(r, link));
+    colour = orr_hash3(colour, bits_of(bandwidth),
+                       r->crossed[link] + load_of(r, link) + mark_of(r, link));
   }
   return colour;
 }
@@ -194,7 +203,8 @@ static guint number_classes(const guint64 *colour, guint32 n, guint32 *class_of)
 static void colour_by_marks(const OrrJob *job, guint64 *colour) {
   const OrrMarks *marks = job->world->marks;
   const gint64 n = orr_job_replica_ranks(job);
-  if (orr_training_uses_storage(job->params) && !job->params->checkpoint.sharded) colour[0] += orr_hash3(1, 1, 7);
+  if (orr_training_uses_storage(job->params) && !job->params->checkpoint.sharded)
+    colour[0] += orr_hash3(1, 1, 7);
   for (gint64 stage = 0; marks && marks->gpus && stage < job->pp; stage++)
     for (gint64 rank = 0; rank < n * job->dp; rank++) {
       const guint64 mark = marks->gpus[orr_job_gpu(job, stage, rank)];
@@ -274,7 +284,8 @@ void orr_fold_init(OrrFold *fold, const OrrJob *job, OrrFidelity fidelity, const
 }
 
 void orr_fold_clear(OrrFold *fold) {
-  guint32 *const lists[] = {fold->class_of, fold->first, fold->size, fold->team_of, fold->team_size};
+  guint32 *const lists[] = {fold->class_of, fold->first, fold->size, fold->team_of,
+                            fold->team_size};
   for (guint i = 0; i < G_N_ELEMENTS(lists); i++) g_free(lists[i]);
   *fold = (OrrFold){0};
 }

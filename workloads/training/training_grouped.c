@@ -1,6 +1,6 @@
 /*
- * training_grouped - routed experts as a training framework runs them: the faster of the profile's kernels and of one
- * grouped product for all experts of a rank.
+ * training_grouped - routed experts as a training framework runs them: the faster of the profile's
+ * kernels and of one grouped product for all experts of a rank.
  */
 #include "workloads/grouped_experts.h"
 #include "workloads/training/training_private.h"
@@ -10,7 +10,8 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *asked) 
   op.fleet = job->tp * job->cp * job->pp * job->dp;
   const OrrCost cost = orr_cost_sustained(job->world->cost, &op);
   if (op.kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;
-  const OrrCost grouped = orr_grouped_experts(job->world->cost, &op, job->shard.dtype, orr_cost_sustained);
+  const OrrCost grouped =
+      orr_grouped_experts(job->world->cost, &op, job->shard.dtype, orr_cost_sustained);
   return grouped.time_s < cost.time_s ? grouped : cost;
 }
 

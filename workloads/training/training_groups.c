@@ -14,13 +14,16 @@
  *
  *     where order names ep after dp, these are etp times the replicas of an expert apart, and those of one expert etp
  *
- * The last three lines of the table are Megatron's parallel folding (megatron/core/parallel_state.py, the expert rank generator):
- * the same ranks are cut anew for experts, tensor-parallel ranks first. Where etp ep is more than a replica's tp cp
- * ranks, an expert group reaches over replicas, which then move in lock-step from all-to-all to all-to-all.
+ * The last three lines of the table are Megatron's parallel folding
+ * (megatron/core/parallel_state.py, the expert rank generator): the same ranks are cut anew for
+ * experts, tensor-parallel ranks first. Where etp ep is more than a replica's tp cp ranks, an
+ * expert group reaches over replicas, which then move in lock-step from all-to-all to all-to-all.
  */
 #include "workloads/training/training_private.h"
 
-static gint64 expert_replicas(const OrrJob *job) { return job->tp * job->cp * job->dp / (job->etp * job->ep); }
+static gint64 expert_replicas(const OrrJob *job) {
+  return job->tp * job->cp * job->dp / (job->etp * job->ep);
+}
 
 OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
   switch (group) {
@@ -35,7 +38,8 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
   case ORR_GROUP_CP_INNER:
     return (OrrComb){job->tp, job->shard.cp_inner};
   case ORR_GROUP_CP_OUTER:
-    return (OrrComb){job->tp * job->shard.cp_inner, job->shard.cp_inner > 1 ? job->cp / job->shard.cp_inner : 1};
+    return (OrrComb){job->tp * job->shard.cp_inner,
+                     job->shard.cp_inner > 1 ? job->cp / job->shard.cp_inner : 1};
   case ORR_N_GROUPS:
     break;
   }
@@ -44,7 +48,8 @@ OrrComb orr_group_comb(const OrrJob *job, OrrOperatorGroup group) {
 
 OrrComb orr_share_comb(const OrrJob *job, OrrShare share) {
   if (share == ORR_SHARE_DENSE) return (OrrComb){job->tp, job->cp * job->dp};
-  return (OrrComb){job->placement.ep_after_dp ? job->etp : job->etp * job->ep, expert_replicas(job)};
+  return (OrrComb){job->placement.ep_after_dp ? job->etp : job->etp * job->ep,
+                   expert_replicas(job)};
 }
 
 /* One copy of all parameters lies on sharding.ranks ranks a tensor-parallel one, in a row. */
@@ -76,7 +81,8 @@ void orr_calls_init(OrrCalls *calls, OrrCollectiveOp op, double bytes, guint n_c
   calls->gpus = g_new0(gint64, (gsize)n_calls * n);
   calls->calls = g_new0(OrrCollectiveCall, n_calls);
   calls->n_calls = n_calls;
-  for (guint g = 0; g < n_calls; g++) calls->calls[g] = (OrrCollectiveCall){op, bytes, calls->gpus + (gsize)g * n, n};
+  for (guint g = 0; g < n_calls; g++)
+    calls->calls[g] = (OrrCollectiveCall){op, bytes, calls->gpus + (gsize)g * n, n};
 }
 
 void orr_calls_clear(OrrCalls *calls) {
@@ -86,35 +92,41 @@ void orr_calls_clear(OrrCalls *calls) {
 
 /* Rank @k of the @group-th group from @first on. */
 static gint64 comb_rank(OrrComb comb, gint64 first, gint64 group, gint64 k) {
-  return first + group / comb.stride * comb.stride * comb.size + group % comb.stride + k * comb.stride;
+  return first + group / comb.stride * comb.stride * comb.size + group % comb.stride +
+         k * comb.stride;
 }
 
-void orr_calls_of(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes, OrrComb comb, gint64 stage,
-                  const gint64 *firsts, guint n_ranges, gint64 n) {
+void orr_calls_of(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes,
+                  OrrComb comb, gint64 stage, const gint64 *firsts, guint n_ranges, gint64 n) {
   const gint64 groups = n / comb.size;
   const gboolean ring = op == ORR_SEND_RECV;
-  orr_calls_init(calls, op, bytes, n_ranges * groups * (ring ? comb.size : 1), ring ? 2 : comb.size);
+  orr_calls_init(calls, op, bytes, n_ranges * groups * (ring ? comb.size : 1),
+                 ring ? 2 : comb.size);
   gint64 *gpu = calls->gpus;
   for (guint range = 0; range < n_ranges; range++)
     for (gint64 group = 0; group < groups; group++)
       for (gint64 k = 0; k < comb.size; k++) {
         *gpu++ = orr_job_gpu(job, stage, comb_rank(comb, firsts[range], group, k));
-        if (ring) *gpu++ = orr_job_gpu(job, stage, comb_rank(comb, firsts[range], group, (k + 1) % comb.size));
+        if (ring)
+          *gpu++ =
+              orr_job_gpu(job, stage, comb_rank(comb, firsts[range], group, (k + 1) % comb.size));
       }
 }
 
 guint orr_job_holders(const OrrJob *job, gint64 block, gint64 ret_stages[2]) {
   const gint64 chains = orr_pipeline_n_chains(job->schedule);
   for (gint64 chain = 0; chain < chains; chain++)
-    ret_stages[chain] = orr_pipeline_stage(job->schedule, &job->shape, (OrrPipelinePlace){chain, block});
+    ret_stages[chain] =
+        orr_pipeline_stage(job->schedule, &job->shape, (OrrPipelinePlace){chain, block});
   return chains;
 }
 
-void orr_calls_over(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes, OrrComb comb,
-                    const gint64 *stages, guint n_stages) {
+void orr_calls_over(OrrCalls *calls, const OrrJob *job, OrrCollectiveOp op, double bytes,
+                    OrrComb comb, const gint64 *stages, guint n_stages) {
   const gint64 first = 0, n = orr_job_replica_ranks(job) * job->dp;
   g_autofree OrrCalls *parts = g_new0(OrrCalls, n_stages);
-  for (guint s = 0; s < n_stages; s++) orr_calls_of(&parts[s], job, op, bytes, comb, stages[s], &first, 1, n);
+  for (guint s = 0; s < n_stages; s++)
+    orr_calls_of(&parts[s], job, op, bytes, comb, stages[s], &first, 1, n);
   orr_calls_init(calls, op, bytes, parts[0].n_calls, comb.size * n_stages);
   for (guint g = 0; g < calls->n_calls; g++)
     for (guint s = 0; s < n_stages; s++)

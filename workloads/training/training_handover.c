@@ -1,6 +1,6 @@
 /*
- * training_handover - what a stage holds of tensors on their way to and from its neighbours, by whose runtime moves
- * them.
+ * training_handover - what a stage holds of tensors on their way to and from its neighbours, by
+ * whose runtime moves them.
  *
  *   megatron   a boundary tensor on its way in each direction
  *   torch      torch.distributed.pipelining (stage.py) has, for each micro-batch and block:
@@ -13,8 +13,8 @@
  *              and puts the last block's outputs together when the step ends (_merge_outputs: once more as many bytes;
  *              pytorch issue 159251), where their segment is larger than any that activations left.
  *
- * b bytes of a boundary tensor, m micro-batches: a block in the middle has 4 m b, of which what is received of
- * micro-batches under way is their first layer's kept input, counted there.
+ * b bytes of a boundary tensor, m micro-batches: a block in the middle has 4 m b, of which what is
+ * received of micro-batches under way is their first layer's kept input, counted there.
  */
 #include "workloads/training/training_private.h"
 
@@ -27,7 +27,8 @@ static gboolean is_torch(const OrrJob *job) {
 }
 
 /* Blocks of a stage that have one before them, and one after. */
-static void count_neighbours(const OrrJob *job, gint64 stage, gint64 *ret_before, gint64 *ret_after) {
+static void count_neighbours(const OrrJob *job, gint64 stage, gint64 *ret_before,
+                             gint64 *ret_after) {
   const gint64 n_blocks = orr_job_n_blocks(job);
   *ret_before = *ret_after = 0;
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
@@ -47,8 +48,10 @@ OrrHandoverBytes orr_training_handover_bytes(const OrrJob *job, gint64 stage, gi
   count_neighbours(job, stage, &before, &after);
   const double inputs = (double)(m * before) * boundary, outputs = (double)(m * after) * boundary;
   const gboolean is_last = orr_job_holds(job, stage, ORR_UNIT_HEAD);
-  const double logits = is_last ? (double)m * orr_transformer_logits_bytes(job->world->model, &job->shard) : 0;
-  return (OrrHandoverBytes){.standing = inputs - (double)received * boundary + (trains ? outputs : 0),
+  const double logits =
+      is_last ? (double)m * orr_transformer_logits_bytes(job->world->model, &job->shard) : 0;
+  return (OrrHandoverBytes){.standing =
+                                inputs - (double)received * boundary + (trains ? outputs : 0),
                             .passing = trains ? outputs + inputs + logits : logits,
                             .merged = logits};
 }

@@ -1,5 +1,6 @@
 /*
- * training_layout - a model's layers, its embedding and its head, cut into the blocks of a pipeline.
+ * training_layout - a model's layers, its embedding and its head, cut into the blocks of a
+ * pipeline.
  *
  *   E t t t | t t t t | t t t t | t t t L      4 blocks of 14 layers: embedding and loss count as one each
  *
@@ -29,7 +30,8 @@
 #define MOST_SYMBOLS 1000000
 
 static gboolean refuse_text(const OrrTraining *params, GError **error, const char *why) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "pipeline-split.layout '%s': %s", params->split.layout, why);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "pipeline-split.layout '%s': %s",
+              params->split.layout, why);
   return FALSE;
 }
 
@@ -78,8 +80,8 @@ static gint64 block_layers(const char *symbols, gboolean first, gboolean last) {
   return has_embedding == first && has_loss == last ? layers : -1;
 }
 
-static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gint64 n_blocks, gint64 *ret_layers,
-                            GError **error) {
+static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gint64 n_blocks,
+                            gint64 *ret_layers, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   const char *at = params->split.layout;
   const char *wrong = expand(&at, 0, text);
@@ -87,8 +89,8 @@ static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gi
   if (wrong) return refuse_text(params, error, wrong);
   g_auto(GStrv) blocks = g_strsplit(text->str, "|", -1);
   if (g_strv_length(blocks) != (guint)n_blocks) {
-    g_autofree char *why =
-        g_strdup_printf("it has %u blocks, and pp * chunks makes " D, g_strv_length(blocks), n_blocks);
+    g_autofree char *why = g_strdup_printf("it has %u blocks, and pp * chunks makes " D,
+                                           g_strv_length(blocks), n_blocks);
     return refuse_text(params, error, why);
   }
   gint64 sum = 0;
@@ -99,20 +101,24 @@ static gboolean cut_by_text(const OrrTraining *params, const OrrModel *model, gi
     sum += ret_layers[b];
   }
   if (sum == model->layers) return TRUE;
-  g_autofree char *why = g_strdup_printf("it has " D " layers, and model %s has " D, sum, model->name, model->layers);
+  g_autofree char *why =
+      g_strdup_printf("it has " D " layers, and model %s has " D, sum, model->name, model->layers);
   return refuse_text(params, error, why);
 }
 
 /* --- cuts by number --- */
 
-static gboolean cut_ends(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
-                         gint64 n_blocks, gint64 *ret_layers, GError **error) {
+static gboolean cut_ends(const OrrTraining *params, const OrrModel *model,
+                         const OrrPipelineShape *shape, gint64 n_blocks, gint64 *ret_layers,
+                         GError **error) {
   const gint64 first = params->split.first, last = params->split.last, v = shape->chunks;
-  const gint64 others = shape->stages - (first > 0) - (last > 0), rest = model->layers - first - last;
+  const gint64 others = shape->stages - (first > 0) - (last > 0),
+               rest = model->layers - first - last;
   if (n_blocks != shape->stages * v || others < 0 || first % v || last % v || rest < 0 ||
       (others == 0 ? rest != 0 : rest % (others * v) != 0)) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D " layers to " D " stages of " D
+                "pipeline-split: first (" D ") and last (" D ") leave " D " of %s's " D
+                " layers to " D " stages of " D
                 " chunks: all three must divide, and the schedule's chunks follow one another",
                 first, last, rest, model->name, model->layers, others, v);
     return FALSE;
@@ -134,24 +140,29 @@ typedef struct {
   gint64 embedding, loss;
 } Ends;
 
-static gint64 rest_of(gint64 all, gint64 each, gint64 n_blocks) { return all - each * (n_blocks - 1); }
+static gint64 rest_of(gint64 all, gint64 each, gint64 n_blocks) {
+  return all - each * (n_blocks - 1);
+}
 
 static gint64 divide_up(gint64 a, gint64 b) { return (a + b - 1) / b; }
 
 static Ends counted_ends(const OrrPipelineSplit *split, gint64 layers, gint64 n_blocks) {
   const gboolean fills = split->fill && rest_of(layers, divide_up(layers, n_blocks), n_blocks) < 1;
-  const gboolean needed =
-      split->count_where_needed && layers % n_blocks != 0 && (fills || (layers + 2) % n_blocks == 0);
+  const gboolean needed = split->count_where_needed && layers % n_blocks != 0 &&
+                          (fills || (layers + 2) % n_blocks == 0);
   return (Ends){needed || split->count_embedding, needed || split->count_loss};
 }
 
-static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
-                           gint64 n_blocks, gint64 *ret_layers, GError **error) {
+static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model,
+                           const OrrPipelineShape *shape, gint64 n_blocks, gint64 *ret_layers,
+                           GError **error) {
   const Ends ends = counted_ends(&params->split, model->layers, n_blocks);
   const gint64 n_ends = ends.embedding + ends.loss, all = model->layers + n_ends;
   const gint64 each = params->split.fill ? divide_up(all, n_blocks) : all / n_blocks;
-  const gint64 last = rest_of(all, each, n_blocks); /* of fill: the rest, which must be something, be it the loss */
-  if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) || last < 1) {
+  const gint64 last =
+      rest_of(all, each, n_blocks); /* of fill: the rest, which must be something, be it the loss */
+  if ((all % n_blocks != 0 && !params->split.fill) || each < (n_blocks == 1 ? n_ends : 1) ||
+      last < 1) {
     g_autofree char *counted =
         n_ends ? g_strdup_printf(" with embedding or loss counted (" D ")", n_ends) : g_strdup("");
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
@@ -166,14 +177,16 @@ static gboolean cut_evenly(const OrrTraining *params, const OrrModel *model, con
   return TRUE;
 }
 
-gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model, const OrrPipelineShape *shape,
-                        gint64 n_blocks, gint64 *ret_layers, GError **error) {
+gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model,
+                        const OrrPipelineShape *shape, gint64 n_blocks, gint64 *ret_layers,
+                        GError **error) {
   const OrrPipelineSplit *split = &params->split;
   const gboolean text = !g_str_equal(split->layout, "none"), ends = split->first || split->last;
   const gboolean counts = split->count_embedding || split->count_loss;
   if (text + ends + counts > 1) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "pipeline-split: layout, first and last, or count-embedding and count-loss: one way to cut at a time");
+                "pipeline-split: layout, first and last, or count-embedding and count-loss: one "
+                "way to cut at a time");
     return FALSE;
   }
   if (text) return cut_by_text(params, model, n_blocks, ret_layers, error);
@@ -186,7 +199,8 @@ gboolean orr_layout_cut(const OrrTraining *params, const OrrModel *model, const 
 static guint part_of(OrrLayout *layout, OrrPart part) {
   for (guint i = 0; i < layout->parts->len; i++) {
     const OrrPart *known = &g_array_index(layout->parts, OrrPart, i);
-    if (known->unit == part.unit && known->kind == part.kind && known->modules == part.modules) return i;
+    if (known->unit == part.unit && known->kind == part.kind && known->modules == part.modules)
+      return i;
   }
   g_array_append_val(layout->parts, part);
   return layout->parts->len - 1;
@@ -199,20 +213,22 @@ static void put_unit(OrrLayout *layout, gint64 block, OrrPart part) {
 
 /* Of the @i-th layer of a block. Full recomputation by `block` is of the first layers alone. */
 static guint modules_of(const OrrTraining *params, guint modules, gint64 i) {
-  const gboolean spared = params->recompute == ORR_RECOMPUTE_FULL && params->recompute_method == ORR_RECOMPUTE_BLOCK &&
+  const gboolean spared = params->recompute == ORR_RECOMPUTE_FULL &&
+                          params->recompute_method == ORR_RECOMPUTE_BLOCK &&
                           i >= params->recompute_layers;
   return spared ? 0 : modules;
 }
 
 gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GError **error) {
   guint modules = 0;
-  for (char **word = params->recompute_modules; params->recompute == ORR_RECOMPUTE_SELECTIVE && word && *word; word++) {
+  for (char **word = params->recompute_modules;
+       params->recompute == ORR_RECOMPUTE_SELECTIVE && word && *word; word++) {
     int bit = 0;
     while (orr_module_words[bit] && !g_str_equal(orr_module_words[bit], *word)) bit++;
     if (!orr_module_words[bit]) {
       g_autofree char *known = g_strjoinv(", ", (char **)orr_module_words);
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "recompute-modules: unknown module '%s' (allowed: %s)", *word,
-                  known);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                  "recompute-modules: unknown module '%s' (allowed: %s)", *word, known);
       return FALSE;
     }
     modules |= 1u << bit;
@@ -224,21 +240,27 @@ gboolean orr_training_modules(const OrrTraining *params, guint *ret_modules, GEr
 
 gboolean orr_layout_init(OrrLayout *layout, const OrrTraining *params, const OrrModel *model,
                          const OrrPipelineShape *shape, gint64 n_blocks, GError **error) {
-  *layout = (OrrLayout){.parts = g_array_new(FALSE, TRUE, sizeof(OrrPart)), .blocks = g_new0(GArray *, n_blocks + 1)};
-  for (gint64 b = 0; b < n_blocks; b++) layout->blocks[b] = g_array_new(FALSE, FALSE, sizeof(guint));
+  *layout = (OrrLayout){.parts = g_array_new(FALSE, TRUE, sizeof(OrrPart)),
+                        .blocks = g_new0(GArray *, n_blocks + 1)};
+  for (gint64 b = 0; b < n_blocks; b++)
+    layout->blocks[b] = g_array_new(FALSE, FALSE, sizeof(guint));
   g_autofree gint64 *layers = g_new0(gint64, n_blocks);
   guint modules = 0;
-  if (!orr_training_modules(params, &modules, error) || !orr_layout_cut(params, model, shape, n_blocks, layers, error))
+  if (!orr_training_modules(params, &modules, error) ||
+      !orr_layout_cut(params, model, shape, n_blocks, layers, error))
     return FALSE;
   gint64 layer = 0;
   put_unit(layout, 0, (OrrPart){.unit = ORR_UNIT_EMBEDDING});
-  for (gint64 i = 0; i < model->encoder.layers; i++) /* all on the first stage, as Megatron places an encoder */
+  for (gint64 i = 0; i < model->encoder.layers;
+       i++) /* all on the first stage, as Megatron places an encoder */
     put_unit(layout, 0,
-             (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model), modules_of(params, modules, i)});
+             (OrrPart){ORR_UNIT_LAYER, (guint)orr_model_encoder_kind(model),
+                       modules_of(params, modules, i)});
   for (gint64 b = 0; b < n_blocks; b++)
     for (gint64 i = 0; i < layers[b]; i++, layer++)
       put_unit(layout, b,
-               (OrrPart){ORR_UNIT_LAYER, orr_model_layer_kind(model, layer), modules_of(params, modules, i)});
+               (OrrPart){ORR_UNIT_LAYER, orr_model_layer_kind(model, layer),
+                         modules_of(params, modules, i)});
   for (gint64 i = 0; i < model->mtp_layers; i++)
     put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_MTP, .modules = modules});
   put_unit(layout, n_blocks - 1, (OrrPart){.unit = ORR_UNIT_HEAD});

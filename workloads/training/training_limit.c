@@ -1,10 +1,11 @@
 /*
  * training_limit - how much of a job is replayed, and at most how much.
  *
- * A replay holds its operations in memory, so there is a most. A job above it is refused before anything is emitted, and
- * the refusal says what of the job makes the number and what would reduce it below the limit. Each remedy is tried on
- * the job (orr_training_n_ops of the changed job, with a plan of its own where the replicas' classes change), and only
- * one that is enough is named, with the number it leads to. What is set already is never advised.
+ * A replay holds its operations in memory, so there is a most. A job above it is refused before
+ * anything is emitted, and the refusal says what of the job makes the number and what would reduce
+ * it below the limit. Each remedy is tried on the job (orr_training_n_ops of the changed job, with
+ * a plan of its own where the replicas' classes change), and only one that is enough is named, with
+ * the number it leads to. What is set already is never advised.
  *
  *     operations ~ classes of replicas * pp * micro-batches * (handovers + segments + gathers) * steps
  *                  ^ fidelity, routing         ^ batch.global, batch.micro                       ^ steps
@@ -15,15 +16,17 @@
 /* An op with what its replay and its span need is some 300 bytes, 600 where spans are stored. */
 #define MOST_OPS 1e7
 
-/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill and drain the pipeline,
- * two periods each where a schedule goes by groups, and to see the middle repeat. A step that does not repeat itself by
- * then seldom does later: it is replayed whole, and so is one that would be more than half as long. */
+/* The micro-batches of a shorter step with the same beginning, middle and end. Enough to fill
+ * and drain the pipeline, two periods each where a schedule goes by groups, and to see the
+ * middle repeat. A step that does not repeat itself by then seldom does later: it is replayed
+ * whole, and so is one that would be more than half as long. */
 gint64 orr_training_replayed_micro_batches(const OrrJob *job) {
   const gint64 all = job->shape.micro_batches;
   const guint attempt = job->world->shorten;
   const gint64 period = job->schedule->period ? job->schedule->period(&job->shape) : 0;
-  if (attempt == 0 || period == 0 || job->params->steps != 1 || orr_noise_is_on(&job->params->noise) ||
-      orr_packing_is_on(&job->params->packing) || orr_loader_is_on(&job->params->loader))
+  if (attempt == 0 || period == 0 || job->params->steps != 1 ||
+      orr_noise_is_on(&job->params->noise) || orr_packing_is_on(&job->params->packing) ||
+      orr_loader_is_on(&job->params->loader))
     return all;
   const gint64 least = attempt == 1 ? MAX(2 * job->pp + 6, 6 * period) : all;
   return 2 * least <= all ? all - (all - least) / period * period : all;
@@ -47,7 +50,8 @@ static double ops_with(const Refused *refused, gint64 micro_batches, gint64 step
   return orr_training_n_ops(&job, refused->costs, refused->plan);
 }
 
-/* Operations where replicas that are alike are folded, on links of @routing; *@ret_classes: how many are not alike. */
+/* Operations where replicas that are alike are folded, on links of @routing; *@ret_classes: how
+ * many are not alike. */
 static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_classes) {
   OrrJob job = *refused->job;
   OrrWorld world = *job.world;
@@ -71,11 +75,13 @@ static double ops_folded(const Refused *refused, OrrRouting routing, guint *ret_
 
 /* The most of 1 .. @now of which the operations fit; 0: not even one. */
 static gint64 most_that_fits(const Refused *refused, gint64 now, gboolean of_steps) {
-  const gint64 micro_batches = refused->job->shape.micro_batches, steps = refused->job->params->steps;
+  const gint64 micro_batches = refused->job->shape.micro_batches,
+               steps = refused->job->params->steps;
   gint64 fits = 0, above = now;
   while (above - fits > 1) {
     const gint64 middle = fits + (above - fits) / 2;
-    const double n_ops = of_steps ? ops_with(refused, micro_batches, middle) : ops_with(refused, middle, steps);
+    const double n_ops =
+        of_steps ? ops_with(refused, micro_batches, middle) : ops_with(refused, middle, steps);
     *(n_ops <= MOST_OPS ? &fits : &above) = middle;
   }
   return fits;
@@ -91,7 +97,8 @@ static void add_remedy(GString *text, const char *format, ...) {
   va_end(arguments);
 }
 
-/* What makes replicas differ whatever the document's fidelity says; NULL where folding is the document's to choose. */
+/* What makes replicas differ whatever the document's fidelity says; NULL where folding is the
+ * document's to choose. */
 static const char *never_alike(const OrrJob *job) {
   if (orr_noise_is_on(&job->params->noise)) return "workload.noise";
   if (orr_packing_is_on(&job->params->packing)) return "workload.packing";
@@ -107,12 +114,14 @@ static void add_folding(const Refused *refused, GString *text) {
   if (refused->plan->fold.n == 1 || never_alike(refused->job)) return;
   double n_ops = is_full ? ops_folded(refused, now, &classes) : G_MAXDOUBLE;
   if (n_ops <= most) {
-    add_remedy(text, "fidelity auto or folded (now full), which replays %u: %.3g operations", classes, n_ops);
+    add_remedy(text, "fidelity auto or folded (now full), which replays %u: %.3g operations",
+               classes, n_ops);
   } else if (now != ORR_ROUTING_IDEAL) {
     n_ops = ops_folded(refused, ORR_ROUTING_IDEAL, &classes);
     if (n_ops <= most)
-      add_remedy(text, "cluster.routing ideal (now %s)%s, which replays %u: %.3g operations", orr_routing_words[now],
-                 is_full ? " with fidelity auto (now full)" : "", classes, n_ops);
+      add_remedy(text, "cluster.routing ideal (now %s)%s, which replays %u: %.3g operations",
+                 orr_routing_words[now], is_full ? " with fidelity auto (now full)" : "", classes,
+                 n_ops);
   }
 }
 
@@ -120,14 +129,16 @@ static void add_folding(const Refused *refused, GString *text) {
 static void add_batch(const Refused *refused, GString *text) {
   const OrrJob *job = refused->job;
   const gint64 micro = job->params->batch.micro, now = job->shape.micro_batches;
-  const gint64 chains = orr_pipeline_n_chains(job->schedule), fits = most_that_fits(refused, now, FALSE);
+  const gint64 chains = orr_pipeline_n_chains(job->schedule),
+               fits = most_that_fits(refused, now, FALSE);
   const gint64 most = fits / chains * chains; /* each chain has as many */
-  if (most < job->pp) return; /* the pipeline would not fill */
+  if (most < job->pp) return;                 /* the pipeline would not fill */
   gint64 larger = micro * ((now + most - 1) / most);
   while (now * micro % larger) larger++;
   add_remedy(text, "workload.batch.global %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")",
              most * micro * job->dp, job->params->batch.global_size);
-  add_remedy(text, "workload.batch.micro %" G_GINT64_FORMAT " or more (now %" G_GINT64_FORMAT ")", larger, micro);
+  add_remedy(text, "workload.batch.micro %" G_GINT64_FORMAT " or more (now %" G_GINT64_FORMAT ")",
+             larger, micro);
 }
 
 static char *remedies(const Refused *refused) {
@@ -136,14 +147,17 @@ static char *remedies(const Refused *refused) {
   add_folding(refused, text);
   const gint64 fewer = steps > 1 ? most_that_fits(refused, steps, TRUE) : 0;
   if (fewer > 0)
-    add_remedy(text, "workload.steps %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")", fewer, steps);
+    add_remedy(text, "workload.steps %" G_GINT64_FORMAT " or less (now %" G_GINT64_FORMAT ")",
+               fewer, steps);
   add_batch(refused, text);
-  if (text->len == 0) add_remedy(text, "fewer GPUs or stages: no one setting of fidelity, routing, batch or steps does");
+  if (text->len == 0)
+    add_remedy(text,
+               "fewer GPUs or stages: no one setting of fidelity, routing, batch or steps does");
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-gboolean orr_training_check_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
-                                GError **error) {
+gboolean orr_training_check_ops(const OrrJob *job, const OrrTrainingCosts *costs,
+                                const OrrTrainingPlan *plan, GError **error) {
   const Refused refused = {job, costs, plan};
   const double n_ops = ops_with(&refused, job->shape.micro_batches, job->params->steps);
   if (n_ops <= MOST_OPS) return TRUE;
@@ -153,7 +167,8 @@ gboolean orr_training_check_ops(const OrrJob *job, const OrrTrainingCosts *costs
               "the job is about %.3g operations to replay (replicas: %u of %" G_GINT64_FORMAT
               "%s%s, micro-batches: %" G_GINT64_FORMAT ", steps: %" G_GINT64_FORMAT
               "), and the most is %.0f million (some 3 GB of memory). What would do: %s",
-              n_ops, plan->fold.n, job->dp, cause ? ", all different because of " : "", cause ? cause : "",
-              job->shape.micro_batches, job->params->steps, MOST_OPS / 1e6, advice);
+              n_ops, plan->fold.n, job->dp, cause ? ", all different because of " : "",
+              cause ? cause : "", job->shape.micro_batches, job->params->steps, MOST_OPS / 1e6,
+              advice);
   return FALSE;
 }

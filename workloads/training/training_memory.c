@@ -19,8 +19,9 @@
  *            | F0_|                B1         while it runs
  *            |____________________________ weights, gradients, optimizer, libraries
  *
- * Invariant: a stage's peak is its largest moment. PyTorch's allocator does not give back what it has held, nor fill it
- * without gaps: fragmentation is that share of it, and flat copies come on top (training_overhead.c).
+ * Invariant: a stage's peak is its largest moment. PyTorch's allocator does not give back what it
+ * has held, nor fill it without gaps: fragmentation is that share of it, and flat copies come on
+ * top (training_overhead.c).
  */
 #include "workloads/training/training_private.h"
 
@@ -30,7 +31,8 @@ static gint64 layers_together(const OrrJob *job) {
   return uniform ? MAX(1, job->params->recompute_layers) : 1;
 }
 
-/* --- passes ----------------------------------------------------------------------------------------------------- */
+/* --- passes
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* By one unit of a pass. */
 double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 unit) {
@@ -57,7 +59,8 @@ double orr_training_kept_bytes(const OrrJob *job, const GArray *units, gint64 un
 static double block_bytes(const OrrJob *job, const GArray *units, gboolean in_host) {
   double bytes = 0;
   for (guint i = 0; i < units->len; i++)
-    if (orr_offload_takes(job, units, i) == in_host) bytes += orr_training_kept_bytes(job, units, i);
+    if (orr_offload_takes(job, units, i) == in_host)
+      bytes += orr_training_kept_bytes(job, units, i);
   return bytes;
 }
 
@@ -65,9 +68,11 @@ static double block_bytes(const OrrJob *job, const GArray *units, gboolean in_ho
 static double layer_working_bytes(const OrrJob *job, const OrrPart *part) {
   const OrrModel *model = job->world->model;
   const double all = orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, 0);
-  const double kept = orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, part->modules);
+  const double kept =
+      orr_transformer_layer_activation_bytes(model, part->kind, &job->shard, part->modules);
   const double together = (part->modules & ORR_MODULE_LAYER) ? (double)layers_together(job) : 1;
-  return MAX(0, together * all - kept) + orr_transformer_layer_gradient_bytes(model, part->kind, &job->shard);
+  return MAX(0, together * all - kept) +
+         orr_transformer_layer_gradient_bytes(model, part->kind, &job->shard);
 }
 
 /* While a block's backward runs: of the unit that takes most. */
@@ -83,7 +88,8 @@ static double working_bytes(const OrrJob *job, const GArray *units) {
   return most;
 }
 
-/* While a block's forward runs that keeps nothing: what its largest product reads and writes, or the logits. */
+/* While a block's forward runs that keeps nothing: what its largest product reads and writes, or
+ * the logits. */
 static double forward_bytes(const OrrJob *job, const GArray *units) {
   const OrrModel *model = job->world->model;
   double most = 0;
@@ -110,11 +116,12 @@ typedef struct {
   double *kept, *working;
 } Chunks;
 
-/* FSDP's gradients of a chunk are whole from its first backward until its last one has reduced them (FSDPParam's
- * unsharded_accumulated_grad), where each pass does not reduce its own. */
+/* FSDP's gradients of a chunk are whole from its first backward until its last one has reduced
+ * them (FSDPParam's unsharded_accumulated_grad), where each pass does not reduce its own. */
 static gboolean gradients_come_and_go(const OrrJob *job) {
   const OrrShardingPlan *sharding = &job->sharding;
-  return sharding->copies_gradients && !sharding->gradients && sharding->ranks > 1 && !job->params->evaluation;
+  return sharding->copies_gradients && !sharding->gradients && sharding->ranks > 1 &&
+         !job->params->evaluation;
 }
 
 static double chunk_gradient_bytes(const OrrJob *job, gint64 stage, gint64 chunk) {
@@ -157,7 +164,8 @@ static double run_schedule(const OrrJob *job, gint64 stage, const Chunks *chunks
   for (guint i = 0; i < steps->len; i++) {
     const OrrPipelineStep *step = &g_array_index(steps, OrrPipelineStep, i);
     const gint64 back = step->kind == ORR_STEP_BOTH ? step->back_chunk : step->chunk;
-    const gboolean works = !keeps || (step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_WEIGHT);
+    const gboolean works =
+        !keeps || (step->kind != ORR_STEP_FORWARD && step->kind != ORR_STEP_BACKWARD_WEIGHT);
     if (orr_step_begins(step)) alive += chunks->kept[step->chunk];
     if (orr_step_begins(step)) received += comes_from_outside(job, stage, step->chunk);
     OrrMemoryMoment moment = {.stage = stage,
@@ -183,12 +191,14 @@ static void add_moments(const OrrJob *job, gint64 stage, GArray *moments) {
   for (gint64 chunk = 0; chunk < job->shape.chunks; chunk++) {
     const GArray *units = orr_job_units(job, stage, chunk);
     kept[chunk] = job->params->evaluation ? 0 : block_bytes(job, units, FALSE);
-    working[chunk] = job->params->evaluation ? forward_bytes(job, units) : working_bytes(job, units);
+    working[chunk] =
+        job->params->evaluation ? forward_bytes(job, units) : working_bytes(job, units);
   }
   const guint from = moments->len;
   run_schedule(job, stage, &(Chunks){kept, working}, moments);
   add_gradients(job, stage, moments, from);
-  const OrrMemoryMoment update = {.stage = stage, .what = "update", .chunk = -1, .back_chunk = -1, .micro_batch = -1};
+  const OrrMemoryMoment update = {
+      .stage = stage, .what = "update", .chunk = -1, .back_chunk = -1, .micro_batch = -1};
   g_array_append_val(moments, update);
 }
 
@@ -207,16 +217,19 @@ static double stash_buffers(const OrrJob *job, gint64 stage, double in_host) {
   for (gint64 chunk = 0; chunk < job->shape.chunks && in_host > 0; chunk++) {
     const GArray *units = orr_job_units(job, stage, chunk);
     for (guint i = 0; i < units->len; i++)
-      if (orr_offload_takes(job, units, i)) largest = MAX(largest, orr_training_kept_bytes(job, units, i));
+      if (orr_offload_takes(job, units, i))
+        largest = MAX(largest, orr_training_kept_bytes(job, units, i));
   }
   return MIN(2 * ORR_STASH_BUFFERS * largest, in_host);
 }
 
-/* --- what does not change --------------------------------------------------------------------------------------- */
+/* --- what does not change
+ * --------------------------------------------------------------------------------------- */
 
 /* Of @weights, what is whole only for a while. */
 static double shared_out(const OrrJob *job, OrrWeights weights) {
-  return weights.dense + weights.frozen + (orr_share_ranks(job, ORR_SHARE_EXPERTS) > 1 ? weights.experts : 0);
+  return weights.dense + weights.frozen +
+         (orr_share_ranks(job, ORR_SHARE_EXPERTS) > 1 ? weights.experts : 0);
 }
 
 static double gather_bytes(const OrrJob *job, OrrWeights weights) {
@@ -225,11 +238,13 @@ static double gather_bytes(const OrrJob *job, OrrWeights weights) {
          (experts ? orr_job_gather_bytes(job, weights, ORR_SHARE_EXPERTS) : 0);
 }
 
-/* Weights made whole for a while: those of the largest unit and of the units ahead of it; all of the stage's, where
- * they stay from forward to backward. The unit that computes has narrow copies, unless it came so. */
+/* Weights made whole for a while: those of the largest unit and of the units ahead of it; all of
+ * the stage's, where they stay from forward to backward. The unit that computes has narrow
+ * copies, unless it came so. */
 static double gathered_bytes(const OrrJob *job, gint64 stage) {
   const OrrShardingPlan *sharding = &job->sharding;
-  const gboolean casts = orr_precision_casts(job->shard.recipe) && sharding->weights && !sharding->gathers_narrow;
+  const gboolean casts =
+      orr_precision_casts(job->shard.recipe) && sharding->weights && !sharding->gathers_narrow;
   const gboolean stay = sharding->weights && !sharding->gathers_again && sharding->ranks > 1;
   double largest = 0, parameters = 0, trained = 0, all = 0, copies = 0;
   for (guint part = 0; part < job->layout.parts->len; part++) {
@@ -254,11 +269,12 @@ static double gathered_bytes(const OrrJob *job, gint64 stage) {
 
 /* Megatron's fp8-param-gather: weights of linear layers that have no copy in the storage format. */
 static gboolean holds_narrow_alone(const OrrJob *job) {
-  return job->sharding.gathers_narrow && !job->sharding.weights && orr_precision_casts(job->shard.recipe);
+  return job->sharding.gathers_narrow && !job->sharding.weights &&
+         orr_precision_casts(job->shard.recipe);
 }
 
-/* The rank's own share. Where the framework casts an fp32 share as it gathers, only frozen weights have another; narrow
- * copies are of what is whole. */
+/* The rank's own share. Where the framework casts an fp32 share as it gathers, only frozen
+ * weights have another; narrow copies are of what is whole. */
 static double held_bytes(const OrrJob *job, OrrWeights weights) {
   const OrrShardingPlan *sharding = &job->sharding;
   const gboolean alone = sharding->master_alone && orr_dtype_bytes(job->shard.dtype) < 4;
@@ -266,10 +282,13 @@ static double held_bytes(const OrrJob *job, OrrWeights weights) {
   OrrWeights held = weights;
   held.dense *= alone ? 0 : share;
   held.frozen *= share;
-  if (sharding->weights) held.experts *= alone ? 0 : 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
-  if (sharding->weights && sharding->ranks > 1) held.linear *= job->shard.lora.quantised ? share : 0;
+  if (sharding->weights)
+    held.experts *= alone ? 0 : 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
+  if (sharding->weights && sharding->ranks > 1)
+    held.linear *= job->shard.lora.quantised ? share : 0;
   if (holds_narrow_alone(job))
-    return orr_transformer_weight_bytes(&job->shard, held) - held.linear * orr_dtype_bytes(job->shard.dtype);
+    return orr_transformer_weight_bytes(&job->shard, held) -
+           held.linear * orr_dtype_bytes(job->shard.dtype);
   return orr_transformer_weight_bytes(&job->shard, held);
 }
 
@@ -306,7 +325,8 @@ static double reduced_parameters(const OrrJob *job, OrrWeights weights, double i
   const double experts_share = 1.0 / (double)orr_share_ranks(job, ORR_SHARE_EXPERTS);
   const double dense_share = orr_sharding_weights_share(sharding);
   double reduced = weights.dense * orr_sharding_gradients_share(sharding) +
-                   weights.experts * (sharding->gradients ? experts_share : 1) - (sharding->gradients ? in_host : 0);
+                   weights.experts * (sharding->gradients ? experts_share : 1) -
+                   (sharding->gradients ? in_host : 0);
   if (gradients_come_and_go(job)) reduced = 0; /* they are the moments' */
   if (sharding->copies_gradients && !sharding->gradients && sharding->ranks > 1)
     reduced += weights.dense * dense_share + weights.experts * experts_share;
@@ -314,11 +334,12 @@ static double reduced_parameters(const OrrJob *job, OrrWeights weights, double i
 }
 
 /* @ret_peak: which moment from @from on. */
-static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray *moments, guint from,
-                                   guint *ret_peak) {
+static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray *moments,
+                                   guint from, guint *ret_peak) {
   const OrrWeights weights = orr_job_stage_weights(job, stage);
   const double in_host = orr_offload_optimized(job, weights);
-  const double optimized = orr_job_optimized(job, weights) - in_host, held = held_bytes(job, weights);
+  const double optimized = orr_job_optimized(job, weights) - in_host,
+               held = held_bytes(job, weights);
   const double held_there = job->params->offload.parameters ? held : 0;
   const double stashed = host_bytes(job, stage);
   OrrStageMemory row = {
@@ -326,7 +347,8 @@ static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray
       .weights = held - held_there + gathered_bytes(job, stage),
       .gradients = reduced_parameters(job, weights, in_host) * job->gradient_bytes_each,
       .optimizer = optimizer_bytes(job, optimized),
-      .host = held_there + optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
+      .host =
+          held_there + optimizer_bytes(job, in_host) + in_host * job->gradient_bytes_each + stashed,
   };
   if (job->params->evaluation) row.gradients = row.optimizer = 0;
   const guint peak = fill_peak(moments, from, &row);
@@ -336,7 +358,8 @@ static OrrStageMemory stage_memory(const OrrJob *job, gint64 stage, const GArray
   row.buffers = passing + handover.standing;
   orr_training_overhead(job, optimized, row.gradients, &row);
   row.flat_copies += handover.merged;
-  row.fragmentation = orr_training_fragmentation(job->params, row.activations + row.working + passing);
+  row.fragmentation =
+      orr_training_fragmentation(job->params, row.activations + row.working + passing);
   *ret_peak = peak - from;
   return row;
 }
@@ -352,7 +375,8 @@ void orr_training_memory(const OrrJob *job, GArray *memory, GArray *moments, GAr
   }
 }
 
-gboolean orr_training_footprint(const void *params, const OrrWorld *world, OrrFootprint *ret_footprint) {
+gboolean orr_training_footprint(const void *params, const OrrWorld *world,
+                                OrrFootprint *ret_footprint) {
   g_autoptr(GArray) memory = g_array_new(FALSE, FALSE, sizeof(OrrStageMemory));
   g_autoptr(GArray) moments = g_array_new(FALSE, FALSE, sizeof(OrrMemoryMoment));
   OrrFootprint footprint = {0};
@@ -363,7 +387,8 @@ gboolean orr_training_footprint(const void *params, const OrrWorld *world, OrrFo
     footprint.host_bytes = orr_training_host_peak(&job, memory);
   }
   for (guint i = 0; i < memory->len; i++)
-    footprint.gpu_bytes = MAX(footprint.gpu_bytes, orr_stage_memory_total(&g_array_index(memory, OrrStageMemory, i)));
+    footprint.gpu_bytes =
+        MAX(footprint.gpu_bytes, orr_stage_memory_total(&g_array_index(memory, OrrStageMemory, i)));
   orr_job_clear(&job);
   if (is_job) *ret_footprint = footprint;
   return is_job;

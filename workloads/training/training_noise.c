@@ -1,18 +1,20 @@
 /*
  * training_noise - stragglers: GPUs and kernels that do not all take the same time.
  *
- * Rank r's kernels take f_r times as long as the profile says in the whole run, and each kernel of t seconds t x, with
- * x drawn anew each time:
+ * Rank r's kernels take f_r times as long as the profile says in the whole run, and each kernel of
+ * t seconds t x, with x drawn anew each time:
  *
  *     f_r = 1 + noise.rank Z                      x = 1 + noise.kernel Z                        normal
  *     f_r = exp(s Z - s^2 / 2)                    the same, s^2 = ln(1 + sigma^2)               log-normal, mean 1
  *
- * Kernels between two collectives are drawn together: the sum of kernels of T = sum t seconds is T with the variance
- * noise.kernel^2 sum t^2, exact for normal kernels, the log-normal of equal mean and variance else (Fenton 1960,
- * IRE Trans. Comm. Systems 8, for sums of log-normals; good for sigma below 1). Times are never negative.
+ * Kernels between two collectives are drawn together: the sum of kernels of T = sum t seconds is T
+ * with the variance noise.kernel^2 sum t^2, exact for normal kernels, the log-normal of equal mean
+ * and variance else (Fenton 1960, IRE Trans. Comm. Systems 8, for sums of log-normals; good for
+ * sigma below 1). Times are never negative.
  *
- * The ranks of a lane run apart and meet in its collectives, at hand-overs and at the end of a piece of work: the last
- * one counts. Lanes of other stages and replicas meet where the program says, so no two of them are equal any more.
+ * The ranks of a lane run apart and meet in its collectives, at hand-overs and at the end of a
+ * piece of work: the last one counts. Lanes of other stages and replicas meet where the program
+ * says, so no two of them are equal any more.
  */
 #include <math.h>
 
@@ -38,7 +40,8 @@ static const OrrField noise_fields[] = {
     {.name = "rank",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrNoise, rank),
-     .sentence = "Standard deviation of GPUs' speeds, as a share of the mean: drawn once for each GPU.",
+     .sentence =
+         "Standard deviation of GPUs' speeds, as a share of the mean: drawn once for each GPU.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_FRACTION,
@@ -46,8 +49,8 @@ static const OrrField noise_fields[] = {
     {.name = "kernel",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrNoise, kernel),
-     .sentence =
-         "Standard deviation of one kernel's time, as a share of its mean: drawn anew for each kernel of each GPU.",
+     .sentence = "Standard deviation of one kernel's time, as a share of its mean: drawn anew for "
+                 "each kernel of each GPU.",
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_FRACTION,
@@ -59,11 +62,11 @@ static const OrrField noise_fields[] = {
      .fallback = "log-normal",
      .words = distribution_words},
 };
-const OrrFieldTable orr_noise_table =
-    ORR_FIELD_TABLE("noise",
-                    "Stragglers: kernels and GPUs that do not all take the same time; seeded by the "
-                    "scenario's seed. Take several steps.",
-                    OrrNoise, noise_fields);
+const OrrFieldTable orr_noise_table = ORR_FIELD_TABLE(
+    "noise",
+    "Stragglers: kernels and GPUs that do not all take the same time; seeded by the "
+    "scenario's seed. Take several steps.",
+    OrrNoise, noise_fields);
 
 gboolean orr_noise_is_on(const OrrNoise *noise) { return noise->rank > 0 || noise->kernel > 0; }
 
@@ -77,14 +80,16 @@ static double draw(OrrRandom *random, int distribution, double sigma) {
 }
 
 /* Streams are named by GPU and lane: what is drawn does not depend on the order of emission. */
-static void init_lane(LaneNoise *lane, const OrrJob *job, const OrrNoise *params, gint64 stage, gint64 replica) {
+static void init_lane(LaneNoise *lane, const OrrJob *job, const OrrNoise *params, gint64 stage,
+                      gint64 replica) {
   const gint64 n = orr_job_replica_ranks(job);
   g_autofree char *name = g_strdup_printf("noise-stage-%d-replica-%d", (int)stage, (int)replica);
   lane->random = orr_random_stream(job->world->seed, name);
   lane->factor = g_new(double, n);
   lane->late_s = g_new0(double, n);
   for (gint64 r = 0; r < n; r++) {
-    g_autofree char *gpu = g_strdup_printf("noise-gpu-%d", (int)orr_job_gpu(job, stage, replica * n + r));
+    g_autofree char *gpu =
+        g_strdup_printf("noise-gpu-%d", (int)orr_job_gpu(job, stage, replica * n + r));
     OrrRandom random = orr_random_stream(job->world->seed, gpu);
     lane->factor[r] = draw(&random, params->distribution, params->rank);
   }
@@ -115,7 +120,8 @@ void orr_noise_work(OrrNoiseDraws *draws, guint lane, double work_s, double squa
   LaneNoise *l = &draws->lanes[lane];
   const double sigma = draws->params->kernel * sqrt(squares) / work_s;
   for (guint r = 0; r < draws->n_ranks; r++)
-    l->late_s[r] += work_s * (l->factor[r] * draw(&l->random, draws->params->distribution, sigma) - 1);
+    l->late_s[r] +=
+        work_s * (l->factor[r] * draw(&l->random, draws->params->distribution, sigma) - 1);
 }
 
 double orr_noise_meet(OrrNoiseDraws *draws, guint lane) {

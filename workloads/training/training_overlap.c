@@ -1,5 +1,6 @@
 /*
- * training_overlap - which of a layer's products and tensor-parallel collectives are cut into pieces together.
+ * training_overlap - which of a layer's products and tensor-parallel collectives are cut into
+ * pieces together.
  *
  *   all-gather, [cast], product    of one pass: the gathered rows are multiplied       -> [cast], gather in pieces
  *   product, reduce-scatter        of the forward; of inputs' gradients where the      -> scatter in pieces
@@ -30,7 +31,8 @@ static guint gathered_product(const GArray *operators, guint i) {
   return 0;
 }
 
-static gboolean is_scattered_product(const OrrTpOverlapKind *kind, const GArray *operators, guint i) {
+static gboolean is_scattered_product(const OrrTpOverlapKind *kind, const GArray *operators,
+                                     guint i) {
   const OrrOperator *op = &g_array_index(operators, OrrOperator, i);
   if (op->kind != ORR_OPERATOR_GEMM || i + 1 == operators->len) return FALSE;
   const OrrOperator *comm = &g_array_index(operators, OrrOperator, i + 1);
@@ -44,7 +46,8 @@ static void mark_launched(const OrrTpOverlapKind *kind, GArray *out, guint first
     g_array_index(out, OrrOperator, i).launched = TRUE;
 }
 
-/* Puts the operators from @i on that belong together, in pieces where they are taken; returns how many they were. */
+/* Puts the operators from @i on that belong together, in pieces where they are taken; returns
+ * how many they were. */
 static guint put_next(const OrrJob *job, const GArray *operators, guint i, GArray *out) {
   const OrrTpOverlapKind *kind = kind_of(job->params);
   const void *params = job->params->parallel.tp_comm_overlap.params;
@@ -89,7 +92,8 @@ static gboolean leaves_domain(const OrrTraining *params, const OrrCluster *clust
   const OrrParallel *p = &params->parallel;
   const gint64 sizes[ORR_N_AXES] = {[ORR_AXIS_TP] = p->tp,
                                     [ORR_AXIS_CP] = p->cp,
-                                    [ORR_AXIS_DP] = orr_training_replicas(params, orr_cluster_n_gpus(cluster)),
+                                    [ORR_AXIS_DP] =
+                                        orr_training_replicas(params, orr_cluster_n_gpus(cluster)),
                                     [ORR_AXIS_PP] = p->pp};
   g_autofree gint64 *gpus = g_new(gint64, p->tp);
   OrrPlacement placement;
@@ -97,7 +101,8 @@ static gboolean leaves_domain(const OrrTraining *params, const OrrCluster *clust
   const gint64 first[ORR_N_AXES] = {0};
   orr_placement_group(&placement, ORR_AXIS_TP, first, gpus);
   for (gint64 i = 1; i < p->tp; i++)
-    if (gpus[i] / cluster->node.scale_up_domain != gpus[0] / cluster->node.scale_up_domain) return TRUE;
+    if (gpus[i] / cluster->node.scale_up_domain != gpus[0] / cluster->node.scale_up_domain)
+      return TRUE;
   return FALSE;
 }
 
@@ -106,12 +111,14 @@ char *orr_training_refuse_overlap(const OrrTraining *params, const OrrCluster *c
   const OrrParallel *p = &params->parallel;
   if (!kind || (!kind->gather && !kind->scatter) || p->tp == 1) return NULL;
   if (!p->sequence_parallel)
-    return g_strdup_printf("parallel.tp-comm-overlap %s (tp is %" G_GINT64_FORMAT
-                           ") wants sequence-parallel: true: it cuts gathers and scatters, not all-reduces",
-                           kind->entry.name, p->tp);
+    return g_strdup_printf(
+        "parallel.tp-comm-overlap %s (tp is %" G_GINT64_FORMAT
+        ") wants sequence-parallel: true: it cuts gathers and scatters, not all-reduces",
+        kind->entry.name, p->tp);
   if (p->tp > 1 && leaves_domain(params, cluster))
-    return g_strdup_printf("parallel.tp-comm-overlap %s writes to peers over NVLink: tp (%" G_GINT64_FORMAT
-                           ", order %s) must stay inside a scale-up domain of %" G_GINT64_FORMAT " GPUs",
-                           kind->entry.name, p->tp, p->order, cluster->node.scale_up_domain);
+    return g_strdup_printf(
+        "parallel.tp-comm-overlap %s writes to peers over NVLink: tp (%" G_GINT64_FORMAT
+        ", order %s) must stay inside a scale-up domain of %" G_GINT64_FORMAT " GPUs",
+        kind->entry.name, p->tp, p->order, cluster->node.scale_up_domain);
   return NULL;
 }

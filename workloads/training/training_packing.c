@@ -1,22 +1,26 @@
 /*
- * training_packing - sequences packed with documents: what attention costs of each micro-batch of each replica.
+ * training_packing - sequences packed with documents: what attention costs of each micro-batch of
+ * each replica.
  *
  *   sequence   | document 1 |  2  |     document 3     | padding |        whole documents; the next one begins the next
  *   mask       block-diagonal: a token sees those of its own document before it (variable-length kernels)
  *
- * Documents are drawn from workload.packing.documents, one stream of numbers a replica, seeded by the scenario's seed.
- * Whole ones go into a sequence one after the other while they fit (longer ones are cut to the sequence); with `cut`,
- * what does not fit goes on in the next sequence, and nothing is padding. Of documents of L_j tokens attention takes
+ * Documents are drawn from workload.packing.documents, one stream of numbers a replica, seeded by
+ * the scenario's seed. Whole ones go into a sequence one after the other while they fit (longer
+ * ones are cut to the sequence); with `cut`, what does not fit goes on in the next sequence, and
+ * nothing is padding. Of documents of L_j tokens attention takes
  *
  *   sum_j t(L_j),  t(L) the time of one of as many equal documents as a micro-batch would hold
  *
- * so that s^2 pairs become sum L_j^2, at the rate that the kernel has for such lengths (between powers of two linear in
- * the logarithms). All else works on all tokens, padding included. Work of a micro-batch has the mean of its attention
- * in its kinds of time, and what it differs from that as lateness: over a step they cancel.
+ * so that s^2 pairs become sum L_j^2, at the rate that the kernel has for such lengths (between
+ * powers of two linear in the logarithms). All else works on all tokens, padding included. Work of
+ * a micro-batch has the mean of its attention in its kinds of time, and what it differs from that
+ * as lateness: over a step they cancel.
  *
- * Replicas wait for the one with the longest documents wherever they meet, stages for the micro-batch with the longest.
- * packing.balance deals a step's sequences to replicas, and each one's to its micro-batches, by sum L_j^2, which is what a
- * framework can know (workloads/balances). Not modelled: context-parallel ranks of unequal share.
+ * Replicas wait for the one with the longest documents wherever they meet, stages for the
+ * micro-batch with the longest. packing.balance deals a step's sequences to replicas, and each
+ * one's to its micro-batches, by sum L_j^2, which is what a framework can know
+ * (workloads/balances). Not modelled: context-parallel ranks of unequal share.
  *
  *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}, balance: karmarkar-karp}
  */
@@ -34,7 +38,8 @@ static const OrrField packing_fields[] = {
     {.name = "cut",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrPacking, cut),
-     .sentence = "Cut documents where a sequence ends (pre-training); else they stay whole, and the rest is padding.",
+     .sentence = "Cut documents where a sequence ends (pre-training); else they stay whole, and "
+                 "the rest is padding.",
      .fallback = "false"},
     {.name = "balance",
      .kind = ORR_FIELD_CHOICE,
@@ -43,10 +48,13 @@ static const OrrField packing_fields[] = {
      .fallback = "in-order",
      .registry = &orr_balance_registry},
 };
-const OrrFieldTable orr_packing_table = ORR_FIELD_TABLE(
-    "packing", "Documents that share a sequence and do not see each other.", OrrPacking, packing_fields);
+const OrrFieldTable orr_packing_table =
+    ORR_FIELD_TABLE("packing", "Documents that share a sequence and do not see each other.",
+                    OrrPacking, packing_fields);
 
-gboolean orr_packing_is_on(const OrrPacking *packing) { return orr_lengths_mean(&packing->documents) > 0; }
+gboolean orr_packing_is_on(const OrrPacking *packing) {
+  return orr_lengths_mean(&packing->documents) > 0;
+}
 
 /* --- what a document costs --- */
 
@@ -72,8 +80,9 @@ static gboolean find_attention(const OrrJob *job, OrrOperator *ret_op) {
 
 static double document_seconds(const OrrJob *job, const OrrOperator *like, gint64 length) {
   const gint64 batch = MAX(1, job->shard.micro_batch * job->shard.sequence / length);
-  OrrOperator op = orr_operator_attention(like->name, like->pass, like->dtype, batch, length, length, like->heads,
-                                          like->kv_heads, like->head_dim, TRUE);
+  OrrOperator op =
+      orr_operator_attention(like->name, like->pass, like->dtype, batch, length, length,
+                             like->heads, like->kv_heads, like->head_dim, TRUE);
   op.flash = like->flash;
   op.kernels = job->shard.kernels;
   if (like->value_dim) orr_operator_set_value_dim(&op, like->value_dim);
@@ -93,7 +102,8 @@ static double seconds_of(const Ladder *ladder, double length) {
   if (length <= ladder->length[0]) return ladder->seconds[0] * length / ladder->length[0];
   guint i = 1;
   while (i + 1 < ladder->n && ladder->length[i] < length) i++;
-  const double x = log(length / ladder->length[i - 1]) / log(ladder->length[i] / ladder->length[i - 1]);
+  const double x =
+      log(length / ladder->length[i - 1]) / log(ladder->length[i] / ladder->length[i - 1]);
   return ladder->seconds[i - 1] * pow(ladder->seconds[i] / ladder->seconds[i - 1], x);
 }
 
@@ -110,13 +120,14 @@ typedef struct {
   double *seconds, *pairs; /* by sequence; pairs: squares of its documents' tokens */
 } Sequences;
 
-static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize at, Sequences *sequences,
-                 OrrPackedLoads *loads) {
+static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize at,
+                 Sequences *sequences, OrrPackedLoads *loads) {
   const OrrPacking *packing = &job->params->packing;
   gint64 room = job->shard.sequence;
   sequences->seconds[at] = sequences->pairs[at] = 0;
   while (room > 0) {
-    if (source->left == 0) source->left = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
+    if (source->left == 0)
+      source->left = MAX(1, orr_lengths_draw(&packing->documents, &source->random));
     if (!packing->cut) source->left = MIN(source->left, job->shard.sequence);
     if (!packing->cut && source->left > room) break;
     const gint64 length = MIN(source->left, room);
@@ -132,7 +143,8 @@ static void pack(const OrrJob *job, const Ladder *ladder, Source *source, gsize 
 /* --- who gets which --- */
 
 /* Those of @items (@n of them) that go to @group. */
-static gsize *members(const gsize *items, const guint32 *groups, gsize n, guint32 group, gsize n_each) {
+static gsize *members(const gsize *items, const guint32 *groups, gsize n, guint32 group,
+                      gsize n_each) {
   gsize *found = g_new(gsize, n_each), at = 0;
   for (gsize i = 0; i < n; i++)
     if (groups[i] == group) found[at++] = items[i];
@@ -140,7 +152,8 @@ static gsize *members(const gsize *items, const guint32 *groups, gsize n, guint3
 }
 
 /* Which of @k groups each of @items is dealt to; newly allocated. */
-static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize *items, gsize n, gint64 k) {
+static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize *items, gsize n,
+                     gint64 k) {
   const OrrBalanceKind *balance = (const OrrBalanceKind *)job->params->packing.balance.entry;
   g_autofree double *weights = g_new(double, n);
   guint32 *groups = g_new(guint32, n);
@@ -149,7 +162,8 @@ static guint32 *deal(const OrrJob *job, const Sequences *sequences, const gsize 
   return groups;
 }
 
-/* Adds the step's seconds to the micro-batches of each replica: @ret_seconds, by replica * m + micro-batch. */
+/* Adds the step's seconds to the micro-batches of each replica: @ret_seconds, by replica * m +
+ * micro-batch. */
 static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret_seconds) {
   const gint64 m = job->shape.micro_batches;
   const gsize each = sequences->n / (gsize)job->dp;
@@ -159,7 +173,8 @@ static void deal_step(const OrrJob *job, const Sequences *sequences, double *ret
   for (gint64 replica = 0; replica < job->dp; replica++) {
     g_autofree gsize *own = members(all, replicas, sequences->n, (guint32)replica, each);
     g_autofree guint32 *micro_batches = deal(job, sequences, own, each, m);
-    for (gsize i = 0; i < each; i++) ret_seconds[replica * m + micro_batches[i]] += sequences->seconds[own[i]];
+    for (gsize i = 0; i < each; i++)
+      ret_seconds[replica * m + micro_batches[i]] += sequences->seconds[own[i]];
   }
 }
 
@@ -179,7 +194,8 @@ static void pack_steps(const OrrJob *job, const Ladder *ladder, OrrPackedLoads *
   g_autofree Source *sources = sources_new(job);
   Sequences sequences = {n, seconds, pairs};
   for (gint64 step = 0; step < job->params->steps; step++) {
-    for (gsize i = 0; i < n; i++) pack(job, ladder, &sources[i / (gsize)each], i, &sequences, loads);
+    for (gsize i = 0; i < n; i++)
+      pack(job, ladder, &sources[i / (gsize)each], i, &sequences, loads);
     deal_step(job, &sequences, &loads->ratio[step * job->dp * m]);
   }
 }
@@ -203,8 +219,8 @@ OrrPackedLoads *orr_packed_loads_new(const OrrJob *job) {
   return loads;
 }
 
-double orr_packed_late(const OrrJob *job, const OrrPackedLoads *loads, gint64 step, gint64 replica, gint32 micro_batch,
-                       double attention_s) {
+double orr_packed_late(const OrrJob *job, const OrrPackedLoads *loads, gint64 step, gint64 replica,
+                       gint32 micro_batch, double attention_s) {
   if (!loads || micro_batch < 0) return 0;
   const gint64 m = job->shape.micro_batches;
   return attention_s * (loads->ratio[(step * job->dp + replica) * m + micro_batch] - 1);
@@ -217,14 +233,16 @@ void orr_packed_loads_free(OrrPackedLoads *loads) {
 
 /* --- rules --- */
 
-void orr_training_check_packing(const OrrTraining *params, const OrrModel *model, OrrPlace place, OrrDiags *diags) {
+void orr_training_check_packing(const OrrTraining *params, const OrrModel *model, OrrPlace place,
+                                OrrDiags *diags) {
   const OrrLengths *documents = &params->packing.documents;
   if (documents->kind != 0 || documents->tokens > 0) /* something was said */
     orr_lengths_check(documents, "packing.documents", place, diags);
   if (!orr_packing_is_on(&params->packing)) return;
   if (params->attention == ORR_ATTENTION_UNFUSED)
     orr_diags_error(diags, place,
-                    "packing: attention: unfused knows no block-diagonal mask, and computes all pairs: use fused or "
+                    "packing: attention: unfused knows no block-diagonal mask, and computes all "
+                    "pairs: use fused or "
                     "flash-2");
   if (model->window.size > 0)
     orr_diags_error(diags, place,

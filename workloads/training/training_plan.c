@@ -1,9 +1,9 @@
 /*
  * training_plan - every communication of a job, planned once and made many times.
  *
- * Order matters: gradient reductions join all replicas and are planned first; what they put on links helps to tell
- * replicas apart (training_fold.c); the classes found then share their pipeline transfers and what goes on
- * inside layers (training_layers.c).
+ * Order matters: gradient reductions join all replicas and are planned first; what they put on
+ * links helps to tell replicas apart (training_fold.c); the classes found then share their pipeline
+ * transfers and what goes on inside layers (training_layers.c).
  */
 #include "workloads/training/training_private.h"
 
@@ -16,8 +16,9 @@ gint64 *orr_training_class_ranks(const OrrTrainingPlan *plan, const OrrJob *job,
 }
 
 /* Pairs of @from's and @to's GPUs, over the ranks of the class's replicas. */
-static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char *name, gint64 count, OrrCollectiveOp op,
-                           guint class, gint64 from, gint64 to, double bytes, OrrWire *ret_wire, GError **error) {
+static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char *name, gint64 count,
+                           OrrCollectiveOp op, guint class, gint64 from, gint64 to, double bytes,
+                           OrrWire *ret_wire, GError **error) {
   const gint64 n = orr_job_replica_ranks(job);
   g_autofree gint64 *firsts = orr_training_class_ranks(plan, job, class);
   OrrCalls calls;
@@ -33,11 +34,13 @@ static gboolean plan_pairs(OrrTrainingPlan *plan, const OrrJob *job, const char 
   return planned;
 }
 
-static void load_wire(const OrrTrainingPlan *plan, const OrrWire *wire, guint64 salt, guint64 *load) {
+static void load_wire(const OrrTrainingPlan *plan, const OrrWire *wire, guint64 salt,
+                      guint64 *load) {
   if (wire) orr_wires_load(&plan->wires, wire, salt, load);
 }
 
-/* By what all replicas do together: gradients, hybrid sharding's second reduction, gathers of parameters. */
+/* By what all replicas do together: gradients, hybrid sharding's second reduction, gathers of
+ * parameters. */
 static void fold(OrrTrainingPlan *plan, const OrrJob *job, OrrFidelity fidelity) {
   g_autofree guint64 *load = g_new0(guint64, orr_fabric_n_links(job->world->fabric));
   for (int share = 0; share < ORR_N_SHARES; share++) {
@@ -57,16 +60,21 @@ static void fold(OrrTrainingPlan *plan, const OrrJob *job, OrrFidelity fidelity)
 
 /* Under sequence parallelism a rank holds, and so sends, 1/tp of the boundary tensor anyway. */
 static gboolean gathers(const OrrJob *job) {
-  return job->params->pipeline_comm.scatter_gather && job->tp > 1 && job->pp > 1 && !job->shard.sequence_parallel;
+  return job->params->pipeline_comm.scatter_gather && job->tp > 1 && job->pp > 1 &&
+         !job->shard.sequence_parallel;
 }
 
-/* What the receiver of a boundary tensor adds before it computes: one tensor-parallel group of the first replica. */
-static gboolean plan_gather(OrrTrainingPlan *plan, const OrrJob *job, double boundary, gint64 count, GError **error) {
+/* What the receiver of a boundary tensor adds before it computes: one tensor-parallel group of
+ * the first replica. */
+static gboolean plan_gather(OrrTrainingPlan *plan, const OrrJob *job, double boundary, gint64 count,
+                            GError **error) {
   OrrWire gather = {0};
   OrrCalls calls;
   const gint64 first = 0;
-  orr_calls_of(&calls, job, ORR_ALL_GATHER, boundary, orr_group_comb(job, ORR_GROUP_TP), 0, &first, 1, job->tp);
-  const gboolean planned = orr_wires_join(&plan->wires, "pp-gather", 2 * count, &calls, &gather, error);
+  orr_calls_of(&calls, job, ORR_ALL_GATHER, boundary, orr_group_comb(job, ORR_GROUP_TP), 0, &first,
+               1, job->tp);
+  const gboolean planned =
+      orr_wires_join(&plan->wires, "pp-gather", 2 * count, &calls, &gather, error);
   orr_calls_clear(&calls);
   plan->gather_s = gather.predicted_s;
   orr_wire_clear(&gather);
@@ -84,10 +92,12 @@ static gboolean plan_transfers(OrrTrainingPlan *plan, const OrrJob *job, GError 
       const gint64 next = (stage + 1) % job->pp;
       if (next == 0 && !wraps) continue;
       OrrWire *wire = &plan->transfers[(class * job->pp + stage) * 2];
-      if (!plan_pairs(plan, job, "pp-forward", count, ORR_SEND_RECV, class, stage, next, bytes, wire, error))
+      if (!plan_pairs(plan, job, "pp-forward", count, ORR_SEND_RECV, class, stage, next, bytes,
+                      wire, error))
         return FALSE;
       if (job->params->evaluation) continue;
-      if (!plan_pairs(plan, job, "pp-backward", count, ORR_SEND_RECV, class, next, stage, bytes, wire + 1, error))
+      if (!plan_pairs(plan, job, "pp-backward", count, ORR_SEND_RECV, class, next, stage, bytes,
+                      wire + 1, error))
         return FALSE;
     }
   return !gathers(job) || plan_gather(plan, job, boundary, count, error);
@@ -95,11 +105,12 @@ static gboolean plan_transfers(OrrTrainingPlan *plan, const OrrJob *job, GError 
 
 static gboolean plan_embedding(OrrTrainingPlan *plan, const OrrJob *job, GError **error) {
   const OrrModel *model = job->world->model;
-  if (job->params->evaluation || !model->tied_embeddings || orr_job_holds(job, 0, ORR_UNIT_HEAD)) return TRUE;
+  if (job->params->evaluation || !model->tied_embeddings || orr_job_holds(job, 0, ORR_UNIT_HEAD))
+    return TRUE;
   const double bytes = (double)model->vocab * model->hidden / job->tp * job->gradient_bytes_each;
   for (guint class = 0; class < plan->fold.n; class ++)
-    if (!plan_pairs(plan, job, "embedding-gradients", 1, ORR_ALL_REDUCE, class, 0, job->pp - 1, bytes,
-                    &plan->embedding[class], error))
+    if (!plan_pairs(plan, job, "embedding-gradients", 1, ORR_ALL_REDUCE, class, 0, job->pp - 1,
+                    bytes, &plan->embedding[class], error))
       return FALSE;
   return TRUE;
 }
@@ -112,13 +123,15 @@ static gboolean plan_norm(OrrTrainingPlan *plan, const OrrJob *job, GError **err
   orr_calls_init(&calls, ORR_ALL_REDUCE, 4, 1, n * job->pp);
   for (gint64 p = 0; p < job->pp; p++)
     for (gint64 rank = 0; rank < n; rank++) calls.gpus[p * n + rank] = orr_job_gpu(job, p, rank);
-  const gboolean planned = orr_wires_join(&plan->wires, "gradient-norm", 1, &calls, &plan->norm, error);
+  const gboolean planned =
+      orr_wires_join(&plan->wires, "gradient-norm", 1, &calls, &plan->norm, error);
   orr_calls_clear(&calls);
   return planned;
 }
 
-gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const OrrTrainingCosts *costs,
-                                OrrFidelity fidelity, OrrProgram *program, GError **error) {
+gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job,
+                                const OrrTrainingCosts *costs, OrrFidelity fidelity,
+                                OrrProgram *program, GError **error) {
   *plan = (OrrTrainingPlan){.bucket_wires = g_ptr_array_new()};
   orr_wires_init(&plan->wires, job, program);
   for (int share = 0; share < ORR_N_SHARES; share++) {
@@ -135,8 +148,8 @@ gboolean orr_training_plan_init(OrrTrainingPlan *plan, const OrrJob *job, const 
   plan->embedding = g_new0(OrrWire, plan->fold.n);
   orr_training_plan_storage(plan, job);
   orr_training_plan_offload(plan, job);
-  return plan_transfers(plan, job, error) && plan_embedding(plan, job, error) && plan_norm(plan, job, error) &&
-         orr_training_plan_layers(plan, job, costs, error);
+  return plan_transfers(plan, job, error) && plan_embedding(plan, job, error) &&
+         plan_norm(plan, job, error) && orr_training_plan_layers(plan, job, costs, error);
 }
 
 static void clear_wires(OrrWire *wires, gsize n) {
@@ -147,7 +160,8 @@ static void clear_wires(OrrWire *wires, gsize n) {
 void orr_training_plan_clear(OrrTrainingPlan *plan) {
   const gsize pp = plan->wires.job->pp, classes = plan->fold.n;
   for (int share = 0; share < ORR_N_SHARES; share++) {
-    for (guint i = 0; plan->buckets[share] && plan->buckets[share][i]; i++) g_array_unref(plan->buckets[share][i]);
+    for (guint i = 0; plan->buckets[share] && plan->buckets[share][i]; i++)
+      g_array_unref(plan->buckets[share][i]);
     clear_wires(plan->parameters[share], pp);
     clear_wires(plan->weights[share], pp * plan->wires.job->layout.parts->len);
     g_free(plan->buckets[share]);
@@ -157,7 +171,8 @@ void orr_training_plan_clear(OrrTrainingPlan *plan) {
   orr_training_clear_layers(plan);
   orr_training_clear_storage(plan, pp * classes);
   g_free(plan->offload);
-  for (guint i = 0; i < plan->bucket_wires->len; i++) clear_wires(g_ptr_array_index(plan->bucket_wires, i), 1);
+  for (guint i = 0; i < plan->bucket_wires->len; i++)
+    clear_wires(g_ptr_array_index(plan->bucket_wires, i), 1);
   g_ptr_array_unref(plan->bucket_wires);
   clear_wires(plan->transfers, classes * pp * 2);
   clear_wires(plan->embedding, classes);

@@ -1,11 +1,13 @@
 /*
- * training_program - the schedule's steps, and what follows them, as streams of ops (training_emit.h).
+ * training_program - the schedule's steps, and what follows them, as streams of ops
+ * (training_emit.h).
  */
 #include <string.h>
 
 #include "workloads/training/training_emit.h"
 
-/* --- steps ------------------------------------------------------------------------------------------------------ */
+/* --- steps
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* A block under way on a lane. */
 typedef struct {
@@ -16,12 +18,15 @@ typedef struct {
 
 static Pass pass_of(const OrrEmitter *e, const OrrLaneAt *lane, gint64 chunk, gint64 micro_batch) {
   const OrrJob *job = e->job;
-  return (Pass){chunk, micro_batch, orr_pipeline_place(job->schedule, &job->shape, lane->stage, chunk),
+  return (Pass){chunk, micro_batch,
+                orr_pipeline_place(job->schedule, &job->shape, lane->stage, chunk),
                 orr_job_units(job, lane->stage, chunk)};
 }
 
-/* What the units [from, to) of @pass do, in order: that of the forward, or from the last one back. */
-static GArray *runs_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gint64 from, gint64 to) {
+/* What the units [from, to) of @pass do, in order: that of the forward, or from the last one
+ * back. */
+static GArray *runs_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gint64 from,
+                       gint64 to) {
   GArray *runs = g_array_new(FALSE, FALSE, sizeof(OrrRuns));
   for (gint64 i = from; i < to; i++) {
     const gint64 unit = kind == ORR_RUN_FORWARD ? i : pass->units->len - 1 - i;
@@ -37,14 +42,17 @@ static GArray *runs_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, g
 
 static gboolean has_unit(const OrrEmitter *e, const Pass *pass, OrrUnitKind unit) {
   const guint end = unit == ORR_UNIT_EMBEDDING ? 0 : pass->units->len - 1;
-  return pass->units->len > 0 && orr_job_part(e->job, g_array_index(pass->units, guint, end))->unit == unit;
+  return pass->units->len > 0 &&
+         orr_job_part(e->job, g_array_index(pass->units, guint, end))->unit == unit;
 }
 
 static const char *const run_names[] = {"forward", "backward", "backward-input", "backward-weight"};
 
-static char *name_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gint64 from, gint64 to) {
+static char *name_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gint64 from,
+                     gint64 to) {
   if (to - from < (gint64)pass->units->len)
-    return g_strdup_printf("%s units %d-%d of block %d", run_names[kind], (int)from, (int)to, (int)pass->place.block);
+    return g_strdup_printf("%s units %d-%d of block %d", run_names[kind], (int)from, (int)to,
+                           (int)pass->place.block);
   const char *embedding = has_unit(e, pass, ORR_UNIT_EMBEDDING) ? "+embedding" : "";
   const char *head = has_unit(e, pass, ORR_UNIT_HEAD) ? "+head" : "";
   const gboolean forward = kind == ORR_RUN_FORWARD;
@@ -53,16 +61,18 @@ static char *name_of(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, gin
 
 /* The boundary that @pass comes from, or goes to. */
 static OrrHandover handover_of(const Pass *pass, gboolean backward, gboolean enters) {
-  const gboolean above = backward == enters; /* the boundary after the block, not the one before it */
+  const gboolean above =
+      backward == enters; /* the boundary after the block, not the one before it */
   return (OrrHandover){pass->place.chain, pass->place.block - !above, pass->micro_batch, backward};
 }
 
 static gboolean is_there(const OrrEmitter *e, const OrrHandover *handover) {
-  return handover->boundary >= 0 && handover->boundary < e->blocks - 1 && orr_emit_crosses(e, handover);
+  return handover->boundary >= 0 && handover->boundary < e->blocks - 1 &&
+         orr_emit_crosses(e, handover);
 }
 
-static void emit_units(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, gint64 from,
-                       gint64 to) {
+static void emit_units(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
+                       gint64 from, gint64 to) {
   const gboolean backward = kind != ORR_RUN_FORWARD;
   const OrrHandover in = handover_of(pass, backward, TRUE);
   const gboolean receives = from == 0 && kind != ORR_RUN_WEIGHT && is_there(e, &in);
@@ -75,7 +85,8 @@ static void emit_units(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, O
 }
 
 /* Where the stage's gradients of @chunk begin among its buckets, when each pass reduces them. */
-static void begin_buckets(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrEmitShards *shards) {
+static void begin_buckets(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass,
+                          OrrEmitShards *shards) {
   for (int share = 0; share < ORR_N_SHARES; share++) {
     const GArray *buckets = e->plan->buckets[share][lane->stage];
     gint64 before = 0;
@@ -93,36 +104,41 @@ static void count_units(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
     const GArray *buckets = e->plan->buckets[share][lane->stage];
     if (buckets->len == 0) continue;
     shards->unit[share] += n;
-    if (shards->unit[share] < g_array_index(buckets, OrrBucket, shards->bucket[share]).units) continue;
+    if (shards->unit[share] < g_array_index(buckets, OrrBucket, shards->bucket[share]).units)
+      continue;
     orr_emit_reduction(e, lane, shards, share, lane->stage, shards->bucket[share]++, 1);
     shards->unit[share] = 0;
   }
 }
 
 /* The units of the backward until the first of the open buckets is full. */
-static gint64 units_to_go(const OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards, gint64 most) {
+static gint64 units_to_go(const OrrEmitter *e, const OrrLaneAt *lane, const OrrEmitShards *shards,
+                          gint64 most) {
   for (int share = 0; share < ORR_N_SHARES; share++) {
     const GArray *buckets = e->plan->buckets[share][lane->stage];
     if (buckets->len == 0) continue;
-    most = MIN(most, g_array_index(buckets, OrrBucket, shards->bucket[share]).units - shards->unit[share]);
+    most = MIN(most, g_array_index(buckets, OrrBucket, shards->bucket[share]).units -
+                         shards->unit[share]);
   }
   return most;
 }
 
 /* Whether the pass completes gradients that are reduced as they come. */
-static gboolean reduces(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
-                        OrrEmitShards *shards) {
+static gboolean reduces(const OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass,
+                        OrrRunKind kind, OrrEmitShards *shards) {
   const OrrShardingPlan *sharding = &e->job->sharding;
   if (kind != ORR_RUN_BACKWARD && kind != ORR_RUN_WEIGHT) return FALSE;
   const gboolean last = --shards->left[pass->chunk] == 0;
   if (!orr_training_reduces(e->plan, lane->stage)) return FALSE;
   if (sharding->reduces_each_pass) begin_buckets(e, lane, pass, shards);
-  shards->adds = sharding->reduces_each_pass && shards->left[pass->chunk] + 1 < orr_job_passes(e->job);
+  shards->adds =
+      sharding->reduces_each_pass && shards->left[pass->chunk] + 1 < orr_job_passes(e->job);
   return sharding->reduces_each_pass || (last && sharding->overlap);
 }
 
 /* Whether the pass begins with its weights elsewhere. */
-static gboolean gathers(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
+static gboolean gathers(const OrrEmitter *e, const Pass *pass, OrrRunKind kind,
+                        OrrEmitShards *shards) {
   const OrrShardingPlan *sharding = &e->job->sharding;
   if (!orr_job_gathers(e->job)) return FALSE;
   if (!sharding->weights) {
@@ -134,9 +150,12 @@ static gboolean gathers(const OrrEmitter *e, const Pass *pass, OrrRunKind kind, 
 }
 
 /* A pass in one piece, or cut where weights are awaited and where gradients are complete. */
-static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
-  const gboolean is_reducing = reduces(e, lane, pass, kind, shards), is_gathering = gathers(e, pass, kind, shards);
-  const gboolean is_stashing = e->job->params->offload.activations > 0, forward = kind == ORR_RUN_FORWARD;
+static void emit_pass(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
+                      OrrEmitShards *shards) {
+  const gboolean is_reducing = reduces(e, lane, pass, kind, shards),
+                 is_gathering = gathers(e, pass, kind, shards);
+  const gboolean is_stashing = e->job->params->offload.activations > 0,
+                 forward = kind == ORR_RUN_FORWARD;
   const gint64 n = pass->units->len;
   for (gint64 from = 0, to = n; from < n; from = to) {
     const gint64 unit = forward ? from : n - 1 - from;
@@ -168,7 +187,8 @@ static void send(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, gboolea
   if (is_there(e, &out)) orr_emit_send(e, lane, &out);
 }
 
-static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind, OrrEmitShards *shards) {
+static void emit_plain(OrrEmitter *e, const OrrLaneAt *lane, const Pass *pass, OrrRunKind kind,
+                       OrrEmitShards *shards) {
   const gboolean backward = kind != ORR_RUN_FORWARD, meets = kind != ORR_RUN_WEIGHT;
   if (!backward && pass->place.block == 0) orr_emit_loaded(e, lane, pass->micro_batch);
   if (meets) receive(e, lane, pass, backward);
@@ -182,20 +202,23 @@ static double gather_s(const OrrEmitter *e, const Pass *pass, gboolean backward)
 }
 
 /* Where experts' tokens travel, the one computes while the other's are under way. */
-static void emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward, const Pass *backward) {
+static void emit_by_turns(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward,
+                          const Pass *backward) {
   g_autoptr(GArray) down = runs_of(e, forward, ORR_RUN_FORWARD, 0, forward->units->len);
   g_autoptr(GArray) up = runs_of(e, backward, ORR_RUN_BACKWARD, 0, backward->units->len);
   g_autofree char *front = name_of(e, forward, ORR_RUN_FORWARD, 0, forward->units->len);
   g_autofree char *back = name_of(e, backward, ORR_RUN_BACKWARD, 0, backward->units->len);
   const OrrPassRuns passes[2] = {
-      {front, (const OrrRuns *)(gpointer)down->data, down->len, gather_s(e, forward, FALSE), forward->micro_batch},
-      {back, (const OrrRuns *)(gpointer)up->data, up->len, gather_s(e, backward, TRUE), backward->micro_batch},
+      {front, (const OrrRuns *)(gpointer)down->data, down->len, gather_s(e, forward, FALSE),
+       forward->micro_batch},
+      {back, (const OrrRuns *)(gpointer)up->data, up->len, gather_s(e, backward, TRUE),
+       backward->micro_batch},
   };
   orr_emit_by_turns(e, lane, passes);
 }
 
-static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward, const Pass *backward,
-                      OrrEmitShards *shards) {
+static void emit_both(OrrEmitter *e, const OrrLaneAt *lane, const Pass *forward,
+                      const Pass *backward, OrrEmitShards *shards) {
   if (forward->place.block == 0) orr_emit_loaded(e, lane, forward->micro_batch);
   receive(e, lane, forward, FALSE);
   receive(e, lane, backward, TRUE);
@@ -244,7 +267,8 @@ static void emit_schedule(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *s
   }
 }
 
-/* The stages (or, held twice, the blocks) whose parameters a stage holds, in an order that all stages share. */
+/* The stages (or, held twice, the blocks) whose parameters a stage holds, in an order that all
+ * stages share. */
 static guint owners_of(const OrrEmitter *e, gint64 stage, gint64 ret_owners[2]) {
   ret_owners[0] = stage;
   if (e->chains == 1) return 1;
@@ -262,7 +286,8 @@ static void emit_gradients(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *
   for (int share = 0; share < ORR_N_SHARES; share++)
     for (guint o = 0; o < n_owners; o++) {
       const guint n = e->plan->buckets[share][owners[o]]->len;
-      for (guint b = 0; b < n && !reduced_before; b++) orr_emit_reduction(e, lane, shards, share, owners[o], b, n_owners);
+      for (guint b = 0; b < n && !reduced_before; b++)
+        orr_emit_reduction(e, lane, shards, share, owners[o], b, n_owners);
       any = any || n > 0;
     }
   if (!any) return;
@@ -276,7 +301,8 @@ static void emit_norm(OrrEmitter *e, const OrrLaneAt *lane) {
   const OrrJob *job = e->job;
   const OrrPhase phase = {e->plan->norm.predicted_s, 0, ORR_NO_PATH};
   const OrrWire wire = {(OrrPhase *)&phase, 1, phase.latency_s};
-  if (job->schedule->post_validates && job->schedule->post_validates(job->params->pipeline.params)) return;
+  if (job->schedule->post_validates && job->schedule->post_validates(job->params->pipeline.params))
+    return;
   orr_program_join(e->program, orr_emit_stream(e, lane, ORR_STREAM_COMPUTE),
                    orr_emit_once(e, &e->norm, job->pp * e->plan->fold.n, &wire),
                    orr_emit_comm_label(e, "gradient-norm", ORR_TIME_DP_COMM), -1);
@@ -289,7 +315,8 @@ static void emit_parameters(OrrEmitter *e, const OrrLaneAt *lane) {
     for (guint o = 0; o < n_owners; o++) orr_emit_parameters(e, lane, share, owners[o], n_owners);
 }
 
-/* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer, parameters. */
+/* What follows the last backward: reductions to their end, embedding gradients, norm, optimizer,
+ * parameters. */
 static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *shards, gint64 step) {
   const guint32 compute = orr_emit_stream(e, lane, ORR_STREAM_COMPUTE);
   if (e->job->params->evaluation) {
@@ -301,14 +328,16 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
   orr_emit_gradients_there(e, lane);
   const OrrWire *embedding = &e->plan->embedding[lane->class];
   if (embedding->n_phases > 0 && (lane->stage == 0 || lane->stage == e->job->pp - 1))
-    orr_program_join(e->program, compute, orr_emit_once(e, &e->embeddings[lane->class], 2, embedding),
+    orr_program_join(e->program, compute,
+                     orr_emit_once(e, &e->embeddings[lane->class], 2, embedding),
                      orr_emit_comm_label(e, "embedding-gradients", ORR_TIME_DP_COMM), -1);
   emit_norm(e, lane);
   orr_emit_host_update(e, lane);
   double seconds[ORR_N_TIMES] = {[ORR_TIME_OPTIMIZER] = e->optimizer_s[lane->stage]};
   g_autofree char *name = g_strdup_printf("optimizer stage %d", (int)lane->stage);
   const double optimizer_s = e->optimizer_s[lane->stage];
-  orr_noise_work(e->noise, lane->lane, optimizer_s, optimizer_s * optimizer_s); /* one multi-tensor kernel */
+  orr_noise_work(e->noise, lane->lane, optimizer_s,
+                 optimizer_s * optimizer_s); /* one multi-tensor kernel */
   orr_emit_work(e, lane, name, seconds, orr_noise_meet(e->noise, lane->lane), -1);
   orr_emit_host_updated(e, lane);
   emit_parameters(e, lane);
@@ -317,7 +346,8 @@ static void emit_update(OrrEmitter *e, const OrrLaneAt *lane, OrrEmitShards *sha
   orr_program_work(e->program, compute, 0, orr_program_label(e->program, "step", "step"), -1);
 }
 
-/* --- lanes ------------------------------------------------------------------------------------------------------ */
+/* --- lanes
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Lane l = stage * fold.n + class. */
 static void note_gpus(OrrEmitter *e, gint64 stage) {
@@ -333,11 +363,13 @@ static void add_lanes(OrrEmitter *e) {
   for (gint64 stage = 0; stage < e->job->pp; stage++)
     for (guint class = 0; class < fold->n; class ++) {
       const gint64 replica = fold->first[class];
-      g_autofree char *name = fold->n == 1 ? g_strdup_printf("stage %d", (int)stage)
-                                           : g_strdup_printf("stage %d, replica %d", (int)stage, (int)replica);
+      g_autofree char *name =
+          fold->n == 1 ? g_strdup_printf("stage %d", (int)stage)
+                       : g_strdup_printf("stage %d, replica %d", (int)stage, (int)replica);
       const guint32 n_ranks = orr_job_replica_ranks(e->job) * fold->size[class];
       const OrrLaneAt lane = {orr_program_lane(e->program, name, n_ranks), class, stage};
-      orr_program_slow_beside(e->program, lane.lane, orr_cost_overlap_slowdown(e->job->world->cost));
+      orr_program_slow_beside(e->program, lane.lane,
+                              orr_cost_overlap_slowdown(e->job->world->cost));
       for (int s = 0; s < ORR_N_STREAMS; s++) e->streams[lane.lane][s] = G_MAXUINT32;
       for (int s = 0; s <= ORR_STREAM_TP; s++) orr_emit_stream(e, &lane, s);
       g_array_append_val(e->work->lane_stage, stage);
@@ -346,23 +378,29 @@ static void add_lanes(OrrEmitter *e) {
   for (gint64 stage = 0; stage < e->job->pp; stage++) note_gpus(e, stage);
 }
 
-/* A pass of a block: receive and send are 3 and 5 ops; a segment with its collective is 3 on average at most. */
-double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan) {
+/* A pass of a block: receive and send are 3 and 5 ops; a segment with its collective is 3 on
+ * average at most. */
+double orr_training_n_ops(const OrrJob *job, const OrrTrainingCosts *costs,
+                          const OrrTrainingPlan *plan) {
   const double handover = job->pp * job->shape.chunks > 1 ? 8 : 0;
   double ops = 0;
   for (gint64 stage = 0; stage < job->pp; stage++) {
     double segments = 0;
     for (guint part = 0; part < costs->n_parts && !plan->all_alone; part++)
-      segments += (double)orr_job_count(job, stage, part) * (costs->parts[part].runs[ORR_RUN_FORWARD].segments->len +
-                                                             costs->parts[part].runs[ORR_RUN_BACKWARD].segments->len);
-    const double n_buckets = plan->buckets[ORR_SHARE_DENSE][stage]->len + plan->buckets[ORR_SHARE_EXPERTS][stage]->len;
-    const double reductions = (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1) * n_buckets;
+      segments += (double)orr_job_count(job, stage, part) *
+                  (costs->parts[part].runs[ORR_RUN_FORWARD].segments->len +
+                   costs->parts[part].runs[ORR_RUN_BACKWARD].segments->len);
+    const double n_buckets =
+        plan->buckets[ORR_SHARE_DENSE][stage]->len + plan->buckets[ORR_SHARE_EXPERTS][stage]->len;
+    const double reductions =
+        (job->sharding.reduces_each_pass ? orr_job_passes(job) : 1) * n_buckets;
     double units = 0;
     const gboolean cuts = orr_job_gathers(job) || orr_training_offloads(job->params);
     for (gint64 chunk = 0; chunk < job->shape.chunks && cuts; chunk++)
       units += orr_job_units(job, stage, chunk)->len;
-    ops += (2 * (handover + 1) * job->shape.chunks + 3 * segments + 20 * units) * orr_job_passes(job) +
-           6.0 * reductions + 8;
+    ops +=
+        (2 * (handover + 1) * job->shape.chunks + 3 * segments + 20 * units) * orr_job_passes(job) +
+        6.0 * reductions + 8;
   }
   return ops * plan->fold.n * job->params->steps;
 }
@@ -404,8 +442,9 @@ static void emit_step(OrrEmitter *e, gint64 step) {
   }
 }
 
-void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const OrrTrainingPlan *plan,
-                       const double *optimizer_s, OrrTrainingWork *work) {
+void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs,
+                       const OrrTrainingPlan *plan, const double *optimizer_s,
+                       OrrTrainingWork *work) {
   const guint n = plan->fold.n;
   OrrEmitter e = {.job = job,
                   .costs = costs,
@@ -442,7 +481,8 @@ void orr_training_emit(const OrrJob *job, const OrrTrainingCosts *costs, const O
   e.team_comms = (GArray **)team_comms->pdata;
   e.team_at = team_at;
   g_autoptr(GPtrArray) ready = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-  for (guint l = 0; l < job->pp * n; l++) g_ptr_array_add(ready, g_array_new(FALSE, FALSE, sizeof(guint32)));
+  for (guint l = 0; l < job->pp * n; l++)
+    g_ptr_array_add(ready, g_array_new(FALSE, FALSE, sizeof(guint32)));
   g_autofree gint64 *taken = g_new0(gint64, job->pp * n);
   e.ready = (GArray **)ready->pdata;
   e.taken = taken;

@@ -1,15 +1,17 @@
 /*
- * training_storage - what a training job reads from and writes to a file system: checkpoints, and data.
+ * training_storage - what a training job reads from and writes to a file system: checkpoints, and
+ * data.
  *
  *   sync    compute: ... optimizer | write: GPU -> host -> network -> servers | all wait for all | next step
  *   async   compute: ... optimizer | snapshot: GPU -> host | next step ...
  *           storage:                                        write: host -> network -> servers
  *           a snapshot waits for the end of the write before it: there is one buffer
  *
- * A checkpoint is 14 bytes a trained parameter: 16-bit weights, fp32 master weights and Adam's two moments (BLOOM-176B,
- * the same state, published 2.3 TB: 13.1 bytes a parameter). Sharded, every rank writes the part of its stage that no
- * replica of it writes (PyTorch distributed checkpoint, Megatron's fully parallel save); else the first replica
- * writes its stages whole, and the others wait. A file of a GPU is spread over `stripes` servers.
+ * A checkpoint is 14 bytes a trained parameter: 16-bit weights, fp32 master weights and Adam's two
+ * moments (BLOOM-176B, the same state, published 2.3 TB: 13.1 bytes a parameter). Sharded, every
+ * rank writes the part of its stage that no replica of it writes (PyTorch distributed checkpoint,
+ * Megatron's fully parallel save); else the first replica writes its stages whole, and the others
+ * wait. A file of a GPU is spread over `stripes` servers.
  *
  * Alone, with B bytes a GPU on all of n GPUs of N nodes and S servers, all stripes:
  *
@@ -78,30 +80,33 @@ static void add_gpu(Loads *loads, gint64 gpu, Way way) {
   const gint64 stripes = orr_storage_stripes(storage_of(loads->job));
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   if (way & TO_HOST) orr_fabric_host_route(fabric, gpu, way & IS_READ, links);
-  for (guint k = 0; k < links->len; k++) add_use(loads, g_array_index(links, guint32, k), (guint32)stripes);
+  for (guint k = 0; k < links->len; k++)
+    add_use(loads, g_array_index(links, guint32, k), (guint32)stripes);
   for (gint64 i = 0; i < stripes && (way & TO_SERVERS); i++) {
     g_array_set_size(links, 0);
-    const double latency_s =
-        orr_fabric_storage_route(fabric, gpu, orr_storage_server(storage_of(loads->job), gpu, i), way & IS_READ, links);
+    const double latency_s = orr_fabric_storage_route(
+        fabric, gpu, orr_storage_server(storage_of(loads->job), gpu, i), way & IS_READ, links);
     loads->latency_s = MAX(loads->latency_s, latency_s);
     for (guint k = 0; k < links->len; k++) add_use(loads, g_array_index(links, guint32, k), 1);
   }
 }
 
-/* @bytes by every GPU of the stage in the replicas of @class; a GPU of the first replica alone where @first_only. */
-static void plan_wire(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, guint class, gboolean first_only,
-                      double bytes, Way way, OrrWire *ret_wire) {
+/* @bytes by every GPU of the stage in the replicas of @class; a GPU of the first replica alone
+ * where @first_only. */
+static void plan_wire(OrrTrainingPlan *plan, const OrrJob *job, gint64 stage, guint class,
+                      gboolean first_only, double bytes, Way way, OrrWire *ret_wire) {
   const gint64 n = orr_job_replica_ranks(job);
   if (bytes <= 0 || (first_only && class != plan->fold.class_of[0])) return;
   g_autofree gint64 *firsts = orr_training_class_ranks(plan, job, class);
-  Loads loads = {job, g_hash_table_new(g_direct_hash, g_direct_equal), g_array_new(FALSE, FALSE, sizeof(OrrLinkUse)),
-                 0};
+  Loads loads = {job, g_hash_table_new(g_direct_hash, g_direct_equal),
+                 g_array_new(FALSE, FALSE, sizeof(OrrLinkUse)), 0};
   for (guint i = 0; i < plan->fold.size[class]; i++)
-    for (gint64 rank = firsts[i]; rank < firsts[i] + n; rank++) add_gpu(&loads, orr_job_gpu(job, stage, rank), way);
+    for (gint64 rank = firsts[i]; rank < firsts[i] + n; rank++)
+      add_gpu(&loads, orr_job_gpu(job, stage, rank), way);
   *ret_wire = (OrrWire){.phases = g_new0(OrrPhase, 1), .n_phases = 1};
-  ret_wire->phases[0] =
-      (OrrPhase){loads.latency_s, bytes / (double)orr_storage_stripes(storage_of(job)),
-                 orr_wires_path(&plan->wires, (OrrLinkUse *)(void *)loads.uses->data, loads.uses->len)};
+  ret_wire->phases[0] = (OrrPhase){
+      loads.latency_s, bytes / (double)orr_storage_stripes(storage_of(job)),
+      orr_wires_path(&plan->wires, (OrrLinkUse *)(void *)loads.uses->data, loads.uses->len)};
   g_hash_table_unref(loads.slots);
   g_array_unref(loads.uses);
 }
@@ -115,12 +120,14 @@ void orr_training_plan_storage(OrrTrainingPlan *plan, const OrrJob *job) {
     for (guint class = 0; class < plan->fold.n; class ++) {
       OrrStorageWires *wires = &plan->storage[stage * plan->fold.n + class];
       const double bytes = checkpoint->every > 0 ? checkpoint_bytes(job, stage) : 0;
-      plan_wire(plan, job, stage, class, alone, bytes, sync ? TO_HOST | TO_SERVERS : TO_SERVERS, &wires->write);
+      plan_wire(plan, job, stage, class, alone, bytes, sync ? TO_HOST | TO_SERVERS : TO_SERVERS,
+                &wires->write);
       if (!sync) plan_wire(plan, job, stage, class, alone, bytes, TO_HOST, &wires->snapshot);
       plan_wire(plan, job, stage, class, FALSE, checkpoint->load ? load_bytes(job, stage) : 0,
                 TO_HOST | TO_SERVERS | IS_READ, &wires->load);
       if (stage == 0)
-        plan_wire(plan, job, stage, class, FALSE, data_bytes(job), TO_HOST | TO_SERVERS | IS_READ, &wires->data);
+        plan_wire(plan, job, stage, class, FALSE, data_bytes(job), TO_HOST | TO_SERVERS | IS_READ,
+                  &wires->data);
     }
 }
 
@@ -139,21 +146,25 @@ double orr_training_storage_bytes(const OrrJob *job, OrrStorageUse use) {
   for (gint64 stage = 0; stage < job->pp; stage++) {
     const gboolean one = !job->params->checkpoint.sharded;
     const double writers = one ? (double)orr_job_replica_ranks(job) : ranks;
-    sum += use == ORR_STORAGE_USE_LOAD ? load_bytes(job, stage) * ranks : checkpoint_bytes(job, stage) * writers;
+    sum += use == ORR_STORAGE_USE_LOAD ? load_bytes(job, stage) * ranks
+                                       : checkpoint_bytes(job, stage) * writers;
   }
   return use == ORR_STORAGE_USE_DATA ? data_bytes(job) * ranks : sum;
 }
 
 /* --- Ops --- */
 
-static const char *const use_names[] = {"checkpoint-write", "checkpoint-snapshot", "checkpoint-load", "data-load"};
+static const char *const use_names[] = {"checkpoint-write", "checkpoint-snapshot",
+                                        "checkpoint-load", "data-load"};
 
 const char *orr_training_storage_name(OrrStorageUse use) { return use_names[use]; }
 
-static void join(OrrEmitter *e, guint32 stream, const OrrWire *wire, OrrStorageUse use, gint32 tag) {
+static void join(OrrEmitter *e, guint32 stream, const OrrWire *wire, OrrStorageUse use,
+                 gint32 tag) {
   if (wire->n_phases == 0) return;
   const guint32 comm = orr_program_comm(e->program, 1, wire->phases, wire->n_phases);
-  orr_program_join(e->program, stream, comm, orr_emit_comm_label(e, use_names[use], ORR_TIME_STORAGE), tag);
+  orr_program_join(e->program, stream, comm,
+                   orr_emit_comm_label(e, use_names[use], ORR_TIME_STORAGE), tag);
 }
 
 static void wait_for(OrrEmitter *e, guint32 from, guint32 to) {
@@ -166,7 +177,8 @@ static void wait_for(OrrEmitter *e, guint32 from, guint32 to) {
 static void meet(OrrEmitter *e, guint32 stream, guint32 *slot) {
   const guint n_lanes = (guint)(e->job->pp * e->plan->fold.n);
   if (*slot == ORR_NO_COMM) *slot = orr_program_comm(e->program, n_lanes, NULL, 0);
-  orr_program_join(e->program, stream, *slot, orr_emit_comm_label(e, "checkpoint-barrier", ORR_TIME_STORAGE), -1);
+  orr_program_join(e->program, stream, *slot,
+                   orr_emit_comm_label(e, "checkpoint-barrier", ORR_TIME_STORAGE), -1);
 }
 
 void orr_emit_load(OrrEmitter *e, const OrrLaneAt *lane) {

@@ -1,19 +1,21 @@
 /*
- * cuda_attention.c - fused attention through cuDNN: the graph that its flash engines recognise (cuDNN Developer Guide,
- * "Fused Flash Attention fprop/bprop"; the same operations as cudnn-frontend's sdpa nodes).
+ * cuda_attention.c - fused attention through cuDNN: the graph that its flash engines recognise
+ * (cuDNN Developer Guide, "Fused Flash Attention fprop/bprop"; the same operations as
+ * cudnn-frontend's sdpa nodes).
  *
  *   forward    S = scale q k^T, masked to the lowest float; M = max S, E = exp(S - M), Z = sum E; P = E / Z; out = P v;
  *              stats = M + log Z, which the engines want even where nobody reads it
  *   backward   D = sum(d_out * out); P = exp(S - stats); dv = P^T d_out; dP = d_out v^T; dS = P (dP - D) scale;
  *              dk = dS^T q; dq = dS k                     (Dao et al. 2022, FlashAttention, algorithm 4)
  *
- * Tensors lie as frameworks have them: q [b, s, heads, d], k and v [b, s, kv-heads, d]. The causal mask is aligned to
- * the bottom right: query row i sees keys up to i + prefix. Decode is one row that sees all keys; with mixed lengths
- * the keys of each sequence end where an array on the device says. For grouped queries dk and dv are made for all heads
- * and summed over each group.
+ * Tensors lie as frameworks have them: q [b, s, heads, d], k and v [b, s, kv-heads, d]. The causal
+ * mask is aligned to the bottom right: query row i sees keys up to i + prefix. Decode is one row
+ * that sees all keys; with mixed lengths the keys of each sequence end where an array on the device
+ * says. For grouped queries dk and dv are made for all heads and summed over each group.
  *
- * Checked against double precision on a sample: rows of the output and of dq; the forward's stats of the same rows; and
- * rows of dk and dv, which sum over all queries that see the key, with the stats and the output that the forward left.
+ * Checked against double precision on a sample: rows of the output and of dq; the forward's stats
+ * of the same rows; and rows of dk and dv, which sum over all queries that see the key, with the
+ * stats and the output that the forward left.
  */
 #include <math.h>
 #include <string.h>
@@ -35,15 +37,19 @@ static void attention_free(gpointer data) {
 
 /* --- Launching --- */
 
-static void *place(const OrrAttention *a, int tensor, guint set) { return a->at[tensor] + set * a->stride[tensor]; }
+static void *place(const OrrAttention *a, int tensor, guint set) {
+  return a->at[tensor] + set * a->stride[tensor];
+}
 
 static gboolean run_forward(const OrrAttention *a, guint set, cudaStream_t stream, GError **error) {
-  void *const pointers[] = {place(a, Q, set),     place(a, K, set), place(a, V, set), place(a, OUT, set),
-                            place(a, STATS, set), a->row_ends,      a->key_ends};
+  void *const pointers[] = {place(a, Q, set),   place(a, K, set),     place(a, V, set),
+                            place(a, OUT, set), place(a, STATS, set), a->row_ends,
+                            a->key_ends};
   return orr_cudnn_graph_launch(a->forward, pointers, a->workspace, stream, error);
 }
 
-static gboolean run_backward(const OrrAttention *a, guint set, cudaStream_t stream, GError **error) {
+static gboolean run_backward(const OrrAttention *a, guint set, cudaStream_t stream,
+                             GError **error) {
   void *pointers[N_POINTERS];
   int n = 0;
   for (int tensor = Q; tensor < N_POINTERS; tensor++)
@@ -59,10 +65,12 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
 /* --- Checks --- */
 
 /* @n rows of one head, from row 0, of a tensor [b, s, heads, dim]. */
-static gboolean read_head(const OrrAttention *a, int tensor, gint64 heads, gint64 tokens, gint64 dim, gint64 batch,
-                          gint64 head, gint64 row, gint64 n, double *values, GError **error) {
+static gboolean read_head(const OrrAttention *a, int tensor, gint64 heads, gint64 tokens,
+                          gint64 dim, gint64 batch, gint64 head, gint64 row, gint64 n,
+                          double *values, GError **error) {
   const gsize first = (gsize)(((batch * tokens + row) * heads + head) * dim);
-  return orr_cuda_read_rows(a->at[tensor], a->format, first, (gsize)(heads * dim), (gsize)n, (gsize)dim, values, error);
+  return orr_cuda_read_rows(a->at[tensor], a->format, first, (gsize)(heads * dim), (gsize)n,
+                            (gsize)dim, values, error);
 }
 
 typedef struct {
@@ -91,15 +99,16 @@ static void judge_all(const double *found, const double *wanted, gint64 n, OrrVe
 }
 
 /* The stats of @n rows of a head from @row on: [b, heads, rows]. */
-static gboolean read_stats(const OrrAttention *a, gint64 batch, gint64 head, gint64 row, gint64 n, double *values,
-                           GError **error) {
+static gboolean read_stats(const OrrAttention *a, gint64 batch, gint64 head, gint64 row, gint64 n,
+                           double *values, GError **error) {
   const gsize first = (gsize)((batch * a->heads + head) * a->rows + row);
   return orr_cuda_read(a->at[STATS], ORR_FORMAT_FP32, first, 1, (gsize)n, values, error);
 }
 
-static gboolean judge_row(const OrrAttention *a, gint64 batch, gint64 head, gint64 row, OrrVerdict *verdict,
-                          GError **error) {
-  const gint64 all = a->n_keys ? a->n_keys[batch] : a->keys, n_rows = a->n_rows ? a->n_rows[batch] : a->rows;
+static gboolean judge_row(const OrrAttention *a, gint64 batch, gint64 head, gint64 row,
+                          OrrVerdict *verdict, GError **error) {
+  const gint64 all = a->n_keys ? a->n_keys[batch] : a->keys,
+               n_rows = a->n_rows ? a->n_rows[batch] : a->rows;
   const gint64 n_seen = a->is_causal ? all - n_rows + row + 1 : all, most = MAX(a->dim, a->v_dim);
   const gint64 kv_head = head / (a->heads / a->kv_heads);
   g_auto(Rows) rows = {g_new(double, most),
@@ -113,13 +122,16 @@ static gboolean judge_row(const OrrAttention *a, gint64 batch, gint64 head, gint
   if (!read_head(a, Q, a->heads, a->rows, a->dim, batch, head, row, 1, rows.q, error) ||
       !read_head(a, K, a->kv_heads, a->keys, a->dim, batch, kv_head, 0, n_seen, rows.k, error) ||
       !read_head(a, V, a->kv_heads, a->keys, a->v_dim, batch, kv_head, 0, n_seen, rows.v, error) ||
-      (a->backward && !read_head(a, D_OUT, a->heads, a->rows, a->v_dim, batch, head, row, 1, rows.d_out, error)) ||
-      !read_head(a, a->backward ? DQ : OUT, a->heads, a->rows, width, batch, head, row, 1, rows.found, error) ||
+      (a->backward &&
+       !read_head(a, D_OUT, a->heads, a->rows, a->v_dim, batch, head, row, 1, rows.d_out, error)) ||
+      !read_head(a, a->backward ? DQ : OUT, a->heads, a->rows, width, batch, head, row, 1,
+                 rows.found, error) ||
       !read_stats(a, batch, head, row, 1, &stat, error))
     return FALSE;
   const gsize seen = (gsize)n_seen, dim = (gsize)a->dim, v_dim = (gsize)a->v_dim;
   if (a->backward)
-    orr_reference_attention_dq(rows.q, rows.k, rows.v, rows.d_out, seen, dim, v_dim, a->scale, rows.wanted);
+    orr_reference_attention_dq(rows.q, rows.k, rows.v, rows.d_out, seen, dim, v_dim, a->scale,
+                               rows.wanted);
   else
     orr_reference_attention(rows.q, rows.k, rows.v, seen, dim, v_dim, a->scale, rows.wanted);
   judge_all(rows.found, rows.wanted, width, verdict);
@@ -141,29 +153,31 @@ static void seers_clear(Seers *seers) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Seers, seers_clear)
 
-static gboolean add_head(const OrrAttention *a, gint64 batch, gint64 head, gint64 first, const double *k,
-                         const double *v, double *dk, double *dv, GError **error) {
+static gboolean add_head(const OrrAttention *a, gint64 batch, gint64 head, gint64 first,
+                         const double *k, const double *v, double *dk, double *dv, GError **error) {
   const gint64 n = a->rows - first;
-  g_auto(Seers)
-      seers = {g_new(double, n * a->dim), g_new(double, n * a->v_dim), g_new(double, n * a->v_dim), g_new(double, n)};
+  g_auto(Seers) seers = {g_new(double, n * a->dim), g_new(double, n * a->v_dim),
+                         g_new(double, n * a->v_dim), g_new(double, n)};
   if (!read_head(a, Q, a->heads, a->rows, a->dim, batch, head, first, n, seers.q, error) ||
-      !read_head(a, D_OUT, a->heads, a->rows, a->v_dim, batch, head, first, n, seers.d_out, error) ||
+      !read_head(a, D_OUT, a->heads, a->rows, a->v_dim, batch, head, first, n, seers.d_out,
+                 error) ||
       !read_head(a, OUT, a->heads, a->rows, a->v_dim, batch, head, first, n, seers.out, error) ||
       !read_stats(a, batch, head, first, n, seers.stats, error))
     return FALSE;
-  orr_reference_attention_dkv(seers.q, seers.d_out, seers.out, seers.stats, (gsize)n, k, v, (gsize)a->dim,
-                              (gsize)a->v_dim, a->scale, dk, dv);
+  orr_reference_attention_dkv(seers.q, seers.d_out, seers.out, seers.stats, (gsize)n, k, v,
+                              (gsize)a->dim, (gsize)a->v_dim, a->scale, dk, dv);
   return TRUE;
 }
 
-/* dk and dv of one key: what the query heads of its group add up to. Under the mask the rows from the key's place on
- * see it. */
-static gboolean judge_key(const OrrAttention *a, gint64 batch, gint64 kv_head, gint64 key, OrrVerdict *verdict,
-                          GError **error) {
-  const gint64 group = a->heads / a->kv_heads, first = a->is_causal ? MAX(key - (a->keys - a->rows), 0) : 0;
-  g_autofree double *k = g_new(double, a->dim), *v = g_new(double, a->v_dim), *dk = g_new0(double, a->dim),
-                    *dv = g_new0(double, a->v_dim), *dk_found = g_new(double, a->dim),
-                    *dv_found = g_new(double, a->v_dim);
+/* dk and dv of one key: what the query heads of its group add up to. Under the mask the rows
+ * from the key's place on see it. */
+static gboolean judge_key(const OrrAttention *a, gint64 batch, gint64 kv_head, gint64 key,
+                          OrrVerdict *verdict, GError **error) {
+  const gint64 group = a->heads / a->kv_heads,
+               first = a->is_causal ? MAX(key - (a->keys - a->rows), 0) : 0;
+  g_autofree double *k = g_new(double, a->dim), *v = g_new(double, a->v_dim),
+                    *dk = g_new0(double, a->dim), *dv = g_new0(double, a->v_dim),
+                    *dk_found = g_new(double, a->dim), *dv_found = g_new(double, a->v_dim);
   if (!read_head(a, K, a->kv_heads, a->keys, a->dim, batch, kv_head, key, 1, k, error) ||
       !read_head(a, V, a->kv_heads, a->keys, a->v_dim, batch, kv_head, key, 1, v, error) ||
       !read_head(a, DK, a->kv_heads, a->keys, a->dim, batch, kv_head, key, 1, dk_found, error) ||
@@ -176,15 +190,18 @@ static gboolean judge_key(const OrrAttention *a, gint64 batch, gint64 kv_head, g
   return TRUE;
 }
 
-static gboolean judge_sample(const OrrAttention *a, guint64 pick, OrrVerdict *verdict, GError **error) {
-  const gint64 batch = (gint64)(pick >> 20) % a->batch, n_rows = a->n_rows ? a->n_rows[batch] : a->rows;
+static gboolean judge_sample(const OrrAttention *a, guint64 pick, OrrVerdict *verdict,
+                             GError **error) {
+  const gint64 batch = (gint64)(pick >> 20) % a->batch,
+               n_rows = a->n_rows ? a->n_rows[batch] : a->rows;
   const gint64 row = (gint64)(pick % (guint64)n_rows), head = (gint64)(pick >> 40) % a->heads;
   const gint64 key = (gint64)(pick >> 8) % a->keys;
-  /* The first rows of a causal backward see a single key: dq is 0 there, and there is no scale. The last keys are seen
-   * by few rows: their dk is of the size of its rounding. */
-  if (!judge_row(a, batch, head, a->backward ? MAX(row, MIN(a->rows - 1, 8)) : row, verdict, error)) return FALSE;
-  return !a->backward ||
-         judge_key(a, batch, head / (a->heads / a->kv_heads), MIN(key, MAX(a->keys - 8, 0)), verdict, error);
+  /* The first rows of a causal backward see a single key: dq is 0 there, and there is no scale.
+   * The last keys are seen by few rows: their dk is of the size of its rounding. */
+  if (!judge_row(a, batch, head, a->backward ? MAX(row, MIN(a->rows - 1, 8)) : row, verdict, error))
+    return FALSE;
+  return !a->backward || judge_key(a, batch, head / (a->heads / a->kv_heads),
+                                   MIN(key, MAX(a->keys - 8, 0)), verdict, error);
 }
 
 static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
@@ -200,28 +217,34 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 /* --- Preparing --- */
 
 /* Sequences of a mixed batch use a part of their cache: about half of it, by make_lengths. */
-static double touched_share(const OrrAttention *a) { return a->is_mixed ? (a->batch + 1.0) / (2.0 * a->batch) : 1; }
+static double touched_share(const OrrAttention *a) {
+  return a->is_mixed ? (a->batch + 1.0) / (2.0 * a->batch) : 1;
+}
 
-static gboolean allocate(OrrKernel *kernel, OrrAttention *a, gboolean with_backward, GError **error) {
+static gboolean allocate(OrrKernel *kernel, OrrAttention *a, gboolean with_backward,
+                         GError **error) {
   const gint64 q = a->batch * a->rows * a->heads, k = a->batch * a->keys * a->kv_heads,
                all = a->batch * a->keys * a->heads;
   const gint64 sizes[N_POINTERS] = {
-      [Q] = q * a->dim,  [K] = k * a->dim,  [V] = k * a->v_dim,  [OUT] = q * a->v_dim,    [D_OUT] = q * a->v_dim,
-      [DQ] = q * a->dim, [DK] = k * a->dim, [DV] = k * a->v_dim, [DK_ALL] = all * a->dim, [DV_ALL] = all * a->v_dim};
+      [Q] = q * a->dim,        [K] = k * a->dim,         [V] = k * a->v_dim, [OUT] = q * a->v_dim,
+      [D_OUT] = q * a->v_dim,  [DQ] = q * a->dim,        [DK] = k * a->dim,  [DV] = k * a->v_dim,
+      [DK_ALL] = all * a->dim, [DV_ALL] = all * a->v_dim};
   const int last = !with_backward ? OUT : a->heads == a->kv_heads ? DV : DV_ALL;
   double bytes = 0;
   for (int tensor = Q; tensor <= last; tensor++) bytes += 2.0 * (double)sizes[tensor];
   orr_cuda_rotate(kernel, bytes * touched_share(a), bytes);
   for (int tensor = Q; tensor <= last; tensor++) {
     if (tensor == STATS) continue;
-    if (!(a->at[tensor] = orr_cuda_random_sets(kernel, a->format, (gsize)sizes[tensor], &a->stride[tensor], error)))
+    if (!(a->at[tensor] = orr_cuda_random_sets(kernel, a->format, (gsize)sizes[tensor],
+                                               &a->stride[tensor], error)))
       return FALSE;
   }
-  return (a->at[STATS] = orr_cuda_alloc_sets(kernel, (gsize)q * 4, &a->stride[STATS], error)) != NULL;
+  return (a->at[STATS] = orr_cuda_alloc_sets(kernel, (gsize)q * 4, &a->stride[STATS], error)) !=
+         NULL;
 }
 
-/* Decodes have from one share of the longest one's keys to all of them; before them, a prompt's chunk where there is
- * one. */
+/* Decodes have from one share of the longest one's keys to all of them; before them, a prompt's
+ * chunk where there is one. */
 static gboolean make_lengths(OrrKernel *kernel, OrrAttention *a, GError **error) {
   const gint64 first = a->chunk_prefix >= 0 ? 1 : 0, n = a->batch - first;
   a->n_rows = g_new(gint32, a->batch);
@@ -262,7 +285,8 @@ static gboolean run_forwards(OrrKernel *kernel, const OrrAttention *a, GError **
   return TRUE;
 }
 
-static gboolean prepare(OrrKernel *kernel, const OrrAttention *asked, gboolean with_backward, GError **error) {
+static gboolean prepare(OrrKernel *kernel, const OrrAttention *asked, gboolean with_backward,
+                        GError **error) {
   OrrAttention *a = g_memdup2(asked, sizeof *asked);
   kernel->state = a;
   kernel->clear = attention_free;
@@ -272,7 +296,8 @@ static gboolean prepare(OrrKernel *kernel, const OrrAttention *asked, gboolean w
   a->type = kernel->shape.at[0] ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
   a->scale = 1.0f / sqrtf((float)a->dim);
   return plan(kernel, a, with_backward, error) && allocate(kernel, a, with_backward, error) &&
-         (!a->is_mixed || make_lengths(kernel, a, error)) && (!with_backward || run_forwards(kernel, a, error));
+         (!a->is_mixed || make_lengths(kernel, a, error)) &&
+         (!with_backward || run_forwards(kernel, a, error));
 }
 
 gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error) {
@@ -330,7 +355,8 @@ static gboolean prepare_together(OrrKernel *kernel, GError **error) {
   return prepare(kernel, &asked, FALSE, error);
 }
 
-/* A kernel for the chunk and one for the decodes, one after the other; their buffers are this kernel's. */
+/* A kernel for the chunk and one for the decodes, one after the other; their buffers are this
+ * kernel's. */
 typedef struct {
   OrrKernel parts[2];
 } Apart;
@@ -345,16 +371,19 @@ static void apart_free(gpointer data) {
 static gboolean launch_apart(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error) {
   Apart *apart = kernel->state;
   for (guint i = 0; i < 2; i++)
-    if (!apart->parts[i].launch(&apart->parts[i], set % apart->parts[i].n_sets, stream, error)) return FALSE;
+    if (!apart->parts[i].launch(&apart->parts[i], set % apart->parts[i].n_sets, stream, error))
+      return FALSE;
   return TRUE;
 }
 
 static gboolean verify_apart(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error) {
   Apart *apart = kernel->state;
   OrrVerdict decodes;
-  if (!verify(&apart->parts[0], ret_verdict, error) || !verify(&apart->parts[1], &decodes, error)) return FALSE;
+  if (!verify(&apart->parts[0], ret_verdict, error) || !verify(&apart->parts[1], &decodes, error))
+    return FALSE;
   ret_verdict->n_samples += decodes.n_samples;
-  if (!(decodes.max_error <= ret_verdict->max_error)) ret_verdict->max_error = decodes.max_error; /* NaN too */
+  if (!(decodes.max_error <= ret_verdict->max_error))
+    ret_verdict->max_error = decodes.max_error; /* NaN too */
   return TRUE;
 }
 
@@ -384,5 +413,6 @@ static gboolean prepare_apart(OrrKernel *kernel, GError **error) {
 }
 
 gboolean orr_cuda_prepare_attention_mixed(OrrKernel *kernel, GError **error) {
-  return kernel->shape.at[WAY] == 0 ? prepare_together(kernel, error) : prepare_apart(kernel, error);
+  return kernel->shape.at[WAY] == 0 ? prepare_together(kernel, error)
+                                    : prepare_apart(kernel, error);
 }

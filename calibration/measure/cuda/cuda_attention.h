@@ -11,9 +11,11 @@ G_BEGIN_DECLS
 enum { Q = 0, K, V, OUT, STATS, D_OUT, DQ, DK, DV, DK_ALL, DV_ALL, N_POINTERS };
 
 typedef struct {
-  gint64 batch, heads, kv_heads, rows, keys, dim, v_dim; /* rows: queries a sequence; keys: those and the prefix */
-  gint64 chunk_prefix; /* of sequence 0 of a mixed batch, which has all rows then; below 0: it is as the others */
-  gint64 decode_keys;  /* of the longest of the others, which have one row each */
+  gint64 batch, heads, kv_heads, rows, keys, dim,
+      v_dim; /* rows: queries a sequence; keys: those and the prefix */
+  gint64
+      chunk_prefix; /* of sequence 0 of a mixed batch, which has all rows then; below 0: it is as the others */
+  gint64 decode_keys; /* of the longest of the others, which have one row each */
   gboolean is_causal;
   gboolean is_mixed; /* rows and keys of a sequence end where arrays on the device say */
   cudnnDataType_t type;
@@ -27,8 +29,8 @@ typedef struct {
   void *workspace;
 } OrrAttention;
 
-/* The real tensors are, in their order: of forward q, k, v, out, stats, and where mixed row_ends and key_ends; of
- * backward those of OrrAttention.at that it has. */
+/* The real tensors are, in their order: of forward q, k, v, out, stats, and where mixed row_ends
+ * and key_ends; of backward those of OrrAttention.at that it has. */
 void orr_attention_build_forward(OrrCudnnGraph *graph, const OrrAttention *attention);
 void orr_attention_build_backward(OrrCudnnGraph *graph, const OrrAttention *attention);
 

@@ -1,5 +1,6 @@
 /*
- * cuda_attention_missing.c - stands for cuda_attention.c and cudnn_graph.c where the toolkit has no cuDNN headers.
+ * cuda_attention_missing.c - stands for cuda_attention.c and cudnn_graph.c where the toolkit has no
+ * cuDNN headers.
  */
 #include "calibration/measure/cuda/cuda_private.h"
 #include "sim/base/fault.h"
@@ -9,12 +10,19 @@ void orr_cudnn_free(OrrCudnn *cudnn) { (void)cudnn; }
 char *orr_cudnn_version(void) { return g_strdup(""); }
 
 static gboolean refuse(GError **error) {
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "attention: this Orrery was built without cuDNN's headers");
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+              "attention: this Orrery was built without cuDNN's headers");
   return FALSE;
 }
 
-gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error) { return (void)kernel, refuse(error); }
+gboolean orr_cuda_prepare_attention_decode(OrrKernel *kernel, GError **error) {
+  return (void)kernel, refuse(error);
+}
 
-gboolean orr_cuda_prepare_attention_mixed(OrrKernel *kernel, GError **error) { return (void)kernel, refuse(error); }
+gboolean orr_cuda_prepare_attention_mixed(OrrKernel *kernel, GError **error) {
+  return (void)kernel, refuse(error);
+}
 
-gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error) { return (void)kernel, refuse(error); }
+gboolean orr_cuda_prepare_attention_prefill(OrrKernel *kernel, GError **error) {
+  return (void)kernel, refuse(error);
+}

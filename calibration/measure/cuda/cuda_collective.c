@@ -5,20 +5,22 @@
  *
  *   hold | all-reduce of one element | begin | call 1 ... call 20 | end
  *
- * The hold (timing.h) lasts until the host has posted everything, so that small sizes do not measure how fast one
- * thread posts for eight GPUs. The one-element all-reduce ends on all GPUs at nearly the same time, so that no GPU's
- * 20 calls include waiting for another's hold. The time is the slowest GPU's.
+ * The hold (timing.h) lasts until the host has posted everything, so that small sizes do not
+ * measure how fast one thread posts for eight GPUs. The one-element all-reduce ends on all GPUs at
+ * nearly the same time, so that no GPU's 20 calls include waiting for another's hold. The time is
+ * the slowest GPU's.
  *
- * A process with one GPU (a rank of a job) replays the 20 calls from a CUDA graph, as nccl-tests does with -G. One with
- * several GPUs posts them, between group marks, one by one: NCCL's user guide warns that with several GPUs in a process
- * "cudaGraphLaunch may block, preventing the launch across all GPUs" ("Using NCCL with CUDA Graphs", 2.30.7). The row's
- * method says which it was. nccl-tests' thread per GPU (-t), which NVIDIA aiconfigurator's collector uses, makes posting
+ * A process with one GPU (a rank of a job) replays the 20 calls from a CUDA graph, as nccl-tests
+ * does with -G. One with several GPUs posts them, between group marks, one by one: NCCL's user
+ * guide warns that with several GPUs in a process "cudaGraphLaunch may block, preventing the launch
+ * across all GPUs" ("Using NCCL with CUDA Graphs", 2.30.7). The row's method says which it was.
+ * nccl-tests' thread per GPU (-t), which NVIDIA aiconfigurator's collector uses, makes posting
  * faster; holding the stream takes it out of the time altogether.
  *
  * Buffers do not rotate: neither do nccl-tests' when they are of the size that is measured.
  *
- * How many calls are made may not depend on a rank's own clock: ranks would disagree. Rank 0's first repeat says how
- * many repeats fill the burst, and how long all hold.
+ * How many calls are made may not depend on a rank's own clock: ranks would disagree. Rank 0's
+ * first repeat says how many repeats fill the burst, and how long all hold.
  */
 #include <math.h>
 #include <string.h>
@@ -42,20 +44,26 @@ typedef struct {
 } Call;
 
 /* Each rank sends a share to each other, and receives one. */
-static int all_to_all(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *call, cudaStream_t stream) {
-  const gsize share = call->n / (gsize)group->n_ranks, bytes = orr_format_bytes(call->format, share);
+static int all_to_all(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *call,
+                      cudaStream_t stream) {
+  const gsize share = call->n / (gsize)group->n_ranks,
+              bytes = orr_format_bytes(call->format, share);
   int result = 0;
   for (int peer = 0; peer < group->n_ranks && result == 0; peer++) {
-    result = group->nccl.send(gpu->in + (gsize)peer * bytes, share, call->type, peer, gpu->comm, stream);
+    result =
+        group->nccl.send(gpu->in + (gsize)peer * bytes, share, call->type, peer, gpu->comm, stream);
     if (result == 0)
-      result = group->nccl.recv(gpu->out + (gsize)peer * bytes, share, call->type, peer, gpu->comm, stream);
+      result = group->nccl.recv(gpu->out + (gsize)peer * bytes, share, call->type, peer, gpu->comm,
+                                stream);
   }
   return result;
 }
 
-static int post(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *call, cudaStream_t stream) {
+static int post(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *call,
+                cudaStream_t stream) {
   const OrrNccl *nccl = &group->nccl;
-  const int n_ranks = (int)group->n_ranks, next = (gpu->rank + 1) % n_ranks, last = (gpu->rank + n_ranks - 1) % n_ranks;
+  const int n_ranks = (int)group->n_ranks, next = (gpu->rank + 1) % n_ranks,
+            last = (gpu->rank + n_ranks - 1) % n_ranks;
   const gsize share = call->n / (gsize)n_ranks;
   switch (call->op) {
   case ALL_REDUCE:
@@ -78,7 +86,8 @@ static int post(const OrrNcclGroup *group, const OrrNcclGpu *gpu, const Call *ca
 }
 
 /* On every GPU of the process; on the first one's @first if that is not NULL. */
-static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream_t first, GError **error) {
+static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream_t first,
+                         GError **error) {
   int result = group->nccl.group_start();
   for (int i = 0; i < group->n_gpus && result == 0; i++)
     result = post(group, &group->gpus[i], call, i == 0 && first ? first : group->gpus[i].stream);
@@ -88,7 +97,8 @@ static gboolean post_all(const OrrNcclGroup *group, const Call *call, cudaStream
 
 /* --- Buffers --- */
 
-/* Buffers go with their kernel: 2 x 8 GiB on each GPU would be missing to the shapes that follow. */
+/* Buffers go with their kernel: 2 x 8 GiB on each GPU would be missing to the shapes that
+ * follow. */
 void orr_nccl_free_buffers(OrrNcclGroup *group) {
   orr_nccl_quiesce(group);
   for (int i = 0; i < group->n_gpus; i++) {
@@ -107,30 +117,35 @@ gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error)
            orr_cuda_ok(cudaMalloc((void **)&gpu->in, bytes), "cudaMalloc", error) &&
            orr_cuda_ok(cudaMalloc((void **)&gpu->out, bytes), "cudaMalloc", error);
   }
-  if (!fine) orr_nccl_free_buffers(group); /* half of what did not fit is in the way of the next shape */
-  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
+  if (!fine)
+    orr_nccl_free_buffers(group); /* half of what did not fit is in the way of the next shape */
+  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) &&
+         fine;
 }
 
-/* What every element of rank r is for a check: r + 1, or, since 8-bit sums end at 448 and round from 16 on, 1 on the
- * first eight ranks and 0 on the others. */
+/* What every element of rank r is for a check: r + 1, or, since 8-bit sums end at 448 and round
+ * from 16 on, 1 on the first eight ranks and 0 on the others. */
 static double part_of(const Call *call, gint64 rank) {
   return call->format != ORR_FORMAT_E4M3 ? (double)rank + 1 : rank < LOUD_RANKS;
 }
 
 /* That of each rank (@is_random FALSE), or random. */
-static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_random, GError **error) {
+static gboolean fill_buffers(OrrNcclGroup *group, const Call *call, gboolean is_random,
+                             GError **error) {
   gboolean fine = TRUE;
   for (int i = 0; i < group->n_gpus && fine; i++) {
     OrrNcclGpu *gpu = &group->gpus[i];
     fine = orr_cuda_ok(cudaSetDevice(gpu->device), "cudaSetDevice", error) &&
            orr_cuda_launched(
-               is_random ? orr_kernel_fill(gpu->in, (int)call->format, call->n, 7 + (guint64)gpu->rank, gpu->stream)
+               is_random ? orr_kernel_fill(gpu->in, (int)call->format, call->n,
+                                           7 + (guint64)gpu->rank, gpu->stream)
                          : orr_kernel_fill_constant(gpu->in, (int)call->format, call->n,
                                                     (float)part_of(call, gpu->rank), gpu->stream),
                "fill", error) &&
            orr_cuda_ok(cudaStreamSynchronize(gpu->stream), "fill", error);
   }
-  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
+  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) &&
+         fine;
 }
 
 /* What element @at of the first GPU's output must be; NAN: nothing arrives. */
@@ -179,7 +194,8 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 static gboolean record_all(OrrNcclGroup *group, gboolean is_end, GError **error) {
   for (int i = 0; i < group->n_gpus; i++) {
     const OrrNcclGpu *gpu = &group->gpus[i];
-    if (!orr_cuda_ok(cudaEventRecord(is_end ? gpu->end : gpu->begin, gpu->stream), "cudaEventRecord", error))
+    if (!orr_cuda_ok(cudaEventRecord(is_end ? gpu->end : gpu->begin, gpu->stream),
+                     "cudaEventRecord", error))
       return FALSE;
   }
   return TRUE;
@@ -190,7 +206,8 @@ static gboolean hold_all(OrrNcclGroup *group, double us, GError **error) {
   for (int i = 0; i < group->n_gpus && fine; i++)
     fine = orr_cuda_ok(cudaSetDevice(group->gpus[i].device), "cudaSetDevice", error) &&
            orr_cuda_hold(us, group->gpus[i].stream, error);
-  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
+  return orr_cuda_ok(cudaSetDevice(group->bench->device), "cudaSetDevice", fine ? error : NULL) &&
+         fine;
 }
 
 /* An all-reduce of one element of the outputs, whatever is in them. */
@@ -198,14 +215,17 @@ static gboolean align_all(OrrNcclGroup *group, GError **error) {
   int result = group->nccl.group_start();
   for (int i = 0; i < group->n_gpus && result == 0; i++) {
     const OrrNcclGpu *gpu = &group->gpus[i];
-    result = group->nccl.all_reduce(gpu->out, gpu->out, 1, NCCL_INT8, NCCL_MAX, gpu->comm, gpu->stream);
+    result =
+        group->nccl.all_reduce(gpu->out, gpu->out, 1, NCCL_INT8, NCCL_MAX, gpu->comm, gpu->stream);
   }
   const int ended = group->nccl.group_end();
   return orr_nccl_ok(group, result ? result : ended, "all-reduce", error);
 }
 
 static gboolean post_calls(OrrNcclGroup *group, const Call *call, GError **error) {
-  if (call->graph) return orr_cuda_ok(cudaGraphLaunch(call->graph, group->gpus[0].stream), "cudaGraphLaunch", error);
+  if (call->graph)
+    return orr_cuda_ok(cudaGraphLaunch(call->graph, group->gpus[0].stream), "cudaGraphLaunch",
+                       error);
   for (int c = 0; c < CALLS; c++)
     if (!post_all(group, call, NULL, error)) return FALSE;
   return TRUE;
@@ -228,8 +248,8 @@ static gboolean slowest(OrrNcclGroup *group, double *ret_us, GError **error) {
   *ret_us = 0;
   for (int i = 0; i < group->n_gpus; i++) {
     float ms = 0;
-    if (!orr_cuda_ok(cudaEventElapsedTime(&ms, group->gpus[i].begin, group->gpus[i].end), "cudaEventElapsedTime",
-                     error))
+    if (!orr_cuda_ok(cudaEventElapsedTime(&ms, group->gpus[i].begin, group->gpus[i].end),
+                     "cudaEventElapsedTime", error))
       return FALSE;
     *ret_us = fmax(*ret_us, ms * 1e3 / CALLS);
   }
@@ -237,11 +257,12 @@ static gboolean slowest(OrrNcclGroup *group, double *ret_us, GError **error) {
 }
 
 /* @sampled, if not NULL, gets the clocks amid it. */
-static gboolean repeat(OrrNcclGroup *group, const Call *call, double hold_us, Repeat *ret_repeat, OrrTiming *sampled,
-                       GError **error) {
+static gboolean repeat(OrrNcclGroup *group, const Call *call, double hold_us, Repeat *ret_repeat,
+                       OrrTiming *sampled, GError **error) {
   const gint64 begin_us = g_get_monotonic_time();
-  if (!hold_all(group, hold_us, error) || !align_all(group, error) || !record_all(group, FALSE, error) ||
-      !post_calls(group, call, error) || !record_all(group, TRUE, error))
+  if (!hold_all(group, hold_us, error) || !align_all(group, error) ||
+      !record_all(group, FALSE, error) || !post_calls(group, call, error) ||
+      !record_all(group, TRUE, error))
     return FALSE;
   ret_repeat->was_held = !is_any_begun(group);
   ret_repeat->post_us = (double)(g_get_monotonic_time() - begin_us);
@@ -249,7 +270,8 @@ static gboolean repeat(OrrNcclGroup *group, const Call *call, double hold_us, Re
   return orr_cuda_wait(group->bench, error) && slowest(group, &ret_repeat->us, error);
 }
 
-/* The calls as a graph; TRUE where all ranks have one: whether a call is captured must be the same on all of them. */
+/* The calls as a graph; TRUE where all ranks have one: whether a call is captured must be the
+ * same on all of them. */
 static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   const cudaStream_t stream = group->gpus[0].stream;
   cudaGraph_t graph = NULL;
@@ -262,7 +284,8 @@ static gboolean capture(OrrNcclGroup *group, Call *call, GError **error) {
   if (!fine || cudaGraphInstantiate(&call->graph, graph, 0) != cudaSuccess) call->graph = NULL;
   if (graph) cudaGraphDestroy(graph);
   (void)cudaGetLastError(); /* a failed capture leaves its error behind */
-  if (!orr_nccl_settle(group->bench, call->graph ? NULL : "no graph", FALSE, &word, error)) return FALSE;
+  if (!orr_nccl_settle(group->bench, call->graph ? NULL : "no graph", FALSE, &word, error))
+    return FALSE;
   if (word.rank >= 0 && call->graph) cudaGraphExecDestroy(g_steal_pointer(&call->graph));
   return TRUE;
 }
@@ -272,18 +295,20 @@ typedef struct {
   gint64 n_repeats, n_watched, hold_us;
 } Rounds;
 
-static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule *rule, Rounds *ret_rounds,
-                            GError **error) {
+static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule *rule,
+                            Rounds *ret_rounds, GError **error) {
   Repeat first = {0};
   for (int i = 0; i < WARM_CALLS; i++)
     if (!post_all(group, call, NULL, error)) return FALSE;
   if (!orr_cuda_wait(group->bench, error) || (group->n_gpus == 1 && !capture(group, call, error)) ||
-      !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL, error) || /* loads what is not loaded yet */
+      !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL,
+              error) || /* loads what is not loaded yet */
       !repeat(group, call, ORR_HOLD_FIRST_US, &first, NULL, error))
     return FALSE;
   const double repeat_us = fmax(first.us * CALLS, 1);
   ret_rounds->hold_us = (gint64)orr_hold_for(first.post_us);
-  ret_rounds->n_repeats = (gint64)CLAMP(ceil(rule->burst_s * 1e6 / repeat_us), rule->min_repeats, rule->max_repeats);
+  ret_rounds->n_repeats =
+      (gint64)CLAMP(ceil(rule->burst_s * 1e6 / repeat_us), rule->min_repeats, rule->max_repeats);
   /* A round takes the longer of the two at least: the window is filled. */
   const double window_us = rule->watch_s > 0 ? (rule->settle_s + rule->watch_s) * 1e6 : 0;
   ret_rounds->n_watched = (gint64)ceil(window_us / fmax(repeat_us, first.post_us));
@@ -293,8 +318,8 @@ static gboolean plan_rounds(OrrNcclGroup *group, Call *call, const OrrTimingRule
 }
 
 /* Power of the first GPU, over as many repeats as all ranks make. */
-static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimingRule *rule, gint64 n,
-                            OrrTiming *timing, GError **error) {
+static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimingRule *rule,
+                            gint64 n, OrrTiming *timing, GError **error) {
   OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
   const gint64 begin_us = g_get_monotonic_time();
   for (gint64 i = 0; i < n; i++) {
@@ -302,11 +327,14 @@ static gboolean watch_power(OrrNcclGroup *group, const Call *call, const OrrTimi
     orr_nvml_read_into(group->bench->nvml, begin_us, &window);
     if (!orr_cuda_wait(group->bench, error)) return FALSE;
   }
-  if (n > 0) orr_power_window_result(&window, &timing->watts, &timing->sm_clock_hz, &timing->memory_clock_hz);
+  if (n > 0)
+    orr_power_window_result(&window, &timing->watts, &timing->sm_clock_hz,
+                            &timing->memory_clock_hz);
   return TRUE;
 }
 
-static gboolean time_collective(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+static gboolean time_collective(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                                GError **error) {
   Call *call = kernel->state;
   Rounds rounds = {0};
   if (!plan_rounds(call->group, call, rule, &rounds, error)) return FALSE;
@@ -315,7 +343,8 @@ static gboolean time_collective(OrrKernel *kernel, const OrrTimingRule *rule, Or
   gint64 n_unheld = 0;
   for (gint64 i = 0; i < rounds.n_repeats; i++) {
     Repeat one;
-    if (!repeat(call->group, call, (double)rounds.hold_us, &one, i == rounds.n_repeats / 2 ? &timing : NULL, error))
+    if (!repeat(call->group, call, (double)rounds.hold_us, &one,
+                i == rounds.n_repeats / 2 ? &timing : NULL, error))
       return FALSE;
     us[i] = one.us;
     n_unheld += !one.was_held;
@@ -340,7 +369,8 @@ gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   if (!group) return FALSE;
   const gint64 *at = kernel->shape.at;
   Call *call = g_new0(Call, 1);
-  *call = (Call){.op = (int)at[0], .type = types[at[1]], .format = (OrrFormat)at[1], .group = group};
+  *call =
+      (Call){.op = (int)at[0], .type = types[at[1]], .format = (OrrFormat)at[1], .group = group};
   const gsize elements = (gsize)at[3] / orr_format_bytes(call->format, 1);
   call->n = MAX(elements / (gsize)group->n_ranks, 1) * (gsize)group->n_ranks;
   kernel->state = call;
@@ -350,7 +380,9 @@ gboolean orr_cuda_prepare_collective(OrrKernel *kernel, GError **error) {
   return orr_nccl_make_buffers(group, orr_format_bytes(call->format, call->n), error);
 }
 
-gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream, GError **error) {
-  const Call call = {.op = ALL_REDUCE, .type = NCCL_BF16, .format = ORR_FORMAT_BF16, .n = bytes / 2};
+gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream,
+                                    GError **error) {
+  const Call call = {
+      .op = ALL_REDUCE, .type = NCCL_BF16, .format = ORR_FORMAT_BF16, .n = bytes / 2};
   return post_all(bench->nccl, &call, device_stream, error);
 }

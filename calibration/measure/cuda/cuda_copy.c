@@ -1,5 +1,6 @@
 /*
- * cuda_copy.c - see family_device_copy.c. Host memory is pinned and on the device's NUMA node (numa.h).
+ * cuda_copy.c - see family_device_copy.c. Host memory is pinned and on the device's NUMA node
+ * (numa.h).
  */
 #include <string.h>
 
@@ -25,16 +26,18 @@ static void copy_free(gpointer data) {
   g_free(copy);
 }
 
-/* Both ways at once: the way back forks off the stream and joins it again, so that a graph has two branches. */
+/* Both ways at once: the way back forks off the stream and joins it again, so that a graph has
+ * two branches. */
 static gboolean launch_both(const Copy *copy, gsize at, cudaStream_t stream, GError **error) {
   return orr_cuda_ok(cudaEventRecord(copy->fork, stream), "cudaEventRecord", error) &&
-         orr_cuda_ok(cudaStreamWaitEvent(copy->back, copy->fork, 0), "cudaStreamWaitEvent", error) &&
-         orr_cuda_ok(
-             cudaMemcpyAsync(copy->device[0] + at, copy->host[0] + at, copy->bytes, cudaMemcpyHostToDevice, stream),
-             "copy", error) &&
-         orr_cuda_ok(
-             cudaMemcpyAsync(copy->host[1] + at, copy->device[1] + at, copy->bytes, cudaMemcpyDeviceToHost, copy->back),
-             "copy", error) &&
+         orr_cuda_ok(cudaStreamWaitEvent(copy->back, copy->fork, 0), "cudaStreamWaitEvent",
+                     error) &&
+         orr_cuda_ok(cudaMemcpyAsync(copy->device[0] + at, copy->host[0] + at, copy->bytes,
+                                     cudaMemcpyHostToDevice, stream),
+                     "copy", error) &&
+         orr_cuda_ok(cudaMemcpyAsync(copy->host[1] + at, copy->device[1] + at, copy->bytes,
+                                     cudaMemcpyDeviceToHost, copy->back),
+                     "copy", error) &&
          orr_cuda_ok(cudaEventRecord(copy->join, copy->back), "cudaEventRecord", error) &&
          orr_cuda_ok(cudaStreamWaitEvent(stream, copy->join, 0), "cudaStreamWaitEvent", error);
 }
@@ -45,14 +48,17 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
   cudaError_t code = cudaSuccess;
   if (copy->way == BOTH) return launch_both(copy, at, stream, error);
   if (copy->way == TO_DEVICE)
-    code = cudaMemcpyAsync(copy->device[0] + at, copy->host[0] + at, copy->bytes, cudaMemcpyHostToDevice, stream);
+    code = cudaMemcpyAsync(copy->device[0] + at, copy->host[0] + at, copy->bytes,
+                           cudaMemcpyHostToDevice, stream);
   else if (copy->way == TO_HOST)
-    code = cudaMemcpyAsync(copy->host[0] + at, copy->device[0] + at, copy->bytes, cudaMemcpyDeviceToHost, stream);
+    code = cudaMemcpyAsync(copy->host[0] + at, copy->device[0] + at, copy->bytes,
+                           cudaMemcpyDeviceToHost, stream);
   else if (copy->way == WITHIN)
-    code = cudaMemcpyAsync(copy->device[1] + at, copy->device[0] + at, copy->bytes, cudaMemcpyDeviceToDevice, stream);
+    code = cudaMemcpyAsync(copy->device[1] + at, copy->device[0] + at, copy->bytes,
+                           cudaMemcpyDeviceToDevice, stream);
   else
-    code = cudaMemcpyPeerAsync(copy->peer + at, copy->peer_device, copy->device[0] + at, kernel->bench->device,
-                               copy->bytes, stream);
+    code = cudaMemcpyPeerAsync(copy->peer + at, copy->peer_device, copy->device[0] + at,
+                               kernel->bench->device, copy->bytes, stream);
   return orr_cuda_ok(code, "copy", error);
 }
 
@@ -61,7 +67,9 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
   const Copy *copy = kernel->state;
   const gsize n = MIN(copy->bytes, 256);
   guint8 sent[256], found[256];
-  const char *to = copy->way == TO_HOST ? copy->host[0] : copy->way == WITHIN ? copy->device[1] : copy->device[0];
+  const char *to = copy->way == TO_HOST  ? copy->host[0]
+                   : copy->way == WITHIN ? copy->device[1]
+                                         : copy->device[0];
   const char *from = copy->way == TO_HOST || copy->way >= WITHIN ? copy->device[0] : copy->host[0];
   if (copy->way == PEER) to = copy->peer;
   OrrVerdict verdict = {.limit = 0};
@@ -85,7 +93,8 @@ static gboolean make_host(OrrKernel *kernel, char **ret_host, gsize bytes, GErro
 static gboolean make_peer(OrrKernel *kernel, Copy *copy, gsize bytes, GError **error) {
   copy->peer_device = kernel->bench->device == 0 ? 1 : 0;
   int can = 0;
-  if (!orr_cuda_ok(cudaDeviceCanAccessPeer(&can, kernel->bench->device, copy->peer_device), "peer", error))
+  if (!orr_cuda_ok(cudaDeviceCanAccessPeer(&can, kernel->bench->device, copy->peer_device), "peer",
+                   error))
     return FALSE;
   if (can) {
     const cudaError_t code = cudaDeviceEnablePeerAccess(copy->peer_device, 0);
@@ -96,7 +105,8 @@ static gboolean make_peer(OrrKernel *kernel, Copy *copy, gsize bytes, GError **e
   }
   gboolean fine = orr_cuda_ok(cudaSetDevice(copy->peer_device), "cudaSetDevice", error) &&
                   orr_cuda_ok(cudaMalloc((void **)&copy->peer, bytes), "cudaMalloc", error);
-  return orr_cuda_ok(cudaSetDevice(kernel->bench->device), "cudaSetDevice", fine ? error : NULL) && fine;
+  return orr_cuda_ok(cudaSetDevice(kernel->bench->device), "cudaSetDevice", fine ? error : NULL) &&
+         fine;
 }
 
 static gboolean allocate(OrrKernel *kernel, Copy *copy, GError **error) {
@@ -123,7 +133,9 @@ gboolean orr_cuda_prepare_copy(OrrKernel *kernel, GError **error) {
   copy->back = kernel->bench->beside;
   orr_cuda_rotate(kernel, (double)copy->stride, (double)copy->stride);
   kernel->n_sets = MIN(kernel->n_sets, 16); /* pinned memory is dear */
-  return orr_cuda_ok(cudaEventCreateWithFlags(&copy->fork, cudaEventDisableTiming), "cudaEventCreate", error) &&
-         orr_cuda_ok(cudaEventCreateWithFlags(&copy->join, cudaEventDisableTiming), "cudaEventCreate", error) &&
+  return orr_cuda_ok(cudaEventCreateWithFlags(&copy->fork, cudaEventDisableTiming),
+                     "cudaEventCreate", error) &&
+         orr_cuda_ok(cudaEventCreateWithFlags(&copy->join, cudaEventDisableTiming),
+                     "cudaEventCreate", error) &&
          allocate(kernel, copy, error);
 }

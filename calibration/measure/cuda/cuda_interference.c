@@ -1,14 +1,16 @@
 /*
  * cuda_interference.c - see family_interference.c.
  *
- * What is watched runs between two events on its stream; the other, its companion, is posted first on its own stream,
- * enough of it to outlast the watched one, and the watched one waits for the end of the companion's first call:
+ * What is watched runs between two events on its stream; the other, its companion, is posted first
+ * on its own stream, enough of it to outlast the watched one, and the watched one waits for the end
+ * of the companion's first call:
  *
  *   companion   hold | call | started | call call call ... | ended
  *   watched                 | wait    | begin | calls | end
  *
- * The hold (timing.h) lasts until all of it is posted, so that no launch is in the time. An event after the companion's
- * last call must come after the watched one's end; otherwise the repeat does not count and the companion is doubled.
+ * The hold (timing.h) lasts until all of it is posted, so that no launch is in the time. An event
+ * after the companion's last call must come after the watched one's end; otherwise the repeat does
+ * not count and the companion is doubled.
  *
  * With NCCL beside, nothing waits for the whole device: orr_cuda_wait has a time limit.
  */
@@ -42,21 +44,26 @@ static void pair_free(gpointer data) {
 }
 
 static gboolean run_product(Pair *pair, guint call, GError **error) {
-  return pair->product.launch(&pair->product, call % pair->product.n_sets, pair->bench->stream, error);
+  return pair->product.launch(&pair->product, call % pair->product.n_sets, pair->bench->stream,
+                              error);
 }
 
 static gboolean run_transfer(Pair *pair, guint call, GError **error) {
   const cudaStream_t stream = pair->bench->beside;
   (void)call;
-  if (pair->beside == ALL_REDUCE) return orr_nccl_all_reduce_beside(pair->bench, pair->bytes, stream, error);
+  if (pair->beside == ALL_REDUCE)
+    return orr_nccl_all_reduce_beside(pair->bench, pair->bytes, stream, error);
   if (pair->beside == TO_DEVICE)
-    return orr_cuda_ok(cudaMemcpyAsync(pair->to, pair->host, pair->bytes, cudaMemcpyHostToDevice, stream), "copy",
-                       error);
+    return orr_cuda_ok(
+        cudaMemcpyAsync(pair->to, pair->host, pair->bytes, cudaMemcpyHostToDevice, stream), "copy",
+        error);
   if (pair->beside == TO_HOST)
-    return orr_cuda_ok(cudaMemcpyAsync(pair->host, pair->from, pair->bytes, cudaMemcpyDeviceToHost, stream), "copy",
-                       error);
-  return orr_cuda_ok(cudaMemcpyAsync(pair->to, pair->from, pair->bytes, cudaMemcpyDeviceToDevice, stream), "copy",
-                     error);
+    return orr_cuda_ok(
+        cudaMemcpyAsync(pair->host, pair->from, pair->bytes, cudaMemcpyDeviceToHost, stream),
+        "copy", error);
+  return orr_cuda_ok(
+      cudaMemcpyAsync(pair->to, pair->from, pair->bytes, cudaMemcpyDeviceToDevice, stream), "copy",
+      error);
 }
 
 /* One of the two with its stream. */
@@ -78,7 +85,8 @@ static gboolean run_calls(Pair *pair, const Side *side, guint n, GError **error)
 
 static gboolean elapsed(Pair *pair, int from, int to, double *ret_us, GError **error) {
   float ms = 0;
-  if (!orr_cuda_ok(cudaEventElapsedTime(&ms, pair->events[from], pair->events[to]), "cudaEventElapsedTime", error))
+  if (!orr_cuda_ok(cudaEventElapsedTime(&ms, pair->events[from], pair->events[to]),
+                   "cudaEventElapsedTime", error))
     return FALSE;
   *ret_us = ms * 1e3;
   return TRUE;
@@ -95,15 +103,17 @@ static gboolean measure_alone(Pair *pair, Side *side, GError **error) {
   return TRUE;
 }
 
-static gboolean post_companion(Pair *pair, const Side *companion, const Side *watched, guint n_beside, GError **error) {
+static gboolean post_companion(Pair *pair, const Side *companion, const Side *watched,
+                               guint n_beside, GError **error) {
   return run_calls(pair, companion, 1, error) && record(pair, STARTED, companion->stream, error) &&
-         run_calls(pair, companion, n_beside, error) && record(pair, ENDED, companion->stream, error) &&
+         run_calls(pair, companion, n_beside, error) &&
+         record(pair, ENDED, companion->stream, error) &&
          orr_cuda_ok(cudaStreamWaitEvent(watched->stream, pair->events[STARTED], 0), "wait", error);
 }
 
 /* @ret_held: nothing of it had begun when all was posted. */
-static gboolean post_repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls, guint n_beside,
-                            gboolean *ret_held, GError **error) {
+static gboolean post_repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls,
+                            guint n_beside, gboolean *ret_held, GError **error) {
   if (!orr_cuda_hold(pair->hold.us, companion ? companion->stream : watched->stream, error) ||
       (companion && !post_companion(pair, companion, watched, n_beside, error)) ||
       !record(pair, BEGIN, watched->stream, error) || !run_calls(pair, watched, n_calls, error) ||
@@ -114,8 +124,8 @@ static gboolean post_repeat(Pair *pair, const Side *watched, const Side *compani
 }
 
 /* @ret_left_us: how much longer the companion ran; below 0 it did not cover the watched calls. */
-static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls, guint n_beside,
-                       double *ret_us, double *ret_left_us, GError **error) {
+static gboolean repeat(Pair *pair, const Side *watched, const Side *companion, guint n_calls,
+                       guint n_beside, double *ret_us, double *ret_left_us, GError **error) {
   gboolean was_held = FALSE;
   *ret_left_us = 0;
   do {
@@ -141,16 +151,19 @@ static gboolean post_round(gpointer user, GError **error) {
          run_calls(round->pair, round->watched, round->n_calls, error);
 }
 
-static gboolean wait_round(gpointer user, GError **error) { return orr_cuda_wait(((Round *)user)->pair->bench, error); }
+static gboolean wait_round(gpointer user, GError **error) {
+  return orr_cuda_wait(((Round *)user)->pair->bench, error);
+}
 
-static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companion, const OrrTimingRule *rule,
-                           OrrTiming *timing, GError **error) {
+static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companion,
+                           const OrrTimingRule *rule, OrrTiming *timing, GError **error) {
   double us[REPEATS], left_us;
   guint n = 0;
   const guint n_calls = (guint)CLAMP(ceil(2000 / watched->alone_us), 2, 100);
   double n_beside = companion ? ceil(2 * n_calls * watched->alone_us / companion->alone_us) + 2 : 0;
   for (guint tries = 0; n < REPEATS && tries < TRIES;) {
-    if (!repeat(pair, watched, companion, n_calls, (guint)n_beside, &us[n], &left_us, error)) return FALSE;
+    if (!repeat(pair, watched, companion, n_calls, (guint)n_beside, &us[n], &left_us, error))
+      return FALSE;
     if (left_us >= 0) {
       n++;
     } else {
@@ -159,7 +172,8 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
     }
   }
   if (n < REPEATS) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "interference: the two did not run side by side");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE,
+                "interference: the two did not run side by side");
     return FALSE;
   }
   *timing = orr_timing_of(orr_hold_method(&pair->hold, FALSE), n_calls);
@@ -169,15 +183,19 @@ static gboolean repeat_all(Pair *pair, const Side *watched, const Side *companio
   return orr_nvml_watch(pair->bench->nvml, rule, post_round, wait_round, &round, timing, error);
 }
 
-static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+static gboolean time_pair(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                          GError **error) {
   Pair *pair = kernel->state;
-  Side product = {run_product, kernel->bench->stream, 0}, transfer = {run_transfer, kernel->bench->beside, 0};
+  Side product = {run_product, kernel->bench->stream, 0},
+       transfer = {run_transfer, kernel->bench->beside, 0};
   const gint64 watch = kernel->shape.at[1];
   OrrTiming timing;
-  const Side *watched = watch == GEMM ? &product : &transfer, *other = watch == GEMM ? &transfer : &product;
+  const Side *watched = watch == GEMM ? &product : &transfer,
+             *other = watch == GEMM ? &transfer : &product;
   if ((watch != ALONE && !measure_alone(pair, &product, error)) ||
       (pair->beside != NOTHING && !measure_alone(pair, &transfer, error)) ||
-      !repeat_all(pair, watched, pair->beside == NOTHING || watch == ALONE ? NULL : other, rule, &timing, error))
+      !repeat_all(pair, watched, pair->beside == NOTHING || watch == ALONE ? NULL : other, rule,
+                  &timing, error))
     return FALSE;
   *ret_timing = timing;
   return TRUE;
@@ -199,11 +217,15 @@ gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
   pair->beside = (int)at[0];
   pair->bytes = (gsize)at[2];
   pair->hold = orr_hold_new();
-  pair->product = (OrrKernel){
-      .bench = kernel->bench, .shape = kernel->shape, .buffers = kernel->buffers, .n_sets = 1, .seed = kernel->seed};
+  pair->product = (OrrKernel){.bench = kernel->bench,
+                              .shape = kernel->shape,
+                              .buffers = kernel->buffers,
+                              .n_sets = 1,
+                              .seed = kernel->seed};
   for (int i = 0; i < N_EVENTS; i++)
     if (!orr_cuda_ok(cudaEventCreate(&pair->events[i]), "cudaEventCreate", error)) return FALSE;
-  if (at[1] != ALONE && !orr_cuda_prepare_product(&pair->product, at[3], at[4], at[5], error)) return FALSE;
+  if (at[1] != ALONE && !orr_cuda_prepare_product(&pair->product, at[3], at[4], at[5], error))
+    return FALSE;
   if (pair->beside == NOTHING) return TRUE;
   if (pair->beside == ALL_REDUCE) {
     OrrNcclGroup *group = orr_nccl_of(kernel->bench, error);
@@ -211,5 +233,6 @@ gboolean orr_cuda_prepare_interference(OrrKernel *kernel, GError **error) {
   }
   return (pair->from = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
          (pair->to = orr_cuda_random(kernel, ORR_FORMAT_FP32, pair->bytes / 4, error)) &&
-         (pair->beside == WITHIN || (pair->host = orr_cuda_host_alloc(kernel->bench, pair->bytes, error)));
+         (pair->beside == WITHIN ||
+          (pair->host = orr_cuda_host_alloc(kernel->bench, pair->bytes, error)));
 }

@@ -1,6 +1,6 @@
 /*
- * cuda_launch.c - see family_launch.c. The graph's stream is held until the graph is posted (timing.h): events around a
- * launch on an idle stream would measure the launch.
+ * cuda_launch.c - see family_launch.c. The graph's stream is held until the graph is posted
+ * (timing.h): events around a launch on an idle stream would measure the launch.
  */
 #include "calibration/measure/cuda/cuda_private.h"
 #include "calibration/measure/cuda/kernels.h"
@@ -13,19 +13,24 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
 }
 
 static gboolean launch_many(OrrKernel *kernel, cudaGraphExec_t graph, gint64 n, GError **error) {
-  if (graph) return orr_cuda_ok(cudaGraphLaunch(graph, kernel->bench->stream), "cudaGraphLaunch", error);
+  if (graph)
+    return orr_cuda_ok(cudaGraphLaunch(graph, kernel->bench->stream), "cudaGraphLaunch", error);
   for (gint64 i = 0; i < n; i++)
     if (!launch(kernel, 0, kernel->bench->stream, error)) return FALSE;
   return TRUE;
 }
 
-static gboolean make_graph(OrrKernel *kernel, gint64 n, cudaGraphExec_t *ret_graph, GError **error) {
+static gboolean make_graph(OrrKernel *kernel, gint64 n, cudaGraphExec_t *ret_graph,
+                           GError **error) {
   cudaGraph_t graph = NULL;
   const cudaStream_t stream = kernel->bench->stream;
-  if (!orr_cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture", error)) return FALSE;
+  if (!orr_cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture",
+                   error))
+    return FALSE;
   gboolean fine = launch_many(kernel, NULL, n, error);
   fine = orr_cuda_ok(cudaStreamEndCapture(stream, &graph), "capture", fine ? error : NULL) && fine;
-  fine = fine && orr_cuda_ok(cudaGraphInstantiate(ret_graph, graph, 0), "cudaGraphInstantiate", error);
+  fine =
+      fine && orr_cuda_ok(cudaGraphInstantiate(ret_graph, graph, 0), "cudaGraphInstantiate", error);
   if (graph) cudaGraphDestroy(graph);
   return fine;
 }
@@ -42,9 +47,12 @@ static gboolean measure_host(Round *round, gint64 n, double *ret_us, GError **er
   const gint64 begin_us = g_get_monotonic_time();
   if (!launch_many(round->kernel, NULL, n, error)) return FALSE;
   const gint64 launched_us = g_get_monotonic_time();
-  if (!orr_cuda_ok(cudaStreamSynchronize(round->kernel->bench->stream), "cudaStreamSynchronize", error)) return FALSE;
+  if (!orr_cuda_ok(cudaStreamSynchronize(round->kernel->bench->stream), "cudaStreamSynchronize",
+                   error))
+    return FALSE;
   const gint64 ended_us = g_get_monotonic_time();
-  *ret_us = (double)((round->kernel->shape.at[0] == WAIT ? ended_us : launched_us) - begin_us) / (double)n;
+  *ret_us = (double)((round->kernel->shape.at[0] == WAIT ? ended_us : launched_us) - begin_us) /
+            (double)n;
   return TRUE;
 }
 
@@ -61,7 +69,8 @@ static gboolean measure_graph(Round *round, gint64 n, double *ret_us, GError **e
       return FALSE;
     was_held = !orr_cuda_is_reached(round->events[0]);
     if (!orr_cuda_ok(cudaStreamSynchronize(stream), "cudaStreamSynchronize", error) ||
-        !orr_cuda_ok(cudaEventElapsedTime(&ms, round->events[0], round->events[1]), "cudaEventElapsedTime", error))
+        !orr_cuda_ok(cudaEventElapsedTime(&ms, round->events[0], round->events[1]),
+                     "cudaEventElapsedTime", error))
       return FALSE;
   } while (!orr_hold_take(&round->hold, was_held));
   *ret_us = ms * 1e3 / (double)n;
@@ -73,7 +82,8 @@ static gboolean measure_mean(Round *round, gint64 n, double *ret_us, GError **er
   double sum = 0, us = 0;
   const guint times = n < 64 ? 100 : 5;
   for (guint i = 0; i < times; i++) {
-    if (!(round->graph ? measure_graph(round, n, &us, error) : measure_host(round, n, &us, error))) return FALSE;
+    if (!(round->graph ? measure_graph(round, n, &us, error) : measure_host(round, n, &us, error)))
+      return FALSE;
     sum += us;
   }
   *ret_us = sum / times;
@@ -86,22 +96,26 @@ static gboolean post_round(gpointer user, GError **error) {
 }
 
 static gboolean wait_round(gpointer user, GError **error) {
-  return orr_cuda_ok(cudaStreamSynchronize(((Round *)user)->kernel->bench->stream), "cudaStreamSynchronize", error);
+  return orr_cuda_ok(cudaStreamSynchronize(((Round *)user)->kernel->bench->stream),
+                     "cudaStreamSynchronize", error);
 }
 
 /* Power is watched after the timing: a look at NVML would be in the host's time. */
-static gboolean repeat_all(Round *round, const OrrTimingRule *rule, OrrTiming *timing, GError **error) {
+static gboolean repeat_all(Round *round, const OrrTimingRule *rule, OrrTiming *timing,
+                           GError **error) {
   double us[25];
   const OrrNvml *nvml = round->kernel->bench->nvml;
   for (guint i = 0; i < G_N_ELEMENTS(us); i++) /* the first warms up and is written over */
-    if (!measure_mean(round, round->kernel->shape.at[1], &us[i > 0 ? i - 1 : 0], error)) return FALSE;
+    if (!measure_mean(round, round->kernel->shape.at[1], &us[i > 0 ? i - 1 : 0], error))
+      return FALSE;
   orr_timing_summarize(us, G_N_ELEMENTS(us) - 1, timing);
   if (round->graph) timing->method = orr_hold_method(&round->hold, TRUE);
   orr_nvml_clocks(nvml, timing);
   return orr_nvml_watch(nvml, rule, post_round, wait_round, round, timing, error);
 }
 
-static gboolean time_launch(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+static gboolean time_launch(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                            GError **error) {
   const gboolean is_graph = kernel->shape.at[0] == GRAPH;
   Round round = {.kernel = kernel, .hold = orr_hold_new()};
   OrrTiming timing = orr_timing_of("host", (guint)kernel->shape.at[1]);

@@ -1,6 +1,6 @@
 /*
- * cuda_layer.c - the GPU behind the seam: opening it, what it is, memory for kernels, samples of results. One GPU is
- * opened; those that collectives need are opened with NCCL (cuda_nccl.c).
+ * cuda_layer.c - the GPU behind the seam: opening it, what it is, memory for kernels, samples of
+ * results. One GPU is opened; those that collectives need are opened with NCCL (cuda_nccl.c).
  */
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,8 @@ gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error) {
   const gboolean passes = code == cudaErrorMemoryAllocation;
   if (passes) (void)cudaGetLastError(); /* it is not sticky */
   g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "%s: %s",
-              passes ? "shapes that do not fit into the device's memory" : what, cudaGetErrorString(code));
+              passes ? "shapes that do not fit into the device's memory" : what,
+              cudaGetErrorString(code));
   return FALSE;
 }
 
@@ -46,15 +47,17 @@ gboolean orr_cuda_launched(int code, const char *what, GError **error) {
 
 /* --- The device --- */
 
-/* FLOPs a clock and SM, dense, by compute capability: NVIDIA's datasheets over SMs and boost clock (A100 312 TFLOP/s of
- * fp16 = 108 SMs x 1.41 GHz x 2048; H100 989 = 132 x 1.83 x 4096; B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52
- * x 1024). They bend the trend between points, no more. */
+/* FLOPs a clock and SM, dense, by compute capability: NVIDIA's datasheets over SMs and boost
+ * clock (A100 312 TFLOP/s of fp16 = 108 SMs x 1.41 GHz x 2048; H100 989 = 132 x 1.83 x 4096;
+ * B200 2250 = 148 x 1.85 x 8192; L40S 362 = 142 x 2.52 x 1024). They bend the trend between
+ * points, no more. */
 static const struct {
   int capability;
   double fp32, tf32, half, fp8, fp4;
 } rates[] = {
-    {120, 256, 512, 1024, 2048, 4096}, {100, 256, 4096, 8192, 16384, 32768}, {90, 256, 2048, 4096, 8192, 0},
-    {89, 256, 512, 1024, 2048, 0},     {86, 256, 512, 1024, 0, 0},           {80, 128, 1024, 2048, 0, 0},
+    {120, 256, 512, 1024, 2048, 4096}, {100, 256, 4096, 8192, 16384, 32768},
+    {90, 256, 2048, 4096, 8192, 0},    {89, 256, 512, 1024, 2048, 0},
+    {86, 256, 512, 1024, 0, 0},        {80, 128, 1024, 2048, 0, 0},
     {0, 128, 0, 1024, 0, 0},
 };
 
@@ -75,13 +78,16 @@ static double attribute(enum cudaDeviceAttr what, int device) {
   return cudaDeviceGetAttribute(&value, what, device) == cudaSuccess ? value : 0;
 }
 
-static char *version_text(int version) { return g_strdup_printf("%d.%d", version / 1000, version % 1000 / 10); }
+static char *version_text(int version) {
+  return g_strdup_printf("%d.%d", version / 1000, version % 1000 / 10);
+}
 
 static gboolean set_facts(OrrBench *bench, GError **error) {
   struct cudaDeviceProp properties;
   OrrBenchFacts *facts = &bench->facts;
   int runtime = 0, driver = 0, n_gpus = 0;
-  if (!orr_cuda_ok(cudaGetDeviceProperties(&properties, bench->device), "cudaGetDeviceProperties", error) ||
+  if (!orr_cuda_ok(cudaGetDeviceProperties(&properties, bench->device), "cudaGetDeviceProperties",
+                   error) ||
       !orr_cuda_ok(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion", error) ||
       !orr_cuda_ok(cudaDriverGetVersion(&driver), "cudaDriverGetVersion", error) ||
       !orr_cuda_ok(cudaGetDeviceCount(&n_gpus), "cudaGetDeviceCount", error))
@@ -101,10 +107,12 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
   facts->memory_bytes = (double)properties.totalGlobalMem;
   facts->l2_bytes = properties.l2CacheSize;
   facts->memory_clock_limit_hz = attribute(cudaDevAttrMemoryClockRate, bench->device) * 1e3;
-  if (facts->memory_clock_limit_hz <= 0) facts->memory_clock_limit_hz = orr_nvml_max_memory_hz(bench->nvml);
-  facts->memory_bytes_per_s =
-      2 * facts->memory_clock_limit_hz * attribute(cudaDevAttrGlobalMemoryBusWidth, bench->device) / 8;
-  if (!(facts->memory_bytes_per_s > 0)) facts->memory_bytes_per_s = 1e12; /* the driver does not tell: a trend still */
+  if (facts->memory_clock_limit_hz <= 0)
+    facts->memory_clock_limit_hz = orr_nvml_max_memory_hz(bench->nvml);
+  facts->memory_bytes_per_s = 2 * facts->memory_clock_limit_hz *
+                              attribute(cudaDevAttrGlobalMemoryBusWidth, bench->device) / 8;
+  if (!(facts->memory_bytes_per_s > 0))
+    facts->memory_bytes_per_s = 1e12; /* the driver does not tell: a trend still */
   facts->sm_clock_limit_hz = attribute(cudaDevAttrClockRate, bench->device) * 1e3;
   if (facts->sm_clock_limit_hz <= 0) facts->sm_clock_limit_hz = orr_nvml_max_sm_hz(bench->nvml);
   facts->power_limit_watts = orr_nvml_power_limit(bench->nvml);
@@ -115,24 +123,27 @@ static gboolean set_facts(OrrBench *bench, GError **error) {
 /* The device of this process: the one that was asked for, or its own under a launcher. */
 static int pick_device(const OrrBench *bench, int ordinal, int n_gpus) {
   if (bench->rendezvous.n_ranks == 1) return ordinal;
-  const gint64 local = bench->rendezvous.local_rank >= 0 ? bench->rendezvous.local_rank : bench->rendezvous.rank;
+  const gint64 local =
+      bench->rendezvous.local_rank >= 0 ? bench->rendezvous.local_rank : bench->rendezvous.rank;
   return (int)(local % n_gpus);
 }
 
 static gboolean find_device(OrrBench *bench, int ordinal, GError **error) {
   int n_gpus = 0;
   const cudaError_t code = cudaGetDeviceCount(&n_gpus);
-  if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice || code == cudaErrorStubLibrary ||
-      (code == cudaSuccess && n_gpus == 0)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE,
-                "there is no NVIDIA GPU that can be used here: %s. --device fake shows what calibrate does",
-                code == cudaSuccess ? "no device" : cudaGetErrorString(code));
+  if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
+      code == cudaErrorStubLibrary || (code == cudaSuccess && n_gpus == 0)) {
+    g_set_error(
+        error, ORR_FAULT, ORR_FAULT_RESOURCE,
+        "there is no NVIDIA GPU that can be used here: %s. --device fake shows what calibrate does",
+        code == cudaSuccess ? "no device" : cudaGetErrorString(code));
     return FALSE;
   }
   if (!orr_cuda_ok(code, "cudaGetDeviceCount", error)) return FALSE;
   bench->device = pick_device(bench, ordinal, n_gpus);
   if (bench->device < n_gpus) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no GPU %d: this machine has %d", bench->device, n_gpus);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "there is no GPU %d: this machine has %d",
+              bench->device, n_gpus);
   return FALSE;
 }
 
@@ -140,9 +151,12 @@ static gboolean start(OrrBench *bench, int ordinal, GError **error) {
   char bus[32] = "";
   if (!orr_rendezvous_init(&bench->rendezvous, error) || !find_device(bench, ordinal, error) ||
       !orr_cuda_ok(cudaSetDevice(bench->device), "cudaSetDevice", error) ||
-      !orr_cuda_ok(cudaDeviceGetPCIBusId(bus, sizeof bus, bench->device), "cudaDeviceGetPCIBusId", error) ||
-      !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->stream, cudaStreamNonBlocking), "cudaStreamCreate", error) ||
-      !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->beside, cudaStreamNonBlocking), "cudaStreamCreate", error))
+      !orr_cuda_ok(cudaDeviceGetPCIBusId(bus, sizeof bus, bench->device), "cudaDeviceGetPCIBusId",
+                   error) ||
+      !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->stream, cudaStreamNonBlocking),
+                   "cudaStreamCreate", error) ||
+      !orr_cuda_ok(cudaStreamCreateWithFlags(&bench->beside, cudaStreamNonBlocking),
+                   "cudaStreamCreate", error))
     return FALSE;
   bench->nvml = orr_nvml_open(bus);
   bench->numa_node = orr_numa_node("/sys", bus);
@@ -178,7 +192,9 @@ static const OrrBenchFacts *cuda_facts(const OrrBench *bench) { return &bench->f
 
 static OrrBenchState cuda_state(OrrBench *bench) { return orr_nvml_state(bench->nvml); }
 
-static double cuda_clock(OrrBench *bench) { return (g_get_monotonic_time() - bench->opened_us) / 1e6; }
+static double cuda_clock(OrrBench *bench) {
+  return (g_get_monotonic_time() - bench->opened_us) / 1e6;
+}
 
 /* --- Memory --- */
 
@@ -195,10 +211,12 @@ void *orr_cuda_alloc_sets(OrrKernel *kernel, gsize bytes, gsize *ret_stride, GEr
 }
 
 static gboolean fill(OrrKernel *kernel, void *buffer, OrrFormat format, gsize n, GError **error) {
-  return orr_cuda_launched(orr_kernel_fill(buffer, format, n, ++kernel->seed, kernel->bench->stream), "fill", error);
+  return orr_cuda_launched(
+      orr_kernel_fill(buffer, format, n, ++kernel->seed, kernel->bench->stream), "fill", error);
 }
 
-void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride, GError **error) {
+void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride,
+                           GError **error) {
   char *buffer = orr_cuda_alloc_sets(kernel, orr_format_bytes(format, n), ret_stride, error);
   for (guint set = 0; buffer && set < kernel->n_sets; set++)
     if (!fill(kernel, buffer + set * *ret_stride, format, n, error)) return NULL;
@@ -213,8 +231,11 @@ void *orr_cuda_random(OrrKernel *kernel, OrrFormat format, gsize n, GError **err
 void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError **error) {
   void *buffer = orr_cuda_alloc(kernel, bytes, error);
   const cudaStream_t stream = kernel->bench->stream;
-  return buffer && orr_cuda_ok(cudaMemcpyAsync(buffer, data, bytes, cudaMemcpyHostToDevice, stream), "upload", error) &&
-                 orr_cuda_ok(cudaStreamSynchronize(stream), "upload", error) /* the caller may free @data */
+  return buffer &&
+                 orr_cuda_ok(cudaMemcpyAsync(buffer, data, bytes, cudaMemcpyHostToDevice, stream),
+                             "upload", error) &&
+                 orr_cuda_ok(cudaStreamSynchronize(stream), "upload",
+                             error) /* the caller may free @data */
              ? buffer
              : NULL;
 }
@@ -226,7 +247,8 @@ void orr_cuda_rotate(OrrKernel *kernel, double touched_bytes, double held_bytes)
 
 void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error) {
   void *memory = orr_numa_alloc(bytes, bench->numa_node);
-  if (memory && cudaHostRegister(memory, bytes, cudaHostRegisterDefault) == cudaSuccess) return memory;
+  if (memory && cudaHostRegister(memory, bytes, cudaHostRegisterDefault) == cudaSuccess)
+    return memory;
   (void)cudaGetLastError(); /* it is not sticky */
   orr_numa_free(memory, bytes);
   g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "pinned host memory could not be had");
@@ -241,26 +263,27 @@ void orr_cuda_host_free(void *memory, gsize bytes) {
 
 /* --- Samples --- */
 
-gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n, double *ret_values,
-                       GError **error) {
+gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n,
+                       double *ret_values, GError **error) {
   const gboolean is_packed = format == ORR_FORMAT_E2M1; /* elements that lie together alone */
   g_return_val_if_fail(!is_packed || (stride == 1 && first % 2 == 0), FALSE);
   const gsize size = is_packed ? 1 : orr_format_bytes(format, 1);
   const char *from = (const char *)device + (is_packed ? first / 2 : first * size);
   g_autofree char *host = g_malloc(orr_format_bytes(format, n) + 1);
-  const cudaError_t code = stride == 1 ? cudaMemcpy(host, from, orr_format_bytes(format, n), cudaMemcpyDeviceToHost)
-                                       : cudaMemcpy2D(host, size, from, stride * size, size, n, cudaMemcpyDeviceToHost);
+  const cudaError_t code =
+      stride == 1 ? cudaMemcpy(host, from, orr_format_bytes(format, n), cudaMemcpyDeviceToHost)
+                  : cudaMemcpy2D(host, size, from, stride * size, size, n, cudaMemcpyDeviceToHost);
   if (!orr_cuda_ok(code, "reading a sample", error)) return FALSE;
   for (gsize i = 0; i < n; i++) ret_values[i] = orr_format_decode(format, host, i);
   return TRUE;
 }
 
-gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride, gsize n_rows,
-                            gsize width, double *ret_values, GError **error) {
+gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride,
+                            gsize n_rows, gsize width, double *ret_values, GError **error) {
   const gsize size = orr_format_bytes(format, 1);
   g_autofree char *host = g_malloc(n_rows * width * size);
-  if (!orr_cuda_ok(cudaMemcpy2D(host, width * size, (const char *)device + first * size, row_stride * size,
-                                width * size, n_rows, cudaMemcpyDeviceToHost),
+  if (!orr_cuda_ok(cudaMemcpy2D(host, width * size, (const char *)device + first * size,
+                                row_stride * size, width * size, n_rows, cudaMemcpyDeviceToHost),
                    "reading a sample", error))
     return FALSE;
   for (gsize i = 0; i < n_rows * width; i++) ret_values[i] = orr_format_decode(format, host, i);
@@ -275,7 +298,8 @@ gboolean orr_cuda_run_once(OrrKernel *kernel, GError **error) {
 void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double scale) {
   const double off = fabs(found - reference) / scale;
   verdict->n_samples++;
-  if (isnan(off) || off > verdict->max_error) verdict->max_error = off; /* nothing is above NaN: it stays */
+  if (isnan(off) || off > verdict->max_error)
+    verdict->max_error = off; /* nothing is above NaN: it stays */
 }
 
 /* --- The seam --- */
@@ -297,14 +321,17 @@ static OrrCudaPrepare preparer_of(const char *family) {
 static OrrKernel *cuda_prepare(OrrBench *bench, const OrrShape *shape, GError **error) {
   OrrCudaPrepare prepare = preparer_of(shape->family->entry.name);
   if (!prepare) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: CUDA has no code for it", shape->family->entry.name);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s: CUDA has no code for it",
+                shape->family->entry.name);
     return NULL;
   }
   g_autofree char *text = orr_shape_text(shape);
   OrrKernel *kernel = g_new0(OrrKernel, 1);
-  *kernel = (OrrKernel){.bench = bench, .shape = *shape, .n_sets = 1, .seed = orr_hash3(0, 0, g_str_hash(text))};
+  *kernel = (OrrKernel){
+      .bench = bench, .shape = *shape, .n_sets = 1, .seed = orr_hash3(0, 0, g_str_hash(text))};
   kernel->buffers = g_ptr_array_new_with_free_func(buffer_free);
-  if (prepare(kernel, error) && orr_cuda_ok(cudaStreamSynchronize(bench->stream), "prepare", error)) return kernel;
+  if (prepare(kernel, error) && orr_cuda_ok(cudaStreamSynchronize(bench->stream), "prepare", error))
+    return kernel;
   cuda_release(kernel);
   return NULL;
 }

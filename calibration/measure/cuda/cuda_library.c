@@ -15,18 +15,19 @@ static void *open_any(const char *const *files) {
 }
 
 /* A library stays open until the process ends: CUDA's do not like to be closed. */
-gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n, void *table,
-                               GError **error) {
+gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n,
+                               void *table, GError **error) {
   void *library = open_any(files);
   if (!library) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s was not found (LD_LIBRARY_PATH, %s)", files[0],
-                ORR_CUDA_LIBRARIES);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s was not found (LD_LIBRARY_PATH, %s)",
+                files[0], ORR_CUDA_LIBRARIES);
     return FALSE;
   }
   for (guint i = 0; i < n; i++) {
     void *function = dlsym(library, symbols[i].name);
     if (!function && !symbols[i].is_optional) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s has no %s: it is too old", files[0], symbols[i].name);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "%s has no %s: it is too old", files[0],
+                  symbols[i].name);
       return FALSE;
     }
     memcpy((char *)table + symbols[i].offset, &function, sizeof function);

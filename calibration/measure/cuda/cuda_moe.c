@@ -1,9 +1,11 @@
 /*
- * cuda_moe.c - see family_moe_ffn.c. Five kernels: gather, grouped product, SwiGLU, grouped product, weighted sum.
+ * cuda_moe.c - see family_moe_ffn.c. Five kernels: gather, grouped product, SwiGLU, grouped
+ * product, weighted sum.
  *
- * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), a group an expert that has
- * tokens; of 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in cuda_gemm.c: out'[n, tokens] = w'^T
- * x'. Operands' pointers lie on the device, shapes on the host. Which experts have how many tokens: expert_draw.h.
+ * Grouped products are cublasGemmGroupedBatchedEx (cuBLAS 12.5 on; opened at run time), a group an
+ * expert that has tokens; of 8 and 4-bit operands those of cuda_moe_narrow.h. Column-major as in
+ * cuda_gemm.c: out'[n, tokens] = w'^T x'. Operands' pointers lie on the device, shapes on the host.
+ * Which experts have how many tokens: expert_draw.h.
  */
 #include <cublas_v2.h>
 #include <math.h>
@@ -50,12 +52,14 @@ typedef struct {
   OrrFormat format, wide; /* of the operands; of the products' results and of the layer's */
   int gemm;               /* ORR_GEMM_* of the operands */
   gboolean is_narrow;
-  double factor[2]; /* of the products: narrow operands have no scales to keep their results in range */
+  double factor
+      [2]; /* of the products: narrow operands have no scales to keep their results in range */
   gint64 tokens, hidden, inter, topk, n_experts; /* n_experts: of this rank */
   gsize n_rows;                                  /* routed to this rank, and what pads them */
   GArray *spans;                                 /* OrrMoeSpan: the experts that have rows */
-  int32_t *row_token, *row_expert, *token_rows;  /* on the host; token_rows: [tokens, topk], -1 elsewhere */
-  int32_t *index, *combine;                      /* on the device */
+  int32_t *row_token, *row_expert,
+      *token_rows;          /* on the host; token_rows: [tokens, topk], -1 elsewhere */
+  int32_t *index, *combine; /* on the device */
   float *scale;
   char *x, *gathered, *up, *act, *down, *out, *w1, *w2;
   gsize w1_stride, w2_stride;
@@ -90,9 +94,10 @@ static void moe_free(gpointer data) {
 
 static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
   if (status == CUBLAS_STATUS_SUCCESS) return TRUE;
-  const gboolean passes = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
-  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE, "cuBLAS: %s: status %d", what,
-              (int)status);
+  const gboolean passes =
+      status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
+  g_set_error(error, ORR_FAULT, passes ? ORR_FAULT_USAGE : ORR_FAULT_RESOURCE,
+              "cuBLAS: %s: status %d", what, (int)status);
   return FALSE;
 }
 
@@ -100,26 +105,31 @@ static gboolean ok(cublasStatus_t status, const char *what, GError **error) {
 
 /* The experts of the fullest rank become [0, n_experts); the others follow. */
 static void keep_fullest(const Moe *moe, gint64 n_all, int32_t *chosen) {
-  const gint64 n = moe->tokens * moe->topk, first = orr_expert_fullest(chosen, n, n_all, moe->n_experts);
+  const gint64 n = moe->tokens * moe->topk,
+               first = orr_expert_fullest(chosen, n, n_all, moe->n_experts);
   for (gint64 i = 0; i < n; i++) chosen[i] = (int32_t)((chosen[i] - first + n_all) % n_all);
 }
 
-/* Rows of each of the experts [0, n_experts), padded; @begin[e] is where they begin, @begin[n_experts] their sum. */
+/* Rows of each of the experts [0, n_experts), padded; @begin[e] is where they begin,
+ * @begin[n_experts] their sum. */
 static void place_experts(Moe *moe, const int32_t *chosen, gint64 *begin) {
-  const gint64 n = moe->tokens * moe->topk, padding = moe->is_narrow ? (gint64)orr_moe_narrow_padding(moe->gemm) : 1;
+  const gint64 n = moe->tokens * moe->topk,
+               padding = moe->is_narrow ? (gint64)orr_moe_narrow_padding(moe->gemm) : 1;
   g_autofree gint64 *counts = g_new0(gint64, moe->n_experts);
   moe->spans = g_array_new(FALSE, FALSE, sizeof(OrrMoeSpan));
   begin[0] = 0;
   for (gint64 i = 0; i < n; i++)
     if (chosen[i] < moe->n_experts) counts[chosen[i]]++;
   for (gint64 e = 0; e < moe->n_experts; e++) {
-    const OrrMoeSpan span = {(gsize)e, (gsize)begin[e], (gsize)((counts[e] + padding - 1) / padding * padding)};
+    const OrrMoeSpan span = {(gsize)e, (gsize)begin[e],
+                             (gsize)((counts[e] + padding - 1) / padding * padding)};
     begin[e + 1] = begin[e] + (gint64)span.n;
     if (span.n) g_array_append_val(moe->spans, span);
   }
 }
 
-/* Rows sorted by expert: counting sort. A row that pads is token 0 once more, and no part of any sum. */
+/* Rows sorted by expert: counting sort. A row that pads is token 0 once more, and no part of any
+ * sum. */
 static void route(Moe *moe, const int32_t *chosen) {
   const gint64 n = moe->tokens * moe->topk;
   g_autofree gint64 *next = g_new0(gint64, moe->n_experts + 1);
@@ -130,7 +140,8 @@ static void route(Moe *moe, const int32_t *chosen) {
   moe->token_rows = g_new(int32_t, n);
   for (guint s = 0; s < moe->spans->len; s++) {
     const OrrMoeSpan *span = &g_array_index(moe->spans, OrrMoeSpan, s);
-    for (gsize row = span->first; row < span->first + span->n; row++) moe->row_expert[row] = (int32_t)span->expert;
+    for (gsize row = span->first; row < span->first + span->n; row++)
+      moe->row_expert[row] = (int32_t)span->expert;
   }
   for (gint64 i = 0; i < n; i++) {
     moe->token_rows[i] = -1;
@@ -145,31 +156,36 @@ static void route(Moe *moe, const int32_t *chosen) {
 
 static gboolean run_groups(const Moe *moe, const Groups *groups, guint set, GError **error) {
   const cudaDataType_t type = moe->format == ORR_FORMAT_FP16 ? CUDA_R_16F : CUDA_R_16BF;
-  return ok(moe->blas.grouped(moe->handle, groups->trans_a, groups->trans_b, groups->m, groups->n, groups->k,
-                              groups->one, (const void *const *)groups->a + set * (guint)groups->n_groups, type,
-                              groups->k, (const void *const *)groups->b, type, groups->k, groups->zero, groups->c, type,
-                              groups->m, groups->n_groups, groups->sizes, CUBLAS_COMPUTE_32F),
+  return ok(moe->blas.grouped(
+                moe->handle, groups->trans_a, groups->trans_b, groups->m, groups->n, groups->k,
+                groups->one, (const void *const *)groups->a + set * (guint)groups->n_groups, type,
+                groups->k, (const void *const *)groups->b, type, groups->k, groups->zero, groups->c,
+                type, groups->m, groups->n_groups, groups->sizes, CUBLAS_COMPUTE_32F),
             "cublasGemmGroupedBatchedEx", error);
 }
 
 /* The first product or the second, on set @set of the weights. */
-static gboolean run_product(const Moe *moe, guint which, guint set, cudaStream_t stream, GError **error) {
+static gboolean run_product(const Moe *moe, guint which, guint set, cudaStream_t stream,
+                            GError **error) {
   if (!moe->is_narrow) return run_groups(moe, which ? &moe->second : &moe->first, set, error);
   const char *weights = which ? moe->w2 + set * moe->w2_stride : moe->w1 + set * moe->w1_stride;
-  return orr_moe_narrow_run(moe->narrow[which], which ? moe->act : moe->gathered, weights, which ? moe->down : moe->up,
-                            stream, error);
+  return orr_moe_narrow_run(moe->narrow[which], which ? moe->act : moe->gathered, weights,
+                            which ? moe->down : moe->up, stream, error);
 }
 
 static int run_swiglu(const Moe *moe, cudaStream_t stream) {
   const gsize inter = (gsize)moe->inter;
-  return moe->is_narrow ? orr_kernel_swiglu_narrow(moe->up, moe->act, (int)moe->format, moe->n_rows, inter, stream)
-                        : orr_kernel_swiglu(moe->up, moe->act, (int)moe->format, moe->n_rows, inter, stream);
+  return moe->is_narrow
+             ? orr_kernel_swiglu_narrow(moe->up, moe->act, (int)moe->format, moe->n_rows, inter,
+                                        stream)
+             : orr_kernel_swiglu(moe->up, moe->act, (int)moe->format, moe->n_rows, inter, stream);
 }
 
 static gboolean prepare_handle(const Moe *moe, cudaStream_t stream, GError **error) {
   return moe->is_narrow ||
          (ok(moe->blas.set_stream(moe->handle, stream), "cublasSetStream", error) &&
-          ok(moe->blas.set_workspace(moe->handle, moe->workspace, ORR_PRODUCT_WORKSPACE), "cublasSetWorkspace", error));
+          ok(moe->blas.set_workspace(moe->handle, moe->workspace, ORR_PRODUCT_WORKSPACE),
+             "cublasSetWorkspace", error));
 }
 
 /* Rows are moved as 16-bit words, whatever they hold. */
@@ -177,22 +193,25 @@ static gboolean launch(OrrKernel *kernel, guint set, cudaStream_t stream, GError
   const Moe *moe = kernel->state;
   const gsize hidden = (gsize)moe->hidden, words = orr_format_bytes(moe->format, hidden) / 2;
   return prepare_handle(moe, stream, error) &&
-         orr_cuda_launched(
-             orr_kernel_gather(moe->x, moe->index, moe->gathered, ORR_FORMAT_FP16, moe->n_rows, words, stream),
-             "gather", error) &&
-         run_product(moe, 0, set, stream, error) && orr_cuda_launched(run_swiglu(moe, stream), "swiglu", error) &&
+         orr_cuda_launched(orr_kernel_gather(moe->x, moe->index, moe->gathered, ORR_FORMAT_FP16,
+                                             moe->n_rows, words, stream),
+                           "gather", error) &&
+         run_product(moe, 0, set, stream, error) &&
+         orr_cuda_launched(run_swiglu(moe, stream), "swiglu", error) &&
          run_product(moe, 1, set, stream, error) &&
-         orr_cuda_launched(orr_kernel_combine(moe->down, moe->combine, moe->scale, (int)moe->topk, moe->out,
-                                              (int)moe->wide, (gsize)moe->tokens, hidden, stream),
+         orr_cuda_launched(orr_kernel_combine(moe->down, moe->combine, moe->scale, (int)moe->topk,
+                                              moe->out, (int)moe->wide, (gsize)moe->tokens, hidden,
+                                              stream),
                            "combine", error);
 }
 
 /* --- Checks: an element of each kernel from what the one before left in memory --- */
 
 /* e2m1 holds two elements a byte: whole rows are read. */
-static gboolean judge_product(const Moe *moe, guint which, gsize row, gsize column, OrrVerdict *verdict,
-                              GError **error) {
-  const char *x = which ? moe->act : moe->gathered, *w = which ? moe->w2 : moe->w1, *out = which ? moe->down : moe->up;
+static gboolean judge_product(const Moe *moe, guint which, gsize row, gsize column,
+                              OrrVerdict *verdict, GError **error) {
+  const char *x = which ? moe->act : moe->gathered, *w = which ? moe->w2 : moe->w1,
+             *out = which ? moe->down : moe->up;
   const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
   const gsize n = which ? hidden : 2 * inter, k = which ? inter : hidden;
   g_autofree double *xs = g_new(double, k), *ws = g_new(double, k);
@@ -203,13 +222,16 @@ static gboolean judge_product(const Moe *moe, guint which, gsize row, gsize colu
       !orr_cuda_read(out, moe->wide, row * n + column, 1, 1, &found, error))
     return FALSE;
   for (gsize i = 0; i < k; i++) sum += xs[i] * ws[i], squares += xs[i] * xs[i] * ws[i] * ws[i];
-  orr_cuda_judge(verdict, found, sum * moe->factor[which], (sqrt(squares) + fabs(sum)) * moe->factor[which] + 1e-30);
+  orr_cuda_judge(verdict, found, sum * moe->factor[which],
+                 (sqrt(squares) + fabs(sum)) * moe->factor[which] + 1e-30);
   return TRUE;
 }
 
-/* What rounding to the operands' format may be off by, over that format's limit: half a step of e4m3 is a sixteenth of
- * the value, of e2m1 a quarter below 1 and up to 1 at 5; both end, at 448 and 6. */
-static void judge_rounded(const Moe *moe, double found, double wanted, double size, OrrVerdict *verdict) {
+/* What rounding to the operands' format may be off by, over that format's limit: half a step of
+ * e4m3 is a sixteenth of the value, of e2m1 a quarter below 1 and up to 1 at 5; both end, at 448
+ * and 6. */
+static void judge_rounded(const Moe *moe, double found, double wanted, double size,
+                          OrrVerdict *verdict) {
   const double most = moe->format == ORR_FORMAT_E2M1 ? 6 : 448;
   if (moe->is_narrow) wanted = CLAMP(wanted, -most, most);
   const double scale = moe->format == ORR_FORMAT_E2M1   ? 5 * fmax(fabs(wanted), 1)
@@ -218,7 +240,8 @@ static void judge_rounded(const Moe *moe, double found, double wanted, double si
   orr_cuda_judge(verdict, found, wanted, scale);
 }
 
-static gboolean judge_act(const Moe *moe, gsize row, gsize column, OrrVerdict *verdict, GError **error) {
+static gboolean judge_act(const Moe *moe, gsize row, gsize column, OrrVerdict *verdict,
+                          GError **error) {
   const gsize inter = (gsize)moe->inter, even = column / 2 * 2;
   double gate, up, pair[2];
   if (!orr_cuda_read(moe->up, moe->wide, row * 2 * inter + column, 1, 1, &gate, error) ||
@@ -229,17 +252,20 @@ static gboolean judge_act(const Moe *moe, gsize row, gsize column, OrrVerdict *v
   return TRUE;
 }
 
-static gboolean judge_sum(const Moe *moe, gsize token, gsize column, OrrVerdict *verdict, GError **error) {
+static gboolean judge_sum(const Moe *moe, gsize token, gsize column, OrrVerdict *verdict,
+                          GError **error) {
   const gsize hidden = (gsize)moe->hidden;
   double found, part, sum = 0, scale = 1e-3;
   for (gint64 j = 0; j < moe->topk; j++) {
     const int32_t row = moe->token_rows[(gint64)token * moe->topk + j];
     if (row < 0) continue;
-    if (!orr_cuda_read(moe->down, moe->wide, (gsize)row * hidden + column, 1, 1, &part, error)) return FALSE;
+    if (!orr_cuda_read(moe->down, moe->wide, (gsize)row * hidden + column, 1, 1, &part, error))
+      return FALSE;
     sum += part / (double)moe->topk;
     scale += fabs(part) / (double)moe->topk;
   }
-  if (!orr_cuda_read(moe->out, moe->wide, token * hidden + column, 1, 1, &found, error)) return FALSE;
+  if (!orr_cuda_read(moe->out, moe->wide, token * hidden + column, 1, 1, &found, error))
+    return FALSE;
   orr_cuda_judge(verdict, found, sum, scale);
   return TRUE;
 }
@@ -264,11 +290,14 @@ static gboolean verify(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **erro
 
 /* --- Preparing --- */
 
-/* @weights of each set: [experts, n, k]; @in and @out rows lie one after the other, sorted by expert. */
-static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weights, gsize stride, const char *in,
-                            const char *out, gsize n, gsize k, Groups *groups, GError **error) {
+/* @weights of each set: [experts, n, k]; @in and @out rows lie one after the other, sorted by
+ * expert. */
+static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weights, gsize stride,
+                            const char *in, const char *out, gsize n, gsize k, Groups *groups,
+                            GError **error) {
   const gsize size = orr_format_bytes(moe->format, 1), most = (gsize)moe->n_experts;
-  g_autofree const char **a = g_new(const char *, most * kernel->n_sets), **b = g_new(const char *, most);
+  g_autofree const char **a = g_new(const char *, most * kernel->n_sets),
+                        **b = g_new(const char *, most);
   g_autofree const char **c = g_new(const char *, most);
   *groups = (Groups){.trans_a = g_new(cublasOperation_t, most),
                      .trans_b = g_new(cublasOperation_t, most),
@@ -285,7 +314,8 @@ static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weigh
     while (end < moe->n_rows && moe->row_expert[end] == moe->row_expert[row]) end++;
     expert[g] = (gsize)moe->row_expert[row];
     groups->trans_a[g] = CUBLAS_OP_T, groups->trans_b[g] = CUBLAS_OP_N;
-    groups->m[g] = (int)n, groups->n[g] = (int)(end - row), groups->k[g] = (int)k, groups->sizes[g] = 1;
+    groups->m[g] = (int)n, groups->n[g] = (int)(end - row), groups->k[g] = (int)k,
+    groups->sizes[g] = 1;
     groups->one[g] = 1, groups->zero[g] = 0;
     b[g] = in + row * k * size;
     c[g] = out + row * n * size;
@@ -293,7 +323,8 @@ static gboolean make_groups(OrrKernel *kernel, const Moe *moe, const char *weigh
   }
   const gsize n_groups = (gsize)groups->n_groups;
   for (guint set = 0; set < kernel->n_sets; set++)
-    for (gsize g = 0; g < n_groups; g++) a[set * n_groups + g] = weights + set * stride + expert[g] * n * k * size;
+    for (gsize g = 0; g < n_groups; g++)
+      a[set * n_groups + g] = weights + set * stride + expert[g] * n * k * size;
   return (groups->a = orr_cuda_upload(kernel, a, n_groups * kernel->n_sets * sizeof *a, error)) &&
          (groups->b = orr_cuda_upload(kernel, b, n_groups * sizeof *b, error)) &&
          (groups->c = orr_cuda_upload(kernel, c, n_groups * sizeof *c, error));
@@ -303,17 +334,19 @@ static gboolean make_products(OrrKernel *kernel, Moe *moe, GError **error) {
   const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter;
   if (!moe->is_narrow)
     return (moe->workspace = orr_cuda_alloc(kernel, ORR_PRODUCT_WORKSPACE, error)) &&
-           make_groups(kernel, moe, moe->w1, moe->w1_stride, moe->gathered, moe->up, 2 * inter, hidden, &moe->first,
-                       error) &&
-           make_groups(kernel, moe, moe->w2, moe->w2_stride, moe->act, moe->down, hidden, inter, &moe->second, error);
-  return (moe->narrow[0] =
-              orr_moe_narrow_new(kernel, moe->gemm, moe->spans, 2 * moe->inter, moe->hidden, moe->factor[0], error)) &&
-         (moe->narrow[1] =
-              orr_moe_narrow_new(kernel, moe->gemm, moe->spans, moe->hidden, moe->inter, moe->factor[1], error));
+           make_groups(kernel, moe, moe->w1, moe->w1_stride, moe->gathered, moe->up, 2 * inter,
+                       hidden, &moe->first, error) &&
+           make_groups(kernel, moe, moe->w2, moe->w2_stride, moe->act, moe->down, hidden, inter,
+                       &moe->second, error);
+  return (moe->narrow[0] = orr_moe_narrow_new(kernel, moe->gemm, moe->spans, 2 * moe->inter,
+                                              moe->hidden, moe->factor[0], error)) &&
+         (moe->narrow[1] = orr_moe_narrow_new(kernel, moe->gemm, moe->spans, moe->hidden,
+                                              moe->inter, moe->factor[1], error));
 }
 
 static gboolean make_operands(OrrKernel *kernel, Moe *moe, GError **error) {
-  const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter, rows = moe->n_rows, tokens = (gsize)moe->tokens;
+  const gsize hidden = (gsize)moe->hidden, inter = (gsize)moe->inter, rows = moe->n_rows,
+              tokens = (gsize)moe->tokens;
   const gsize experts = (gsize)moe->n_experts;
   const OrrFormat format = moe->format;
   /* A call reads the weights of the experts that have rows. */
@@ -325,8 +358,10 @@ static gboolean make_operands(OrrKernel *kernel, Moe *moe, GError **error) {
          (moe->act = orr_cuda_alloc(kernel, orr_format_bytes(format, rows * inter), error)) &&
          (moe->down = orr_cuda_alloc(kernel, rows * hidden * 2, error)) &&
          (moe->out = orr_cuda_alloc(kernel, tokens * hidden * 2, error)) &&
-         (moe->w1 = orr_cuda_random_sets(kernel, format, experts * 2 * inter * hidden, &moe->w1_stride, error)) &&
-         (moe->w2 = orr_cuda_random_sets(kernel, format, experts * inter * hidden, &moe->w2_stride, error)) &&
+         (moe->w1 = orr_cuda_random_sets(kernel, format, experts * 2 * inter * hidden,
+                                         &moe->w1_stride, error)) &&
+         (moe->w2 = orr_cuda_random_sets(kernel, format, experts * inter * hidden, &moe->w2_stride,
+                                         error)) &&
          make_products(kernel, moe, error);
 }
 
@@ -334,16 +369,18 @@ static gboolean make_indexes(OrrKernel *kernel, Moe *moe, GError **error) {
   const gsize n = (gsize)(moe->tokens * moe->topk);
   g_autofree float *scale = g_new(float, n);
   for (gsize i = 0; i < n; i++) scale[i] = 1.0f / (float)moe->topk;
-  return (moe->index = orr_cuda_upload(kernel, moe->row_token, moe->n_rows * sizeof(int32_t), error)) &&
+  return (moe->index =
+              orr_cuda_upload(kernel, moe->row_token, moe->n_rows * sizeof(int32_t), error)) &&
          (moe->combine = orr_cuda_upload(kernel, moe->token_rows, n * sizeof(int32_t), error)) &&
          (moe->scale = orr_cuda_upload(kernel, scale, n * sizeof *scale, error));
 }
 
 /* @dtype: of family_moe_ffn.c. */
 static void set_formats(Moe *moe, int dtype) {
-  static const OrrFormat formats[] = {ORR_FORMAT_FP16, ORR_FORMAT_BF16, ORR_FORMAT_E4M3, ORR_FORMAT_E4M3,
-                                      ORR_FORMAT_E2M1};
-  static const int gemms[] = {ORR_GEMM_FP16, ORR_GEMM_BF16, ORR_GEMM_FP8, ORR_GEMM_MXFP8, ORR_GEMM_NVFP4};
+  static const OrrFormat formats[] = {ORR_FORMAT_FP16, ORR_FORMAT_BF16, ORR_FORMAT_E4M3,
+                                      ORR_FORMAT_E4M3, ORR_FORMAT_E2M1};
+  static const int gemms[] = {ORR_GEMM_FP16, ORR_GEMM_BF16, ORR_GEMM_FP8, ORR_GEMM_MXFP8,
+                              ORR_GEMM_NVFP4};
   moe->format = formats[dtype];
   moe->gemm = gemms[dtype];
   moe->is_narrow = dtype > 1;
@@ -358,10 +395,13 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
   kernel->launch = launch;
   kernel->verify = verify;
   set_formats(moe, (int)at[0]);
-  moe->hidden = at[2], moe->inter = at[3], moe->topk = at[4], moe->n_experts = at[5] / at[6], moe->tokens = at[7];
-  /* Products of uniform e4m3 have variance 1/9, of uniform e2m1 codes 73: with these the results have about 1. */
+  moe->hidden = at[2], moe->inter = at[3], moe->topk = at[4], moe->n_experts = at[5] / at[6],
+  moe->tokens = at[7];
+  /* Products of uniform e4m3 have variance 1/9, of uniform e2m1 codes 73: with these the results
+   * have about 1. */
   const double spread = moe->format == ORR_FORMAT_E2M1 ? sqrt(73.3) : 1.0 / 3;
-  for (guint i = 0; i < 2; i++) moe->factor[i] = moe->is_narrow ? 1 / (spread * sqrt((double)at[2 + i])) : 1;
+  for (guint i = 0; i < 2; i++)
+    moe->factor[i] = moe->is_narrow ? 1 / (spread * sqrt((double)at[2 + i])) : 1;
   g_autofree int32_t *chosen = g_new(int32_t, moe->tokens * moe->topk);
   orr_expert_draw(moe->tokens, moe->topk, at[5], at[1] == 0, kernel->seed, chosen);
   keep_fullest(moe, at[5], chosen);
@@ -370,7 +410,8 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "moe-ffn: no token is routed to this rank");
     return FALSE;
   }
-  return (moe->is_narrow || (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
-                             ok(moe->blas.create(&moe->handle), "cublasCreate", error))) &&
+  return (moe->is_narrow ||
+          (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &moe->blas, error) &&
+           ok(moe->blas.create(&moe->handle), "cublasCreate", error))) &&
          make_operands(kernel, moe, error) && make_indexes(kernel, moe, error);
 }

@@ -26,21 +26,24 @@ void orr_moe_narrow_free(OrrMoeNarrow *narrow) {
 }
 
 static gboolean make_streams(OrrMoeNarrow *narrow, GError **error) {
-  if (!orr_cuda_ok(cudaEventCreateWithFlags(&narrow->begun, cudaEventDisableTiming), "cudaEventCreate", error))
+  if (!orr_cuda_ok(cudaEventCreateWithFlags(&narrow->begun, cudaEventDisableTiming),
+                   "cudaEventCreate", error))
     return FALSE;
   for (int i = 0; i < STREAMS; i++)
-    if (!orr_cuda_ok(cudaStreamCreateWithFlags(&narrow->streams[i], cudaStreamNonBlocking), "cudaStreamCreate",
-                     error) ||
-        !orr_cuda_ok(cudaEventCreateWithFlags(&narrow->ended[i], cudaEventDisableTiming), "cudaEventCreate", error))
+    if (!orr_cuda_ok(cudaStreamCreateWithFlags(&narrow->streams[i], cudaStreamNonBlocking),
+                     "cudaStreamCreate", error) ||
+        !orr_cuda_ok(cudaEventCreateWithFlags(&narrow->ended[i], cudaEventDisableTiming),
+                     "cudaEventCreate", error))
       return FALSE;
   return TRUE;
 }
 
-static gboolean make_products(OrrMoeNarrow *narrow, OrrKernel *kernel, int format, gint64 n, gint64 k, double factor,
-                              GError **error) {
+static gboolean make_products(OrrMoeNarrow *narrow, OrrKernel *kernel, int format, gint64 n,
+                              gint64 k, double factor, GError **error) {
   for (guint i = 0; i < narrow->spans->len; i++) {
     const OrrMoeSpan *span = &g_array_index(narrow->spans, OrrMoeSpan, i);
-    OrrProduct *product = orr_cuda_product_new(kernel, format, (gint64)span->n, n, k, factor, error);
+    OrrProduct *product =
+        orr_cuda_product_new(kernel, format, (gint64)span->n, n, k, factor, error);
     if (!product) return FALSE;
     g_ptr_array_add(narrow->products, product);
   }
@@ -49,8 +52,8 @@ static gboolean make_products(OrrMoeNarrow *narrow, OrrKernel *kernel, int forma
 
 static void product_free(gpointer product) { orr_cuda_product_free(product); }
 
-OrrMoeNarrow *orr_moe_narrow_new(OrrKernel *kernel, int format, const GArray *spans, gint64 n, gint64 k, double factor,
-                                 GError **error) {
+OrrMoeNarrow *orr_moe_narrow_new(OrrKernel *kernel, int format, const GArray *spans, gint64 n,
+                                 gint64 k, double factor, GError **error) {
   const OrrFormat operand = format == ORR_GEMM_NVFP4 ? ORR_FORMAT_E2M1 : ORR_FORMAT_E4M3;
   OrrMoeNarrow *narrow = g_new0(OrrMoeNarrow, 1);
   narrow->products = g_ptr_array_new_with_free_func(product_free);
@@ -66,27 +69,31 @@ OrrMoeNarrow *orr_moe_narrow_new(OrrKernel *kernel, int format, const GArray *sp
   return NULL;
 }
 
-static gboolean run_span(const OrrMoeNarrow *narrow, guint i, const char *rows, const char *weights, char *results,
-                         GError **error) {
+static gboolean run_span(const OrrMoeNarrow *narrow, guint i, const char *rows, const char *weights,
+                         char *results, GError **error) {
   const OrrMoeSpan *span = &g_array_index(narrow->spans, OrrMoeSpan, i);
-  return orr_cuda_product_run(
-      narrow->products->pdata[i], rows + span->first * narrow->row_bytes, weights + span->expert * narrow->weight_bytes,
-      results + span->first * narrow->result_bytes, narrow->workspace + (gsize)(i % STREAMS) * ORR_PRODUCT_WORKSPACE,
-      narrow->streams[i % STREAMS], error);
+  return orr_cuda_product_run(narrow->products->pdata[i], rows + span->first * narrow->row_bytes,
+                              weights + span->expert * narrow->weight_bytes,
+                              results + span->first * narrow->result_bytes,
+                              narrow->workspace + (gsize)(i % STREAMS) * ORR_PRODUCT_WORKSPACE,
+                              narrow->streams[i % STREAMS], error);
 }
 
-gboolean orr_moe_narrow_run(OrrMoeNarrow *narrow, const char *rows, const char *weights, char *results,
-                            cudaStream_t stream, GError **error) {
+gboolean orr_moe_narrow_run(OrrMoeNarrow *narrow, const char *rows, const char *weights,
+                            char *results, cudaStream_t stream, GError **error) {
   const guint n_streams = MIN(narrow->spans->len, STREAMS);
   if (!orr_cuda_ok(cudaEventRecord(narrow->begun, stream), "cudaEventRecord", error)) return FALSE;
   for (guint i = 0; i < n_streams; i++)
-    if (!orr_cuda_ok(cudaStreamWaitEvent(narrow->streams[i], narrow->begun, 0), "cudaStreamWaitEvent", error))
+    if (!orr_cuda_ok(cudaStreamWaitEvent(narrow->streams[i], narrow->begun, 0),
+                     "cudaStreamWaitEvent", error))
       return FALSE;
   for (guint i = 0; i < narrow->spans->len; i++)
     if (!run_span(narrow, i, rows, weights, results, error)) return FALSE;
   for (guint i = 0; i < n_streams; i++)
-    if (!orr_cuda_ok(cudaEventRecord(narrow->ended[i], narrow->streams[i]), "cudaEventRecord", error) ||
-        !orr_cuda_ok(cudaStreamWaitEvent(stream, narrow->ended[i], 0), "cudaStreamWaitEvent", error))
+    if (!orr_cuda_ok(cudaEventRecord(narrow->ended[i], narrow->streams[i]), "cudaEventRecord",
+                     error) ||
+        !orr_cuda_ok(cudaStreamWaitEvent(stream, narrow->ended[i], 0), "cudaStreamWaitEvent",
+                     error))
       return FALSE;
   return TRUE;
 }

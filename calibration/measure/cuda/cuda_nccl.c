@@ -1,9 +1,10 @@
 /*
  * cuda_nccl.c - see cuda_nccl.h.
  *
- * One process with several GPUs makes all its communicators at once. In a job each process has one, and NCCL's id comes
- * through a file (rendezvous.h). A rank that fails says so in another file; who waits for a collective looks there,
- * asks NCCL, and has a time limit (stream_wait.h): whatever happens to one rank, the others end, and can say why.
+ * One process with several GPUs makes all its communicators at once. In a job each process has one,
+ * and NCCL's id comes through a file (rendezvous.h). A rank that fails says so in another file; who
+ * waits for a collective looks there, asks NCCL, and has a time limit (stream_wait.h): whatever
+ * happens to one rank, the others end, and can say why.
  */
 #include "calibration/measure/cuda/cuda_nccl.h"
 
@@ -39,7 +40,8 @@ static const char *const files[] = {"libnccl.so.2", NULL};
 char *orr_nccl_version(void) {
   OrrNccl nccl;
   int version = 0;
-  if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &nccl, NULL) || nccl.version(&version) != 0)
+  if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &nccl, NULL) ||
+      nccl.version(&version) != 0)
     return g_strdup("");
   return g_strdup_printf("%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 }
@@ -59,10 +61,13 @@ static gboolean start_job(OrrNcclGroup *group, GError **error) {
   OrrNcclId id = {{0}};
   group->gpus[0].rank = (int)rendezvous->rank;
   gboolean fine =
-      (rendezvous->rank != 0 || orr_nccl_ok(group, group->nccl.unique_id(&id), "ncclGetUniqueId", error)) &&
+      (rendezvous->rank != 0 ||
+       orr_nccl_ok(group, group->nccl.unique_id(&id), "ncclGetUniqueId", error)) &&
       orr_rendezvous_share(rendezvous, &id, sizeof id, WAIT_S, error) &&
       orr_rendezvous_meet(rendezvous, WAIT_S, error) && /* NCCL would wait for who never comes */
-      orr_nccl_ok(group, group->nccl.init_rank(&group->gpus[0].comm, (int)group->n_ranks, id, (int)rendezvous->rank),
+      orr_nccl_ok(group,
+                  group->nccl.init_rank(&group->gpus[0].comm, (int)group->n_ranks, id,
+                                        (int)rendezvous->rank),
                   "ncclCommInitRank", error);
   orr_rendezvous_end(rendezvous); /* the call above returns when all have met */
   return fine;
@@ -72,14 +77,17 @@ static gboolean start_all(OrrNcclGroup *group, GError **error) {
   OrrNcclComm comms[ORR_NCCL_MOST_GPUS] = {NULL};
   int devices[ORR_NCCL_MOST_GPUS];
   for (int i = 0; i < group->n_gpus; i++) devices[i] = group->gpus[i].device;
-  if (!orr_nccl_ok(group, group->nccl.init_all(comms, group->n_gpus, devices), "ncclCommInitAll", error)) return FALSE;
+  if (!orr_nccl_ok(group, group->nccl.init_all(comms, group->n_gpus, devices), "ncclCommInitAll",
+                   error))
+    return FALSE;
   for (int i = 0; i < group->n_gpus; i++) group->gpus[i].comm = comms[i];
   return TRUE;
 }
 
 static gboolean start_gpu(OrrNcclGpu *gpu, GError **error) {
   return orr_cuda_ok(cudaSetDevice(gpu->device), "cudaSetDevice", error) &&
-         orr_cuda_ok(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "cudaStreamCreate", error) &&
+         orr_cuda_ok(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking),
+                     "cudaStreamCreate", error) &&
          orr_cuda_ok(cudaEventCreate(&gpu->begin), "cudaEventCreate", error) &&
          orr_cuda_ok(cudaEventCreate(&gpu->end), "cudaEventCreate", error);
 }
@@ -104,13 +112,15 @@ static gboolean start(OrrNcclGroup *group, GError **error) {
 
 static gboolean is_job(const OrrBench *bench) { return bench->rendezvous.n_ranks > 1; }
 
-/* Graphs would otherwise register user buffers with NCCL (NCCL_GRAPH_REGISTER, on by default), which eager calls of
- * frameworks do not: other times at large sizes. What the user has set is left as it is. */
+/* Graphs would otherwise register user buffers with NCCL (NCCL_GRAPH_REGISTER, on by default),
+ * which eager calls of frameworks do not: other times at large sizes. What the user has set is
+ * left as it is. */
 static gboolean try_open(OrrBench *bench, GError **error) {
   g_setenv("NCCL_GRAPH_REGISTER", "0", FALSE);
   OrrNcclGroup *group = g_new0(OrrNcclGroup, 1);
   group->bench = bench;
-  if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &group->nccl, error) && start(group, error)) {
+  if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &group->nccl, error) &&
+      start(group, error)) {
     bench->nccl = group;
     return TRUE;
   }
@@ -124,7 +134,8 @@ OrrNcclGroup *orr_nccl_of(OrrBench *bench, GError **error) {
   if (!bench->no_nccl && try_open(bench, &reason)) return bench->nccl;
   if (!bench->no_nccl) bench->no_nccl = g_strdup(reason->message);
   if (is_job(bench))
-    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "a job of several ranks needs NCCL: %s", bench->no_nccl);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "a job of several ranks needs NCCL: %s",
+                bench->no_nccl);
   else
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "collectives need NCCL: %s", bench->no_nccl);
   return NULL;
@@ -168,7 +179,8 @@ static OrrStreamState stream_state(gpointer user, int stream, GError **error) {
   const OrrBench *bench = user;
   const cudaStream_t streams[] = {bench->stream, bench->beside};
   const cudaError_t code = cudaStreamQuery(
-      stream < FIRST_GPU_STREAM ? streams[stream] : bench->nccl->gpus[stream - FIRST_GPU_STREAM].stream);
+      stream < FIRST_GPU_STREAM ? streams[stream]
+                                : bench->nccl->gpus[stream - FIRST_GPU_STREAM].stream);
   if (code == cudaErrorNotReady) (void)cudaGetLastError(); /* an answer, not an error */
   if (code == cudaErrorNotReady) return ORR_STREAM_BUSY;
   return orr_cuda_ok(code, "work on the GPU", error) ? ORR_STREAM_DONE : ORR_STREAM_FAILED;
@@ -185,7 +197,8 @@ static gboolean is_hopeful(gpointer user, int stream, GError **error) {
     return FALSE;
   }
   const OrrNcclComm comm = group ? group->gpus[MAX(stream - FIRST_GPU_STREAM, 0)].comm : NULL;
-  if (!comm || (group->nccl.async_error(comm, &result) == 0 && (result == 0 || result == NCCL_IN_PROGRESS)))
+  if (!comm ||
+      (group->nccl.async_error(comm, &result) == 0 && (result == 0 || result == NCCL_IN_PROGRESS)))
     return TRUE;
   g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "NCCL: %s", group->nccl.error_text(result));
   return FALSE;
@@ -214,17 +227,20 @@ gboolean orr_cuda_wait(OrrBench *bench, GError **error) {
 
 /* --- Talking --- */
 
-/* To and from the first GPU's buffer, in the order of its stream: the legacy stream would not wait for it. */
+/* To and from the first GPU's buffer, in the order of its stream: the legacy stream would not
+ * wait for it. */
 static gboolean put(OrrNcclGroup *group, const void *bytes, gsize n, GError **error) {
   g_assert(n <= TALK_BYTES);
-  return orr_cuda_ok(cudaMemcpyAsync(group->talk, bytes, n, cudaMemcpyHostToDevice, group->gpus[0].stream), "upload",
-                     error);
+  return orr_cuda_ok(
+      cudaMemcpyAsync(group->talk, bytes, n, cudaMemcpyHostToDevice, group->gpus[0].stream),
+      "upload", error);
 }
 
 static gboolean get(OrrNcclGroup *group, void *bytes, gsize n, GError **error) {
   return orr_cuda_wait(group->bench, error) &&
-         orr_cuda_ok(cudaMemcpyAsync(bytes, group->talk, n, cudaMemcpyDeviceToHost, group->gpus[0].stream), "download",
-                     error) &&
+         orr_cuda_ok(
+             cudaMemcpyAsync(bytes, group->talk, n, cudaMemcpyDeviceToHost, group->gpus[0].stream),
+             "download", error) &&
          orr_cuda_wait(group->bench, error);
 }
 
@@ -232,7 +248,9 @@ static gboolean get(OrrNcclGroup *group, void *bytes, gsize n, GError **error) {
 static gboolean spread(OrrNcclGroup *group, void *bytes, gsize n, int root, GError **error) {
   OrrNcclGpu *gpu = &group->gpus[0];
   return put(group, bytes, n, error) &&
-         orr_nccl_ok(group, group->nccl.broadcast(group->talk, group->talk, n, NCCL_INT8, root, gpu->comm, gpu->stream),
+         orr_nccl_ok(group,
+                     group->nccl.broadcast(group->talk, group->talk, n, NCCL_INT8, root, gpu->comm,
+                                           gpu->stream),
                      "broadcast", error) &&
          get(group, bytes, n, error);
 }
@@ -241,7 +259,8 @@ static gboolean greatest(OrrNcclGroup *group, gint64 *number, GError **error) {
   OrrNcclGpu *gpu = &group->gpus[0];
   return put(group, number, sizeof *number, error) &&
          orr_nccl_ok(group,
-                     group->nccl.all_reduce(group->talk, group->talk, 1, NCCL_INT64, NCCL_MAX, gpu->comm, gpu->stream),
+                     group->nccl.all_reduce(group->talk, group->talk, 1, NCCL_INT64, NCCL_MAX,
+                                            gpu->comm, gpu->stream),
                      "all-reduce", error) &&
          get(group, number, sizeof *number, error);
 }
@@ -252,22 +271,25 @@ gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error) {
   return group && spread(group, number, sizeof *number, 0, error);
 }
 
-/* Ranks are ordered by how badly they are off, then the lowest first: the greatest of these numbers has the word. */
-gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word,
-                         GError **error) {
+/* Ranks are ordered by how badly they are off, then the lowest first: the greatest of these
+ * numbers has the word. */
+gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
+                         OrrJobWord *ret_word, GError **error) {
   const gint64 rank = bench->facts.rank, span = (gint64)1 << 32;
   OrrJobWord word = mine ? orr_job_word(rank, mine, mine_ends_job) : (OrrJobWord){.rank = -1};
   gint64 worst = mine ? (mine_ends_job ? 2 : 1) * span + (span - 1 - rank) : 0;
   if (is_job(bench)) {
     OrrNcclGroup *group = orr_nccl_of(bench, error);
     if (!group || !greatest(group, &worst, error)) return FALSE;
-    if (worst > 0 && !spread(group, &word, sizeof word, (int)(span - 1 - worst % span), error)) return FALSE;
+    if (worst > 0 && !spread(group, &word, sizeof word, (int)(span - 1 - worst % span), error))
+      return FALSE;
   }
   *ret_word = word;
   return TRUE;
 }
 
 void orr_nccl_fail(OrrBench *bench, const char *reason) {
-  orr_rendezvous_fail(&bench->rendezvous, reason); /* first: others look there when they see the abort */
+  orr_rendezvous_fail(&bench->rendezvous,
+                      reason); /* first: others look there when they see the abort */
   if (bench->nccl) abort_all(bench->nccl);
 }

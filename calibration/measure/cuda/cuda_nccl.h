@@ -1,8 +1,9 @@
 /*
- * cuda_nccl.h - NCCL's communicators, and what keeps the ranks of a job from waiting for one that has failed.
+ * cuda_nccl.h - NCCL's communicators, and what keeps the ranks of a job from waiting for one that
+ * has failed.
  *
- * NCCL is opened at run time; its types and numbers are declared here after its ABI (nccl.h; the calls used are the
- * same since 2.7, the 8-bit formats since 2.24).
+ * NCCL is opened at run time; its types and numbers are declared here after its ABI (nccl.h; the
+ * calls used are the same since 2.7, the 8-bit formats since 2.24).
  */
 #ifndef ORR_CUDA_NCCL_H
 #define ORR_CUDA_NCCL_H
@@ -31,11 +32,16 @@ typedef struct {
   const char *(*error_text)(int result);
   int (*group_start)(void);
   int (*group_end)(void);
-  int (*all_reduce)(const void *in, void *out, size_t n, int type, int op, OrrNcclComm comm, cudaStream_t stream);
-  int (*all_gather)(const void *in, void *out, size_t n, int type, OrrNcclComm comm, cudaStream_t stream);
-  int (*reduce_scatter)(const void *in, void *out, size_t n, int type, int op, OrrNcclComm comm, cudaStream_t stream);
-  int (*broadcast)(const void *in, void *out, size_t n, int type, int root, OrrNcclComm comm, cudaStream_t stream);
-  int (*reduce)(const void *in, void *out, size_t n, int type, int op, int root, OrrNcclComm comm, cudaStream_t stream);
+  int (*all_reduce)(const void *in, void *out, size_t n, int type, int op, OrrNcclComm comm,
+                    cudaStream_t stream);
+  int (*all_gather)(const void *in, void *out, size_t n, int type, OrrNcclComm comm,
+                    cudaStream_t stream);
+  int (*reduce_scatter)(const void *in, void *out, size_t n, int type, int op, OrrNcclComm comm,
+                        cudaStream_t stream);
+  int (*broadcast)(const void *in, void *out, size_t n, int type, int root, OrrNcclComm comm,
+                   cudaStream_t stream);
+  int (*reduce)(const void *in, void *out, size_t n, int type, int op, int root, OrrNcclComm comm,
+                cudaStream_t stream);
   int (*send)(const void *in, size_t n, int type, int peer, OrrNcclComm comm, cudaStream_t stream);
   int (*recv)(void *out, size_t n, int type, int peer, OrrNcclComm comm, cudaStream_t stream);
 } OrrNccl;
@@ -63,8 +69,8 @@ struct OrrNcclGroup {
 /* ORR_FAULT_USAGE where NCCL does not do what is asked: all ranks ask the same. */
 gboolean orr_nccl_ok(const OrrNcclGroup *group, int result, const char *what, GError **error);
 
-/* Ends what is in flight on the GPUs' streams, by waiting for it (orr_cuda_wait) or by aborting it. Call it before
- * cudaFree on a way on which something may have failed. */
+/* Ends what is in flight on the GPUs' streams, by waiting for it (orr_cuda_wait) or by aborting
+ * it. Call it before cudaFree on a way on which something may have failed. */
 void orr_nccl_quiesce(OrrNcclGroup *group);
 
 G_END_DECLS

@@ -1,10 +1,11 @@
 /*
- * cuda_power.c - board power, clocks and state through NVML, opened at run time. Types are declared here after NVML's
- * ABI (nvml.h of the driver; stable since version 2 of its calls).
+ * cuda_power.c - board power, clocks and state through NVML, opened at run time. Types are declared
+ * here after NVML's ABI (nvml.h of the driver; stable since version 2 of its calls).
  *
- * Power comes from the energy counter over a window (power_window.h). Where there is none, it is the mean of field 186,
- * NVML_FI_DEV_POWER_INSTANT, where the driver has it (530 on), else of nvmlDeviceGetPowerUsage, which from Ampere on
- * (but for GA100) is the mean of the last second (nvml.h).
+ * Power comes from the energy counter over a window (power_window.h). Where there is none, it is
+ * the mean of field 186, NVML_FI_DEV_POWER_INSTANT, where the driver has it (530 on), else of
+ * nvmlDeviceGetPowerUsage, which from Ampere on (but for GA100) is the mean of the last second
+ * (nvml.h).
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +26,13 @@ typedef struct { /* nvmlFieldValue_t */
   } value;
 } NvmlField;
 
-enum { POWER_INSTANT = 186, CLOCK_SM = 1, CLOCK_MEMORY = 2, TEMPERATURE_GPU = 0, INSUFFICIENT_SIZE = 7 };
+enum {
+  POWER_INSTANT = 186,
+  CLOCK_SM = 1,
+  CLOCK_MEMORY = 2,
+  TEMPERATURE_GPU = 0,
+  INSUFFICIENT_SIZE = 7
+};
 
 struct OrrNvml {
   int (*init)(void);
@@ -69,8 +76,8 @@ OrrNvml *orr_nvml_open(const char *pci_bus_id) {
   static const char *const files[] = {"libnvidia-ml.so.1", NULL};
   OrrNvml *nvml = g_new0(OrrNvml, 1);
   gboolean is_open = FALSE;
-  if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), nvml, NULL) && (is_open = nvml->init() == 0) &&
-      nvml->by_bus(pci_bus_id, &nvml->device) == 0)
+  if (orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), nvml, NULL) &&
+      (is_open = nvml->init() == 0) && nvml->by_bus(pci_bus_id, &nvml->device) == 0)
     return nvml;
   if (is_open) nvml->shutdown();
   g_free(nvml);
@@ -100,7 +107,8 @@ static double watts_now(const OrrNvml *nvml) {
 
 static double energy_now(const OrrNvml *nvml) {
   unsigned long long millijoules = 0;
-  return nvml->energy && nvml->energy(nvml->device, &millijoules) == 0 ? (double)millijoules / 1e3 : NAN;
+  return nvml->energy && nvml->energy(nvml->device, &millijoules) == 0 ? (double)millijoules / 1e3
+                                                                       : NAN;
 }
 
 static double clock_now(const OrrNvml *nvml, int kind) {
@@ -131,9 +139,10 @@ void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *wi
 }
 
 /* Two rounds are in flight at any time, so that the board is not idle while the host looks. */
-gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule, gboolean (*work)(gpointer user, GError **error),
-                        gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
-                        GError **error) {
+gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
+                        gboolean (*work)(gpointer user, GError **error),
+                        gboolean (*wait)(gpointer user, GError **error), gpointer user,
+                        OrrTiming *timing, GError **error) {
   const gint64 begin_us = g_get_monotonic_time();
   OrrPowerWindow window = orr_power_window_new(rule->settle_s, rule->watch_s);
   gboolean wants_more = nvml && rule->watch_s > 0;
@@ -166,8 +175,10 @@ OrrBenchState orr_nvml_state(const OrrNvml *nvml) {
   state.sm_clock_hz = clock_now(nvml, CLOCK_SM);
   state.memory_clock_hz = clock_now(nvml, CLOCK_MEMORY);
   state.n_processes = count_processes(nvml);
-  if (nvml->temperature && nvml->temperature(nvml->device, TEMPERATURE_GPU, &celsius) == 0) state.celsius = celsius;
-  if (nvml->throttle && nvml->throttle(nvml->device, &reasons) == 0) state.throttle = (gint64)reasons;
+  if (nvml->temperature && nvml->temperature(nvml->device, TEMPERATURE_GPU, &celsius) == 0)
+    state.celsius = celsius;
+  if (nvml->throttle && nvml->throttle(nvml->device, &reasons) == 0)
+    state.throttle = (gint64)reasons;
   if (nvml->persistence && nvml->persistence(nvml->device, &is_on) == 0) state.persistence = is_on;
   if (nvml->ecc && nvml->ecc(nvml->device, &is_on, &pending) == 0) state.ecc = is_on;
   return state;

@@ -1,19 +1,21 @@
 /*
  * cuda_private.h - what the files of the cuda layer share.
  *
- * A family's file has one function that prepares a kernel: it allocates (orr_cuda_alloc: freed with the kernel), fills
- * with random data, and sets `launch`, and where it has one `verify`. Operands that should come from memory and not
- * from the L2 cache are allocated `n_sets` times; launch gets the number of the next set.
+ * A family's file has one function that prepares a kernel: it allocates (orr_cuda_alloc: freed with
+ * the kernel), fills with random data, and sets `launch`, and where it has one `verify`. Operands
+ * that should come from memory and not from the L2 cache are allocated `n_sets` times; launch gets
+ * the number of the next set.
  *
- * Streams are non-blocking: they do not wait for the legacy stream, nor it for them (CUDA Runtime API, "Stream
- * synchronization behavior"). So nothing is put on the legacy stream that a kernel reads: cudaMemcpy from pageable
- * memory may return before the data are on the device ("API synchronization behavior"), and cudaMemset before it has
- * begun. Uploads and fills go to the stream that uses them. Reads back (orr_cuda_read) come after a wait for it.
+ * Streams are non-blocking: they do not wait for the legacy stream, nor it for them (CUDA Runtime
+ * API, "Stream synchronization behavior"). So nothing is put on the legacy stream that a kernel
+ * reads: cudaMemcpy from pageable memory may return before the data are on the device ("API
+ * synchronization behavior"), and cudaMemset before it has begun. Uploads and fills go to the
+ * stream that uses them. Reads back (orr_cuda_read) come after a wait for it.
  *
  * While NCCL is in flight nothing waits without a time limit: orr_cuda_wait (stream_wait.h).
  *
- * Every call of CUDA and its libraries goes through orr_cuda_ok or a library's own check. Out of memory is
- * ORR_FAULT_USAGE: the shape is passed over.
+ * Every call of CUDA and its libraries goes through orr_cuda_ok or a library's own check. Out of
+ * memory is ORR_FAULT_USAGE: the shape is passed over.
  */
 #ifndef ORR_CUDA_PRIVATE_H
 #define ORR_CUDA_PRIVATE_H
@@ -55,40 +57,46 @@ struct OrrKernel {
   double touched_bytes; /* of one call, as orr_cuda_rotate got it; 0: not rotated */
   guint64 seed;
   gboolean (*launch)(OrrKernel *kernel, guint set, cudaStream_t stream, GError **error);
-  gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error);                        /* or NULL */
-  gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error); /* or NULL */
-  void (*clear)(gpointer state);                                                                         /* or NULL */
-  gpointer state; /* the family's own */
+  gboolean (*verify)(OrrKernel *kernel, OrrVerdict *ret_verdict, GError **error); /* or NULL */
+  gboolean (*time)(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                   GError **error); /* or NULL */
+  void (*clear)(gpointer state);    /* or NULL */
+  gpointer state;                   /* the family's own */
 };
 
 /* --- cuda_layer.c --- */
 
 /* Sets @error from @code, named by @what; FALSE, unless it is cudaSuccess. */
 gboolean orr_cuda_ok(cudaError_t code, const char *what, GError **error);
-gboolean orr_cuda_launched(int code, const char *what, GError **error); /* of a function of kernels.h */
+gboolean orr_cuda_launched(int code, const char *what,
+                           GError **error); /* of a function of kernels.h */
 
 void *orr_cuda_alloc(OrrKernel *kernel, gsize bytes, GError **error);
 
-/* @bytes a set, for all sets, each aligned to 256 bytes; @ret_stride is what a set is on from the one before. */
+/* @bytes a set, for all sets, each aligned to 256 bytes; @ret_stride is what a set is on from
+ * the one before. */
 void *orr_cuda_alloc_sets(OrrKernel *kernel, gsize bytes, gsize *ret_stride, GError **error);
 /* The same, filled with random elements. */
-void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride, GError **error);
+void *orr_cuda_random_sets(OrrKernel *kernel, OrrFormat format, gsize n, gsize *ret_stride,
+                           GError **error);
 void *orr_cuda_random(OrrKernel *kernel, OrrFormat format, gsize n, GError **error);
 void *orr_cuda_upload(OrrKernel *kernel, const void *data, gsize bytes, GError **error);
 
 /* Sets n_sets by rotation.h: a call reads and writes @touched_bytes of the @held_bytes of a set. */
 void orr_cuda_rotate(OrrKernel *kernel, double touched_bytes, double held_bytes);
 
-/* Pinned host memory on the device's NUMA node (numa.h); NULL with ORR_FAULT_USAGE: there is none. */
+/* Pinned host memory on the device's NUMA node (numa.h); NULL with ORR_FAULT_USAGE: there is
+ * none. */
 void *orr_cuda_host_alloc(const OrrBench *bench, gsize bytes, GError **error);
 void orr_cuda_host_free(void *memory, gsize bytes);
 
-/* @n elements that lie @stride elements apart from element @first of @device on, on the host and decoded. */
-gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n, double *ret_values,
-                       GError **error);
+/* @n elements that lie @stride elements apart from element @first of @device on, on the host and
+ * decoded. */
+gboolean orr_cuda_read(const void *device, OrrFormat format, gsize first, gsize stride, gsize n,
+                       double *ret_values, GError **error);
 /* @n_rows of @width elements, @row_stride elements from one to the next. */
-gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride, gsize n_rows,
-                            gsize width, double *ret_values, GError **error);
+gboolean orr_cuda_read_rows(const void *device, OrrFormat format, gsize first, gsize row_stride,
+                            gsize n_rows, gsize width, double *ret_values, GError **error);
 /* Launches set 0 and waits. */
 gboolean orr_cuda_run_once(OrrKernel *kernel, GError **error);
 
@@ -97,7 +105,8 @@ void orr_cuda_judge(OrrVerdict *verdict, double found, double reference, double 
 
 /* --- cuda_time.c --- */
 
-gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error);
+gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                       GError **error);
 
 /* Keeps the stream busy for @us (timing.h); its device must be the current one. */
 gboolean orr_cuda_hold(double us, cudaStream_t stream, GError **error);
@@ -111,10 +120,11 @@ typedef struct {
   gboolean is_optional; /* the pointer stays NULL where the library has none */
 } OrrCudaSymbol;
 
-/* Opens the first of @files (NULL-terminated) that the system or the toolkit's folder has, and fills @table.
- * ORR_FAULT_USAGE: there is none, or a function is missing: what needs it is passed over. */
-gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n, void *table,
-                               GError **error);
+/* Opens the first of @files (NULL-terminated) that the system or the toolkit's folder has, and
+ * fills @table. ORR_FAULT_USAGE: there is none, or a function is missing: what needs it is
+ * passed over. */
+gboolean orr_cuda_library_open(const char *const *files, const OrrCudaSymbol *symbols, guint n,
+                               void *table, GError **error);
 
 /* --- cuda_power.c --- */
 
@@ -122,14 +132,17 @@ OrrNvml *orr_nvml_open(const char *pci_bus_id); /* NULL where there is none */
 void orr_nvml_free(OrrNvml *nvml);
 char *orr_nvml_driver(const OrrNvml *nvml); /* newly allocated; NULL where it cannot be told */
 /* @nvml may be NULL in what follows: values are then NAN, or as they were. */
-void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing);                          /* now */
-void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us, OrrPowerWindow *window); /* one reading */
+void orr_nvml_clocks(const OrrNvml *nvml, OrrTiming *timing); /* now */
+void orr_nvml_read_into(const OrrNvml *nvml, gint64 begin_us,
+                        OrrPowerWindow *window); /* one reading */
 OrrBenchState orr_nvml_state(const OrrNvml *nvml);
-/* Runs @work again and again for the rule's window, and sets the timing's power and clocks; nothing where the rule
- * watches none. @work posts to the device and does not wait; @wait waits for all it posted. */
-gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule, gboolean (*work)(gpointer user, GError **error),
-                        gboolean (*wait)(gpointer user, GError **error), gpointer user, OrrTiming *timing,
-                        GError **error);
+/* Runs @work again and again for the rule's window, and sets the timing's power and clocks;
+ * nothing where the rule watches none. @work posts to the device and does not wait; @wait waits
+ * for all it posted. */
+gboolean orr_nvml_watch(const OrrNvml *nvml, const OrrTimingRule *rule,
+                        gboolean (*work)(gpointer user, GError **error),
+                        gboolean (*wait)(gpointer user, GError **error), gpointer user,
+                        OrrTiming *timing, GError **error);
 double orr_nvml_power_limit(const OrrNvml *nvml);
 double orr_nvml_max_sm_hz(const OrrNvml *nvml);
 double orr_nvml_max_memory_hz(const OrrNvml *nvml);
@@ -153,17 +166,26 @@ gboolean orr_cuda_prepare_moe(OrrKernel *kernel, GError **error);
 gboolean orr_cuda_prepare_product(OrrKernel *kernel, gint64 m, gint64 n, gint64 k, GError **error);
 
 /* The formats of family_gemm.c's column dtype. */
-enum { ORR_GEMM_FP32, ORR_GEMM_TF32, ORR_GEMM_FP16, ORR_GEMM_BF16, ORR_GEMM_FP8, ORR_GEMM_MXFP8, ORR_GEMM_NVFP4 };
+enum {
+  ORR_GEMM_FP32,
+  ORR_GEMM_TF32,
+  ORR_GEMM_FP16,
+  ORR_GEMM_BF16,
+  ORR_GEMM_FP8,
+  ORR_GEMM_MXFP8,
+  ORR_GEMM_NVFP4
+};
 
-/* out[m,n] = factor x[m,k] w[n,k]^T on operands of the caller's, in one of these formats; out is bf16 for 8 and 4-bit
- * ones. Scales are 1. @kernel owns what it needs beside them; NULL with ORR_FAULT_USAGE where the device has no such.
+/* out[m,n] = factor x[m,k] w[n,k]^T on operands of the caller's, in one of these formats; out is
+ * bf16 for 8 and 4-bit ones. Scales are 1. @kernel owns what it needs beside them; NULL with
+ * ORR_FAULT_USAGE where the device has no such.
  */
 typedef struct OrrProduct OrrProduct;
-OrrProduct *orr_cuda_product_new(OrrKernel *kernel, int format, gint64 m, gint64 n, gint64 k, double factor,
-                                 GError **error);
+OrrProduct *orr_cuda_product_new(OrrKernel *kernel, int format, gint64 m, gint64 n, gint64 k,
+                                 double factor, GError **error);
 /* @workspace: ORR_PRODUCT_WORKSPACE bytes, of no other product at the same time. */
-gboolean orr_cuda_product_run(const OrrProduct *product, const void *x, const void *w, void *out, void *workspace,
-                              cudaStream_t stream, GError **error);
+gboolean orr_cuda_product_run(const OrrProduct *product, const void *x, const void *w, void *out,
+                              void *workspace, cudaStream_t stream, GError **error);
 void orr_cuda_product_free(OrrProduct *product);
 enum { ORR_PRODUCT_WORKSPACE = 32 << 20 };
 
@@ -172,24 +194,28 @@ void orr_cublas_free(OrrCublas *cublas);
 char *orr_cudnn_version(void);
 void orr_cudnn_free(OrrCudnn *cudnn);
 
-/* NCCL over the GPUs of this process and of the job, opened at the first call: a session that measures no collective
- * touches no other GPU. In a job all ranks must call it together. NULL with ORR_FAULT_USAGE, the same at each later
- * call, where one process cannot have it; with ORR_FAULT_RESOURCE in a job. */
+/* NCCL over the GPUs of this process and of the job, opened at the first call: a session that
+ * measures no collective touches no other GPU. In a job all ranks must call it together. NULL
+ * with ORR_FAULT_USAGE, the same at each later call, where one process cannot have it; with
+ * ORR_FAULT_RESOURCE in a job. */
 OrrNcclGroup *orr_nccl_of(OrrBench *bench, GError **error);
 void orr_nccl_free(OrrNcclGroup *group);
-/* Waits for all streams of the bench, and of its NCCL group where it is open, with NCCL's time limit. */
+/* Waits for all streams of the bench, and of its NCCL group where it is open, with NCCL's time
+ * limit. */
 gboolean orr_cuda_wait(OrrBench *bench, GError **error);
 char *orr_nccl_version(void);
 gboolean orr_nccl_agree(OrrBench *bench, gint64 *number, GError **error);
-gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job, OrrJobWord *ret_word,
-                         GError **error);
+gboolean orr_nccl_settle(OrrBench *bench, const char *mine, gboolean mine_ends_job,
+                         OrrJobWord *ret_word, GError **error);
 void orr_nccl_fail(OrrBench *bench, const char *reason);
-/* Buffers for collectives of @bytes on each GPU, for the kernel that is prepared; freed by the other call. */
+/* Buffers for collectives of @bytes on each GPU, for the kernel that is prepared; freed by the
+ * other call. */
 gboolean orr_nccl_make_buffers(OrrNcclGroup *group, gsize bytes, GError **error);
 void orr_nccl_free_buffers(OrrNcclGroup *group);
-/* One all-reduce (bf16) of @bytes, at most those of the buffers, on each GPU's own stream, for interference;
- * @device_stream is the measured GPU's. */
-gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream, GError **error);
+/* One all-reduce (bf16) of @bytes, at most those of the buffers, on each GPU's own stream, for
+ * interference; @device_stream is the measured GPU's. */
+gboolean orr_nccl_all_reduce_beside(OrrBench *bench, gsize bytes, cudaStream_t device_stream,
+                                    GError **error);
 
 G_END_DECLS
 

@@ -1,13 +1,14 @@
 /*
  * cuda_time.c - how long one call takes.
  *
- * Calls are captured into a CUDA graph, one set of operands after the other (rotation.h), so that what is measured is
- * what a graph sees: the kernel and the gap to the next one, without the host. Where a library cannot be captured the
- * calls go to the stream one by one. In both cases the stream is held until the host has posted the whole repeat
- * (timing.h), and the row's method says if that was not possible.
+ * Calls are captured into a CUDA graph, one set of operands after the other (rotation.h), so that
+ * what is measured is what a graph sees: the kernel and the gap to the next one, without the host.
+ * Where a library cannot be captured the calls go to the stream one by one. In both cases the
+ * stream is held until the host has posted the whole repeat (timing.h), and the row's method says
+ * if that was not possible.
  *
- * After the repeats, if the rule asks for it, the same calls run on while power and clocks are watched (power_window.h).
- * Without that the clocks are read once, amid the repeats.
+ * After the repeats, if the rule asks for it, the same calls run on while power and clocks are
+ * watched (power_window.h). Without that the clocks are read once, amid the repeats.
  */
 #include "calibration/measure/accumulation.h"
 #include "calibration/measure/cuda/cuda_private.h"
@@ -32,7 +33,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Stopwatch, stopwatch_clear)
 
 static gboolean launch_all(Stopwatch *watch, GError **error) {
   OrrKernel *kernel = watch->kernel;
-  if (watch->graph) return orr_cuda_ok(cudaGraphLaunch(watch->graph, kernel->bench->stream), "cudaGraphLaunch", error);
+  if (watch->graph)
+    return orr_cuda_ok(cudaGraphLaunch(watch->graph, kernel->bench->stream), "cudaGraphLaunch",
+                       error);
   for (guint i = 0; i < watch->n_calls; i++)
     if (!kernel->launch(kernel, i % kernel->n_sets, kernel->bench->stream, error)) return FALSE;
   return TRUE;
@@ -49,18 +52,22 @@ gboolean orr_cuda_is_reached(cudaEvent_t event) {
   return code != cudaErrorNotReady;
 }
 
-/* One repeat as it is; @ret_held: the host had posted all of it before it began. @sampled, if not NULL, gets the clocks amid it. */
-static gboolean repeat_once(Stopwatch *watch, double *ret_us, gboolean *ret_held, OrrTiming *sampled, GError **error) {
+/* One repeat as it is; @ret_held: the host had posted all of it before it began. @sampled, if
+ * not NULL, gets the clocks amid it. */
+static gboolean repeat_once(Stopwatch *watch, double *ret_us, gboolean *ret_held,
+                            OrrTiming *sampled, GError **error) {
   const cudaStream_t stream = watch->kernel->bench->stream;
   float ms = 0;
   if (!orr_cuda_hold(watch->hold.us, stream, error) ||
-      !orr_cuda_ok(cudaEventRecord(watch->begin, stream), "cudaEventRecord", error) || !launch_all(watch, error) ||
+      !orr_cuda_ok(cudaEventRecord(watch->begin, stream), "cudaEventRecord", error) ||
+      !launch_all(watch, error) ||
       !orr_cuda_ok(cudaEventRecord(watch->end, stream), "cudaEventRecord", error))
     return FALSE;
   *ret_held = !orr_cuda_is_reached(watch->begin);
   if (sampled) orr_nvml_clocks(watch->kernel->bench->nvml, sampled);
   if (!orr_cuda_ok(cudaEventSynchronize(watch->end), "cudaEventSynchronize", error) ||
-      !orr_cuda_ok(cudaEventElapsedTime(&ms, watch->begin, watch->end), "cudaEventElapsedTime", error))
+      !orr_cuda_ok(cudaEventElapsedTime(&ms, watch->begin, watch->end), "cudaEventElapsedTime",
+                   error))
     return FALSE;
   *ret_us = ms * 1e3 / watch->n_calls;
   return TRUE;
@@ -113,7 +120,8 @@ static gboolean wait_round(gpointer user, GError **error) {
   return orr_cuda_wait(((Stopwatch *)user)->kernel->bench, error);
 }
 
-static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *timing, GError **error) {
+static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *timing,
+                        GError **error) {
   g_autofree double *us = g_new(double, rule->max_repeats);
   const gint64 begin_us = g_get_monotonic_time();
   guint n = 0;
@@ -127,17 +135,21 @@ static gboolean measure(Stopwatch *watch, const OrrTimingRule *rule, OrrTiming *
   return TRUE;
 }
 
-gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+gboolean orr_cuda_time(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                       GError **error) {
   if (kernel->time) return kernel->time(kernel, rule, ret_timing, error);
   const OrrBench *bench = kernel->bench;
   g_auto(Stopwatch) watch = {.kernel = kernel, .hold = orr_hold_new()};
   if (!orr_cuda_ok(cudaEventCreate(&watch.begin), "cudaEventCreate", error) ||
-      !orr_cuda_ok(cudaEventCreate(&watch.end), "cudaEventCreate", error) || !count_calls(&watch, error))
+      !orr_cuda_ok(cudaEventCreate(&watch.end), "cudaEventCreate", error) ||
+      !count_calls(&watch, error))
     return FALSE;
   capture(&watch);
   OrrTiming timing = orr_timing_of("", watch.n_calls);
-  if (orr_accumulation_word(&kernel->shape)) orr_timing_set(&timing, orr_accumulation_word(&kernel->shape));
-  if (kernel->touched_bytes > 0 && orr_rotation_is_warm(kernel->n_sets, kernel->touched_bytes, &bench->facts))
+  if (orr_accumulation_word(&kernel->shape))
+    orr_timing_set(&timing, orr_accumulation_word(&kernel->shape));
+  if (kernel->touched_bytes > 0 &&
+      orr_rotation_is_warm(kernel->n_sets, kernel->touched_bytes, &bench->facts))
     orr_timing_set(&timing, "warm-l2");
   if (!warm_up(&watch, rule->warm_up_s, error) || !measure(&watch, rule, &timing, error) ||
       !orr_nvml_watch(bench->nvml, rule, post_round, wait_round, &watch, &timing, error))

@@ -63,7 +63,8 @@ struct OrrCudnnGraph {
 
 char *orr_cudnn_version(void) {
   OrrCudnn table;
-  if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &table, NULL)) return g_strdup("");
+  if (!orr_cuda_library_open(files, symbols, G_N_ELEMENTS(symbols), &table, NULL))
+    return g_strdup("");
   const size_t version = table.version();
   return g_strdup_printf("%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
@@ -95,7 +96,8 @@ OrrCudnnGraph *orr_cudnn_graph_new(OrrCudnn *cudnn) {
   return graph;
 }
 
-static void free_descriptors(const OrrCudnnGraph *graph, cudnnBackendDescriptor_t *descriptors, guint n) {
+static void free_descriptors(const OrrCudnnGraph *graph, cudnnBackendDescriptor_t *descriptors,
+                             guint n) {
   for (guint i = 0; i < n; i++)
     if (descriptors[i]) graph->cudnn->free_descriptor(descriptors[i]);
 }
@@ -109,7 +111,8 @@ void orr_cudnn_graph_free(OrrCudnnGraph *graph) {
   free_descriptors(graph, &graph->graph, 1);
   free_descriptors(graph, graph->operations, graph->n_operations);
   free_descriptors(graph, graph->modes, graph->n_modes);
-  for (guint i = 0; i < graph->n_tensors; i++) free_descriptors(graph, &graph->tensors[i].descriptor, 1);
+  for (guint i = 0; i < graph->n_tensors; i++)
+    free_descriptors(graph, &graph->tensors[i].descriptor, 1);
   g_free(graph);
 }
 
@@ -119,17 +122,21 @@ static void check(OrrCudnnGraph *graph, cudnnStatus_t status, const char *what) 
   graph->failed = what;
 }
 
-static void make(OrrCudnnGraph *graph, cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *ret_descriptor) {
-  if (!graph->failed) check(graph, graph->cudnn->new_descriptor(type, ret_descriptor), "a descriptor");
+static void make(OrrCudnnGraph *graph, cudnnBackendDescriptorType_t type,
+                 cudnnBackendDescriptor_t *ret_descriptor) {
+  if (!graph->failed)
+    check(graph, graph->cudnn->new_descriptor(type, ret_descriptor), "a descriptor");
 }
 
-static void set(OrrCudnnGraph *graph, cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                cudnnBackendAttributeType_t type, gint64 n, const void *values, const char *what) {
+static void set(OrrCudnnGraph *graph, cudnnBackendDescriptor_t descriptor,
+                cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, gint64 n,
+                const void *values, const char *what) {
   if (!graph->failed) check(graph, graph->cudnn->set(descriptor, name, type, n, values), what);
 }
 
-static void set_descriptor(OrrCudnnGraph *graph, cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                           cudnnBackendDescriptor_t value, const char *what) {
+static void set_descriptor(OrrCudnnGraph *graph, cudnnBackendDescriptor_t descriptor,
+                           cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value,
+                           const char *what) {
   set(graph, descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value, what);
 }
 
@@ -139,8 +146,8 @@ static void finish(OrrCudnnGraph *graph, cudnnBackendDescriptor_t descriptor, co
 
 /* --- Tensors --- */
 
-static OrrTensor *add_tensor(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4], const gint64 strides[4],
-                             gboolean is_virtual, gboolean is_value) {
+static OrrTensor *add_tensor(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                             const gint64 strides[4], gboolean is_virtual, gboolean is_value) {
   g_assert(graph->n_tensors < MOST_TENSORS);
   OrrTensor *tensor = &graph->tensors[graph->n_tensors];
   const gint64 uid = graph->n_tensors + 1, alignment = 16;
@@ -148,19 +155,26 @@ static OrrTensor *add_tensor(OrrCudnnGraph *graph, cudnnDataType_t type, const g
   graph->n_tensors++;
   make(graph, CUDNN_BACKEND_TENSOR_DESCRIPTOR, &tensor->descriptor);
   set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid, "tensor");
-  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type, "tensor type");
-  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment, "alignment");
-  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims, "tensor dims");
-  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides, "tensor strides");
+  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type,
+      "tensor type");
+  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment,
+      "alignment");
+  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims,
+      "tensor dims");
+  set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides,
+      "tensor strides");
   if (is_virtual)
-    set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &virtual_flag, "virtual");
+    set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1,
+        &virtual_flag, "virtual");
   if (is_value)
-    set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &value_flag, "by value");
+    set(graph, tensor->descriptor, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1,
+        &value_flag, "by value");
   finish(graph, tensor->descriptor, "a tensor");
   return tensor;
 }
 
-OrrTensor *orr_cudnn_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4], const gint64 strides[4]) {
+OrrTensor *orr_cudnn_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                          const gint64 strides[4]) {
   OrrTensor *tensor = add_tensor(graph, type, dims, strides, FALSE, FALSE);
   graph->uids[graph->n_real++] = graph->n_tensors;
   return tensor;
@@ -171,7 +185,8 @@ OrrTensor *orr_cudnn_virtual(OrrCudnnGraph *graph, cudnnDataType_t type, const g
   return add_tensor(graph, type, dims, strides, TRUE, FALSE);
 }
 
-OrrTensor *orr_cudnn_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4], const gint64 strides[4]) {
+OrrTensor *orr_cudnn_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                          const gint64 strides[4]) {
   return add_tensor(graph, type, dims, strides, TRUE, FALSE);
 }
 
@@ -204,35 +219,48 @@ static cudnnBackendDescriptor_t add_mode(OrrCudnnGraph *graph, cudnnBackendDescr
   return *mode;
 }
 
-static cudnnBackendDescriptor_t add_operation(OrrCudnnGraph *graph, cudnnBackendDescriptorType_t type) {
+static cudnnBackendDescriptor_t add_operation(OrrCudnnGraph *graph,
+                                              cudnnBackendDescriptorType_t type) {
   g_assert(graph->n_operations < MOST_OPERATIONS);
   cudnnBackendDescriptor_t *operation = &graph->operations[graph->n_operations++];
   make(graph, type, operation);
   return *operation;
 }
 
-void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis, cudnnDataType_t compute,
-                         OrrTensor *x, OrrTensor *b, OrrTensor *t, OrrTensor *y) {
+void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis,
+                         cudnnDataType_t compute, OrrTensor *x, OrrTensor *b, OrrTensor *t,
+                         OrrTensor *y) {
   cudnnBackendDescriptor_t mode = add_mode(graph, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   set(graph, mode, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &op, "pointwise mode");
-  set(graph, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute, "pointwise precision");
-  if (axis >= 0) set(graph, mode, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &axis, "pointwise axis");
+  set(graph, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute,
+      "pointwise precision");
+  if (axis >= 0)
+    set(graph, mode, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &axis, "pointwise axis");
   finish(graph, mode, "a pointwise mode");
-  cudnnBackendDescriptor_t operation = add_operation(graph, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  cudnnBackendDescriptor_t operation =
+      add_operation(graph, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode, "pointwise");
-  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x->descriptor, "pointwise x");
-  if (b) set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b->descriptor, "pointwise b");
-  if (t) set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, t->descriptor, "pointwise t");
-  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y->descriptor, "pointwise y");
+  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x->descriptor,
+                 "pointwise x");
+  if (b)
+    set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b->descriptor,
+                   "pointwise b");
+  if (t)
+    set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, t->descriptor,
+                   "pointwise t");
+  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y->descriptor,
+                 "pointwise y");
   finish(graph, operation, "a pointwise operation");
 }
 
 void orr_cudnn_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c) {
   const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   cudnnBackendDescriptor_t mode = add_mode(graph, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-  set(graph, mode, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute, "matmul precision");
+  set(graph, mode, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute,
+      "matmul precision");
   finish(graph, mode, "a matmul mode");
-  cudnnBackendDescriptor_t operation = add_operation(graph, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  cudnnBackendDescriptor_t operation =
+      add_operation(graph, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_MATMUL_DESC, mode, "matmul");
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a->descriptor, "matmul a");
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b->descriptor, "matmul b");
@@ -243,18 +271,24 @@ void orr_cudnn_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTenso
 void orr_cudnn_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x, OrrTensor *y) {
   const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   cudnnBackendDescriptor_t mode = add_mode(graph, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
-  set(graph, mode, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &op, "reduction mode");
-  set(graph, mode, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute, "reduction precision");
+  set(graph, mode, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &op,
+      "reduction mode");
+  set(graph, mode, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute,
+      "reduction precision");
   finish(graph, mode, "a reduction mode");
-  cudnnBackendDescriptor_t operation = add_operation(graph, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+  cudnnBackendDescriptor_t operation =
+      add_operation(graph, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_REDUCTION_DESC, mode, "reduction");
-  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x->descriptor, "reduction x");
-  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y->descriptor, "reduction y");
+  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x->descriptor,
+                 "reduction x");
+  set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y->descriptor,
+                 "reduction y");
   finish(graph, operation, "a reduction");
 }
 
 void orr_cudnn_reshape(OrrCudnnGraph *graph, OrrTensor *x, OrrTensor *y) {
-  cudnnBackendDescriptor_t operation = add_operation(graph, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+  cudnnBackendDescriptor_t operation =
+      add_operation(graph, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x->descriptor, "reshape x");
   set_descriptor(graph, operation, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y->descriptor, "reshape y");
   finish(graph, operation, "a reshape");
@@ -266,24 +300,28 @@ static void make_graph(OrrCudnnGraph *graph) {
   const cudnnHandle_t handle = graph->cudnn->handle;
   const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
   make(graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &graph->graph);
-  set(graph, graph->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, graph->n_operations,
-      graph->operations, "operations");
-  set(graph, graph->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle, "handle");
+  set(graph, graph->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+      graph->n_operations, graph->operations, "operations");
+  set(graph, graph->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle,
+      "handle");
   finish(graph, graph->graph, "the graph");
   make(graph, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &graph->heuristic);
-  set_descriptor(graph, graph->heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->graph, "heuristics");
-  set(graph, graph->heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode, "heuristics");
+  set_descriptor(graph, graph->heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->graph,
+                 "heuristics");
+  set(graph, graph->heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode,
+      "heuristics");
   finish(graph, graph->heuristic, "heuristics");
 }
 
 static gint64 list_engines(OrrCudnnGraph *graph) {
   int64_t n_found = 0;
-  for (guint i = 0; i < MOST_ENGINES; i++) make(graph, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &graph->engines[i]);
+  for (guint i = 0; i < MOST_ENGINES; i++)
+    make(graph, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &graph->engines[i]);
   graph->n_engines = MOST_ENGINES;
   if (!graph->failed)
     check(graph,
-          graph->cudnn->get(graph->heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                            MOST_ENGINES, &n_found, graph->engines),
+          graph->cudnn->get(graph->heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                            CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_ENGINES, &n_found, graph->engines),
           "engines");
   return graph->failed ? 0 : MIN(n_found, MOST_ENGINES);
 }
@@ -293,15 +331,16 @@ static gboolean try_engine(OrrCudnnGraph *graph, cudnnBackendDescriptor_t engine
   const OrrCudnn *cudnn = graph->cudnn;
   const cudnnHandle_t handle = cudnn->handle;
   int64_t n = 0;
-  if (cudnn->new_descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &graph->plan) != CUDNN_STATUS_SUCCESS)
+  if (cudnn->new_descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &graph->plan) !=
+      CUDNN_STATUS_SUCCESS)
     return FALSE;
   if (cudnn->set(graph->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) ==
           CUDNN_STATUS_SUCCESS &&
-      cudnn->set(graph->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine) ==
-          CUDNN_STATUS_SUCCESS &&
+      cudnn->set(graph->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine) == CUDNN_STATUS_SUCCESS &&
       cudnn->finalize(graph->plan) == CUDNN_STATUS_SUCCESS &&
-      cudnn->get(graph->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n, &graph->workspace) ==
-          CUDNN_STATUS_SUCCESS)
+      cudnn->get(graph->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n,
+                 &graph->workspace) == CUDNN_STATUS_SUCCESS)
     return TRUE;
   cudnn->free_descriptor(graph->plan);
   graph->plan = NULL;
@@ -317,8 +356,8 @@ gboolean orr_cudnn_graph_plan(OrrCudnnGraph *graph, GError **error) {
       return !graph->failed;
     }
   if (graph->failed)
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN refuses the attention graph: %s: %s", graph->failed,
-                graph->cudnn->error_text(graph->status));
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN refuses the attention graph: %s: %s",
+                graph->failed, graph->cudnn->error_text(graph->status));
   else
     g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN has no engine for the attention graph");
   return FALSE;
@@ -326,8 +365,8 @@ gboolean orr_cudnn_graph_plan(OrrCudnnGraph *graph, GError **error) {
 
 gint64 orr_cudnn_graph_workspace(const OrrCudnnGraph *graph) { return graph->workspace; }
 
-gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, void *workspace, cudaStream_t stream,
-                                GError **error) {
+gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, void *workspace,
+                                cudaStream_t stream, GError **error) {
   const OrrCudnn *cudnn = graph->cudnn;
   void *all[2 * MOST_TENSORS];
   gint64 uids[2 * MOST_TENSORS];
@@ -341,13 +380,17 @@ gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, voi
   free_descriptors(graph, &graph->pack, 1);
   graph->pack = NULL;
   make(graph, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &graph->pack);
-  set(graph, graph->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, all, "pointers");
+  set(graph, graph->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, all,
+      "pointers");
   set(graph, graph->pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, uids, "ids");
-  set(graph, graph->pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace, "workspace");
+  set(graph, graph->pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace,
+      "workspace");
   finish(graph, graph->pack, "the variant pack");
   if (!graph->failed) check(graph, cudnn->set_stream(cudnn->handle, stream), "cudnnSetStream");
-  if (!graph->failed) check(graph, cudnn->execute(cudnn->handle, graph->plan, graph->pack), "cudnnBackendExecute");
+  if (!graph->failed)
+    check(graph, cudnn->execute(cudnn->handle, graph->plan, graph->pack), "cudnnBackendExecute");
   if (!graph->failed) return TRUE;
-  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN: %s: %s", graph->failed, cudnn->error_text(graph->status));
+  g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "cuDNN: %s: %s", graph->failed,
+              cudnn->error_text(graph->status));
   return FALSE;
 }

@@ -1,12 +1,14 @@
 /*
- * cudnn_graph.h - graphs of operations through cuDNN's backend descriptors, with the least that attention needs.
+ * cudnn_graph.h - graphs of operations through cuDNN's backend descriptors, with the least that
+ * attention needs.
  *
- * Tensors and operations are added one by one; once a call has failed, all later ones do nothing and the graph
- * remembers why, so that a builder reads as the equations it builds. orr_cudnn_graph_plan then asks the heuristics
- * (mode A) for engines and takes the first that accepts the graph.
+ * Tensors and operations are added one by one; once a call has failed, all later ones do nothing
+ * and the graph remembers why, so that a builder reads as the equations it builds.
+ * orr_cudnn_graph_plan then asks the heuristics (mode A) for engines and takes the first that
+ * accepts the graph.
  *
- * A tensor is [b, h, rows, columns]. Virtual ones exist between operations only. Scalars are passed by value: their
- * memory is the graph's own.
+ * A tensor is [b, h, rows, columns]. Virtual ones exist between operations only. Scalars are passed
+ * by value: their memory is the graph's own.
  */
 #ifndef ORR_CUDNN_GRAPH_H
 #define ORR_CUDNN_GRAPH_H
@@ -25,27 +27,33 @@ OrrCudnn *orr_cudnn_of(OrrBench *bench, GError **error); /* opened once a sessio
 OrrCudnnGraph *orr_cudnn_graph_new(OrrCudnn *cudnn);
 void orr_cudnn_graph_free(OrrCudnnGraph *graph);
 
-/* In memory: @strides in elements; its place in launch's pointers is the order of these calls, from 0. */
-OrrTensor *orr_cudnn_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4], const gint64 strides[4]);
-OrrTensor *orr_cudnn_virtual(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4]); /* packed */
-OrrTensor *orr_cudnn_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4], const gint64 strides[4]);
+/* In memory: @strides in elements; its place in launch's pointers is the order of these calls,
+ * from 0. */
+OrrTensor *orr_cudnn_real(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                          const gint64 strides[4]);
+OrrTensor *orr_cudnn_virtual(OrrCudnnGraph *graph, cudnnDataType_t type,
+                             const gint64 dims[4]); /* packed */
+OrrTensor *orr_cudnn_view(OrrCudnnGraph *graph, cudnnDataType_t type, const gint64 dims[4],
+                          const gint64 strides[4]);
 OrrTensor *orr_cudnn_scalar(OrrCudnnGraph *graph, float value);
 OrrTensor *orr_cudnn_integer(OrrCudnnGraph *graph, gint32 value);
 
 /* @y = op(@x, @b, @t); @b and @t may be NULL. @axis: of CUDNN_POINTWISE_GEN_INDEX, else -1. */
-void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis, cudnnDataType_t compute,
-                         OrrTensor *x, OrrTensor *b, OrrTensor *t, OrrTensor *y);
+void orr_cudnn_pointwise(OrrCudnnGraph *graph, cudnnPointwiseMode_t op, gint64 axis,
+                         cudnnDataType_t compute, OrrTensor *x, OrrTensor *b, OrrTensor *t,
+                         OrrTensor *y);
 void orr_cudnn_matmul(OrrCudnnGraph *graph, OrrTensor *a, OrrTensor *b, OrrTensor *c);
 void orr_cudnn_reduce(OrrCudnnGraph *graph, cudnnReduceTensorOp_t op, OrrTensor *x, OrrTensor *y);
-void orr_cudnn_reshape(OrrCudnnGraph *graph, OrrTensor *x, OrrTensor *y); /* @y: a view of @x's memory */
+void orr_cudnn_reshape(OrrCudnnGraph *graph, OrrTensor *x,
+                       OrrTensor *y); /* @y: a view of @x's memory */
 
 /* ORR_FAULT_USAGE: cuDNN refuses the graph, on this device. */
 gboolean orr_cudnn_graph_plan(OrrCudnnGraph *graph, GError **error);
 gint64 orr_cudnn_graph_workspace(const OrrCudnnGraph *graph); /* bytes */
 
 /* @pointers: of the real tensors. */
-gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, void *workspace, cudaStream_t stream,
-                                GError **error);
+gboolean orr_cudnn_graph_launch(OrrCudnnGraph *graph, void *const *pointers, void *workspace,
+                                cudaStream_t stream, GError **error);
 
 G_END_DECLS
 

@@ -23,13 +23,15 @@ static OrrNcclTestRow test_row(const OrrBenchWork *work, const OrrBenchSize *siz
       .busbw_bytes_per_s = algbw * orr_collective_bus_factor(op, work->n_ranks),
       .collective = interned(orr_collective_words[op]),
       .algorithm = interned(size->algorithm->entry.name),
-      .protocol = interned(orr_protocol_words[size->how == ORR_HOW_MODELLED ? size->protocol : ORR_PROTOCOL_AUTO]),
+      .protocol = interned(
+          orr_protocol_words[size->how == ORR_HOW_MODELLED ? size->protocol : ORR_PROTOCOL_AUTO]),
       .how = interned(orr_cost_how_text(carried_from, size->how)),
       .alone_s = size->predicted_s,
   };
 }
 
-static OrrCollectiveRow collective_row(const OrrBenchWork *work, const OrrBenchSize *size, const OrrNcclTestRow *test) {
+static OrrCollectiveRow collective_row(const OrrBenchWork *work, const OrrBenchSize *size,
+                                       const OrrNcclTestRow *test) {
   return (OrrCollectiveRow){
       .name = interned(size->label),
       .op = test->collective,
@@ -62,9 +64,11 @@ static void fill_result(const OrrBenchWork *work, OrrOutcome *outcome) {
 
 static void add_warnings(const OrrBenchWork *work, OrrOutcome *outcome) {
   guint n = 0;
-  for (guint i = 0; i < work->sizes->len; i++) n += g_array_index(work->sizes, OrrBenchSize, i).how == ORR_HOW_OUTSIDE;
+  for (guint i = 0; i < work->sizes->len; i++)
+    n += g_array_index(work->sizes, OrrBenchSize, i).how == ORR_HOW_OUTSIDE;
   if (n > 0)
-    g_ptr_array_add(outcome->warnings, g_strdup_printf("%u sizes lie outside the measured range of the profile", n));
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("%u sizes lie outside the measured range of the profile", n));
 }
 
 /* A flow is told by its span; steps by the marks between sizes. */
@@ -78,12 +82,14 @@ static double time_of(const OrrReplayed *replayed, const OrrBenchWork *work, gui
   return g_array_index(ends, double, i) - (i > 0 ? g_array_index(ends, double, i - 1) : 0);
 }
 
-void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
+                         OrrOutcome *outcome) {
   const OrrBenchWork *work = (const OrrBenchWork *)replayed->work;
   (void)scenario;
   for (guint i = 0; i < work->sizes->len; i++) {
     const OrrBenchSize *size = &g_array_index(work->sizes, OrrBenchSize, i);
-    const OrrNcclTestRow test = test_row(work, size, time_of(replayed, work, i), outcome->carried_from);
+    const OrrNcclTestRow test =
+        test_row(work, size, time_of(replayed, work, i), outcome->carried_from);
     const OrrCollectiveRow row = collective_row(work, size, &test);
     g_array_append_val(outcome->nccl_tests, test);
     g_array_append_val(outcome->collectives, row);

@@ -8,9 +8,11 @@
 
 G_BEGIN_DECLS
 
-void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome);
+void orr_collective_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
+                         OrrOutcome *outcome);
 
-/* "nvls-tree simple, modelled, latency 12 %": how the last size's time came about. Newly allocated. */
+/* "nvls-tree simple, modelled, latency 12 %": how the last size's time came about. Newly
+ * allocated. */
 char *orr_collective_explain(const OrrOutcome *outcome);
 
 G_END_DECLS

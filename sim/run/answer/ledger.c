@@ -35,12 +35,13 @@ struct OrrLedger {
   guint32 *compute; /* each lane's first stream */
   GArray *step_ends;
   GPtrArray *sums; /* by routine: see sums_of */
-  double later_s; /* added to every span: what was repeated before it */
+  double later_s;  /* added to every span: what was repeated before it */
 };
 
 static void find_compute_streams(OrrLedger *ledger) {
   const OrrProgram *program = ledger->work->program;
-  for (guint s = orr_program_n_streams(program); s-- > 0;) ledger->compute[orr_program_stream_lane(program, s)] = s;
+  for (guint s = orr_program_n_streams(program); s-- > 0;)
+    ledger->compute[orr_program_stream_lane(program, s)] = s;
 }
 
 OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
@@ -53,7 +54,8 @@ OrrLedger *orr_ledger_new(const OrrWork *work, GArray *spans) {
   ledger->compute = g_new0(guint32, ledger->n_lanes);
   ledger->step_ends = g_array_new(FALSE, TRUE, sizeof(double));
   ledger->sums = g_ptr_array_new_with_free_func(g_free);
-  for (guint i = 0; i < ledger->n_lanes; i++) ledger->accounts[i].flights = g_array_new(FALSE, FALSE, sizeof(Interval));
+  for (guint i = 0; i < ledger->n_lanes; i++)
+    ledger->accounts[i].flights = g_array_new(FALSE, FALSE, sizeof(Interval));
   find_compute_streams(ledger);
   return ledger;
 }
@@ -86,7 +88,8 @@ static gint by_start(gconstpointer a, gconstpointer b) {
   return (x->started_s > y->started_s) - (x->started_s < y->started_s);
 }
 
-/* The compute stream stood still from its clock to @until_s: give that time to the communications under way. */
+/* The compute stream stood still from its clock to @until_s: give that time to the
+ * communications under way. */
 static void close_gap(Account *account, double until_s) {
   if (account->flights->len > 1) g_array_sort(account->flights, by_start);
   for (guint i = 0; i < account->flights->len; i++) {
@@ -108,8 +111,8 @@ static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
   *known = MAX(*known, end_s);
 }
 
-/* Work that lasted longer than its parts was slowed: by the communication beside it, whose kind the difference then is,
- * or by a slow GPU, all parts alike. Noise may make it shorter too. */
+/* Work that lasted longer than its parts was slowed: by the communication beside it, whose kind
+ * the difference then is, or by a slow GPU, all parts alike. Noise may make it shorter too. */
 static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   const GArray *parts = ledger->work->label_seconds;
   double seconds[ORR_N_TIMES] = {0}, sum = 0, stretch = 1;
@@ -127,7 +130,8 @@ static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
 
 void orr_ledger_mark(OrrLedger *ledger) {
   for (guint i = 0; i < ledger->n_lanes; i++)
-    memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds, sizeof ledger->accounts[i].marked);
+    memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds,
+           sizeof ledger->accounts[i].marked);
   for (guint i = 0; i < ledger->labels->len; i++) {
     Label *label = &g_array_index(ledger->labels, Label, i);
     label->marked_seconds = label->seconds;
@@ -173,8 +177,8 @@ static gboolean is_beside(const OrrOp *ops, guint op) {
   return ops[op].kind == ORR_OP_BESIDE;
 }
 
-/* What the first ops of a routine are made of, each alone on its links: seconds[ORR_N_TIMES] before each op and at the
- * end. */
+/* What the first ops of a routine are made of, each alone on its links: seconds[ORR_N_TIMES]
+ * before each op and at the end. */
 static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   if (routine >= ledger->sums->len) g_ptr_array_set_size(ledger->sums, (gint)routine + 1);
   if (ledger->sums->pdata[routine]) return ledger->sums->pdata[routine];
@@ -183,11 +187,13 @@ static const double *sums_of(OrrLedger *ledger, guint32 routine) {
   const OrrOp *ops = orr_program_routine_ops(ledger->work->program, routine, &n);
   g_autofree double *begins = orr_program_routine_begins(ledger->work->program, routine);
   double *sums = ledger->sums->pdata[routine] = g_new0(double, (gsize)(n + 1) * ORR_N_TIMES);
-  int comm = -1; /* what the time is that work does not explain: of the comm beside it, which slows it or outlasts it */
+  int comm =
+      -1; /* what the time is that work does not explain: of the comm beside it, which slows it or outlasts it */
   for (guint i = 0; i < n; i++) {
     double *after = sums + (gsize)(i + 1) * ORR_N_TIMES, rest_s = begins[i + 1] - begins[i];
     memcpy(after, after - ORR_N_TIMES, ORR_N_TIMES * sizeof *after);
-    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE) comm = label_of(ledger, ops[i].label)->kind;
+    if (ops[i].kind == ORR_OP_COMM || ops[i].kind == ORR_OP_BESIDE)
+      comm = label_of(ledger, ops[i].label)->kind;
     for (int kind = 0; ops[i].kind == ORR_OP_WORK && kind < ORR_N_TIMES; kind++) {
       const double part_s = g_array_index(parts, double, ops[i].label *ORR_N_TIMES + kind);
       after[kind] += part_s;
@@ -205,7 +211,8 @@ static void add_routine(OrrLedger *ledger, Account *account, const OrrSpan *span
   const double *before = sums_of(ledger, span->routine) + (gsize)span->first * ORR_N_TIMES;
   const double *after = before + (gsize)span->n_ops * ORR_N_TIMES;
   close_gap(account, span->begin_s);
-  for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += after[kind] - before[kind];
+  for (int kind = 0; kind < ORR_N_TIMES; kind++)
+    account->seconds[kind] += after[kind] - before[kind];
   account->clock_s = span->end_s;
   for (guint i = span->first; i < span->first + span->n_ops; i++) {
     if (ops[i].kind != ORR_OP_COMM && ops[i].kind != ORR_OP_BESIDE) continue;
@@ -235,9 +242,11 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
   label->seconds += span->end_s - span->started_s;
   cover(label, span);
   label->n++;
-  if (span->comm != G_MAXUINT32) label->alone_s += orr_program_comm_alone(ledger->work->program, span->comm);
+  if (span->comm != G_MAXUINT32)
+    label->alone_s += orr_program_comm_alone(ledger->work->program, span->comm);
   if (span->stream != ledger->compute[lane]) {
-    const Interval flight = {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind};
+    const Interval flight = {span->started_s, span->end_s,
+                             label->kind < 0 ? ORR_TIME_HOST : label->kind};
     g_array_append_val(account->flights, flight);
     return;
   }
@@ -256,15 +265,20 @@ void orr_ledger_close(OrrLedger *ledger, double end_s) {
   for (guint i = 0; i < ledger->n_lanes; i++) close_gap(&ledger->accounts[i], end_s);
 }
 
-const double *orr_ledger_lane(const OrrLedger *ledger, guint lane) { return ledger->accounts[lane].seconds; }
+const double *orr_ledger_lane(const OrrLedger *ledger, guint lane) {
+  return ledger->accounts[lane].seconds;
+}
 
-double orr_ledger_lane_end(const OrrLedger *ledger, guint lane) { return ledger->accounts[lane].clock_s; }
+double orr_ledger_lane_end(const OrrLedger *ledger, guint lane) {
+  return ledger->accounts[lane].clock_s;
+}
 
 void orr_ledger_mean(const OrrLedger *ledger, double ret_seconds[ORR_N_TIMES]) {
   double n = 0, sum[ORR_N_TIMES] = {0};
   for (guint lane = 0; lane < ledger->n_lanes; lane++) {
     const double weight = orr_program_multiplicity(ledger->work->program, lane);
-    for (int kind = 0; kind < ORR_N_TIMES; kind++) sum[kind] += weight * ledger->accounts[lane].seconds[kind];
+    for (int kind = 0; kind < ORR_N_TIMES; kind++)
+      sum[kind] += weight * ledger->accounts[lane].seconds[kind];
     n += weight;
   }
   for (int kind = 0; kind < ORR_N_TIMES; kind++) ret_seconds[kind] = sum[kind] / n;

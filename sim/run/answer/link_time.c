@@ -17,9 +17,11 @@ static double utilization(const OrrReplayed *replayed, guint32 link) {
 /* The busiest first; of equals the lower number. */
 static void choose_links(Tally *tally, const OrrReplayed *replayed) {
   for (guint32 link = 0; link < orr_program_n_links(tally->program); link++) {
-    if (orr_program_link_stands_for(tally->program, link) == 0 || replayed->link_bytes[link] <= 0) continue;
+    if (orr_program_link_stands_for(tally->program, link) == 0 || replayed->link_bytes[link] <= 0)
+      continue;
     guint at = tally->n_links;
-    while (at > 0 && utilization(replayed, link) > utilization(replayed, tally->links[at - 1])) at--;
+    while (at > 0 && utilization(replayed, link) > utilization(replayed, tally->links[at - 1]))
+      at--;
     if (at == ORR_LINK_TIME_LINKS) continue;
     if (tally->n_links < ORR_LINK_TIME_LINKS) tally->n_links++;
     for (guint i = tally->n_links - 1; i > at; i--) tally->links[i] = tally->links[i - 1];
@@ -33,8 +35,8 @@ static void spread(Tally *tally, guint which, double bytes, double begin_s, doub
   const guint last = MIN((guint)(end_s / bin_s), ORR_LINK_TIME_BINS - 1);
   for (guint bin = first; bin <= last; bin++) {
     const double shared_s = fmin(end_s, (bin + 1) * bin_s) - fmax(begin_s, bin * bin_s);
-    tally->bytes[which][bin] +=
-        end_s > begin_s ? bytes * fmax(shared_s, 0) / (end_s - begin_s) : bytes / (last - first + 1);
+    tally->bytes[which][bin] += end_s > begin_s ? bytes * fmax(shared_s, 0) / (end_s - begin_s)
+                                                : bytes / (last - first + 1);
   }
 }
 
@@ -60,7 +62,8 @@ static void add_rows(const Tally *tally, OrrOutcome *outcome) {
           .begin_s = bin * bin_s,
           .end_s = (bin + 1) * bin_s,
           .bytes = tally->bytes[i][bin],
-          .utilization = tally->bytes[i][bin] / (orr_program_link_bandwidth(tally->program, tally->links[i]) * bin_s),
+          .utilization = tally->bytes[i][bin] /
+                         (orr_program_link_bandwidth(tally->program, tally->links[i]) * bin_s),
       };
       g_array_append_val(outcome->link_times, row);
     }

@@ -10,9 +10,10 @@ G_BEGIN_DECLS
 
 enum { ORR_LINK_TIME_LINKS = 8, ORR_LINK_TIME_BINS = 200 };
 
-/* Adds rows of `link_time` to @outcome: the ORR_LINK_TIME_LINKS links of highest utilization in ORR_LINK_TIME_BINS
- * equal parts of the run. A communication's bytes are spread evenly from its start to its end: exact in sum, and in
- * time but for the latency at its start and for a share of bandwidth that changes while it runs. Nothing without spans.
+/* Adds rows of `link_time` to @outcome: the ORR_LINK_TIME_LINKS links of highest utilization in
+ * ORR_LINK_TIME_BINS equal parts of the run. A communication's bytes are spread evenly from its
+ * start to its end: exact in sum, and in time but for the latency at its start and for a share of
+ * bandwidth that changes while it runs. Nothing without spans.
  */
 void orr_replayed_add_link_times(const OrrReplayed *replayed, OrrOutcome *outcome);
 

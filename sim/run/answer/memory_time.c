@@ -28,7 +28,8 @@ static void collect_spans(const OrrReplayed *replayed, Walk *walk_of_stream[]) {
   }
 }
 
-/* On to op @to: from when to when its work was. FALSE: there was none, or it was never done (a GPU was lost). */
+/* On to op @to: from when to when its work was. FALSE: there was none, or it was never done (a
+ * GPU was lost). */
 static gboolean advance(Walk *walk, guint to, double *ret_begin_s, double *ret_end_s) {
   gboolean any = FALSE;
   for (; walk->at < to && walk->at < walk->n_ops; walk->at++) {
@@ -55,28 +56,34 @@ static Level level_of(const OrrStageMemory *memory) {
                  .update = memory->flat_copies};
 }
 
-static OrrMemoryTimeRow row_of(const OrrMemoryMoment *moment, const OrrStageMemory *peak, Level *level) {
-  const double tensors = moment->activations + moment->working, most = peak->activations + peak->working;
-  const double gaps = most > 0 ? peak->fragmentation / most : 0; /* of each byte; those between buffers among them */
+static OrrMemoryTimeRow row_of(const OrrMemoryMoment *moment, const OrrStageMemory *peak,
+                               Level *level) {
+  const double tensors = moment->activations + moment->working,
+               most = peak->activations + peak->working;
+  const double gaps = most > 0 ? peak->fragmentation / most
+                               : 0; /* of each byte; those between buffers among them */
   const gboolean is_update = moment->activations == 0 && moment->chunk < 0;
   level->held = MAX(level->held, tensors * (1 + gaps) + moment->gradients);
-  return (OrrMemoryTimeRow){.stage = moment->stage,
-                            .what = (char *)g_intern_string(moment->what),
-                            .chunk = moment->chunk,
-                            .micro_batch = moment->micro_batch,
-                            .fixed_bytes = level->fixed,
-                            .activations_bytes = moment->activations,
-                            .working_bytes = moment->working + moment->gradients + (is_update ? level->update : 0),
-                            .after_bytes = moment->after,
-                            .total_bytes = level->fixed + level->held + (is_update ? level->update : 0)};
+  return (OrrMemoryTimeRow){
+      .stage = moment->stage,
+      .what = (char *)g_intern_string(moment->what),
+      .chunk = moment->chunk,
+      .micro_batch = moment->micro_batch,
+      .fixed_bytes = level->fixed,
+      .activations_bytes = moment->activations,
+      .working_bytes = moment->working + moment->gradients + (is_update ? level->update : 0),
+      .after_bytes = moment->after,
+      .total_bytes = level->fixed + level->held + (is_update ? level->update : 0)};
 }
 
 static void add_rows(const OrrTrainingWork *work, Walk *walks, Level *levels, OrrOutcome *outcome) {
   for (guint i = 0; i < work->moment_ops->len; i++) {
-    const OrrMemoryMoment *moment = &g_array_index(work->moments, OrrMemoryMoment, i % work->moments->len);
+    const OrrMemoryMoment *moment =
+        &g_array_index(work->moments, OrrMemoryMoment, i % work->moments->len);
     const OrrStageMemory *peak = &g_array_index(work->memory, OrrStageMemory, moment->stage);
     OrrMemoryTimeRow row = row_of(moment, peak, &levels[moment->stage]);
-    if (advance(&walks[moment->stage], g_array_index(work->moment_ops, guint, i), &row.begin_s, &row.end_s))
+    if (advance(&walks[moment->stage], g_array_index(work->moment_ops, guint, i), &row.begin_s,
+                &row.end_s))
       g_array_append_val(outcome->memory_times, row);
   }
 }
@@ -84,7 +91,9 @@ static void add_rows(const OrrTrainingWork *work, Walk *walks, Level *levels, Or
 void orr_replayed_add_memory_times(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
   const OrrProgram *program = replayed->work->program;
-  if (!replayed->spans || work->moments->len == 0 || work->moment_ops->len % work->moments->len != 0) return;
+  if (!replayed->spans || work->moments->len == 0 ||
+      work->moment_ops->len % work->moments->len != 0)
+    return;
   g_autofree Walk *walks = g_new0(Walk, work->pp);
   g_autofree Level *levels = g_new0(Level, work->pp);
   g_autofree Walk **walk_of_stream = g_new0(Walk *, orr_program_n_streams(program));

@@ -13,12 +13,14 @@ static gboolean add_params(const OrrScenario *scenario, OrrStore *store, GError 
   g_autoptr(GPtrArray) params = g_ptr_array_new_with_free_func(g_free);
   orr_fields_flatten(&orr_scenario_table, scenario, visit_param, params);
   for (guint i = 0; i + 1 < params->len; i += 2)
-    if (!orr_store_add_param(store, g_ptr_array_index(params, i), g_ptr_array_index(params, i + 1), error))
+    if (!orr_store_add_param(store, g_ptr_array_index(params, i), g_ptr_array_index(params, i + 1),
+                             error))
       return FALSE;
   return TRUE;
 }
 
-static gboolean add_all(OrrStore *store, const OrrFieldTable *table, const GArray *rows, GError **error) {
+static gboolean add_all(OrrStore *store, const OrrFieldTable *table, const GArray *rows,
+                        GError **error) {
   for (guint i = 0; i < rows->len; i++)
     if (!orr_store_add_row(store, table, rows->data + (gsize)i * table->size, error)) return FALSE;
   return TRUE;
@@ -53,18 +55,22 @@ static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **er
   for (guint i = 0; i < G_N_ELEMENTS(sets); i++)
     if (!add_all(store, sets[i].table, sets[i].rows, error)) return FALSE;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
-    const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how), outcome->trust[how]};
-    if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error)) return FALSE;
+    const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how),
+                                 outcome->trust[how]};
+    if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error))
+      return FALSE;
   }
-  if (outcome->job && !orr_store_add_row(store, &orr_job_row_table, outcome->job, error)) return FALSE;
+  if (outcome->job && !orr_store_add_row(store, &orr_job_row_table, outcome->job, error))
+    return FALSE;
   for (guint i = 0; i < outcome->warnings->len; i++)
-    if (!orr_store_add_row(store, &orr_warning_table, &(OrrWarningRow){outcome->warnings->pdata[i]}, error))
+    if (!orr_store_add_row(store, &orr_warning_table, &(OrrWarningRow){outcome->warnings->pdata[i]},
+                           error))
       return FALSE;
   return TRUE;
 }
 
-gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file, OrrStore *store,
-                           gint64 *ret_run_id, GError **error) {
+gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
+                           OrrStore *store, gint64 *ret_run_id, GError **error) {
   g_autofree char *resolved = orr_scenario_resolved(scenario);
   g_autofree char *hash = orr_scenario_hash(scenario);
   const OrrRunFacts facts = {

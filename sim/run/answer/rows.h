@@ -1,6 +1,6 @@
 /*
- * rows.h - the facts of a run as typed rows. Each table is a field table: the results database makes its SQL
- * table from it, `--json` prints it, the reference documents it.
+ * rows.h - the facts of a run as typed rows. Each table is a field table: the results database
+ * makes its SQL table from it, `--json` prints it, the reference documents it.
  */
 #ifndef ORR_ROWS_H
 #define ORR_ROWS_H
@@ -57,7 +57,8 @@ typedef struct {
   gint64 kv_blocks;
   double kv_bytes_per_token, weights_bytes, memory_bytes;
   double littles_law_error;
-  double ttft_error_p50, ttft_error_p90, tpot_error_p50, tpot_error_p90, e2e_error_p50, e2e_error_p90;
+  double ttft_error_p50, ttft_error_p90, tpot_error_p50, tpot_error_p90, e2e_error_p50,
+      e2e_error_p90;
   gint64 n_gpus, replicas, tp, pp;
   gint64 events;
   double wall_time_s;
@@ -148,7 +149,7 @@ typedef struct {
 typedef struct {
   gint64 fault;
   char *kind, *what;
-  double begin_s, end_s; /* end NAN: it stays */
+  double begin_s, end_s;                                             /* end NAN: it stays */
   double step_before_s, step_during_s, step_after_s, step_without_s; /* NAN: there is none */
 } OrrFaultRow;
 
@@ -191,7 +192,7 @@ typedef struct {
   gint64 request, replica;
   char *group;
   double arrival_s, queue_s, ttft_s, tpot_s, e2e_s;
-  double handover_s; /* NAN: none */
+  double handover_s;                                       /* NAN: none */
   double measured_ttft_s, measured_tpot_s, measured_e2e_s; /* NAN: not measured */
   gint64 input_tokens, output_tokens, cached_tokens, preemptions;
   gboolean good;
@@ -221,11 +222,13 @@ typedef struct {
   char *state;
 } OrrServingTurnRow;
 
-extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table, orr_serving_step_table,
-    orr_serving_replica_table, orr_serving_class_table, orr_serving_turn_table;
-extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table, orr_nccl_test_table, orr_step_table,
-    orr_lane_table, orr_span_table, orr_time_kind_table, orr_operator_cost_table, orr_collective_table,
-    orr_link_use_table, orr_link_time_table, orr_memory_table, orr_activation_table, orr_memory_time_table, orr_warning_table,
+extern const OrrFieldTable orr_serving_result_table, orr_serving_request_table,
+    orr_serving_step_table, orr_serving_replica_table, orr_serving_class_table,
+    orr_serving_turn_table;
+extern const OrrFieldTable orr_training_result_table, orr_collectives_result_table,
+    orr_nccl_test_table, orr_step_table, orr_lane_table, orr_span_table, orr_time_kind_table,
+    orr_operator_cost_table, orr_collective_table, orr_link_use_table, orr_link_time_table,
+    orr_memory_table, orr_activation_table, orr_memory_time_table, orr_warning_table,
     orr_cost_trust_table, orr_job_row_table, orr_fault_row_table, orr_storage_row_table;
 
 /* All of them, NULL-terminated: for documentation and for views over a new database. */

@@ -36,8 +36,9 @@ static OrrLatencies latencies_of(GArray *values) {
   if (n == 0) return (OrrLatencies){0};
   qsort(data, n, sizeof *data, compare_doubles);
   for (guint i = 0; i < n; i++) sum += data[i];
-  return (OrrLatencies){sum / n, orr_serving_percentile(data, n, 0.5), orr_serving_percentile(data, n, 0.9),
-                        orr_serving_percentile(data, n, 0.95), orr_serving_percentile(data, n, 0.99)};
+  return (OrrLatencies){sum / n, orr_serving_percentile(data, n, 0.5),
+                        orr_serving_percentile(data, n, 0.9), orr_serving_percentile(data, n, 0.95),
+                        orr_serving_percentile(data, n, 0.99)};
 }
 
 /* --- gaps: values that stand for many --- */
@@ -85,8 +86,10 @@ typedef struct {
 } Seen;
 
 static const OrrSlo *slo_of(const OrrServing *params, guint group) {
-  const OrrRequestClass *one = params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
-  const gboolean has_own = one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
+  const OrrRequestClass *one =
+      params->classes && group < params->classes->len ? params->classes->pdata[group] : NULL;
+  const gboolean has_own =
+      one && (one->slo.ttft_s > 0 || one->slo.tpot_s > 0 || one->slo.e2e_s > 0);
   return has_own ? &one->slo : &params->slo;
 }
 
@@ -97,7 +100,8 @@ static Seen see(const OrrServing *params, const OrrServedRequest *request) {
                .e2e_s = request->end_s - request->arrival_s + token_s};
   if (request->output > 1) seen.tpot_s = (seen.e2e_s - seen.ttft_s) / (request->output - 1);
   const OrrSlo *slo = slo_of(params, request->group);
-  /* Of one token there is no time per token after the first: 0 to vLLM, and to AIPerf an objective that is not met. */
+  /* Of one token there is no time per token after the first: 0 to vLLM, and to AIPerf an
+   * objective that is not met. */
   const gboolean has_gap = request->output > 1 || params->metrics.definition != ORR_METRICS_AIPERF;
   seen.good = (slo->ttft_s <= 0 || seen.ttft_s <= slo->ttft_s) &&
               (slo->tpot_s <= 0 || (has_gap && seen.tpot_s <= slo->tpot_s)) &&
@@ -120,7 +124,8 @@ typedef struct {
 static void counted_init(Counted *counted) {
   *counted = (Counted){.first_s = G_MAXDOUBLE};
   GArray **const arrays[] = {&counted->ttft, &counted->tpot, &counted->e2e, &counted->queue};
-  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) *arrays[i] = g_array_new(FALSE, FALSE, sizeof(double));
+  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+    *arrays[i] = g_array_new(FALSE, FALSE, sizeof(double));
 }
 
 static void counted_clear(Counted *counted) {
@@ -132,7 +137,9 @@ static void counted_clear(Counted *counted) {
 static void count_requests(const OrrServingWork *work, guint group, Counted *counted) {
   for (guint i = 0; i < work->requests->len; i++) {
     const OrrServedRequest *request = &g_array_index(work->requests, OrrServedRequest, i);
-    if (request->arrival_s < work->params.metrics.warmup_s || (group != G_MAXUINT && request->group != group)) continue;
+    if (request->arrival_s < work->params.metrics.warmup_s ||
+        (group != G_MAXUINT && request->group != group))
+      continue;
     const Seen seen = see(&work->params, request);
     g_array_append_val(counted->ttft, seen.ttft_s);
     if (request->output > 1) g_array_append_val(counted->tpot, seen.tpot_s);
@@ -167,8 +174,10 @@ static void add_error(GArray *errors, double simulated, double measured) {
 }
 
 static void fill_errors(const OrrServingWork *work, OrrServingResult *result) {
-  double *const medians[] = {&result->ttft_error_p50, &result->tpot_error_p50, &result->e2e_error_p50};
-  double *const tails[] = {&result->ttft_error_p90, &result->tpot_error_p90, &result->e2e_error_p90};
+  double *const medians[] = {&result->ttft_error_p50, &result->tpot_error_p50,
+                             &result->e2e_error_p50};
+  double *const tails[] = {&result->ttft_error_p90, &result->tpot_error_p90,
+                           &result->e2e_error_p90};
   GArray *errors[3];
   for (int k = 0; k < 3; k++) errors[k] = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < work->requests->len; i++) {
@@ -195,10 +204,12 @@ static void fill_latencies(OrrServingWork *work, Counted *counted, OrrServingRes
   result->tpot = latencies_of(counted->tpot);
   result->e2e = latencies_of(counted->e2e);
   result->queue = latencies_of(counted->queue);
-  result->itl = work->params.metrics.definition == ORR_METRICS_AIPERF ? result->tpot : gap_latencies(work->gaps);
+  result->itl = work->params.metrics.definition == ORR_METRICS_AIPERF ? result->tpot
+                                                                      : gap_latencies(work->gaps);
 }
 
-static void fill_rates(const OrrServingWork *work, const Counted *counted, OrrServingResult *result) {
+static void fill_rates(const OrrServingWork *work, const Counted *counted,
+                       OrrServingResult *result) {
   const double duration_s = fmax(counted->last_s - counted->first_s, 1e-12);
   result->completed = (gint64)counted->n;
   result->rejected = work->rejected;
@@ -224,8 +235,8 @@ static double blocks_of(const OrrServingWork *work, gint64 replica) {
 }
 
 static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
-  double held_s = 0, starting_s = 0, room = 0, most_s = 0, stepped_s = 0, used = 0, running = 0, busy_s = 0, comm_s = 0,
-         hits = 0, asked = 0;
+  double held_s = 0, starting_s = 0, room = 0, most_s = 0, stepped_s = 0, used = 0, running = 0,
+         busy_s = 0, comm_s = 0, hits = 0, asked = 0;
   double checks = 0, drafted = 0, accepted = 0, below[ORR_N_TIERS] = {0};
   gint64 loads = 0;
   for (gint64 i = 0; i < work->params.replicas; i++) {
@@ -260,7 +271,8 @@ static void fill_books(const OrrServingWork *work, OrrServingResult *result) {
   result->replica_imbalance = busy_s > 0 ? most_s * (double)work->params.replicas / busy_s : 0;
   result->comm_fraction = busy_s > 0 ? comm_s / busy_s : 0;
   result->prefix_hit_rate = asked > 0 ? hits / asked : 0;
-  double *const shares[] = {&result->prefix_host_rate, &result->prefix_ssd_rate, &result->prefix_remote_rate};
+  double *const shares[] = {&result->prefix_host_rate, &result->prefix_ssd_rate,
+                            &result->prefix_remote_rate};
   for (int tier = 0; tier < ORR_N_TIERS; tier++) *shares[tier] = hits > 0 ? below[tier] / hits : 0;
   result->adapter_loads = loads;
   result->acceptance_rate = drafted > 0 ? accepted / drafted : 0;
@@ -272,13 +284,15 @@ static void fill_encoders(const OrrServingWork *work, OrrServingResult *result) 
   if (work->encodings > 0) result->encode_mean_s = work->encode_s / (double)work->encodings;
   if (images > 0) result->image_hit_rate = (double)work->image_hits / images;
   if (work->params.encoders.replicas > 0 && work->end_s > 0)
-    result->encoder_busy = work->encoder_busy_s / (work->end_s * (double)work->params.encoders.replicas);
+    result->encoder_busy =
+        work->encoder_busy_s / (work->end_s * (double)work->params.encoders.replicas);
   result->embedding_bytes = work->embedding_bytes;
 }
 
 static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   const OrrServingMetricsParams *metrics = &work->params.metrics;
-  const double share = result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
+  const double share =
+      result->gpu_busy * metrics->busy_power + (1 - result->gpu_busy) * metrics->idle_power;
   double gpus = 0, watts = 0; /* of those that replicas hold: others are somebody else's */
   for (gint64 i = 0; i < work->params.replicas && work->end_s > 0; i++) {
     const OrrServedGroup *group = orr_serving_group(work, (guint)i);
@@ -293,10 +307,12 @@ static void fill_prices(const OrrServingWork *work, OrrServingResult *result) {
   const double tokens_per_s = result->output_tokens_per_s;
   if (tokens_per_s <= 0) return;
   result->energy_j_per_output_token = watts / tokens_per_s;
-  result->cost_per_million_output_tokens = metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
+  result->cost_per_million_output_tokens =
+      metrics->price_per_gpu_hour * gpus / 3600 / tokens_per_s * 1e6;
 }
 
-/* The second half of the arrivals waited for ever longer: queues grew to the end, and by more than a passing burst. */
+/* The second half of the arrivals waited for ever longer: queues grew to the end, and by more
+ * than a passing burst. */
 static gboolean is_saturated(const OrrServingWork *work) {
   const OrrArrival *load = (const OrrArrival *)work->params.load.entry;
   if (load->after || work->requests->len < 20) return FALSE;
@@ -319,20 +335,25 @@ static void warn(const OrrServingWork *work, OrrOutcome *outcome) {
   double sum = 0;
   for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) sum += work->trust_s[how];
   if (result->saturated)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("the queue diverges: %.3g requests/s came, %.3g were served; latencies grow with "
-                                    "the length of the run",
-                                    result->offered_rps, result->requests_per_s));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "the queue diverges: %.3g requests/s came, %.3g were served; latencies grow with "
+            "the length of the run",
+            result->offered_rps, result->requests_per_s));
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
   if (result->memory_bytes > most_bytes)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times what it has",
-                                    result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("engine.kv-blocks makes a GPU hold %.3g GiB, %.3g times what it has",
+                        result->memory_bytes / 0x1p30, result->memory_bytes / most_bytes));
   if (work->missing)
-    g_ptr_array_add(outcome->warnings, g_strdup_printf("the device's profile holds no %s: modelled", work->missing));
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("the device's profile holds no %s: modelled", work->missing));
   if (sum > 0 && work->trust_s[ORR_HOW_OUTSIDE] > 0.05 * sum)
-    g_ptr_array_add(outcome->warnings, g_strdup_printf("%.0f %% of the steps' time is outside the measured range",
-                                                       100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup_printf("%.0f %% of the steps' time is outside the measured range",
+                                    100 * work->trust_s[ORR_HOW_OUTSIDE] / sum));
 }
 
 /* --- rows --- */
@@ -364,7 +385,8 @@ static void add_requests(OrrServingWork *work, OrrOutcome *outcome) {
                                       .output_tokens = request->output,
                                       .cached_tokens = request->hit,
                                       .preemptions = request->preemptions,
-                                      .handover_s = request->handover_s > 0 ? request->handover_s : NAN,
+                                      .handover_s =
+                                          request->handover_s > 0 ? request->handover_s : NAN,
                                       .measured_ttft_s = measured.ttft_s,
                                       .measured_tpot_s = measured.tpot_s,
                                       .measured_e2e_s = measured.e2e_s,
@@ -384,7 +406,8 @@ static void add_steps(const OrrServingWork *work, OrrOutcome *outcome) {
                                    .decodes = step->decodes,
                                    .running = step->running,
                                    .waiting = step->waiting,
-                                   .kv_utilization = (double)step->used_blocks / blocks_of(work, step->replica)};
+                                   .kv_utilization =
+                                       (double)step->used_blocks / blocks_of(work, step->replica)};
     g_array_append_val(outcome->serving_steps, row);
   }
 }
@@ -406,8 +429,9 @@ static void add_replicas(const OrrServingWork *work, OrrOutcome *outcome) {
         .host_fraction = work->end_s > 0 ? books->host_s / work->end_s : 0,
         .kv_utilization = books->used_block_s / stepped_s / blocks,
         .kv_peak = books->peak_blocks / blocks,
-        .prefix_hit_rate =
-            books->looked_up_tokens > 0 ? (double)books->hit_tokens / (double)books->looked_up_tokens : 0,
+        .prefix_hit_rate = books->looked_up_tokens > 0
+                               ? (double)books->hit_tokens / (double)books->looked_up_tokens
+                               : 0,
     };
     g_array_append_val(outcome->serving_replicas, row);
   }
@@ -424,8 +448,8 @@ static void add_classes(const OrrServingWork *work, OrrOutcome *outcome) {
     const OrrServingClassRow row = {.group = interned(class_name(&work->params, group)),
                                     .completed = (gint64)counted.n,
                                     .share_good = share,
-                                    .goodput_rps =
-                                        (double)counted.good / fmax(outcome->result.serving.duration_s, 1e-12),
+                                    .goodput_rps = (double)counted.good /
+                                                   fmax(outcome->result.serving.duration_s, 1e-12),
                                     .ttft_mean_s = ttft.mean,
                                     .ttft_p99_s = ttft.p99,
                                     .tpot_mean_s = tpot.mean,
@@ -444,7 +468,8 @@ static void add_turns(const OrrServingWork *work, OrrOutcome *outcome) {
   }
 }
 
-void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
+                      OrrOutcome *outcome) {
   (void)scenario;
   OrrServingWork *work = (OrrServingWork *)replayed->work;
   OrrServingResult *result = &outcome->result.serving;
@@ -463,8 +488,9 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
   result->kv_blocks = first->n_blocks;
   result->kv_bytes_per_token = first->kv_bytes_per_token;
   result->weights_bytes = first->weight_bytes;
-  result->memory_bytes = first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
-                         (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
+  result->memory_bytes =
+      first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
+      (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
   result->littles_law_error = orr_serving_littles_law_error(work);
   result->replicas = work->params.replicas;
   result->tp = work->params.parallel.tp;
@@ -485,8 +511,9 @@ void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, 
 
 char *orr_serving_explain(const OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
-  return g_strdup_printf(
-      "batch %.1f, busy %.0f %%, attention %.0f %%, experts %.0f %%, collectives %.0f %%, kv %.0f %%",
-      result->running_mean, 100 * result->gpu_busy, 100 * outcome->attention_share, 100 * outcome->experts_share,
-      100 * result->comm_fraction, 100 * result->kv_utilization);
+  return g_strdup_printf("batch %.1f, busy %.0f %%, attention %.0f %%, experts %.0f %%, "
+                         "collectives %.0f %%, kv %.0f %%",
+                         result->running_mean, 100 * result->gpu_busy,
+                         100 * outcome->attention_share, 100 * outcome->experts_share,
+                         100 * result->comm_fraction, 100 * result->kv_utilization);
 }

@@ -1,8 +1,9 @@
 /*
  * serving_rows.h - a serving run as rows.
  *
- * Definitions. Percentiles are linear between the two nearest ranks (numpy's default, which both tools use). Requests
- * that arrive in the warm-up are left out; the duration is from the first one counted to the last token.
+ * Definitions. Percentiles are linear between the two nearest ranks (numpy's default, which both
+ * tools use). Requests that arrive in the warm-up are left out; the duration is from the first one
+ * counted to the last token.
  *
  *                vLLM (`vllm bench serve`)                      AIPerf (NVIDIA)
  *   TTFT         first token - arrival                          the same
@@ -19,7 +20,8 @@ G_BEGIN_DECLS
 
 extern const OrrResultGroup orr_serving_groups[];
 
-void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome);
+void orr_serving_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
+                      OrrOutcome *outcome);
 
 /* "decode 61 %, ..., kv 43 %, batch 12.3": what made the answer. Newly allocated. */
 char *orr_serving_explain(const OrrOutcome *outcome);

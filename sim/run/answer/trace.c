@@ -1,6 +1,7 @@
 /*
- * trace - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events "X"), which Perfetto
- * and chrome://tracing open. A process is a lane, a thread one of its streams; times are in microseconds.
+ * trace - spans as Trace Event JSON (the Catapult project's "Trace Event Format", complete events
+ * "X"), which Perfetto and chrome://tracing open. A process is a lane, a thread one of its streams;
+ * times are in microseconds.
  */
 #include "sim/base/fault.h"
 #include "sim/run/simulate.h"
@@ -15,8 +16,9 @@ static void add_text(GString *out, const char *text) {
 }
 
 static void add_name(GString *out, const char *what, gint64 lane, guint thread, const char *name) {
-  g_string_append_printf(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", what,
-                         (int)lane, thread);
+  g_string_append_printf(
+      out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", what,
+      (int)lane, thread);
   add_text(out, name);
   g_string_append(out, "}},\n");
 }
@@ -52,9 +54,10 @@ static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
   g_string_append(out, "}},\n");
 }
 
-/* Counters of a lane's GPU, in GiB: one graph, its parts on top of each other up to what nvidia-smi shows. */
-static void add_counter(GString *out, gint64 lane, double at_s, const OrrMemoryTimeRow *row, double activations,
-                        double working) {
+/* Counters of a lane's GPU, in GiB: one graph, its parts on top of each other up to what
+ * nvidia-smi shows. */
+static void add_counter(GString *out, gint64 lane, double at_s, const OrrMemoryTimeRow *row,
+                        double activations, double working) {
   const double gib = 1 << 30, fixed = row->fixed_bytes;
   g_string_append_printf(out, "{\"ph\":\"C\",\"name\":\"memory, GiB\",\"pid\":%d", (int)lane);
   add_number(out, "ts", at_s * 1e6);
@@ -88,7 +91,8 @@ gboolean orr_outcome_trace(const OrrOutcome *outcome, const char *path, GError *
   for (guint i = 0; i < outcome->lanes->len; i++) {
     const OrrLaneRow *lane = &g_array_index(outcome->lanes, OrrLaneRow, i);
     add_name(out, "process_name", lane->lane, 0, lane->name);
-    for (guint s = 0; s < streams->len; s++) add_name(out, "thread_name", lane->lane, s, g_ptr_array_index(streams, s));
+    for (guint s = 0; s < streams->len; s++)
+      add_name(out, "thread_name", lane->lane, s, g_ptr_array_index(streams, s));
   }
   if (out->str[out->len - 2] == ',') g_string_truncate(out, out->len - 2);
   g_string_append(out, "\n]}\n");

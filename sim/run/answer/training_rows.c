@@ -35,7 +35,9 @@ static void fill_step_times(OrrTrainingResult *r, const GArray *steps) {
   r->step_p99_s = orr_serving_percentile(seconds, steps->len, 0.99);
 }
 
-static gboolean is_exposed_comm(OrrTimeKind kind) { return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM; }
+static gboolean is_exposed_comm(OrrTimeKind kind) {
+  return kind >= ORR_TIME_TP_COMM && kind <= ORR_TIME_DP_COMM;
+}
 
 static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *replayed, guint lane) {
   const double *seconds = orr_ledger_lane(replayed->ledger, lane);
@@ -58,7 +60,8 @@ static OrrLaneRow lane_row(const OrrTrainingWork *work, const OrrReplayed *repla
   return row;
 }
 
-static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+static void add_lanes(const OrrTrainingWork *work, const OrrReplayed *replayed,
+                      OrrOutcome *outcome) {
   for (guint lane = 0; lane < orr_program_n_lanes(work->work.program); lane++) {
     const OrrLaneRow row = lane_row(work, replayed, lane);
     g_array_append_val(outcome->lanes, row);
@@ -90,9 +93,11 @@ static void add_operators(const OrrTrainingWork *work, OrrOutcome *outcome) {
   }
 }
 
-static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *replayed,
+                            OrrOutcome *outcome) {
   for (guint i = 0; i < work->collectives->len; i++) {
-    const OrrPlannedCollective *planned = &g_array_index(work->collectives, OrrPlannedCollective, i);
+    const OrrPlannedCollective *planned =
+        &g_array_index(work->collectives, OrrPlannedCollective, i);
     const OrrLabelTimes times = orr_ledger_label(replayed->ledger, planned->name);
     const double predicted_s = times.n > 0 ? times.alone_s / times.n : planned->predicted_s;
     int op = 0;
@@ -108,14 +113,16 @@ static void add_collectives(const OrrTrainingWork *work, const OrrReplayed *repl
         .latency_s = planned->latency_s,
         .predicted_s = predicted_s,
         .mean_s = times.n > 0 ? times.seconds / times.n : predicted_s,
-        .busbw_bytes_per_s = planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
+        .busbw_bytes_per_s =
+            planned->predicted_s > 0 ? factor * planned->bytes / planned->predicted_s : 0,
         .how = interned(orr_cost_how_text(outcome->carried_from, planned->how)),
     };
     g_array_append_val(outcome->collectives, row);
   }
 }
 
-static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed,
+                        OrrOutcome *outcome) {
   for (int use = 0; use < ORR_N_STORAGE_USES; use++) {
     const OrrLabelTimes times = orr_ledger_label(replayed->ledger, orr_training_storage_name(use));
     if (work->storage_bytes[use] <= 0 || times.n == 0) continue;
@@ -126,7 +133,8 @@ static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed
         .alone_s = times.alone_s / (double)times.n,
         .mean_s = times.seconds / (double)times.n,
         .wall_s = times.covered_s / (double)work->storage_counts[use],
-        .bytes_per_s = work->storage_bytes[use] * (double)work->storage_counts[use] / times.covered_s,
+        .bytes_per_s =
+            work->storage_bytes[use] * (double)work->storage_counts[use] / times.covered_s,
     };
     g_array_append_val(outcome->storage, row);
   }
@@ -135,10 +143,12 @@ static void add_storage(const OrrTrainingWork *work, const OrrReplayed *replayed
 /* What is still being written after the last step is not part of it. */
 static double steps_end(const OrrReplayed *replayed, const OrrOutcome *outcome) {
   const gboolean trails = outcome->storage->len > 0 && outcome->steps->len > 0;
-  return trails ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s : replayed->replay.end_s;
+  return trails ? g_array_index(outcome->steps, OrrStepRow, outcome->steps->len - 1).end_s
+                : replayed->replay.end_s;
 }
 
-static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario, OrrOutcome *outcome) {
+static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
+                       OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
   for (guint i = 0; i < work->memory->len; i++) {
     const OrrStageMemory *stage = &g_array_index(work->memory, OrrStageMemory, i);
@@ -165,8 +175,9 @@ static void add_memory(const OrrTrainingWork *work, const OrrScenario *scenario,
   }
   r->headroom_bytes = scenario->cluster.device.memory_bytes - r->memory_peak_bytes;
   r->host_memory_peak_bytes = work->host_peak_bytes;
-  r->host_headroom_bytes =
-      work->host_peak_bytes > 0 ? scenario->cluster.node.host.memory_bytes - work->host_peak_bytes : 0;
+  r->host_headroom_bytes = work->host_peak_bytes > 0
+                               ? scenario->cluster.node.host.memory_bytes - work->host_peak_bytes
+                               : 0;
   r->fits = r->headroom_bytes >= 0 && r->host_headroom_bytes >= 0;
 }
 
@@ -200,7 +211,8 @@ static void fill_rates(OrrTrainingResult *r, const OrrTrainingWork *work) {
   r->hfu = work->hardware_flops / per_gpu_s / work->peak_flops;
 }
 
-static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed, OrrOutcome *outcome) {
+static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed,
+                        OrrOutcome *outcome) {
   OrrTrainingResult *r = &outcome->result.training;
   const double end_s = replayed->replay.end_s;
   orr_ledger_mean(replayed->ledger, outcome->time_by_kind);
@@ -226,20 +238,24 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
 static void add_warnings(const OrrScenario *scenario, OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
   if (r->costs_outside > 0)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("operators outside the measured range of the profile: %d, see the view operators",
-                                    (int)r->costs_outside));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "operators outside the measured range of the profile: %d, see the view operators",
+            (int)r->costs_outside));
   const OrrFootprint footprint = {r->memory_peak_bytes, r->host_memory_peak_bytes};
   g_autofree char *refusal = orr_footprint_refuse(&footprint, &scenario->cluster);
   if (!refusal) return;
   g_autofree char *gpu = orr_quantity_format(r->memory_peak_bytes, ORR_UNIT_BYTES);
   g_autofree char *host = orr_quantity_format(r->host_memory_peak_bytes, ORR_UNIT_BYTES);
-  g_ptr_array_add(outcome->warnings, g_strdup_printf("the job needs %s a GPU%s%s: %s", gpu,
-                                                     footprint.host_bytes > 0 ? " and of a node's host " : "",
-                                                     footprint.host_bytes > 0 ? host : "", refusal));
+  g_ptr_array_add(outcome->warnings,
+                  g_strdup_printf("the job needs %s a GPU%s%s: %s", gpu,
+                                  footprint.host_bytes > 0 ? " and of a node's host " : "",
+                                  footprint.host_bytes > 0 ? host : "", refusal));
 }
 
-void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome) {
+void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
+                       OrrOutcome *outcome) {
   const OrrTrainingWork *work = (const OrrTrainingWork *)replayed->work;
   add_steps(replayed, outcome);
   add_lanes(work, replayed, outcome);
@@ -268,7 +284,8 @@ static int compare_parts(gconstpointer a, gconstpointer b) {
   return x->amount > y->amount ? -1 : x->amount < y->amount;
 }
 
-/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest, as shares of the sum. Equal ones keep their order. */
+/* "gemm 61 %, tp-comm 17 %, bubble 9 %": the three largest, as shares of the sum. Equal ones
+ * keep their order. */
 static char *largest_parts(Part *parts, guint n) {
   g_autoptr(GArray) sorted = g_array_new(FALSE, FALSE, sizeof(Part));
   GString *text = g_string_new(NULL);
@@ -279,14 +296,16 @@ static char *largest_parts(Part *parts, guint n) {
   for (guint i = 0; i < MIN(n, 3); i++) {
     const Part *part = &g_array_index(sorted, Part, i);
     if (part->amount > 0)
-      g_string_append_printf(text, "%s%s %.0f %%", i > 0 ? ", " : "", part->name, 100 * part->amount / sum);
+      g_string_append_printf(text, "%s%s %.0f %%", i > 0 ? ", " : "", part->name,
+                             100 * part->amount / sum);
   }
   return g_string_free(text, FALSE);
 }
 
 char *orr_training_explain(const OrrOutcome *outcome) {
   Part parts[ORR_N_TIMES];
-  for (guint i = 0; i < ORR_N_TIMES; i++) parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
+  for (guint i = 0; i < ORR_N_TIMES; i++)
+    parts[i] = (Part){orr_time_words[i], outcome->time_by_kind[i]};
   return largest_parts(parts, ORR_N_TIMES);
 }
 

@@ -8,9 +8,11 @@
 
 G_BEGIN_DECLS
 
-void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed, OrrOutcome *outcome);
+void orr_training_rows(const OrrScenario *scenario, const OrrReplayed *replayed,
+                       OrrOutcome *outcome);
 
-/* "gemm 61 %, tp-comm 17 %, bubble 9 %" of the time, and of the memory of the stage that holds most. Newly allocated. */
+/* "gemm 61 %, tp-comm 17 %, bubble 9 %" of the time, and of the memory of the stage that holds
+ * most. Newly allocated. */
 char *orr_training_explain(const OrrOutcome *outcome);
 char *orr_training_memory_parts(const OrrOutcome *outcome);
 

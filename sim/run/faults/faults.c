@@ -5,13 +5,15 @@
 #include "sim/base/fault.h"
 #include "sim/run/scenario.h"
 
-/* More of one fault than this are not drawn: a mean time between failures that small is a mistake. */
+/* More of one fault than this are not drawn: a mean time between failures that small is a
+ * mistake. */
 #define MOST_OUTAGES 100000
 
-#define TIME(name_, member_, fallback_, sentence_)                                                                     \
-  {                                                                                                                    \
-    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrFaultSpec, member_), .sentence = sentence_,           \
-    .fallback = fallback_, .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                                       \
+#define TIME(name_, member_, fallback_, sentence_)                                                 \
+  {                                                                                                \
+    .name = name_, .kind = ORR_FIELD_REAL, .offset = offsetof(OrrFaultSpec, member_),              \
+    .sentence = sentence_, .fallback = fallback_, .unit = ORR_UNIT_SECONDS,                        \
+    .flags = ORR_FIELD_UNSIGNED                                                                    \
   }
 
 static const OrrField fields[] = {
@@ -21,20 +23,26 @@ static const OrrField fields[] = {
      .sentence = "What goes wrong.",
      .registry = &orr_machine_fault_registry},
     TIME("at", at_s, "0 s", "When; at a rate, from when on."),
-    TIME("until", until_s, "0 s", "When it is over; at a rate, the last time that one begins; 0: never."),
+    TIME("until", until_s, "0 s",
+         "When it is over; at a rate, the last time that one begins; 0: never."),
     TIME("mtbf", mtbf_s, "0 s",
          "It strikes at a rate: mean time between failures, of all together; 0: it strikes once."),
     TIME("duration", duration_s, "0 s", "At a rate, how long each one lasts; 0: for good."),
-    /* BFD declares a link dead after 3 missed packets, 50 ms apart in common configurations (RFC 5880, 6.8.4). */
+    /* BFD declares a link dead after 3 missed packets, 50 ms apart in common configurations (RFC
+     * 5880, 6.8.4). */
     TIME("detection", detection_s, "150 ms",
          "How long until routes do without a dead link; 150 ms is BFD's 3 x 50 ms."),
 };
 const OrrFieldTable orr_fault_spec_table =
     ORR_FIELD_TABLE("faults", "Something that goes wrong with the machine.", OrrFaultSpec, fields);
 
-gboolean orr_scenario_has_faults(const OrrScenario *scenario) { return scenario->faults && scenario->faults->len > 0; }
+gboolean orr_scenario_has_faults(const OrrScenario *scenario) {
+  return scenario->faults && scenario->faults->len > 0;
+}
 
-static const OrrFaultSpec *spec_at(const OrrScenario *scenario, guint i) { return scenario->faults->pdata[i]; }
+static const OrrFaultSpec *spec_at(const OrrScenario *scenario, guint i) {
+  return scenario->faults->pdata[i];
+}
 
 gboolean orr_faults_at_rates(const OrrScenario *scenario) {
   for (guint i = 0; i < scenario->faults->len; i++)
@@ -81,8 +89,9 @@ static gboolean strike_at_a_rate(Draw *draw, guint i, GError **error) {
   for (guint n = 0; at_s < last_s; n++) {
     const double end_s = spec->duration_s > 0 ? at_s + spec->duration_s : INFINITY;
     if (n == MOST_OUTAGES) {
-      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "fault %u strikes more than %d times in %g s: its mtbf is %g s",
-                  i + 1, MOST_OUTAGES, draw->horizon_s, spec->mtbf_s);
+      g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                  "fault %u strikes more than %d times in %g s: its mtbf is %g s", i + 1,
+                  MOST_OUTAGES, draw->horizon_s, spec->mtbf_s);
       return FALSE;
     }
     if (!strike(draw, i, at_s, end_s, error)) return FALSE;
@@ -104,7 +113,8 @@ static gint by_begin(gconstpointer a, gconstpointer b) {
   return (x->spec > y->spec) - (x->spec < y->spec);
 }
 
-GPtrArray *orr_faults_draw(const OrrScenario *scenario, const OrrFabric *fabric, double horizon_s, GError **error) {
+GPtrArray *orr_faults_draw(const OrrScenario *scenario, const OrrFabric *fabric, double horizon_s,
+                           GError **error) {
   g_autoptr(GPtrArray) outages = g_ptr_array_new_with_free_func(outage_free);
   Draw draw = {scenario, {&scenario->cluster, fabric, NULL}, horizon_s, outages};
   for (guint i = 0; orr_scenario_has_faults(scenario) && i < scenario->faults->len; i++)
@@ -117,15 +127,17 @@ GPtrArray *orr_faults_draw(const OrrScenario *scenario, const OrrFabric *fabric,
 
 static OrrPlace place_of(const OrrNode *tree, guint index, const char *key) {
   const OrrNode *faults = orr_node_get(tree, "faults");
-  const OrrNode *fault = faults && index < orr_node_length(faults) ? faults->items->pdata[index] : NULL;
+  const OrrNode *fault =
+      faults && index < orr_node_length(faults) ? faults->items->pdata[index] : NULL;
   const OrrNode *member = fault ? orr_node_get(fault, key) : NULL;
   return member ? member->place : fault ? fault->place : tree->place;
 }
 
 static void check_times(const OrrFaultSpec *spec, guint i, const OrrNode *tree, OrrDiags *diags) {
   if (spec->until_s > 0 && spec->until_s <= spec->at_s)
-    orr_diags_error(diags, place_of(tree, i, "until"), "the fault ends at %g s and begins at %g s: until must be later",
-                    spec->until_s, spec->at_s);
+    orr_diags_error(diags, place_of(tree, i, "until"),
+                    "the fault ends at %g s and begins at %g s: until must be later", spec->until_s,
+                    spec->at_s);
   if (spec->duration_s > 0 && !(spec->mtbf_s > 0))
     orr_diags_error(diags, place_of(tree, i, "duration"),
                     "duration is of faults at a rate (mtbf): one at a time ends with until");
@@ -149,9 +161,10 @@ static const char *refuse_return(const OrrChoice *workload, const OrrCluster *cl
   return kind && kind->refuse_return ? kind->refuse_return(workload->params, cluster) : NULL;
 }
 
-/* A node that comes back, to a workload that cannot take it up again: said here, not when the node comes. */
-static void check_return(const OrrScenario *scenario, guint i, const GArray *harms, const OrrNode *tree,
-                         OrrDiags *diags) {
+/* A node that comes back, to a workload that cannot take it up again: said here, not when the
+ * node comes. */
+static void check_return(const OrrScenario *scenario, guint i, const GArray *harms,
+                         const OrrNode *tree, OrrDiags *diags) {
   const OrrFaultSpec *spec = spec_at(scenario, i);
   const OrrHarm *harm = harms->len > 0 ? &g_array_index(harms, OrrHarm, 0) : NULL;
   if (!harm || harm->kind != ORR_HARM_NODE || !is_back(spec)) return;
@@ -168,7 +181,8 @@ static void check_return(const OrrScenario *scenario, guint i, const GArray *har
 
 void orr_faults_check(const OrrScenario *scenario, const OrrNode *tree, OrrDiags *diags) {
   if (!orr_scenario_has_faults(scenario)) return;
-  for (guint i = 0; i < scenario->faults->len; i++) check_times(spec_at(scenario, i), i, tree, diags);
+  for (guint i = 0; i < scenario->faults->len; i++)
+    check_times(spec_at(scenario, i), i, tree, diags);
   g_autoptr(OrrFabric) fabric = orr_fabric_new(&scenario->cluster, (guint64)scenario->seed, NULL);
   for (guint i = 0; fabric && i < scenario->faults->len; i++) {
     const OrrFaultSpec *spec = spec_at(scenario, i);

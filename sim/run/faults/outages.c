@@ -1,8 +1,9 @@
 /*
  * outages.c - outages as changes of a program.
  *
- * Harm to one thing may come from several outages at once. Losses of a link add up, to all of it at most; a GPU's
- * slow-downs multiply; a lane is as slow as its slowest GPU, since its ranks meet in every layer:
+ * Harm to one thing may come from several outages at once. Losses of a link add up, to all of it at
+ * most; a GPU's slow-downs multiply; a lane is as slow as its slowest GPU, since its ranks meet in
+ * every layer:
  *
  *   link:  1 ---+     +---        lane:  factor(t) = max over its GPUs of the product of (1 + loss)
  *        1/2    +--+  |
@@ -17,7 +18,9 @@
 
 static const OrrOutage *outage_at(const GPtrArray *outages, guint i) { return outages->pdata[i]; }
 
-static const OrrHarm *harm_at(const OrrOutage *outage, guint i) { return &g_array_index(outage->harms, OrrHarm, i); }
+static const OrrHarm *harm_at(const OrrOutage *outage, guint i) {
+  return &g_array_index(outage->harms, OrrHarm, i);
+}
 
 /* --- Marks --- */
 
@@ -27,9 +30,11 @@ static guint64 bits_of(double value) {
   return bits;
 }
 
-/* What happens to a part and when: parts that this is equal for may be alike. Sums do not depend on an order. */
+/* What happens to a part and when: parts that this is equal for may be alike. Sums do not depend
+ * on an order. */
 static guint64 mark_of(const OrrOutage *outage, const OrrHarm *harm) {
-  return orr_hash3(orr_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), harm->kind), bits_of(harm->loss), 8);
+  return orr_hash3(orr_hash3(bits_of(outage->begin_s), bits_of(outage->end_s), harm->kind),
+                   bits_of(harm->loss), 8);
 }
 
 /* Machine GPU -> GPU of the job + 1. */
@@ -58,8 +63,9 @@ OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64
       const gint64 gpu = harm->kind == ORR_HARM_GPU ? job_gpu(index, harm->index) : -1;
       if (gpu >= 0) marks->gpus[gpu] += mark;
       if (harm->kind == ORR_HARM_LINK)
-        g_hash_table_insert(marks->links, link,
-                            GSIZE_TO_POINTER(GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, link)) + mark));
+        g_hash_table_insert(
+            marks->links, link,
+            GSIZE_TO_POINTER(GPOINTER_TO_SIZE(g_hash_table_lookup(marks->links, link)) + mark));
       any = any || gpu >= 0 || harm->kind == ORR_HARM_LINK;
     }
   return any ? g_steal_pointer(&marks) : NULL;
@@ -106,7 +112,9 @@ static GArray *dates_of(const GArray *spells) {
   return dates;
 }
 
-static gboolean is_on(const Spell *spell, double at_s) { return spell->begin_s <= at_s && at_s < spell->end_s; }
+static gboolean is_on(const Spell *spell, double at_s) {
+  return spell->begin_s <= at_s && at_s < spell->end_s;
+}
 
 static double link_factor(const GArray *spells, double at_s) {
   double left = 1;
@@ -141,9 +149,9 @@ typedef struct {
 } Harmed;
 
 static void harmed_init(Harmed *harmed) {
-  *harmed =
-      (Harmed){g_array_new(FALSE, FALSE, sizeof(gint64)), g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
-               g_hash_table_new(g_direct_hash, g_direct_equal)};
+  *harmed = (Harmed){g_array_new(FALSE, FALSE, sizeof(gint64)),
+                     g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
+                     g_hash_table_new(g_direct_hash, g_direct_equal)};
 }
 
 static void harmed_clear(Harmed *harmed) {
@@ -192,7 +200,8 @@ static void apply_links(OrrProgram *program, GHashTable *numbers, const GPtrArra
   harmed_init(&harmed);
   find_links(&harmed, outages);
   for (guint i = 0; i < harmed.things->len; i++) {
-    const gpointer number = g_hash_table_lookup(numbers, GSIZE_TO_POINTER(g_array_index(harmed.things, gint64, i)));
+    const gpointer number =
+        g_hash_table_lookup(numbers, GSIZE_TO_POINTER(g_array_index(harmed.things, gint64, i)));
     g_autoptr(GArray) dates = dates_of(harmed.spells->pdata[i]);
     for (guint d = 0; number && d < dates->len; d++)
       orr_program_fault(program, g_array_index(dates, double, d), GPOINTER_TO_UINT(number) - 1,
@@ -202,7 +211,8 @@ static void apply_links(OrrProgram *program, GHashTable *numbers, const GPtrArra
 
 /* --- Lanes --- */
 
-static void apply_slow_gpus(OrrProgram *program, const OrrOutageJob *job, const GPtrArray *outages) {
+static void apply_slow_gpus(OrrProgram *program, const OrrOutageJob *job,
+                            const GPtrArray *outages) {
   g_autoptr(GHashTable) index = index_gpus(job->gpus, job->n_gpus);
   g_auto(Harmed) harmed;
   harmed_init(&harmed);
@@ -210,7 +220,8 @@ static void apply_slow_gpus(OrrProgram *program, const OrrOutageJob *job, const 
     for (guint h = 0; h < outage_at(outages, i)->harms->len; h++) {
       const OrrHarm *harm = harm_at(outage_at(outages, i), h);
       const gint64 gpu = harm->kind == ORR_HARM_GPU ? job_gpu(index, harm->index) : -1;
-      const guint32 lane = gpu >= 0 ? g_array_index(job->work->lane_of_gpu, guint32, gpu) : ORR_NO_LANE;
+      const guint32 lane =
+          gpu >= 0 ? g_array_index(job->work->lane_of_gpu, guint32, gpu) : ORR_NO_LANE;
       if (lane != ORR_NO_LANE) add_spell(&harmed, lane, outage_at(outages, i), harm);
     }
   for (guint i = 0; i < harmed.things->len; i++) {
@@ -222,9 +233,12 @@ static void apply_slow_gpus(OrrProgram *program, const OrrOutageJob *job, const 
   }
 }
 
-static gboolean is_kernels(int kind) { return kind <= ORR_TIME_MEMORY || kind == ORR_TIME_OPTIMIZER; }
+static gboolean is_kernels(int kind) {
+  return kind <= ORR_TIME_MEMORY || kind == ORR_TIME_OPTIMIZER;
+}
 
-/* A slow GPU slows kernels, not the collectives and launches that are part of the same piece of work. */
+/* A slow GPU slows kernels, not the collectives and launches that are part of the same piece of
+ * work. */
 static void share_labels(OrrProgram *program, const OrrOutageJob *job) {
   const GArray *parts = job->work->label_seconds;
   for (guint32 label = 0; (label + 1) * ORR_N_TIMES <= parts->len; label++) {
@@ -242,9 +256,11 @@ const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *
   if (orr_work_is_live(job->work)) return NULL;
   for (guint i = 0; i < outages->len; i++)
     for (guint h = 0; h < outage_at(outages, i)->harms->len; h++)
-      for (gint64 g = 0; g < job->n_gpus && harm_at(outage_at(outages, i), h)->kind == ORR_HARM_NODE; g++) {
+      for (gint64 g = 0;
+           g < job->n_gpus && harm_at(outage_at(outages, i), h)->kind == ORR_HARM_NODE; g++) {
         const gboolean used = g_array_index(job->work->lane_of_gpu, guint32, g) != ORR_NO_LANE;
-        if (used && (job->gpus ? job->gpus[g] : g) / job->gpus_per_node == harm_at(outage_at(outages, i), h)->index)
+        if (used && (job->gpus ? job->gpus[g] : g) / job->gpus_per_node ==
+                        harm_at(outage_at(outages, i), h)->index)
           return outage_at(outages, i);
       }
   return NULL;
@@ -252,7 +268,8 @@ const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *
 
 /* --- Live works --- */
 
-static void add_node(GArray *changes, const OrrOutage *outage, gint64 node, const OrrOutageJob *job) {
+static void add_node(GArray *changes, const OrrOutage *outage, gint64 node,
+                     const OrrOutageJob *job) {
   for (gint64 g = 0; g < job->n_gpus; g++) {
     if ((job->gpus ? job->gpus[g] : g) / job->gpus_per_node != node) continue;
     const OrrGpuChange gone = {outage->begin_s, g, TRUE, 0}, back = {outage->end_s, g, TRUE, 1};
@@ -296,7 +313,9 @@ GArray *orr_outages_gpu_changes(const GPtrArray *outages, const OrrOutageJob *jo
 
 /* --- Other ways --- */
 
-static void clear_detour(gpointer detour) { g_clear_pointer(&((OrrDetour *)detour)->dead, g_hash_table_unref); }
+static void clear_detour(gpointer detour) {
+  g_clear_pointer(&((OrrDetour *)detour)->dead, g_hash_table_unref);
+}
 
 /* Links that routes may do without, dead, and known to be, at @at_s; NULL: none. */
 static GHashTable *dead_links(const Harmed *harmed, const OrrFabric *fabric, double at_s) {
@@ -347,7 +366,8 @@ GArray *orr_outages_detours(const GPtrArray *outages, const OrrFabric *fabric) {
   sort_dates(dates);
   GHashTable *last = NULL;
   for (guint i = 0; i < dates->len; i++) {
-    OrrDetour detour = {g_array_index(dates, double, i), dead_links(&harmed, fabric, g_array_index(dates, double, i))};
+    OrrDetour detour = {g_array_index(dates, double, i),
+                        dead_links(&harmed, fabric, g_array_index(dates, double, i))};
     if (same_set(last, detour.dead)) {
       clear_detour(&detour);
       continue;
@@ -371,9 +391,10 @@ static guint32 link_number(Detouring *d, guint32 other_link) {
   const gpointer link = GUINT_TO_POINTER(g_array_index(d->other->links, guint32, other_link));
   gpointer number = g_hash_table_lookup(d->numbers, link);
   if (!number) {
-    number = GUINT_TO_POINTER(orr_program_link(d->program, orr_program_link_name(d->other->program, other_link),
-                                               orr_program_link_bandwidth(d->other->program, other_link)) +
-                              1);
+    number = GUINT_TO_POINTER(
+        orr_program_link(d->program, orr_program_link_name(d->other->program, other_link),
+                         orr_program_link_bandwidth(d->other->program, other_link)) +
+        1);
     g_hash_table_insert(d->numbers, link, number);
   }
   return GPOINTER_TO_UINT(number) - 1;
@@ -385,7 +406,8 @@ static guint32 path_number(Detouring *d, guint32 path) {
     guint n = 0;
     const OrrLinkUse *uses = orr_program_path_uses(d->other->program, path, &n);
     g_autofree OrrLinkUse *own = g_new(OrrLinkUse, n + 1);
-    for (guint i = 0; i < n; i++) own[i] = (OrrLinkUse){link_number(d, uses[i].link), uses[i].weight};
+    for (guint i = 0; i < n; i++)
+      own[i] = (OrrLinkUse){link_number(d, uses[i].link), uses[i].weight};
     d->paths[path] = orr_program_path(d->program, own, n) + 1;
   }
   return d->paths[path] - 1;
@@ -397,8 +419,8 @@ static gboolean compare_paths(const Detouring *d, guint32 own, guint32 other) {
   const OrrLinkUse *b = orr_program_path_uses(d->other->program, other, &n_other);
   if (n_own != n_other) return FALSE;
   for (guint i = 0; i < n_own; i++)
-    if (a[i].weight != b[i].weight ||
-        g_array_index(d->own->links, guint32, a[i].link) != g_array_index(d->other->links, guint32, b[i].link))
+    if (a[i].weight != b[i].weight || g_array_index(d->own->links, guint32, a[i].link) !=
+                                          g_array_index(d->other->links, guint32, b[i].link))
       return FALSE;
   return TRUE;
 }
@@ -414,7 +436,8 @@ static gboolean same_path(Detouring *d, guint32 own, guint32 other) {
   return known == 1;
 }
 
-static gboolean same_phases(Detouring *d, const OrrPhase *own, guint n_own, const OrrPhase *other, guint n_other) {
+static gboolean same_phases(Detouring *d, const OrrPhase *own, guint n_own, const OrrPhase *other,
+                            guint n_other) {
   if (n_own != n_other) return FALSE;
   for (guint i = 0; i < n_own; i++)
     if (own[i].latency_s != other[i].latency_s || own[i].bytes != other[i].bytes ||
@@ -423,11 +446,13 @@ static gboolean same_phases(Detouring *d, const OrrPhase *own, guint n_own, cons
   return TRUE;
 }
 
-static void reroute_job(OrrProgram *program, GHashTable *numbers, const OrrOutageJob *job, const OrrWork *other) {
+static void reroute_job(OrrProgram *program, GHashTable *numbers, const OrrOutageJob *job,
+                        const OrrWork *other) {
   const guint n_comms = orr_program_n_comms(job->work->program);
   if (n_comms != orr_program_n_comms(other->program)) return;
   guint32 *const paths = g_new0(guint32, orr_program_n_paths(other->program) + 1);
-  Detouring d = {program, numbers, job->work, other, paths, g_hash_table_new(g_direct_hash, g_direct_equal)};
+  Detouring d = {program, numbers, job->work,
+                 other,   paths,   g_hash_table_new(g_direct_hash, g_direct_equal)};
   for (guint32 comm = 0; comm < n_comms; comm++) {
     guint n_own = 0, n_other = 0;
     const OrrPhase *own = orr_program_phases(job->work->program, comm, &n_own);
@@ -441,8 +466,8 @@ static void reroute_job(OrrProgram *program, GHashTable *numbers, const OrrOutag
   g_free(paths);
 }
 
-void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs, const GPtrArray *outages,
-                       const GArray *detours, OrrWork *const *works) {
+void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs,
+                       const GPtrArray *outages, const GArray *detours, OrrWork *const *works) {
   g_autoptr(GHashTable) numbers = number_links(jobs, n_jobs);
   for (guint e = 0; detours && e < detours->len; e++) {
     orr_program_epoch(program, g_array_index(detours, OrrDetour, e).at_s);

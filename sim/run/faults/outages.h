@@ -1,5 +1,6 @@
 /*
- * outages.h - outages as changes of a program: links that fail, lanes that slow down or are lost, other ways.
+ * outages.h - outages as changes of a program: links that fail, lanes that slow down or are lost,
+ * other ways.
  */
 #ifndef ORR_OUTAGES_H
 #define ORR_OUTAGES_H
@@ -19,7 +20,8 @@ typedef struct {
   gint64 gpus_per_node;
 } OrrOutageJob;
 
-/* The marks of a job's GPUs and of links, for OrrWorld; NULL where nothing of it is harmed but nodes. */
+/* The marks of a job's GPUs and of links, for OrrWorld; NULL where nothing of it is harmed but
+ * nodes. */
 OrrMarks *orr_outages_marks(const GPtrArray *outages, const gint64 *gpus, gint64 n_gpus);
 void orr_marks_free(OrrMarks *marks); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrMarks, orr_marks_free)
@@ -30,15 +32,18 @@ typedef struct {
   GHashTable *dead; /* fabric link -> anything; NULL: none */
 } OrrDetour;
 
-/* The stretches, by their begin; none where nothing can be done without. Array of OrrDetour, owned. */
+/* The stretches, by their begin; none where nothing can be done without. Array of OrrDetour,
+ * owned. */
 GArray *orr_outages_detours(const GPtrArray *outages, const OrrFabric *fabric);
 
-/* Puts @outages into @program, not sealed: @jobs' programs side by side in that order. @works[d * n_jobs + j] is job j
- * compiled for detour d, NULL where that is its own work; @detours may be NULL. */
-void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs, const GPtrArray *outages,
-                       const GArray *detours, OrrWork *const *works);
+/* Puts @outages into @program, not sealed: @jobs' programs side by side in that order. @works[d
+ * * n_jobs + j] is job j compiled for detour d, NULL where that is its own work; @detours may be
+ * NULL. */
+void orr_outages_apply(OrrProgram *program, const OrrOutageJob *jobs, guint n_jobs,
+                       const GPtrArray *outages, const GArray *detours, OrrWork *const *works);
 
-/* When and how @job is lost: the first outage that takes a node of it; NULL: none, or it is live and goes on. */
+/* When and how @job is lost: the first outage that takes a node of it; NULL: none, or it is live
+ * and goes on. */
 const OrrOutage *orr_outages_loss(const GPtrArray *outages, const OrrOutageJob *job);
 
 /* What happens to the GPUs of a live @job: array of OrrGpuChange, by date; owned. */

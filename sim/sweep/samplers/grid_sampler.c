@@ -5,4 +5,5 @@
  */
 #include "sim/sweep/sampler.h"
 
-const OrrSampler orr_grid_sampler = {.entry = {"grid", "Every combination that passes the constraints.", NULL}};
+const OrrSampler orr_grid_sampler = {
+    .entry = {"grid", "Every combination that passes the constraints.", NULL}};

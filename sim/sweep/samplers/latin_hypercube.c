@@ -1,10 +1,11 @@
 /*
  * latin-hypercube - points that spread over every axis (McKay, Beckman, Conover 1979).
  *
- * For n points, each axis' values are dealt out n times in equal shares and shuffled, axis by axis, so that every value
- * is tried n / values times (give or take one) whatever the other axes do. Combinations that the constraints exclude,
- * and repetitions, are dropped, and another design is laid on top until there are n points or so many designs were
- * tried: constraints that exclude nearly everything leave fewer points than asked for.
+ * For n points, each axis' values are dealt out n times in equal shares and shuffled, axis by axis,
+ * so that every value is tried n / values times (give or take one) whatever the other axes do.
+ * Combinations that the constraints exclude, and repetitions, are dropped, and another design is
+ * laid on top until there are n points or so many designs were tried: constraints that exclude
+ * nearly everything leave fewer points than asked for.
  *
  *   sampler: {kind: latin-hypercube, points: 200}
  */
@@ -31,8 +32,10 @@ static const OrrFieldTable table =
 /* Row r of the design has values[r * n_axes + axis]. */
 static void deal(const OrrSampleSpace *space, guint n, guint *values, OrrRandom *random) {
   for (guint a = 0; a < space->n_axes; a++) {
-    const guint first = (guint)orr_random_below(random, space->n_values[a]); /* whose share is one larger */
-    for (guint r = 0; r < n; r++) values[(gsize)r * space->n_axes + a] = (first + r) % space->n_values[a];
+    const guint first =
+        (guint)orr_random_below(random, space->n_values[a]); /* whose share is one larger */
+    for (guint r = 0; r < n; r++)
+      values[(gsize)r * space->n_axes + a] = (first + r) % space->n_values[a];
     for (guint r = n; r > 1; r--) { /* Fisher, Yates */
       guint *x = &values[(gsize)(r - 1) * space->n_axes + a];
       guint *y = &values[(gsize)orr_random_below(random, r) * space->n_axes + a];

@@ -18,7 +18,8 @@ static const OrrField fields[] = {
      .min = 1,
      .max = 1e8},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("random", "Parameters of random sampling.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("random", "Parameters of random sampling.", Params, fields);
 
 static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom *random) {
   return orr_sample_uniformly(space, (guint64)((const Params *)params)->points, random);

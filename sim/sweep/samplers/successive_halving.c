@@ -1,9 +1,11 @@
 /*
- * successive-halving - all points cheaply, the better part again at the next rung (Jamieson, Talwalkar 2016).
+ * successive-halving - all points cheaply, the better part again at the next rung (Jamieson,
+ * Talwalkar 2016).
  *
- * Each rung lays its settings on the scenario; the best `keep` of a rung by the first objective go on to the next, in
- * order of combination. The last rung is the answer. By default there are two: folded without contention (engine:
- * ideal, fidelity: folded), which is a lower bound of the time, and the scenario as it is.
+ * Each rung lays its settings on the scenario; the best `keep` of a rung by the first objective go
+ * on to the next, in order of combination. The last rung is the answer. By default there are two:
+ * folded without contention (engine: ideal, fidelity: folded), which is a lower bound of the time,
+ * and the scenario as it is.
  *
  *   sampler: {kind: successive-halving, points: 2000, keep: 0.25}
  *   sampler: {kind: successive-halving, rungs: [{engine: ideal, fidelity: folded}, {fidelity: folded}, {}]}
@@ -37,7 +39,8 @@ static const OrrField fields[] = {
     {.name = "rungs",
      .kind = ORR_FIELD_TREE,
      .offset = offsetof(Params, rungs),
-     .sentence = "What each rung lays on the scenario, cheapest first: a list of maps of paths and values.",
+     .sentence =
+         "What each rung lays on the scenario, cheapest first: a list of maps of paths and values.",
      .fallback = "[{engine: ideal, fidelity: folded}, {}]"},
 };
 static const OrrFieldTable table =
@@ -48,7 +51,9 @@ static GArray *choose(const void *params, const OrrSampleSpace *space, OrrRandom
   return orr_sample_uniformly(space, p->points ? (guint64)p->points : G_MAXUINT64, random);
 }
 
-static guint n_rungs(const void *params) { return MAX(orr_node_length(((const Params *)params)->rungs), 1); }
+static guint n_rungs(const void *params) {
+  return MAX(orr_node_length(((const Params *)params)->rungs), 1);
+}
 
 static guint64 survivors(const void *params, guint64 n) {
   return n == 0 ? 0 : MAX((guint64)ceil(((const Params *)params)->keep * (double)n - 1e-9), 1);

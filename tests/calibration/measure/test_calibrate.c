@@ -1,6 +1,6 @@
 /*
- * test_calibrate.c - a calibration of the analytic device from end to end: budget, database, resumption, verification,
- * export, and the import of what was exported.
+ * test_calibrate.c - a calibration of the analytic device from end to end: budget, database,
+ * resumption, verification, export, and the import of what was exported.
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -51,7 +51,8 @@ static void tear_down(Fixture *fixture, gconstpointer data) {
 
 static void keep_note(const char *text, void *user) { g_ptr_array_add(user, g_strdup(text)); }
 
-static void calibrate(Fixture *fixture, const char *families, double budget_s, OrrCalibrateAnswer *ret_answer) {
+static void calibrate(Fixture *fixture, const char *families, double budget_s,
+                      OrrCalibrateAnswer *ret_answer) {
   g_autoptr(GError) error = NULL;
   g_auto(GStrv) names = families ? g_strsplit(families, ",", -1) : NULL;
   const OrrCalibrateOrder order = {.db = fixture->db,
@@ -71,8 +72,9 @@ static GArray *read_rows(const Fixture *fixture) {
   return rows;
 }
 
-/* Each kernel takes 0.14 s of the device's own clock (0.02 s of warm-up and 0.12 s), and one in four 0.8 s more for its
- * power: 0.34 s in the mean, so that 34 s are 100 rows; the session ends with the first beyond. */
+/* Each kernel takes 0.14 s of the device's own clock (0.02 s of warm-up and 0.12 s), and one in
+ * four 0.8 s more for its power: 0.34 s in the mean, so that 34 s are 100 rows; the session ends
+ * with the first beyond. */
 static void test_budget(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) answer = {0};
@@ -92,8 +94,9 @@ static void test_budget(Fixture *fixture, gconstpointer data) {
     g_assert_true(isnan(g_array_index(rows, OrrMeasureRow, i).watts) == (i % 4 != 0));
 }
 
-/* 72 s for all families: each of the ten takes its turn, 0.34 s or more a row, so none has fewer than a tenth of what
- * there is time for, less what one of them has not (launch: 3 tables of 1 axis, 13 shapes). */
+/* 72 s for all families: each of the ten takes its turn, 0.34 s or more a row, so none has fewer
+ * than a tenth of what there is time for, less what one of them has not (launch: 3 tables of 1
+ * axis, 13 shapes). */
 static void test_no_family_starves(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) answer = {0};
@@ -102,8 +105,8 @@ static void test_no_family_starves(Fixture *fixture, gconstpointer data) {
     g_assert_cmpuint(answer.states[i].n_measured, >=, MIN(7, answer.states[i].n_planned));
 }
 
-/* A product beside a transfer takes 1.2 times as long on the fake device, a transfer beside a product 1.5 times
- * (fake_layer.c): a profile that is fitted to its rows says so. */
+/* A product beside a transfer takes 1.2 times as long on the fake device, a transfer beside a
+ * product 1.5 times (fake_layer.c): a profile that is fitted to its rows says so. */
 static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) first = {0}, second = {0};
@@ -118,7 +121,8 @@ static void test_overlap_reaches_profile(Fixture *fixture, gconstpointer data) {
   g_autoptr(OrrProfile) profile = sample_profile(text);
   assert_near(profile->constants.overlap_slowdown, 1.2, 1e-3);
   assert_near(profile->constants.overlap_collective_slowdown, 1.5, 1e-3);
-  g_assert_nonnull(strstr(profile->constants.source, "overlap-slowdown: measured: the mean of 16 matrix products"));
+  g_assert_nonnull(strstr(profile->constants.source,
+                          "overlap-slowdown: measured: the mean of 16 matrix products"));
   g_autoptr(OrrCostModel) model = model_of(profile, &h100_device);
   assert_near(orr_cost_overlap_collective_slowdown(model), 1.5, 1e-3);
 }
@@ -131,7 +135,8 @@ static void test_resumes(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(first.outcome.n_new, <, 13);
   calibrate(fixture, "launch", 1e6, &second);
   g_assert_cmpuint(second.outcome.n_known, ==, first.outcome.n_new);
-  g_assert_cmpuint(second.outcome.n_new + first.outcome.n_new, ==, 13); /* 6 + 6 + 1, family_launch.c */
+  g_assert_cmpuint(second.outcome.n_new + first.outcome.n_new, ==,
+                   13); /* 6 + 6 + 1, family_launch.c */
   g_assert_true(second.outcome.is_complete);
   calibrate(fixture, "launch", 1e6, &third);
   g_assert_cmpuint(third.outcome.n_new, ==, 0);
@@ -139,10 +144,12 @@ static void test_resumes(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(rows->len, ==, 13);
   for (guint i = 0; i < rows->len; i++)
     for (guint j = 0; j < i; j++)
-      g_assert_cmpstr(g_array_index(rows, OrrMeasureRow, i).shape, !=, g_array_index(rows, OrrMeasureRow, j).shape);
+      g_assert_cmpstr(g_array_index(rows, OrrMeasureRow, i).shape, !=,
+                      g_array_index(rows, OrrMeasureRow, j).shape);
 }
 
-/* A database of a version that did not know `setting` and `harness` is read, and its rows are measured again. */
+/* A database of a version that did not know `setting` and `harness` is read, and its rows are
+ * measured again. */
 static void test_old_database(Fixture *fixture, gconstpointer data) {
   (void)data;
   OrrField fields[64];
@@ -155,17 +162,20 @@ static void test_old_database(Fixture *fixture, gconstpointer data) {
                              .tool_version = "0",
                              .engine = "fake",
                              .fidelity = "measured"};
-  OrrMeasureRow row = {.family = "launch", .shape = "way=wait kernels=1", .median_us = 7, .device = "A"};
+  OrrMeasureRow row = {
+      .family = "launch", .shape = "way=wait kernels=1", .median_us = 7, .device = "A"};
   g_autoptr(GError) error = NULL;
   old.n_fields = 0;
   for (size_t i = 0; i < orr_measure_row_table.n_fields; i++) {
     const OrrField *field = &orr_measure_row_table.fields[i];
-    if (strcmp(field->name, "setting") != 0 && strcmp(field->name, "harness") != 0) fields[old.n_fields++] = *field;
+    if (strcmp(field->name, "setting") != 0 && strcmp(field->name, "harness") != 0)
+      fields[old.n_fields++] = *field;
   }
   old.fields = fields;
   g_assert_cmpuint(old.n_fields + 2, ==, orr_measure_row_table.n_fields);
   OrrStore *store = orr_store_open(fixture->db, &error);
-  gboolean fine = orr_store_begin_run(store, &facts, NULL, &error) && orr_store_add_row(store, &old, &row, &error) &&
+  gboolean fine = orr_store_begin_run(store, &facts, NULL, &error) &&
+                  orr_store_add_row(store, &old, &row, &error) &&
                   orr_store_end_run(store, 1, &error);
   g_assert_no_error(error);
   g_assert_true(fine);
@@ -184,7 +194,8 @@ static void test_same_machine(void) {
   const OrrTiming timing = {.median_us = 1, .method = "host"};
   const OrrShape shape = {.family = orr_family_find("launch"), .at = {0, 1}};
   OrrMeasureRow row;
-  orr_measure_row_init(&row, &shape, &(OrrShapeWork){0}, facts, &timing, NULL, "2026-01-01T00:00:00Z");
+  orr_measure_row_init(&row, &shape, &(OrrShapeWork){0}, facts, &timing, NULL,
+                       "2026-01-01T00:00:00Z");
   g_assert_true(orr_measure_row_is_of(&row, facts));
   row.power_limit_watts = 500;
   g_assert_false(orr_measure_row_is_of(&row, facts));
@@ -201,8 +212,8 @@ static void test_same_machine(void) {
   orr_fake_layer.close(bench);
 }
 
-/* The fake device's permute is wrong on 4096 rows (fake_layer.c), one row for each of ten widths: told, kept, measured
- * again by the next session, and not exported. */
+/* The fake device's permute is wrong on 4096 rows (fake_layer.c), one row for each of ten
+ * widths: told, kept, measured again by the next session, and not exported. */
 static void test_wrong_results(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) answer = {0}, again = {0};
@@ -227,13 +238,15 @@ static guint count_lines(const char *text, const char *prefix) {
   return n;
 }
 
-/* What is exported is imported as a profile with every GEMM row in it: each n x k pair is a row there. */
+/* What is exported is imported as a profile with every GEMM row in it: each n x k pair is a row
+ * there. */
 static void test_round_trip(Fixture *fixture, gconstpointer data) {
   (void)data;
   g_auto(OrrCalibrateAnswer) answer = {0};
   g_autoptr(GError) error = NULL;
   calibrate(fixture, "attention-decode,attention-prefill,collective,gemm,moe-ffn", 360, &answer);
-  g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, "fake-analytic-device", fixture->out, &error);
+  g_autoptr(GPtrArray) files =
+      orr_calibrate_export(fixture->db, "fake-analytic-device", fixture->out, &error);
   g_assert_no_error(error);
   guint n_rows = 0;
   for (guint i = 0; i < files->len; i++) n_rows += ((OrrExportFile *)files->pdata[i])->n_rows;
@@ -257,7 +270,8 @@ static void test_round_trip(Fixture *fixture, gconstpointer data) {
   g_assert_cmpuint(count_lines(profile, "moe:"), ==, 1);
 }
 
-static const OrrCalibrateDifference *difference_of(const GPtrArray *differences, const char *kernels) {
+static const OrrCalibrateDifference *difference_of(const GPtrArray *differences,
+                                                   const char *kernels) {
   for (guint i = 0; i < differences->len; i++) {
     const OrrCalibrateDifference *difference = differences->pdata[i];
     if (strcmp(difference->kernels, kernels) == 0) return difference;
@@ -265,23 +279,27 @@ static const OrrCalibrateDifference *difference_of(const GPtrArray *differences,
   g_assert_not_reached();
 }
 
-/* Rows against the profile that was fitted to them: 0 but for the three digits of a latency; had every kernel taken
- * twice as long, the profile would say half: -50 %. Backward passes and copies are measured too, and told apart. */
+/* Rows against the profile that was fitted to them: 0 but for the three digits of a latency; had
+ * every kernel taken twice as long, the profile would say half: -50 %. Backward passes and
+ * copies are measured too, and told apart. */
 static void test_compare(Fixture *fixture, gconstpointer data) {
   (void)data;
-  static const char *const fitted[] = {"gemm bf16 forward", "attention-decode bf16 even", "moe-ffn bf16 balanced",
-                                       "collective all-reduce fp16"};
+  static const char *const fitted[] = {"gemm bf16 forward", "attention-decode bf16 even",
+                                       "moe-ffn bf16 balanced", "collective all-reduce fp16"};
   g_auto(OrrCalibrateAnswer) answer = {0};
   g_autoptr(GError) error = NULL;
   calibrate(fixture, "attention-decode,collective,device-copy,gemm,memory,moe-ffn", 290, &answer);
   g_autoptr(GPtrArray) files = orr_calibrate_export(fixture->db, NULL, fixture->out, &error);
   g_autofree char *collectives = g_build_filename(fixture->out, "collectives.csv", NULL);
-  const OrrFitOrder order = {
-      .folder = fixture->out, .collectives_csv = collectives, .system = "fake-analytic-device", .name = "mine"};
+  const OrrFitOrder order = {.folder = fixture->out,
+                             .collectives_csv = collectives,
+                             .system = "fake-analytic-device",
+                             .name = "mine"};
   g_autofree char *text = orr_fit(&order, &h100_device, &error);
   g_assert_no_error(error);
   OrrMachine machine = {.profile = sample_profile(text), .device = &h100_device};
-  g_autoptr(GArray) rows = orr_calibrate_rows_of(fixture->db, "h100-sxm", &error); /* a stranger: as the user says */
+  g_autoptr(GArray) rows =
+      orr_calibrate_rows_of(fixture->db, "h100-sxm", &error); /* a stranger: as the user says */
   g_assert_no_error(error);
   for (guint twice = 0; twice < 2; twice++) {
     g_autoptr(GPtrArray) differences = orr_calibrate_compare(rows, &machine, &error);
@@ -344,7 +362,8 @@ static void test_refusals(Fixture *fixture, gconstpointer data) {
   g_autoptr(GError) error = NULL;
   char *names[] = {"gem", NULL};
   OrrCalibrateAnswer answer;
-  OrrCalibrateOrder order = {.db = fixture->db, .layer = &orr_fake_layer, .budget_s = 1, .families = names};
+  OrrCalibrateOrder order = {
+      .db = fixture->db, .layer = &orr_fake_layer, .budget_s = 1, .families = names};
   g_assert_false(orr_calibrate(&order, &answer, &error));
   g_assert_error(error, ORR_FAULT, ORR_FAULT_USAGE);
   g_assert_nonnull(strstr(error->message, "did you mean 'gemm'?"));
@@ -359,7 +378,8 @@ static void test_refusals(Fixture *fixture, gconstpointer data) {
   g_assert_error(error, ORR_FAULT, ORR_FAULT_RESOURCE);
 }
 
-#define ADD(name_, function_) g_test_add("/measure/calibrate/" name_, Fixture, NULL, set_up, function_, tear_down)
+#define ADD(name_, function_)                                                                      \
+  g_test_add("/measure/calibrate/" name_, Fixture, NULL, set_up, function_, tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

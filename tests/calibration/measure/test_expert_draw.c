@@ -1,6 +1,6 @@
 /*
- * test_expert_draw.c - the experts that tokens choose in a measured layer: loads that add up, no expert twice for a
- * token, and the fullest rank.
+ * test_expert_draw.c - the experts that tokens choose in a measured layer: loads that add up, no
+ * expert twice for a token, and the fullest rank.
  */
 #include <math.h>
 
@@ -36,14 +36,17 @@ static void test_loads_follow_the_law(void) {
   gint64 loads[128];
   for (int e = 0; e < n; e++) {
     shares[e] = 0;
-    for (int i = 0; i < 1000; i++) shares[e] += pow(slope * ((n - 1 - e) + (i + 0.5) / 1000) / (double)n + start, -5);
+    for (int i = 0; i < 1000; i++)
+      shares[e] += pow(slope * ((n - 1 - e) + (i + 0.5) / 1000) / (double)n + start, -5);
     sum += shares[e];
   }
   orr_expert_loads(tokens, topk, n, loads);
   const double scale = (double)(tokens * topk) / sum;
-  g_assert_cmpfloat(shares[0] * scale, >, 5 * 4096.0 * 8 / 128); /* it is a skewed law: the fullest has 5 means */
+  g_assert_cmpfloat(shares[0] * scale, >,
+                    5 * 4096.0 * 8 / 128); /* it is a skewed law: the fullest has 5 means */
   for (int e = 0; e < n; e++)
-    g_assert_cmpfloat(fabs((double)loads[e] - fmin(shares[e] * scale, (double)tokens)), <=, 1.01 + 1e-3 * loads[e]);
+    g_assert_cmpfloat(fabs((double)loads[e] - fmin(shares[e] * scale, (double)tokens)), <=,
+                      1.01 + 1e-3 * loads[e]);
 }
 
 static void test_choices_are_distinct(void) {
@@ -54,13 +57,14 @@ static void test_choices_are_distinct(void) {
     for (gint64 t = 0; t < tokens; t++)
       for (gint64 j = 0; j < topk; j++) {
         g_assert_true(chosen[t * topk + j] >= 0 && chosen[t * topk + j] < n);
-        for (gint64 i = 0; i < j; i++) g_assert_cmpint(chosen[t * topk + i], !=, chosen[t * topk + j]);
+        for (gint64 i = 0; i < j; i++)
+          g_assert_cmpint(chosen[t * topk + i], !=, chosen[t * topk + j]);
       }
   }
 }
 
-/* The rank that is measured is the one with the most tokens, not the first: over 40 seeds, and its load is a quarter
- * or more above the mean of 512 * 8 / 16 = 256 choices a rank. */
+/* The rank that is measured is the one with the most tokens, not the first: over 40 seeds, and
+ * its load is a quarter or more above the mean of 512 * 8 / 16 = 256 choices a rank. */
 static void test_fullest_rank(void) {
   const gint64 tokens = 512, topk = 8, n = 256, per_rank = 16;
   g_autofree gint32 *chosen = g_new(gint32, tokens * topk);
@@ -70,7 +74,8 @@ static void test_fullest_rank(void) {
     orr_expert_draw(tokens, topk, n, FALSE, seed, chosen);
     const gint64 first = orr_expert_fullest(chosen, tokens * topk, n, per_rank);
     for (gint64 i = 0; i < tokens * topk; i++) counts[chosen[i] / per_rank]++;
-    for (int rank = 0; rank < 16; rank++) g_assert_cmpint(counts[first / per_rank], >=, counts[rank]);
+    for (int rank = 0; rank < 16; rank++)
+      g_assert_cmpint(counts[first / per_rank], >=, counts[rank]);
     g_assert_cmpint(first % per_rank, ==, 0);
     g_assert_cmpint(counts[first / per_rank], >=, 320);
     n_first += first == 0;
@@ -78,10 +83,11 @@ static void test_fullest_rank(void) {
   g_assert_cmpuint(n_first, <, 20); /* about 1 in 16 */
 }
 
-/* The layers of family_moe_ffn.c at any number of tokens: the fullest rank has its mean, rounded up to whole choices; at
- * one token and 8 of 128 experts on 8 ranks that is one. */
+/* The layers of family_moe_ffn.c at any number of tokens: the fullest rank has its mean, rounded
+ * up to whole choices; at one token and 8 of 128 experts on 8 ranks that is one. */
 static void test_balanced(void) {
-  static const gint64 layers[][3] = {{2, 8, 8}, {8, 128, 1}, {8, 128, 8}, {8, 256, 8}, {8, 256, 32}, {4, 128, 8}};
+  static const gint64 layers[][3] = {{2, 8, 8},   {8, 128, 1},  {8, 128, 8},
+                                     {8, 256, 8}, {8, 256, 32}, {4, 128, 8}};
   g_autofree gint32 *chosen = g_new(gint32, 4096 * 8);
   for (guint l = 0; l < G_N_ELEMENTS(layers); l++)
     for (gint64 tokens = 1; tokens <= 4096; tokens *= 2) {

@@ -1,6 +1,6 @@
 /*
- * test_job.c - ranks of a job on fake devices, a thread each: they measure the same collectives, and none hangs where
- * one runs out of memory or fails.
+ * test_job.c - ranks of a job on fake devices, a thread each: they measure the same collectives,
+ * and none hangs where one runs out of memory or fails.
  */
 #include <math.h>
 #include <string.h>
@@ -74,12 +74,14 @@ static OrrKernel *prepare(OrrBench *bench, const OrrShape *shape, GError **error
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "the GPU has fallen off the bus");
     return NULL;
   }
-  me->outcome.n_wrong = me->ill == BREAKS_IN_TIME && orr_shape_at(shape, "bytes") == me->ill_bytes; /* for time_all */
+  me->outcome.n_wrong =
+      me->ill == BREAKS_IN_TIME && orr_shape_at(shape, "bytes") == me->ill_bytes; /* for time_all */
   return orr_fake_layer.prepare(bench, shape, error);
 }
 
 /* A collective: it ends when all ranks have called it. */
-static gboolean time_all(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing, GError **error) {
+static gboolean time_all(OrrKernel *kernel, const OrrTimingRule *rule, OrrTiming *ret_timing,
+                         GError **error) {
   if (me->outcome.n_wrong) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "an illegal address");
     return FALSE;
@@ -95,7 +97,8 @@ static gboolean agree(OrrBench *bench, gint64 *number, GError **error) {
   return meet(me->job, error); /* nobody writes before all have read */
 }
 
-static gboolean settle(OrrBench *bench, const char *mine, gboolean ends_job, OrrJobWord *ret_word, GError **error) {
+static gboolean settle(OrrBench *bench, const char *mine, gboolean ends_job, OrrJobWord *ret_word,
+                       GError **error) {
   (void)bench;
   g_mutex_lock(&me->job->lock);
   if (mine) me->job->word = orr_job_word(me->rank, mine, ends_job);
@@ -123,12 +126,15 @@ static gboolean keep_row(const OrrMeasureRow *row, void *user, GError **error) {
 
 static gboolean keep_refusal(const OrrMeasureRefusal *refusal, void *user, GError **error) {
   (void)error;
-  g_ptr_array_add(((Rank *)user)->refusals, g_strdup_printf("%s|%d|%d|%s", refusal->shape, (int)refusal->rank,
-                                                            refusal->ends_job, refusal->reason));
+  g_ptr_array_add(((Rank *)user)->refusals,
+                  g_strdup_printf("%s|%d|%d|%s", refusal->shape, (int)refusal->rank,
+                                  refusal->ends_job, refusal->reason));
   return TRUE;
 }
 
-static void keep_note(const char *text, void *user) { g_ptr_array_add(((Rank *)user)->notes, g_strdup(text)); }
+static void keep_note(const char *text, void *user) {
+  g_ptr_array_add(((Rank *)user)->notes, g_strdup(text));
+}
 
 static gpointer run_rank(gpointer data) {
   OrrDeviceLayer layer = orr_fake_layer;
@@ -147,7 +153,8 @@ static gpointer run_rank(gpointer data) {
                                  .note = keep_note,
                                  .user = me};
   OrrMeasureOutcome outcome = {0};
-  if (!orr_measure_session(&layer, bench, &order, &outcome, NULL, &error)) me->error = g_strdup(error->message);
+  if (!orr_measure_session(&layer, bench, &order, &outcome, NULL, &error))
+    me->error = g_strdup(error->message);
   me->outcome = outcome;
   orr_fake_layer.close(bench);
   return NULL;
@@ -189,7 +196,8 @@ static void run_job(Run *run, gint64 of, Ill ill, gint64 bytes) {
   for (int r = 0; r < RANKS; r++) g_thread_join(threads[r]);
 }
 
-/* 30 s (half of the budget) at 0.34 s a row are some 88 rows; rank 0 alone keeps them, all count them. */
+/* 30 s (half of the budget) at 0.34 s a row are some 88 rows; rank 0 alone keeps them, all count
+ * them. */
 static void test_all_well(void) {
   Run run;
   run_job(&run, 0, WELL, 0);
@@ -202,8 +210,9 @@ static void test_all_well(void) {
   run_clear(&run);
 }
 
-/* Rank 2 has no memory for 1 KiB (a seed of every slice): all pass those shapes over, told once, and measure the rest.
- * Three reductions in four formats, four others in one and the all-to-all in fp8: 17 slices, a refusal each. */
+/* Rank 2 has no memory for 1 KiB (a seed of every slice): all pass those shapes over, told once,
+ * and measure the rest. Three reductions in four formats, four others in one and the all-to-all
+ * in fp8: 17 slices, a refusal each. */
 static void test_out_of_memory(void) {
   Run run;
   run_job(&run, 2, NO_MEMORY, 1024);
@@ -218,12 +227,14 @@ static void test_out_of_memory(void) {
   g_assert_cmpuint(n, ==, 17);
   for (guint i = 0; i < run.ranks[0].rows->len; i++)
     g_assert_false(g_str_has_suffix(run.ranks[0].rows->pdata[i], " bytes=1024"));
-  g_assert_true(g_ptr_array_find_with_equal_func(run.ranks[0].notes, "out of memory", g_str_equal, NULL));
+  g_assert_true(
+      g_ptr_array_find_with_equal_func(run.ranks[0].notes, "out of memory", g_str_equal, NULL));
   g_assert_cmpuint(run.ranks[1].refusals->len + run.ranks[1].notes->len, ==, 0);
   run_clear(&run);
 }
 
-/* A rank that breaks before the collective says so: all end with its reason, which rank 0 records. */
+/* A rank that breaks before the collective says so: all end with its reason, which rank 0
+ * records. */
 static void test_breaks_before(void) {
   Run run;
   run_job(&run, 1, BREAKS_IN_PREPARE, 1024);
@@ -233,12 +244,13 @@ static void test_breaks_before(void) {
     g_assert_true(r == 1 || g_str_has_prefix(run.ranks[r].error, "rank 1: collective op="));
   }
   const GPtrArray *refusals = run.ranks[0].refusals;
-  g_assert_true(g_str_has_suffix(refusals->pdata[refusals->len - 1], "|1|1|the GPU has fallen off the bus"));
+  g_assert_true(
+      g_str_has_suffix(refusals->pdata[refusals->len - 1], "|1|1|the GPU has fallen off the bus"));
   run_clear(&run);
 }
 
-/* One that breaks in the collective leaves the others in it: they are let go, and say whose fault it was. So they are
- * when it is rank 0. */
+/* One that breaks in the collective leaves the others in it: they are let go, and say whose
+ * fault it was. So they are when it is rank 0. */
 static void test_breaks_amid(void) {
   for (gint64 of = 0; of < 2; of++) {
     Run run;

@@ -1,6 +1,6 @@
 /*
- * test_measure_rules.c - the rules of a measurement that need no GPU: sets of operands, calls of a repeat, holding the
- * stream, the window in which power is read.
+ * test_measure_rules.c - the rules of a measurement that need no GPU: sets of operands, calls of a
+ * repeat, holding the stream, the window in which power is read.
  */
 #include <math.h>
 
@@ -25,23 +25,23 @@ static void test_sets(void) {
   g_assert_cmpuint(orr_rotation_sets(0, 0, &h100), ==, ORR_ROTATION_MOST);
 }
 
-/* Qwen3-30B-A3B at ep 8: a rank holds 16 experts of 3 * 768 * 2048 * 2 bytes = 9.4 MB, 151 MB in all. One token is
- * routed to one of them. Counting all: ceil(100 / 151) + 1 = 2 sets, 19 MB touched, in the cache for good. Counting the
- * one: ceil(100 / 9.44) + 1 = 12 sets. */
+/* Qwen3-30B-A3B at ep 8: a rank holds 16 experts of 3 * 768 * 2048 * 2 bytes = 9.4 MB, 151 MB in
+ * all. One token is routed to one of them. Counting all: ceil(100 / 151) + 1 = 2 sets, 19 MB
+ * touched, in the cache for good. Counting the one: ceil(100 / 9.44) + 1 = 12 sets. */
 static void test_touched_sets(void) {
   const double expert = 3.0 * 768 * 2048 * 2;
   const guint n = orr_rotation_sets(expert, 16 * expert, &h100);
   g_assert_cmpuint(n, ==, 12);
   g_assert_false(orr_rotation_is_warm(n, expert, &h100));
   g_assert_true(orr_rotation_is_warm(2, expert, &h100));
-  /* 600 experts held, of which one is touched: 0.4 * 80e9 / (600 * 9.44e6) = 5.65, so 5 sets: they say that they are
-   * warm. */
+  /* 600 experts held, of which one is touched: 0.4 * 80e9 / (600 * 9.44e6) = 5.65, so 5 sets:
+   * they say that they are warm. */
   g_assert_cmpuint(orr_rotation_sets(expert, 600 * expert, &h100), ==, 5);
   g_assert_true(orr_rotation_is_warm(5, expert, &h100));
 }
 
-/* A product of m=1 n=256 k=256 in bf16 touches 132 kB: 1024 sets are 135 MB, beyond twice the cache. One of 64 kB is
- * not: 67 MB. */
+/* A product of m=1 n=256 k=256 in bf16 touches 132 kB: 1024 sets are 135 MB, beyond twice the
+ * cache. One of 64 kB is not: 67 MB. */
 static void test_small_sets(void) {
   const double bytes = 2.0 * (256 + 256 * 256 + 256);
   const guint n = orr_rotation_sets(bytes, bytes, &h100);
@@ -99,7 +99,8 @@ static void test_summary(void) {
 
 /* --- fp8 --- */
 
-/* Fast forward, full backward, and no choice for other formats: the default of both would be full (cublasLt.h). */
+/* Fast forward, full backward, and no choice for other formats: the default of both would be
+ * full (cublasLt.h). */
 static void test_accumulation(void) {
   static const char *const cases[][3] = {
       {"gemm", "dtype=fp8 layout=forward batch=1 m=1 n=1 k=1", "fast-accumulation"},
@@ -108,7 +109,9 @@ static void test_accumulation(void) {
       {"gemm", "dtype=nvfp4 layout=forward batch=1 m=1 n=1 k=1", NULL},
       {"gemm", "dtype=bf16 layout=forward batch=1 m=1 n=1 k=1", NULL},
       {"launch", "way=wait kernels=1", NULL},
-      {"moe-ffn", "dtype=fp8 distribution=balanced hidden-size=1 inter-size=1 topk=1 num-experts=1 ep=1 num-tokens=1",
+      {"moe-ffn",
+       "dtype=fp8 distribution=balanced hidden-size=1 inter-size=1 topk=1 num-experts=1 ep=1 "
+       "num-tokens=1",
        "fast-accumulation"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -121,8 +124,8 @@ static void test_accumulation(void) {
 
 /* --- Power --- */
 
-/* A board that draws 100 W until 0.2 s and 700 W from then on; its counter moves every 100 ms, its clock falls from
- * 1980 MHz to 1400 MHz at 0.25 s. Read every 10 ms. */
+/* A board that draws 100 W until 0.2 s and 700 W from then on; its counter moves every 100 ms,
+ * its clock falls from 1980 MHz to 1400 MHz at 0.25 s. Read every 10 ms. */
 static OrrPowerReading board_at(double at_s, gboolean has_counter) {
   const double step_s = floor(at_s * 10 + 1e-9) / 10;
   const double energy_j = 1000 + (step_s < 0.2 ? 100 * step_s : 20 + 700 * (step_s - 0.2));
@@ -158,8 +161,9 @@ static void test_power_settles(void) {
   near(watts, 700, 1e-9);
 }
 
-/* Readings between two changes do not count: first at 0.35 s, with changes at 0.4 and 0.7 s. Energy over times of
- * readings would be (300 J + ...) / 0.5 s; over times of changes it is exact. */
+/* Readings between two changes do not count: first at 0.35 s, with changes at 0.4 and 0.7 s.
+ * Energy over times of readings would be (300 J + ...) / 0.5 s; over times of changes it is
+ * exact. */
 static void test_power_goes_by_changes(void) {
   OrrPowerWindow window = orr_power_window_new(0, 0.5);
   double watts, sm_hz, memory_hz;
@@ -176,7 +180,8 @@ static void test_power_goes_by_changes(void) {
 static void test_power_unknown(void) {
   OrrPowerWindow window = orr_power_window_new(0.1, 0.2);
   double watts, sm_hz, memory_hz;
-  OrrPowerReading reading = {.energy_j = 5, .watts = NAN, .sm_clock_hz = 1e9, .memory_clock_hz = NAN};
+  OrrPowerReading reading = {
+      .energy_j = 5, .watts = NAN, .sm_clock_hz = 1e9, .memory_clock_hz = NAN};
   guint n = 0;
   do reading.at_s = 0.05 * n;
   while (orr_power_window_add(&window, &reading) && ++n < 100);

@@ -32,7 +32,8 @@ static int node_of(const char *text, const char *bus) {
   return node;
 }
 
-/* CUDA writes the bus in capitals; sysfs has lower case. -1 is what a platform with one node says. */
+/* CUDA writes the bus in capitals; sysfs has lower case. -1 is what a platform with one node
+ * says. */
 static void test_node(void) {
   g_assert_cmpint(node_of("1\n", "0000:1B:00.0"), ==, 1);
   g_assert_cmpint(node_of("-1\n", "0000:1B:00.0"), ==, -1);

@@ -1,13 +1,18 @@
 /*
- * test_reference.c - the references themselves: formats bit by bit, backward passes against differences.
+ * test_reference.c - the references themselves: formats bit by bit, backward passes against
+ * differences.
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibration/measure/reference.h"
 
-static double decode16(OrrFormat format, guint16 bits) { return orr_format_decode(format, &bits, 0); }
-static double decode8(OrrFormat format, guint8 bits, gsize index) { return orr_format_decode(format, &bits, index); }
+static double decode16(OrrFormat format, guint16 bits) {
+  return orr_format_decode(format, &bits, 0);
+}
+static double decode8(OrrFormat format, guint8 bits, gsize index) {
+  return orr_format_decode(format, &bits, index);
+}
 
 static void test_formats(void) {
   const float values[] = {0.0f, -1.5f, 3.25e-3f};
@@ -16,10 +21,12 @@ static void test_formats(void) {
   g_assert_cmpfloat(decode16(ORR_FORMAT_FP16, 0xc248), ==, -3.140625);
   g_assert_cmpfloat(decode16(ORR_FORMAT_FP16, 0x0001), ==, ldexp(1, -24)); /* smallest subnormal */
   g_assert_cmpfloat(decode16(ORR_FORMAT_FP16, 0x7bff), ==, 65504);
-  g_assert_true(isinf(decode16(ORR_FORMAT_FP16, 0x7c00)) && isnan(decode16(ORR_FORMAT_FP16, 0x7c01)));
+  g_assert_true(isinf(decode16(ORR_FORMAT_FP16, 0x7c00)) &&
+                isnan(decode16(ORR_FORMAT_FP16, 0x7c01)));
   g_assert_cmpfloat(decode16(ORR_FORMAT_BF16, 0x3f80), ==, 1);
   g_assert_cmpfloat(decode16(ORR_FORMAT_BF16, 0xc049), ==, -3.140625);
-  /* OCP FP8 1.0, table 1: e4m3's largest 448 = S.1111.110, smallest normal 2^-6, smallest subnormal 2^-9 */
+  /* OCP FP8 1.0, table 1: e4m3's largest 448 = S.1111.110, smallest normal 2^-6, smallest
+   * subnormal 2^-9 */
   g_assert_cmpfloat(decode8(ORR_FORMAT_E4M3, 0x7e, 0), ==, 448);
   g_assert_cmpfloat(decode8(ORR_FORMAT_E4M3, 0x08, 0), ==, ldexp(1, -6));
   g_assert_cmpfloat(decode8(ORR_FORMAT_E4M3, 0x81, 0), ==, -ldexp(1, -9));
@@ -28,7 +35,8 @@ static void test_formats(void) {
   static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   for (guint8 i = 0; i < 8; i++) {
     g_assert_cmpfloat(decode8(ORR_FORMAT_E2M1, i, 0), ==, e2m1[i]);
-    g_assert_cmpfloat(decode8(ORR_FORMAT_E2M1, (guint8)((i | 8) << 4), 1), ==, -e2m1[i]); /* the upper nibble */
+    g_assert_cmpfloat(decode8(ORR_FORMAT_E2M1, (guint8)((i | 8) << 4), 1), ==,
+                      -e2m1[i]); /* the upper nibble */
   }
   g_assert_cmpuint(orr_format_bytes(ORR_FORMAT_E2M1, 33), ==, 17);
 }
@@ -40,8 +48,10 @@ static void test_dot(void) {
 }
 
 enum { N = 7 };
-static const double x[N] = {0.3, -1.1, 0.7, 2.0, -0.4, 0.05, -0.9}, w[N] = {1.2, -0.7, 0.4, 0.9, -1.5, 0.2, 0.8};
-static const double b[N] = {0.1, 0.2, -0.3, 0.4, -0.5, 0.6, -0.7}, dy[N] = {0.5, 0.25, -1.0, 0.7, 0.3, -0.6, 0.9};
+static const double x[N] = {0.3, -1.1, 0.7, 2.0, -0.4, 0.05, -0.9},
+                    w[N] = {1.2, -0.7, 0.4, 0.9, -1.5, 0.2, 0.8};
+static const double b[N] = {0.1, 0.2, -0.3, 0.4, -0.5, 0.6, -0.7},
+                    dy[N] = {0.5, 0.25, -1.0, 0.7, 0.3, -0.6, 0.9};
 
 /* The loss whose gradient by y is dy. */
 static double norm_loss(const double *at, gboolean is_layer) {
@@ -66,7 +76,8 @@ static void check_norm(gboolean is_layer) {
     memcpy(up, x, sizeof x);
     memcpy(down, x, sizeof x);
     up[i] += 1e-5, down[i] -= 1e-5;
-    g_assert_cmpfloat_with_epsilon(dx[i], (norm_loss(up, is_layer) - norm_loss(down, is_layer)) / 2e-5, 1e-8);
+    g_assert_cmpfloat_with_epsilon(
+        dx[i], (norm_loss(up, is_layer) - norm_loss(down, is_layer)) / 2e-5, 1e-8);
   }
 }
 
@@ -93,7 +104,8 @@ static void test_cross_entropy(void) {
   g_assert_cmpfloat_with_epsilon(dx[1], -0.25, 1e-12);
 }
 
-/* q . k = (0, log 3) at scale 1: weights (1/4, 3/4) of v = (4, 0), (0, 8). A third key is behind the mask. */
+/* q . k = (0, log 3) at scale 1: weights (1/4, 3/4) of v = (4, 0), (0, 8). A third key is behind
+ * the mask. */
 static void test_attention(void) {
   double out[2];
   const double k[] = {0, 0, log(3), 0, 99, 99}, v[] = {4, 0, 0, 8, 1e9, 1e9};
@@ -121,11 +133,13 @@ static void test_attention_gradient(void) {
   }
 }
 
-/* Four queries of three keys, all seen: the gradients by each key and its value against central differences of the
- * loss, the sum of out . d_out; from the stats and outputs that a forward pass leaves. */
+/* Four queries of three keys, all seen: the gradients by each key and its value against central
+ * differences of the loss, the sum of out . d_out; from the stats and outputs that a forward
+ * pass leaves. */
 enum { Q_ROWS = 4, KEYS = 3, DIM = 2, V_DIM = 3 };
 static const double queries[Q_ROWS * DIM] = {0.9, -0.2, 0.1, 0.8, -0.7, 0.3, 0.5, 0.5};
-static const double d_outs[Q_ROWS * V_DIM] = {0.4, -0.6, 0.8, 1, 0.2, -0.1, -0.3, 0.9, 0.5, 0.7, -0.8, 0.6};
+static const double d_outs[Q_ROWS * V_DIM] = {0.4,  -0.6, 0.8, 1,   0.2,  -0.1,
+                                              -0.3, 0.9,  0.5, 0.7, -0.8, 0.6};
 
 static double attention_loss(const double *k, const double *v) {
   double loss = 0, out[V_DIM];
@@ -155,26 +169,31 @@ static void test_attention_key_gradients(void) {
   }
   for (int j = 0; j < KEYS; j++) {
     double dk[DIM] = {0}, dv[V_DIM] = {0};
-    orr_reference_attention_dkv(queries, d_outs, out, stats, Q_ROWS, k + j * DIM, v + j * V_DIM, DIM, V_DIM, 0.7, dk,
-                                dv);
-    for (int d = 0; d < DIM; d++) g_assert_cmpfloat_with_epsilon(dk[d], slope(k, v, &k[j * DIM + d]), 1e-8);
-    for (int d = 0; d < V_DIM; d++) g_assert_cmpfloat_with_epsilon(dv[d], slope(k, v, &v[j * V_DIM + d]), 1e-8);
+    orr_reference_attention_dkv(queries, d_outs, out, stats, Q_ROWS, k + j * DIM, v + j * V_DIM,
+                                DIM, V_DIM, 0.7, dk, dv);
+    for (int d = 0; d < DIM; d++)
+      g_assert_cmpfloat_with_epsilon(dk[d], slope(k, v, &k[j * DIM + d]), 1e-8);
+    for (int d = 0; d < V_DIM; d++)
+      g_assert_cmpfloat_with_epsilon(dv[d], slope(k, v, &v[j * V_DIM + d]), 1e-8);
   }
 }
 
 /* Keys with q . k = (0, log 3): the sum of exponentials is 4. */
 static void test_attention_stat(void) {
   const double k[] = {0, 0, log(3), 0};
-  g_assert_cmpfloat_with_epsilon(orr_reference_attention_stat((double[]){1, 0}, k, 2, 2, 1), log(4), 1e-12);
+  g_assert_cmpfloat_with_epsilon(orr_reference_attention_stat((double[]){1, 0}, k, 2, 2, 1), log(4),
+                                 1e-12);
 }
 
-/* A column's gradients against central differences of the loss, sum of y . dy over two rows of three, by the weight and
- * the bias of column 1. */
+/* A column's gradients against central differences of the loss, sum of y . dy over two rows of
+ * three, by the weight and the bias of column 1. */
 static void check_norm_weight(gboolean is_layer) {
-  const double in[2][3] = {{0.5, -1.5, 2}, {1, 0.25, -0.75}}, d_out[2][3] = {{1, 0.5, -2}, {0.3, -0.7, 0.9}};
-  double mean[2], r[2], columns[2][2] = {{in[0][1], in[1][1]}, {d_out[0][1], d_out[1][1]}}, dw, db, scale,
-                        loss[2] = {0, 0};
-  for (int row = 0; row < 2; row++) orr_reference_norm_stats(in[row], 3, is_layer, &mean[row], &r[row]);
+  const double in[2][3] = {{0.5, -1.5, 2}, {1, 0.25, -0.75}},
+               d_out[2][3] = {{1, 0.5, -2}, {0.3, -0.7, 0.9}};
+  double mean[2], r[2], columns[2][2] = {{in[0][1], in[1][1]}, {d_out[0][1], d_out[1][1]}}, dw, db,
+                        scale, loss[2] = {0, 0};
+  for (int row = 0; row < 2; row++)
+    orr_reference_norm_stats(in[row], 3, is_layer, &mean[row], &r[row]);
   orr_reference_norm_weight(columns[0], columns[1], mean, r, 2, &dw, &db, &scale);
   for (int side = 0; side < 2; side++)
     for (int row = 0; row < 2; row++) {
@@ -195,8 +214,8 @@ static void test_norm_weights(void) {
   check_norm_weight(TRUE);
 }
 
-/* e5m2 is the upper byte of a half: 1 is 0x3c, 0.25 0x34, -3 0xc2, the largest 57344 0x7b, infinity 0x7c, the smallest
- * 2^-16 0x01. */
+/* e5m2 is the upper byte of a half: 1 is 0x3c, 0.25 0x34, -3 0xc2, the largest 57344 0x7b,
+ * infinity 0x7c, the smallest 2^-16 0x01. */
 static void test_e5m2(void) {
   const guint8 bytes[] = {0x3c, 0x34, 0xc2, 0x7b, 0x7c, 0x01, 0x7d};
   const double wanted[] = {1, 0.25, -3, 57344, INFINITY, 0x1p-16};

@@ -11,8 +11,9 @@
 
 static void forget_all(void) {
   static const char *const names[] = {
-      "ORRERY_RENDEZVOUS", "SLURM_PROCID",         "SLURM_NTASKS",         "SLURM_LOCALID", "SLURM_JOB_ID",
-      "SLURM_STEP_ID",     "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",      "PMI_SIZE"};
+      "ORRERY_RENDEZVOUS", "SLURM_PROCID",  "SLURM_NTASKS",         "SLURM_LOCALID",
+      "SLURM_JOB_ID",      "SLURM_STEP_ID", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+      "PMI_RANK",          "PMI_SIZE"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) g_unsetenv(names[i]);
 }
 
@@ -75,7 +76,9 @@ static int be_rank(const char *folder, const char *rank) {
   char bytes[128] = "";
   set_slurm(folder, rank, "3");
   if (*rank == '0') strcpy(bytes, "the id");
-  if (!orr_rendezvous_init(&own, NULL) || !orr_rendezvous_share(&own, bytes, sizeof bytes, 20, NULL)) return 1;
+  if (!orr_rendezvous_init(&own, NULL) ||
+      !orr_rendezvous_share(&own, bytes, sizeof bytes, 20, NULL))
+    return 1;
   return strcmp(bytes, "the id") == 0 ? 0 : 2;
 }
 
@@ -105,7 +108,8 @@ static void test_share(void) {
   g_assert_cmpint(g_rmdir(folder), ==, 0); /* it is empty */
 }
 
-/* @rank of three that meet; 0 when it met all, 1 when it was told of a failure, 2 when it waited in vain. */
+/* @rank of three that meet; 0 when it met all, 1 when it was told of a failure, 2 when it waited
+ * in vain. */
 static int meet_as(const char *folder, const char *rank, const char *failing) {
   g_auto(OrrRendezvous) own = {0};
   g_autoptr(GError) error = NULL;
@@ -128,12 +132,14 @@ static void run_three(const char *folder, const char *failing, guint n, int want
     int status = 0;
     g_assert_cmpint(waitpid(children[i], &status, 0), ==, children[i]);
     g_assert_true(WIFEXITED(status));
-    g_assert_cmpint(WEXITSTATUS(status), ==, failing && strcmp(ranks[i], failing) == 0 ? 0 : wanted);
+    g_assert_cmpint(WEXITSTATUS(status), ==,
+                    failing && strcmp(ranks[i], failing) == 0 ? 0 : wanted);
   }
 }
 
-/* Two of three wait in vain, and say for whom; with the third all meet; the rest is gone when the job has begun. A rank
- * that has failed is heard by all, long before their time is over, and stays said. */
+/* Two of three wait in vain, and say for whom; with the third all meet; the rest is gone when
+ * the job has begun. A rank that has failed is heard by all, long before their time is over, and
+ * stays said. */
 static void test_meet(void) {
   g_autofree char *folder = g_dir_make_tmp("orrery-rendezvous-XXXXXX", NULL);
   g_auto(OrrRendezvous) own = {0};

@@ -1,5 +1,6 @@
 /*
- * test_report.c - the report of a calibration: what it holds, what it must not hold, and sessions that fail.
+ * test_report.c - the report of a calibration: what it holds, what it must not hold, and sessions
+ * that fail.
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -29,10 +30,12 @@ static void tear_down(Fixture *fixture, gconstpointer data) {
   g_free(fixture->folder);
 }
 
-static gboolean calibrate(const Fixture *fixture, const OrrDeviceLayer *layer, double budget_s, GError **error) {
+static gboolean calibrate(const Fixture *fixture, const OrrDeviceLayer *layer, double budget_s,
+                          GError **error) {
   char *families[] = {"gemm", "launch", NULL};
   g_auto(OrrCalibrateAnswer) answer = {0};
-  const OrrCalibrateOrder order = {.db = fixture->db, .layer = layer, .budget_s = budget_s, .families = families};
+  const OrrCalibrateOrder order = {
+      .db = fixture->db, .layer = layer, .budget_s = budget_s, .families = families};
   return orr_calibrate(&order, &answer, error);
 }
 
@@ -57,8 +60,8 @@ static guint count_lines_after(const char *text, const char *heading) {
   return n;
 }
 
-/* The fake board draws a tenth of its limit when idle, and says that it is idle (fake_layer.c). Every row is there, and
- * each kind of kernel is held against the profile. */
+/* The fake board draws a tenth of its limit when idle, and says that it is idle (fake_layer.c).
+ * Every row is there, and each kind of kernel is held against the profile. */
 static void test_whole(Fixture *fixture, gconstpointer data) {
   (void)data;
   const OrrMachine machine = {.device = &h100_device};
@@ -90,8 +93,8 @@ static guint n_kernels;
 
 static OrrKernel *break_at_ten(OrrBench *bench, const OrrShape *shape, GError **error) {
   if (++n_kernels < 10) return orr_fake_layer.prepare(bench, shape, error);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s broke on %s: see /home/me/log.txt", g_get_user_name(),
-              g_get_host_name());
+  g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "%s broke on %s: see /home/me/log.txt",
+              g_get_user_name(), g_get_host_name());
   return NULL;
 }
 
@@ -144,7 +147,8 @@ static void test_throttle_words(void) {
   }
 }
 
-/* One GPU cannot be asked for collectives; the plan of eight has seeds of them: 17 slices of one axis, 3 each. */
+/* One GPU cannot be asked for collectives; the plan of eight has seeds of them: 17 slices of one
+ * axis, 3 each. */
 static void test_plan(void) {
   char *families[] = {"collective", "launch", NULL};
   const OrrCalibrateOrder order = {.layer = &orr_fake_layer, .families = families};
@@ -164,7 +168,8 @@ static void test_plan(void) {
   }
 }
 
-#define ADD(name_, function_) g_test_add("/measure/report/" name_, Fixture, NULL, set_up, function_, tear_down)
+#define ADD(name_, function_)                                                                      \
+  g_test_add("/measure/report/" name_, Fixture, NULL, set_up, function_, tear_down)
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);

@@ -1,5 +1,6 @@
 /*
- * test_shape.c - families and shapes: tables that describe themselves, texts that read back, work that adds up.
+ * test_shape.c - families and shapes: tables that describe themselves, texts that read back, work
+ * that adds up.
  */
 #include <math.h>
 #include <string.h>
@@ -36,7 +37,8 @@ static void test_registry(void) {
   g_assert_null(orr_family_find("gem"));
 }
 
-/* Each planned shape's text reads back as the shape, its work is finite, and no shape is planned twice in a row. */
+/* Each planned shape's text reads back as the shape, its work is finite, and no shape is planned
+ * twice in a row. */
 static void test_plans(void) {
   const OrrBenchFacts facts = facts_of_all();
   for (const OrrMeasureFamily *const *family = families(); *family; family++) {
@@ -89,16 +91,16 @@ static void test_work(void) {
   work = work_of("gemm", "dtype=nvfp4 layout=forward batch=1 m=2 n=4 k=16");
   g_assert_cmpfloat(work.bytes, ==, (32 + 64) / 2 + 16);
   /* causal, 4 tokens: 1 + 2 + 3 + 4 = 10 pairs; 2 heads; 2 * (128 + 128) FLOPs a pair */
-  work = work_of(
-      "attention-prefill",
-      "dtype=bf16 pass=forward mask=causal head-dim=128 v-dim=128 prefix=0 heads=2 kv-heads=1 batch=1 length=4");
+  work = work_of("attention-prefill", "dtype=bf16 pass=forward mask=causal head-dim=128 v-dim=128 "
+                                      "prefix=0 heads=2 kv-heads=1 batch=1 length=4");
   g_assert_cmpfloat(work.flops, ==, 2 * 2 * 10 * 256);
   /* 2 bytes of q, out (2 heads x 4 x 256) and k, v (1 head x 4 x 256) */
   g_assert_cmpfloat(work.bytes, ==, 2 * (2 * 4 * 256 + 4 * 256));
   /* all-reduce of 8 ranks: each link carries 2 * 7/8 of the bytes */
   work = work_of("collective", "op=all-reduce dtype=fp16 ranks=8 bytes=1024");
   g_assert_cmpfloat(work.bytes, ==, 1792);
-  /* Adam of 10 bf16 elements: gradient and weight 2 bytes each; three words of 4 bytes in and out */
+  /* Adam of 10 bf16 elements: gradient and weight 2 bytes each; three words of 4 bytes in and
+   * out */
   work = work_of("memory", "op=adam dtype=bf16 rows=1 width=10");
   g_assert_cmpfloat(work.bytes, ==, 10 * (2 + 2 + 24));
 }

@@ -1,5 +1,6 @@
 /*
- * test_stream_wait.c - waiting for streams: a fake GPU whose clock moves by a microsecond a question and by the pauses.
+ * test_stream_wait.c - waiting for streams: a fake GPU whose clock moves by a microsecond a
+ * question and by the pauses.
  */
 #include "calibration/measure/stream_wait.h"
 
@@ -8,8 +9,9 @@
 #include "sim/base/fault.h"
 
 typedef struct {
-  gint64 now_us, done_us[3], fails_us[3]; /* when a stream is done; when asking it fails; 0: never */
-  gint64 hopeless_us;                     /* from then on a peer has failed; 0: never */
+  gint64 now_us, done_us[3],
+      fails_us[3];    /* when a stream is done; when asking it fails; 0: never */
+  gint64 hopeless_us; /* from then on a peer has failed; 0: never */
   guint n_looks, n_given_up;
 } Gpu;
 
@@ -20,7 +22,8 @@ static OrrStreamState state(gpointer user, int stream, GError **error) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_RESOURCE, "an illegal address");
     return ORR_STREAM_FAILED;
   }
-  return gpu->done_us[stream] && gpu->now_us >= gpu->done_us[stream] ? ORR_STREAM_DONE : ORR_STREAM_BUSY;
+  return gpu->done_us[stream] && gpu->now_us >= gpu->done_us[stream] ? ORR_STREAM_DONE
+                                                                     : ORR_STREAM_BUSY;
 }
 
 static gboolean is_hopeful(gpointer user, int stream, GError **error) {
@@ -49,7 +52,8 @@ static void test_all_end(void) {
   g_assert_cmpuint(gpu.n_looks + gpu.n_given_up, ==, 0);
 }
 
-/* A stream that never ends: given up after 120 s, with a look every quarter of a second, 480 in all. */
+/* A stream that never ends: given up after 120 s, with a look every quarter of a second, 480 in
+ * all. */
 static void test_time_limit(void) {
   Gpu gpu = {.done_us = {1, 0, 1}};
   g_autoptr(GError) error = NULL;

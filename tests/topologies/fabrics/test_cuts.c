@@ -1,7 +1,7 @@
 /*
- * Bisections by brute force: of all ways to put switches on two sides with half of the ports each, the one with the
- * least bandwidth between the sides, against each kind's closed form. Switches and cables are read off the links'
- * names.
+ * Bisections by brute force: of all ways to put switches on two sides with half of the ports each,
+ * the one with the least bandwidth between the sides, against each kind's closed form. Switches and
+ * cables are read off the links' names.
  */
 #include "tests/topologies/cluster_fixture.h"
 
@@ -45,7 +45,8 @@ static void read_ports(Cut *cut, const OrrFabric *fabric) {
       g_array_set_size(links, 0);
       orr_fabric_route(fabric, gpu, to, 0, links);
     }
-    g_autofree char *name = orr_fabric_link_name(fabric, g_array_index(links, guint32, 1)), *from = NULL, *to = NULL;
+    g_autofree char *name = orr_fabric_link_name(fabric, g_array_index(links, guint32, 1)),
+                    *from = NULL, *to = NULL;
     fixture_ends(name, &from, &to);
     cut->ports[number_of(cut, from)]++;
   }
@@ -59,7 +60,8 @@ static double least_cut(const Cut *cut, guint n_ports) {
     for (guint s = 0; s < cut->switches->len; s++) ports += side >> s & 1 ? cut->ports[s] : 0;
     if (ports * 2 != n_ports) continue;
     for (guint i = 0; i < cut->n_links && crossing < least; i++)
-      if ((side >> cut->links[i].from & 1) && !(side >> cut->links[i].to & 1)) crossing += cut->links[i].rate;
+      if ((side >> cut->links[i].from & 1) && !(side >> cut->links[i].to & 1))
+        crossing += cut->links[i].rate;
     least = MIN(least, crossing);
   }
   return least;
@@ -68,8 +70,8 @@ static double least_cut(const Cut *cut, guint n_ports) {
 /* One GPU a node, so that only the fabric joins them. */
 static void check(guint nodes, const char *fabric) {
   g_autofree char *count = g_strdup_printf("%u", nodes);
-  FIXTURE(fixture, 1, "nodes", count, "node.gpus", "1", "node.scale-up-domain", "1", "fabric", fabric, "routing",
-          "ecmp");
+  FIXTURE(fixture, 1, "nodes", count, "node.gpus", "1", "node.scale-up-domain", "1", "fabric",
+          fabric, "routing", "ecmp");
   Cut cut = {.switches = g_ptr_array_new_with_free_func(g_free)};
   read_links(&cut, fixture.fabric);
   read_ports(&cut, fixture.fabric);
@@ -87,14 +89,19 @@ static void test_clos(void) {
 }
 
 static void test_dragonfly(void) {
-  check(16, "{kind: dragonfly, hosts-per-router: 4, routers-per-group: 4, global-per-router: 0, groups: 1}");
-  check(32, "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 2, groups: 4}");
-  check(16, "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 1, groups: 2}");
+  check(16, "{kind: dragonfly, hosts-per-router: 4, routers-per-group: 4, global-per-router: 0, "
+            "groups: 1}");
+  check(32, "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 2, "
+            "groups: 4}");
+  check(16, "{kind: dragonfly, hosts-per-router: 2, routers-per-group: 4, global-per-router: 1, "
+            "groups: 2}");
 }
 
 static void test_dragonfly_plus(void) {
-  check(16, "{kind: dragonfly-plus, hosts-per-leaf: 2, leaves-per-group: 2, spines-per-group: 2, global-per-spine: 2}");
-  check(16, "{kind: dragonfly-plus, hosts-per-leaf: 4, leaves-per-group: 4, spines-per-group: 3, global-per-spine: 0}");
+  check(16, "{kind: dragonfly-plus, hosts-per-leaf: 2, leaves-per-group: 2, spines-per-group: 2, "
+            "global-per-spine: 2}");
+  check(16, "{kind: dragonfly-plus, hosts-per-leaf: 4, leaves-per-group: 4, spines-per-group: 3, "
+            "global-per-spine: 0}");
 }
 
 static void test_hyperx(void) {
@@ -111,13 +118,15 @@ static void test_torus(void) {
   check(12, "{kind: torus, shape: 12, link-bandwidth: 1 GB/s}");
 }
 
-/* A ring of three switches of 4 ports has halves of 6 ports only with one switch cut: not by sides; two of them with
- * capacities 3 and 5 have the 3. */
+/* A ring of three switches of 4 ports has halves of 6 ports only with one switch cut: not by
+ * sides; two of them with capacities 3 and 5 have the 3. */
 static void test_custom(void) {
   check(8, "{kind: custom, hosts: [{switch: a, ports: 4}, {switch: b, ports: 4}], cables: "
            "[{from: a, to: s, bandwidth: 3 GB/s}, {from: s, to: b, bandwidth: 5 GB/s}]}");
-  check(8, "{kind: custom, hosts: [{switch: a, ports: 2}, {switch: b, ports: 2}, {switch: c, ports: 2}, {switch: d, "
-           "ports: 2}], cables: [{from: a, to: b}, {from: c, to: d}, {from: a, to: c, bandwidth: 2 GB/s}, "
+  check(8, "{kind: custom, hosts: [{switch: a, ports: 2}, {switch: b, ports: 2}, {switch: c, "
+           "ports: 2}, {switch: d, "
+           "ports: 2}], cables: [{from: a, to: b}, {from: c, to: d}, {from: a, to: c, bandwidth: 2 "
+           "GB/s}, "
            "{from: b, to: d, count: 2, bandwidth: 1 GB/s}]}");
 }
 

@@ -1,35 +1,43 @@
 #include "tests/topologies/cluster_fixture.h"
 
-#define NVL72                                                                                                          \
-  "nodes", "54", "node.scale-up-domain", "72", "fabric", "{kind: nvlink-domain, scale-out: {kind: fat-tree}}"
+#define NVL72                                                                                      \
+  "nodes", "54", "node.scale-up-domain", "72", "fabric",                                           \
+      "{kind: nvlink-domain, scale-out: {kind: fat-tree}}"
 
 static void test_domains(void) {
   /* 54 nodes of 4 are three domains of 18 nodes: GPUs 0-71, 72-143, 144-215. */
   FIXTURE(fixture, 1, NVL72);
-  for (gint64 gpu = 0; gpu < 216; gpu++) g_assert_cmpint(orr_fabric_domain(fixture.fabric, gpu), ==, gpu / 72);
+  for (gint64 gpu = 0; gpu < 216; gpu++)
+    g_assert_cmpint(orr_fabric_domain(fixture.fabric, gpu), ==, gpu / 72);
   g_assert_true(orr_fabric_same_domain(fixture.fabric, 0, 71));
   g_assert_false(orr_fabric_same_domain(fixture.fabric, 71, 72));
 }
 
 static void test_routes(void) {
-  /* GPU 0 to GPU 71, another node of the rack: two NVLinks of 50 GB/s, 1 us. To GPU 72: the scale-out fabric. */
+  /* GPU 0 to GPU 71, another node of the rack: two NVLinks of 50 GB/s, 1 us. To GPU 72: the
+   * scale-out fabric. */
   FIXTURE(fixture, 1, NVL72);
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   assert_near(orr_fabric_route(fixture.fabric, 0, 71, 0, links), 1e-6);
   g_assert_cmpuint(links->len, ==, 2);
   for (guint i = 0; i < 2; i++) {
-    g_assert_cmpstr(orr_fabric_link_kind(fixture.fabric, g_array_index(links, guint32, i)), ==, "scale-up");
+    g_assert_cmpstr(orr_fabric_link_kind(fixture.fabric, g_array_index(links, guint32, i)), ==,
+                    "scale-up");
     assert_near(orr_fabric_link_bandwidth(fixture.fabric, g_array_index(links, guint32, i)), 50e9);
   }
   g_assert_cmpuint(fixture_check_route(&fixture, 0, 72, 0), ==, 3);
 }
 
 static void test_scale_out_is_the_inner_fabric(void) {
-  /* The same fabric without domains over nodes shows the same levels above the NICs and the same bisection. */
+  /* The same fabric without domains over nodes shows the same levels above the NICs and the same
+   * bisection. */
   FIXTURE(nvl, 1, "nodes", "32", "node.scale-up-domain", "16", "fabric",
-          "{kind: nvlink-domain, scale-out: {kind: rail-optimized, nodes-per-group: 4, oversubscription: 2}}");
-  FIXTURE(bare, 1, "nodes", "32", "fabric", "{kind: rail-optimized, nodes-per-group: 4, oversubscription: 2}");
-  g_assert_cmpint(fixture_level(&nvl, "leaf-spine").links, ==, fixture_level(&bare, "leaf-spine").links);
+          "{kind: nvlink-domain, scale-out: {kind: rail-optimized, nodes-per-group: 4, "
+          "oversubscription: 2}}");
+  FIXTURE(bare, 1, "nodes", "32", "fabric",
+          "{kind: rail-optimized, nodes-per-group: 4, oversubscription: 2}");
+  g_assert_cmpint(fixture_level(&nvl, "leaf-spine").links, ==,
+                  fixture_level(&bare, "leaf-spine").links);
   g_assert_cmpint(orr_fabric_n_links(nvl.fabric), ==, orr_fabric_n_links(bare.fabric));
   assert_near(orr_fabric_bisection(nvl.fabric), orr_fabric_bisection(bare.fabric));
 }
@@ -44,8 +52,8 @@ static void test_any_size(void) {
   }
 }
 
-/* HGX of 8, GB200 NVL36 and NVL72, NVL576: in two domains of each, all GPUs of one are a hop apart, and others are not.
- * A network of one NIC a GPU joins the domains. */
+/* HGX of 8, GB200 NVL36 and NVL72, NVL576: in two domains of each, all GPUs of one are a hop
+ * apart, and others are not. A network of one NIC a GPU joins the domains. */
 static void test_published_sizes(void) {
   static const gint64 sizes[] = {8, 36, 72, 576};
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
@@ -65,14 +73,16 @@ static void test_published_sizes(void) {
 }
 
 static void test_a_single_domain_needs_no_network(void) {
-  FIXTURE(fixture, 1, "nodes", "4", "node.scale-up-domain", "16", "node.nics-per-gpu", "0", "fabric", "nvlink-domain");
-  g_assert_cmpint(orr_fabric_n_links(fixture.fabric), ==, 2 * 16 + 2 * 16); /* NVLink and PCIe, no NIC */
+  FIXTURE(fixture, 1, "nodes", "4", "node.scale-up-domain", "16", "node.nics-per-gpu", "0",
+          "fabric", "nvlink-domain");
+  g_assert_cmpint(orr_fabric_n_links(fixture.fabric), ==,
+                  2 * 16 + 2 * 16); /* NVLink and PCIe, no NIC */
   assert_near(orr_fabric_bisection(fixture.fabric), 16 * 50e9 / 2);
 }
 
 static void test_refusals(void) {
-  ASSERT_REFUSED("fabric nvlink-domain: scale-out: two levels of 8-port switches", "nodes", "32", "fabric",
-                 "{kind: nvlink-domain, scale-out: {kind: fat-tree, radix: 8}}");
+  ASSERT_REFUSED("fabric nvlink-domain: scale-out: two levels of 8-port switches", "nodes", "32",
+                 "fabric", "{kind: nvlink-domain, scale-out: {kind: fat-tree, radix: 8}}");
 }
 
 int main(int argc, char **argv) {

@@ -24,7 +24,8 @@ static void check_published(const Published *row) {
 }
 
 static void test_published(void) {
-  /* DGX SuperPOD reference architecture, DGX B200, "Larger DGX SuperPOD component counts": 2 to 64 SU of 32 nodes.
+  /* DGX SuperPOD reference architecture, DGX B200, "Larger DGX SuperPOD component counts": 2 to 64
+   * SU of 32 nodes.
    */
   const Published rows[] = {
       {"64", "2", 16, 8, 0},      {"128", "2", 32, 16, 0},      {"256", "2", 64, 32, 0},
@@ -34,11 +35,13 @@ static void test_published(void) {
 }
 
 static void test_a100_superpod(void) {
-  /* RA-09950-001: 140 nodes, 7 SU of 20, 40-port switches. By hand: 7 SU * 8 rails = 56 leaves of 20 links up, 1120
-   * cables a level; 10 spines a rail with 7 * 2 down and 14 up; 8 rails * 10 spines * 14 / 40 = 28 cores. */
+  /* RA-09950-001: 140 nodes, 7 SU of 20, 40-port switches. By hand: 7 SU * 8 rails = 56 leaves
+   * of 20 links up, 1120 cables a level; 10 spines a rail with 7 * 2 down and 14 up; 8 rails *
+   * 10 spines * 14 / 40 = 28 cores. */
   FIXTURE(fixture, 1, "node.gpus", "8", "node.scale-up-domain", "8", "nodes", "140", "fabric",
           "{kind: rail-optimized, levels: 3, radix: 40, nodes-per-group: 20}");
-  OrrFabricLevel leaf = fixture_level(&fixture, "leaf-spine"), core = fixture_level(&fixture, "spine-core");
+  OrrFabricLevel leaf = fixture_level(&fixture, "leaf-spine"),
+                 core = fixture_level(&fixture, "spine-core");
   g_assert_cmpint(leaf.switches, ==, 56);
   g_assert_cmpint(core.switches, ==, 80);
   g_assert_cmpint(core.switches_above, ==, 28);
@@ -47,13 +50,18 @@ static void test_a100_superpod(void) {
 }
 
 static void test_hops(void) {
-  /* Groups of 2 nodes, 4 rails, pods of 2 groups: nodes 0-3 are a pod a rail. GPU 4n + r is on rail r. */
+  /* Groups of 2 nodes, 4 rails, pods of 2 groups: nodes 0-3 are a pod a rail. GPU 4n + r is on
+   * rail r. */
   FIXTURE(fixture, 7, "nodes", "8", "routing", "ecmp", "fabric",
           "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 2, groups-per-pod: 2}");
-  g_assert_cmpuint(fixture_check_route(&fixture, 0, 4, 0), ==, 1);  /* same group, same rail: one leaf */
-  g_assert_cmpuint(fixture_check_route(&fixture, 0, 8, 0), ==, 3);  /* next group, same rail: its spines */
-  g_assert_cmpuint(fixture_check_route(&fixture, 0, 5, 0), ==, 5);  /* same group, other rail: a core */
-  g_assert_cmpuint(fixture_check_route(&fixture, 0, 16, 0), ==, 5); /* same rail, next pod: a core */
+  g_assert_cmpuint(fixture_check_route(&fixture, 0, 4, 0), ==,
+                   1); /* same group, same rail: one leaf */
+  g_assert_cmpuint(fixture_check_route(&fixture, 0, 8, 0), ==,
+                   3); /* next group, same rail: its spines */
+  g_assert_cmpuint(fixture_check_route(&fixture, 0, 5, 0), ==,
+                   5); /* same group, other rail: a core */
+  g_assert_cmpuint(fixture_check_route(&fixture, 0, 16, 0), ==,
+                   5); /* same rail, next pod: a core */
   g_assert_cmpuint(fixture_check_route(&fixture, 31, 0, 0), ==, 5);
   g_assert_cmpuint(orr_fabric_hops(fixture.fabric, 0, 3), ==, 1); /* in the node: NVLink */
 }
@@ -67,8 +75,8 @@ static void test_two_levels_share_spines(void) {
 }
 
 static void test_unfilled_group(void) {
-  /* 5 nodes in groups of 4: 2 groups of 4 leaves; a second group with one node still has its leaves and links. N B / 2
-   * is less than the leaves' 8 * 4 B / 2. */
+  /* 5 nodes in groups of 4: 2 groups of 4 leaves; a second group with one node still has its
+   * leaves and links. N B / 2 is less than the leaves' 8 * 4 B / 2. */
   FIXTURE(fixture, 1, "nodes", "5", "fabric", "{kind: rail-optimized, nodes-per-group: 4}");
   OrrFabricLevel leaf = fixture_level(&fixture, "leaf-spine");
   g_assert_cmpint(leaf.switches, ==, 8);
@@ -77,14 +85,17 @@ static void test_unfilled_group(void) {
 }
 
 static void test_oversubscription(void) {
-  /* 4:1 at the leaves of 16 ports: 4 links up each; 2 groups * 4 rails * 4 links of 8 GB/s, halved. */
-  FIXTURE(fixture, 1, "nodes", "32", "fabric", "{kind: rail-optimized, nodes-per-group: 16, oversubscription: 4}");
+  /* 4:1 at the leaves of 16 ports: 4 links up each; 2 groups * 4 rails * 4 links of 8 GB/s,
+   * halved. */
+  FIXTURE(fixture, 1, "nodes", "32", "fabric",
+          "{kind: rail-optimized, nodes-per-group: 16, oversubscription: 4}");
   g_assert_cmpint(fixture_level(&fixture, "leaf-spine").links, ==, 32);
   assert_near(orr_fabric_bisection(fixture.fabric), 128 * 8e9 / 8);
 }
 
 static void test_refusals(void) {
-  ASSERT_REFUSED("use levels: 3", "nodes", "64", "fabric", "{kind: rail-optimized, radix: 8, nodes-per-group: 2}");
+  ASSERT_REFUSED("use levels: 3", "nodes", "64", "fabric",
+                 "{kind: rail-optimized, radix: 8, nodes-per-group: 2}");
   ASSERT_REFUSED("radix is 64", "fabric", "{kind: rail-optimized, nodes-per-group: 33}");
 }
 

@@ -1,15 +1,18 @@
 /*
- * test_two_tier_dpu.c - two tiers with storage on DPUs under every leaf: where servers are, and what that does to
- * links.
+ * test_two_tier_dpu.c - two tiers with storage on DPUs under every leaf: where servers are, and
+ * what that does to links.
  *
  * 8 nodes of 4 GPUs, 2 nodes a leaf: 4 leaves of 8 NICs; 8 servers, 2 a leaf.
  */
 #include "tests/topologies/cluster_fixture.h"
 
-#define STORAGE "storage.servers", "8", "storage.server-bandwidth", "8 GB/s", "storage.attach", "fabric"
-#define TWO_TIER "nodes", "8", "fabric", "{kind: two-tier-dpu, radix: 32, nodes-per-leaf: 2}", STORAGE
+#define STORAGE                                                                                    \
+  "storage.servers", "8", "storage.server-bandwidth", "8 GB/s", "storage.attach", "fabric"
+#define TWO_TIER                                                                                   \
+  "nodes", "8", "fabric", "{kind: two-tier-dpu, radix: 32, nodes-per-leaf: 2}", STORAGE
 
-/* One unit from every GPU to every server, or back; returns what the busiest link between switches carries. */
+/* One unit from every GPU to every server, or back; returns what the busiest link between
+ * switches carries. */
 static guint busiest(const OrrFabric *fabric, gboolean is_read) {
   g_autofree guint *carried = g_new0(guint, orr_fabric_n_links(fabric));
   guint most = 0;
@@ -27,18 +30,20 @@ static guint busiest(const OrrFabric *fabric, gboolean is_read) {
   return most;
 }
 
-/* A leaf's 8 GPUs write to the 6 servers under others: 48 up, and as many down. At one corner of a fat-tree the 8
- * servers have a leaf of their own, which all 32 GPUs' units come down to. */
+/* A leaf's 8 GPUs write to the 6 servers under others: 48 up, and as many down. At one corner of
+ * a fat-tree the 8 servers have a leaf of their own, which all 32 GPUs' units come down to. */
 static void test_spread(void) {
   FIXTURE(spread, 1, TWO_TIER);
-  FIXTURE(corner, 1, "nodes", "8", "fabric", "{kind: fat-tree, radix: 32, nodes-per-leaf: 2}", STORAGE);
+  FIXTURE(corner, 1, "nodes", "8", "fabric", "{kind: fat-tree, radix: 32, nodes-per-leaf: 2}",
+          STORAGE);
   for (int is_read = 0; is_read < 2; is_read++) {
     g_assert_cmpuint(busiest(spread.fabric, is_read), ==, 8 * 6);
     g_assert_cmpuint(busiest(corner.fabric, is_read), ==, 32 * 8);
   }
 }
 
-/* Server i under leaf i mod 4: GPU 0, under leaf 0, reaches servers 0 and 4 without a link between switches. */
+/* Server i under leaf i mod 4: GPU 0, under leaf 0, reaches servers 0 and 4 without a link
+ * between switches. */
 static void test_places(void) {
   FIXTURE(fixture, 1, TWO_TIER);
   for (gint64 server = 0; server < 8; server++) {
@@ -48,8 +53,9 @@ static void test_places(void) {
   }
 }
 
-/* Leaves of 8 NICs and 2 DPUs, 10 ports of 8 GB/s, 1:1: 10 links up; the bisection is that of 40 ports. Without storage
- * a fat-tree of the same leaves. Left to itself, a leaf of 32 ports has whole nodes beside its DPUs. */
+/* Leaves of 8 NICs and 2 DPUs, 10 ports of 8 GB/s, 1:1: 10 links up; the bisection is that of 40
+ * ports. Without storage a fat-tree of the same leaves. Left to itself, a leaf of 32 ports has
+ * whole nodes beside its DPUs. */
 static void test_counts(void) {
   FIXTURE(fixture, 1, TWO_TIER);
   FIXTURE(plain, 1, "nodes", "8", "fabric", "{kind: two-tier-dpu, radix: 32, nodes-per-leaf: 2}");
@@ -63,9 +69,11 @@ static void test_counts(void) {
 }
 
 static void test_refused(void) {
-  ASSERT_REFUSED("which says attach: own: set attach: fabric", "nodes", "8", "fabric", "two-tier-dpu",
-                 "storage.servers", "8", "storage.server-bandwidth", "8 GB/s", "storage.node-bandwidth", "8 GB/s");
-  ASSERT_REFUSED("two-tier-dpu has two, leaves and spines", "fabric", "{kind: two-tier-dpu, levels: 3}");
+  ASSERT_REFUSED("which says attach: own: set attach: fabric", "nodes", "8", "fabric",
+                 "two-tier-dpu", "storage.servers", "8", "storage.server-bandwidth", "8 GB/s",
+                 "storage.node-bandwidth", "8 GB/s");
+  ASSERT_REFUSED("two-tier-dpu has two, leaves and spines", "fabric",
+                 "{kind: two-tier-dpu, levels: 3}");
   ASSERT_REFUSED("needs 20 ports, but radix is 16", "nodes", "8", "fabric",
                  "{kind: two-tier-dpu, radix: 16, nodes-per-leaf: 2}", STORAGE);
 }

@@ -1,5 +1,6 @@
 /*
- * test_collective_oracle.c - every algorithm against its own closed form on an idle fabric, and what must hold for all.
+ * test_collective_oracle.c - every algorithm against its own closed form on an idle fabric, and
+ * what must hold for all.
  */
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
@@ -35,14 +36,17 @@ static void check_across(const Machine *machine, const OrrCollectiveAlgorithm *a
   assert_close(predicted(machine, algorithm, call), algorithm->oracle(call, NIC_HOP, NIC), 1e-12);
 }
 
-/* The tree's oracle is for one member a domain: inside one it is a chain, see test_collective_plan.c. */
+/* The tree's oracle is for one member a domain: inside one it is a chain, see
+ * test_collective_plan.c. */
 static void check_inside(const Machine *machine, const OrrCollectiveAlgorithm *algorithm,
                          const OrrCollectiveCall *call) {
   if (!g_str_equal(algorithm->entry.name, "tree"))
-    assert_close(predicted(machine, algorithm, call), algorithm->oracle(call, SCALE_UP_HOP, SCALE_UP), 1e-12);
+    assert_close(predicted(machine, algorithm, call),
+                 algorithm->oracle(call, SCALE_UP_HOP, SCALE_UP), 1e-12);
 }
 
-/* One rank a node, all nodes under one leaf: every pair is 2 us + 0.5 us apart, at the NIC's rate. */
+/* One rank a node, all nodes under one leaf: every pair is 2 us + 0.5 us apart, at the NIC's
+ * rate. */
 static void test_one_member_a_domain(void) {
   static const guint counts[] = {2, 3, 4, 5, 6, 7, 8, 12, 13, 31, 32, 33, 64};
   g_auto(Machine) machine;
@@ -62,7 +66,8 @@ static void test_inside_one_domain(void) {
   }
 }
 
-/* The ring to the letter, as issue and manual give it: 2(n-1) hops and 2(n-1)/n S/B, up to a thousand ranks. */
+/* The ring to the letter, as issue and manual give it: 2(n-1) hops and 2(n-1)/n S/B, up to a
+ * thousand ranks. */
 static void test_ring_formula(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 1024, 8, 1024, 1);
@@ -81,7 +86,8 @@ static void check_halves(const Machine *machine, const OrrCollectiveAlgorithm *a
       plan_on(machine, call->op, call->bytes, call->gpus, call->n, algorithm->entry.name);
   g_autoptr(OrrCollectivePlan) fast =
       plan_on(twice_as_fast, call->op, call->bytes, call->gpus, call->n, algorithm->entry.name);
-  double slow_s = slow->predicted_s - latency_of(slow), fast_s = fast->predicted_s - latency_of(fast);
+  double slow_s = slow->predicted_s - latency_of(slow),
+         fast_s = fast->predicted_s - latency_of(fast);
   g_assert_cmpfloat(latency_of(slow), ==, latency_of(fast));
   /* The subtraction leaves an absolute error of some bits of the whole. */
   g_assert_cmpfloat_with_epsilon(fast_s, slow_s / 2, 1e-9 * slow_s + 1e-15 * slow->predicted_s);
@@ -93,7 +99,8 @@ static void test_double_bandwidth(void) {
   machine_init(&machine, 6, 8, 2, 1);
   machine_init(&fast, 6, 8, 2, 2);
   twice_as_fast = &fast;
-  g_autofree gint64 *inside = group_new(8, 0, 1), *across = group_new(6, 1, 8), *mixed = group_new(48, 0, 1);
+  g_autofree gint64 *inside = group_new(8, 0, 1), *across = group_new(6, 1, 8),
+                    *mixed = group_new(48, 0, 1);
   g_autofree gint64 *pair = group_new(2, 0, 40), *odd = group_new(13, 2, 3);
   for_all(&machine, inside, 8, check_halves);
   for_all(&machine, across, 6, check_halves);
@@ -102,7 +109,8 @@ static void test_double_bandwidth(void) {
   for_all(&machine, odd, 13, check_halves);
 }
 
-/* In the limit of size, busbw = factor * bytes / time is the link's rate for the algorithms that waste nothing. */
+/* In the limit of size, busbw = factor * bytes / time is the link's rate for the algorithms that
+ * waste nothing. */
 static void test_bus_bandwidth(void) {
   static const struct {
     OrrCollectiveOp op;
@@ -114,7 +122,8 @@ static void test_bus_bandwidth(void) {
   machine_init(&machine, 16, 8, 16, 1);
   g_autofree gint64 *gpus = group_new(16, 0, 8);
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
-    g_autoptr(OrrCollectivePlan) plan = plan_on(&machine, rows[i].op, 1e15, gpus, 16, rows[i].algorithm);
+    g_autoptr(OrrCollectivePlan) plan =
+        plan_on(&machine, rows[i].op, 1e15, gpus, 16, rows[i].algorithm);
     assert_close(orr_collective_bus_factor(rows[i].op, 16) * 1e15 / plan->predicted_s, NIC, 1e-6);
   }
 }
@@ -135,11 +144,11 @@ static void test_entries(void) {
   for (guint e = 0; orr_collective_registry.entries[e]; e++) {
     const OrrEntry *entry = orr_collective_registry.entries[e];
     g_assert_cmpuint(strlen(entry->sentence), >, 10);
-    if (e > 0)
-      g_assert_cmpstr(orr_collective_registry.entries[e - 1]->name, <, entry->name);
+    if (e > 0) g_assert_cmpstr(orr_collective_registry.entries[e - 1]->name, <, entry->name);
   }
   g_assert_cmpuint(g_strv_length((char **)(gpointer)orr_collective_words), ==, ORR_N_COLLECTIVES);
-  g_assert_cmpuint(g_strv_length((char **)(gpointer)orr_collective_nccl_words), ==, ORR_N_COLLECTIVES);
+  g_assert_cmpuint(g_strv_length((char **)(gpointer)orr_collective_nccl_words), ==,
+                   ORR_N_COLLECTIVES);
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 /*
- * An all-to-all counted for one domain and spread over the orbits of links, against every pair counted by itself (which
- * is what a plan does that counts connections, too).
+ * An all-to-all counted for one domain and spread over the orbits of links, against every pair
+ * counted by itself (which is what a plan does that counts connections, too).
  */
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
@@ -15,7 +15,8 @@ static OrrCollectivePlan *all_to_all(const Machine *machine, guint n, guint32 *c
   const OrrCollectiveContext context = {.fabric = machine->fabric, .connections = connections};
   const OrrCollectiveCall call = {.op = ORR_ALL_TO_ALL, .bytes = 1e9, .gpus = gpus, .n = n};
   const OrrEntry *pairwise = orr_registry_find(&orr_collective_registry, "pairwise");
-  OrrCollectivePlan *plan = orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)pairwise, &error);
+  OrrCollectivePlan *plan =
+      orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)pairwise, &error);
   g_assert_no_error(error);
   return plan;
 }
@@ -24,7 +25,8 @@ static OrrCollectivePlan *all_to_all(const Machine *machine, guint n, guint32 *c
 static double *bytes_of(const Machine *machine, const OrrCollectivePlan *plan) {
   const OrrCollectivePhase *phase = phase_of(plan, 0);
   double *bytes = g_new0(double, orr_fabric_n_links(machine->fabric));
-  for (guint i = 0; i < phase->n_uses; i++) bytes[phase->uses[i].link] += phase->bytes * phase->uses[i].weight;
+  for (guint i = 0; i < phase->n_uses; i++)
+    bytes[phase->uses[i].link] += phase->bytes * phase->uses[i].weight;
   return bytes;
 }
 
@@ -32,7 +34,8 @@ static void check(const Case *c) {
   g_auto(Machine) machine;
   g_autofree char *stored = g_strdup_printf(
       "%s\nstorage: {servers: 3, server-bandwidth: 1 GB/s, node-bandwidth: 1 GB/s}", c->fabric);
-  machine_init_on(&machine, c->nodes, c->domain, stored, 1); /* other links than the network's are in no orbit */
+  machine_init_on(&machine, c->nodes, c->domain, stored,
+                  1); /* other links than the network's are in no orbit */
   const guint32 n_links = (guint32)orr_fabric_n_links(machine.fabric);
   g_assert_cmpuint(orr_fabric_n_orbits(machine.fabric), >, 4);
   g_autofree guint32 *connections = g_new0(guint32, n_links);
@@ -56,10 +59,13 @@ static void test_equal(void) {
       {"{kind: hyperx, shape: 2x3x2, hosts-per-switch: 8}", 12, 1},
       {"{kind: hyperx, shape: 3x4, hosts-per-switch: 16}", 24, 8},
       {"{kind: fat-tree, radix: 64, nodes-per-leaf: 2}", 8, 8},
-      {"{kind: fat-tree, levels: 3, radix: 64, nodes-per-leaf: 2, leaves-per-pod: 3, oversubscription: 4}", 12, 8},
+      {"{kind: fat-tree, levels: 3, radix: 64, nodes-per-leaf: 2, leaves-per-pod: 3, "
+       "oversubscription: 4}",
+       12, 8},
       {"{kind: fat-tree, radix: 64, nodes-per-leaf: 3}", 12, 4},
       {"{kind: rail-optimized, radix: 64, nodes-per-group: 4}", 12, 8},
-      {"{kind: rail-optimized, levels: 3, radix: 64, nodes-per-group: 2, groups-per-pod: 2}", 16, 8},
+      {"{kind: rail-optimized, levels: 3, radix: 64, nodes-per-group: 2, groups-per-pod: 2}", 16,
+       8},
       {"{kind: rail-only, radix: 64}", 16, 8},
       {"{kind: rail-only, radix: 8, nodes-per-leaf: 4}", 16, 8},
       {"{kind: clos, down: 16x2x3, oversubscription: 1x7}", 12, 8},
@@ -68,8 +74,9 @@ static void test_equal(void) {
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) check(&cases[i]);
 }
 
-/* A pod of TPU v4, 16 x 16 x 16: D/4 hops along each axis on average over both directions of D even, n (D/4) / 2 units
- * of S/n on a link: S D / 8 bytes at 0.96 GB/s. 8.4 million pairs of 48 routes each, were they counted. */
+/* A pod of TPU v4, 16 x 16 x 16: D/4 hops along each axis on average over both directions of D
+ * even, n (D/4) / 2 units of S/n on a link: S D / 8 bytes at 0.96 GB/s. 8.4 million pairs of 48
+ * routes each, were they counted. */
 static void test_pod(void) {
   g_auto(Machine) machine;
   machine_init_on(&machine, 512, 1, "{kind: torus, shape: 16x16x16, link-bandwidth: 1 GB/s}", 1);
@@ -77,17 +84,19 @@ static void test_pod(void) {
   assert_close(plan->predicted_s - latency_of(plan), 1e9 * 16 / 8 / 0.96e9, 1e-9);
 }
 
-/* 16,384 GPUs of 2,048 nodes, leaves of 32 nodes at 4:1: what the 256 GPUs below one send to the other 16,128, S/n each,
- * over 64 NICs' worth of links up. 33 million pairs of domains and rails, were they counted. */
+/* 16,384 GPUs of 2,048 nodes, leaves of 32 nodes at 4:1: what the 256 GPUs below one send to the
+ * other 16,128, S/n each, over 64 NICs' worth of links up. 33 million pairs of domains and
+ * rails, were they counted. */
 static void test_large_clos(void) {
   g_auto(Machine) machine;
-  machine_init_on(&machine, 2048, 8, "{kind: fat-tree, radix: 65536, nodes-per-leaf: 32, oversubscription: 4}", 1);
+  machine_init_on(&machine, 2048, 8,
+                  "{kind: fat-tree, radix: 65536, nodes-per-leaf: 32, oversubscription: 4}", 1);
   g_autoptr(OrrCollectivePlan) plan = all_to_all(&machine, 16384, NULL);
   assert_close(plan->predicted_s - latency_of(plan), 256. * 16128 * 1e9 / 16384 / (64 * NIC), 1e-9);
 }
 
-/* Nothing is told from symmetry where there is none: part of the machine, one route a flow, links to avoid, a leaf
- * that is not full, more nodes built than used. */
+/* Nothing is told from symmetry where there is none: part of the machine, one route a flow,
+ * links to avoid, a leaf that is not full, more nodes built than used. */
 static void test_none(void) {
   g_auto(Machine) fat_tree, torus, part;
   machine_init(&fat_tree, 5, 8, 4, 1);

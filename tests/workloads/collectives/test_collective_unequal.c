@@ -1,6 +1,6 @@
 /*
- * test_collective_unequal.c - groups with unequally many members on their nodes: as many channels as the smallest node
- * has NICs next to its members (collective_layout.c).
+ * test_collective_unequal.c - groups with unequally many members on their nodes: as many channels
+ * as the smallest node has NICs next to its members (collective_layout.c).
  *
  * Rates of the fixture: scale-up 240 GB/s, 1 us a hop; NIC 24 GB/s, 2.5 us a hop under one leaf.
  */
@@ -8,7 +8,8 @@
 
 #define S 1e9
 
-static double time_of(const Machine *machine, OrrCollectiveOp op, const gint64 *gpus, guint n, const char *algorithm) {
+static double time_of(const Machine *machine, OrrCollectiveOp op, const gint64 *gpus, guint n,
+                      const char *algorithm) {
   g_autoptr(OrrCollectivePlan) plan = plan_on(machine, op, S, gpus, n, algorithm);
   return plan->predicted_s;
 }
@@ -21,7 +22,8 @@ static gint64 *two_nodes(guint large, guint small) {
 }
 
 /* How many links of @kind have @weight. */
-static guint count(const Machine *machine, const OrrCollectivePlan *plan, const char *kind, guint32 weight) {
+static guint count(const Machine *machine, const OrrCollectivePlan *plan, const char *kind,
+                   guint32 weight) {
   const OrrCollectivePhase *phase = phase_of(plan, 0);
   guint n = 0;
   for (guint i = 0; i < phase->n_uses; i++)
@@ -30,9 +32,10 @@ static guint count(const Machine *machine, const OrrCollectivePlan *plan, const 
   return n;
 }
 
-/* 8 + 3: three rings. A NIC carries one of them, 2 * 10/11 * S/3. Hops of a pass: 7 + 2 inside, 2 across, less the
- * cheapest. The large node's links carry two rings where one begins or ends, else three: five of its members are no
- * ring's first, and five no ring's last; each of the small node's carries two. */
+/* 8 + 3: three rings. A NIC carries one of them, 2 * 10/11 * S/3. Hops of a pass: 7 + 2 inside,
+ * 2 across, less the cheapest. The large node's links carry two rings where one begins or ends,
+ * else three: five of its members are no ring's first, and five no ring's last; each of the
+ * small node's carries two. */
 static void test_ring(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
@@ -44,41 +47,48 @@ static void test_ring(void) {
   g_assert_cmpuint(count(&machine, plan, "scale-up", 2), ==, 12);
 }
 
-/* A whole number a node on average is not yet equal numbers: 5 + 3. And a single member takes one ring, node by node,
- * however the ranks are dealt. */
+/* A whole number a node on average is not yet equal numbers: 5 + 3. And a single member takes
+ * one ring, node by node, however the ranks are dealt. */
 static void test_ring_few(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
   g_autofree gint64 *shifted = group_new(8, 3, 1);
-  assert_close(time_of(&machine, ORR_ALL_REDUCE, shifted, 8, "ring"), 2 * 10e-6 + 2 * 7.0 / 8 * S / 3 / NIC, 1e-12);
+  assert_close(time_of(&machine, ORR_ALL_REDUCE, shifted, 8, "ring"),
+               2 * 10e-6 + 2 * 7.0 / 8 * S / 3 / NIC, 1e-12);
   const gint64 one[] = {0, 8, 1, 2}, filled[] = {0, 1, 2, 8};
   const double time_s = time_of(&machine, ORR_ALL_REDUCE, one, 4, "ring");
   assert_close(time_s, 2 * (2e-6 + 5e-6 - 1e-6) + 2 * 3.0 / 4 * S / NIC, 1e-12);
   g_assert_cmpfloat(time_s, ==, time_of(&machine, ORR_ALL_REDUCE, filled, 4, "ring"));
 }
 
-/* 8 + 4. Trees over two nodes: S/4 a NIC each way; a level across, chains of at most 8. NVLSTree: the same across, one
- * trip through the switch. CollNet: S/4 a NIC. */
+/* 8 + 4. Trees over two nodes: S/4 a NIC each way; a level across, chains of at most 8.
+ * NVLSTree: the same across, one trip through the switch. CollNet: S/4 a NIC. */
 static void test_trees(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
   g_autofree gint64 *gpus = two_nodes(8, 4);
   const double nic_s = S / 4 / NIC;
-  assert_close(time_of(&machine, ORR_ALL_REDUCE, gpus, 12, "tree"), 2 * (2.5e-6 + 7e-6) + nic_s, 1e-12);
-  assert_close(time_of(&machine, ORR_ALL_REDUCE, gpus, 12, "nvls-tree"), 1e-6 + 2 * 2.5e-6 + nic_s, 1e-12);
-  assert_close(time_of(&machine, ORR_BROADCAST, gpus, 12, "tree"), 2.5e-6 + 7e-6 + 3e-6 + nic_s, 1e-12);
+  assert_close(time_of(&machine, ORR_ALL_REDUCE, gpus, 12, "tree"), 2 * (2.5e-6 + 7e-6) + nic_s,
+               1e-12);
+  assert_close(time_of(&machine, ORR_ALL_REDUCE, gpus, 12, "nvls-tree"), 1e-6 + 2 * 2.5e-6 + nic_s,
+               1e-12);
+  assert_close(time_of(&machine, ORR_BROADCAST, gpus, 12, "tree"), 2.5e-6 + 7e-6 + 3e-6 + nic_s,
+               1e-12);
 }
 
-/* All-to-all of 8 + 4: 8 members send 8 parts of S/12 each to each of 4 GPUs, which come in over 4 NICs. */
+/* All-to-all of 8 + 4: 8 members send 8 parts of S/12 each to each of 4 GPUs, which come in over
+ * 4 NICs. */
 static void test_pairwise(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
   g_autofree gint64 *gpus = two_nodes(8, 4);
-  assert_close(time_of(&machine, ORR_ALL_TO_ALL, gpus, 12, "pairwise"), 11 * 3.5e-6 + 8 * S / 12 / NIC, 1e-12);
+  assert_close(time_of(&machine, ORR_ALL_TO_ALL, gpus, 12, "pairwise"),
+               11 * 3.5e-6 + 8 * S / 12 / NIC, 1e-12);
 }
 
-/* One more member in the smaller node never makes it slower, up to equal numbers: there is one NIC more, until the chain
- * through the larger node binds. NVLSTree over 8 + s is NVLSTree over s + s: the switch sums 8 as it sums s. */
+/* One more member in the smaller node never makes it slower, up to equal numbers: there is one
+ * NIC more, until the chain through the larger node binds. NVLSTree over 8 + s is NVLSTree over
+ * s + s: the switch sums 8 as it sums s. */
 static void test_monotone(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
@@ -89,14 +99,16 @@ static void test_monotone(void) {
       g_autofree gint64 *gpus = two_nodes(8, small), *even = two_nodes(small, small);
       const double time_s = time_of(&machine, ORR_ALL_REDUCE, gpus, 8 + small, algorithms[a]);
       g_assert_cmpfloat(time_s, <=, before_s * (1 + 1e-9));
-      if (a == 2 && small > 1) assert_close(time_s, time_of(&machine, ORR_ALL_REDUCE, even, 2 * small, algorithms[a]), 1e-12);
+      if (a == 2 && small > 1)
+        assert_close(time_s, time_of(&machine, ORR_ALL_REDUCE, even, 2 * small, algorithms[a]),
+                     1e-12);
       before_s = time_s;
     }
   }
 }
 
-/* Two GPUs a NIC: a third member behind the first NIC's second GPU makes no third channel, which would put two on one
- * NIC; and the larger node's channels take different NICs. */
+/* Two GPUs a NIC: a third member behind the first NIC's second GPU makes no third channel, which
+ * would put two on one NIC; and the larger node's channels take different NICs. */
 static void test_shared_nic(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
@@ -114,7 +126,8 @@ static void test_shared_nic(void) {
 /* Racks of 72, one domain each: 72 + 56 GPUs have 56 NICs, 64 + 64 have 64. */
 static void test_racks(void) {
   g_auto(Machine) machine;
-  machine_init_on(&machine, 18, 72, "{kind: nvlink-domain, scale-out: {kind: fat-tree, radix: 65536}}", 1);
+  machine_init_on(&machine, 18, 72,
+                  "{kind: nvlink-domain, scale-out: {kind: fat-tree, radix: 65536}}", 1);
   g_autofree gint64 *uneven = group_new(128, 0, 1), *even = group_new(128, 8, 1);
   const double uneven_s = time_of(&machine, ORR_ALL_REDUCE, uneven, 128, "ring");
   const double even_s = time_of(&machine, ORR_ALL_REDUCE, even, 128, "ring");
@@ -122,19 +135,24 @@ static void test_racks(void) {
   g_assert_cmpfloat(uneven_s, <, even_s * 64 / 56 * 1.01);
 }
 
-/* An exchange of tokens over 8 + 4: what a rank of the large node sends to the small one is a third of the experts. Over
- * 8 + 8 and 4 + 4 there is an answer to compare with: between the two, not 5 times as long. */
+/* An exchange of tokens over 8 + 4: what a rank of the large node sends to the small one is a
+ * third of the experts. Over 8 + 8 and 4 + 4 there is an answer to compare with: between the
+ * two, not 5 times as long. */
 static void test_experts(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 2, 8, 2, 1);
-  const OrrExpertExchange exchange = {.tokens = 4096, .hidden = 7168, .topk = 8, .experts = 240, .bytes_per_element = 1};
+  const OrrExpertExchange exchange = {
+      .tokens = 4096, .hidden = 7168, .topk = 8, .experts = 240, .bytes_per_element = 1};
   const OrrCollectiveContext context = {.fabric = machine.fabric};
   const guint sizes[][2] = {{4, 4}, {8, 4}, {8, 8}};
   double time_s[3];
   for (guint i = 0; i < 3; i++) {
     g_autofree gint64 *gpus = two_nodes(sizes[i][0], sizes[i][1]);
-    const OrrCollectiveCall call = {
-        .op = ORR_ALL_TO_ALL, .bytes = 1, .gpus = gpus, .n = sizes[i][0] + sizes[i][1], .exchange = &exchange};
+    const OrrCollectiveCall call = {.op = ORR_ALL_TO_ALL,
+                                    .bytes = 1,
+                                    .gpus = gpus,
+                                    .n = sizes[i][0] + sizes[i][1],
+                                    .exchange = &exchange};
     const OrrEntry *entry = orr_registry_find(&orr_collective_registry, "deepep");
     g_autoptr(OrrCollectivePlan) plan =
         orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)entry, NULL);

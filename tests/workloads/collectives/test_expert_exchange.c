@@ -1,26 +1,35 @@
 /*
- * test_expert_exchange.c - all-to-alls of experts' tokens: closed form, what a node saves, rows, and refusals.
+ * test_expert_exchange.c - all-to-alls of experts' tokens: closed form, what a node saves, rows,
+ * and refusals.
  */
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
 #include "calibration/profile/profile.h"
 
-static const char *const names[] = {"deepep", "deepep-low-latency", "trtllm-one-sided", "trtllm-two-sided"};
+static const char *const names[] = {"deepep", "deepep-low-latency", "trtllm-one-sided",
+                                    "trtllm-two-sided"};
 
-static const OrrExpertExchange exchange_sample = {
-    .tokens = 4096, .hidden = 7168, .topk = 8, .experts = 256, .bytes_per_element = 2, .experts_dtype = ORR_BF16};
+static const OrrExpertExchange exchange_sample = {.tokens = 4096,
+                                                  .hidden = 7168,
+                                                  .topk = 8,
+                                                  .experts = 256,
+                                                  .bytes_per_element = 2,
+                                                  .experts_dtype = ORR_BF16};
 
 static const OrrCollectiveAlgorithm *algorithm_of(const char *name) {
   return (gconstpointer)orr_registry_find(&orr_collective_registry, name);
 }
 
 static OrrCollectiveCall call_of(const gint64 *gpus, guint n, const OrrExpertExchange *exchange) {
-  return (OrrCollectiveCall){
-      .op = ORR_ALL_TO_ALL, .bytes = orr_expert_exchange_bytes(exchange), .gpus = gpus, .n = n, .exchange = exchange};
+  return (OrrCollectiveCall){.op = ORR_ALL_TO_ALL,
+                             .bytes = orr_expert_exchange_bytes(exchange),
+                             .gpus = gpus,
+                             .n = n,
+                             .exchange = exchange};
 }
 
-static OrrCollectivePlan *plan_of(const Machine *machine, const OrrCostModel *cost, const OrrCollectiveCall *call,
-                                  const char *name) {
+static OrrCollectivePlan *plan_of(const Machine *machine, const OrrCostModel *cost,
+                                  const OrrCollectiveCall *call, const char *name) {
   const OrrCollectiveContext context = {.fabric = machine->fabric, .cost = cost};
   g_autoptr(GError) error = NULL;
   OrrCollectivePlan *plan = orr_collective_plan(&context, call, algorithm_of(name), &error);
@@ -33,7 +42,8 @@ static void test_closed_form(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 8, 8, 8, 1);
   g_autofree gint64 *inside = group_new(8, 0, 1), *across = group_new(8, 3, 8);
-  const OrrCollectiveCall near = call_of(inside, 8, &exchange_sample), far = call_of(across, 8, &exchange_sample);
+  const OrrCollectiveCall near = call_of(inside, 8, &exchange_sample),
+                          far = call_of(across, 8, &exchange_sample);
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
     const OrrCollectiveAlgorithm *algorithm = algorithm_of(names[i]);
     g_autoptr(OrrCollectivePlan) plan = plan_of(&machine, NULL, &near, names[i]);
@@ -44,8 +54,9 @@ static void test_closed_form(void) {
   }
 }
 
-/* 4 nodes of 8. To other nodes go 3/4 of a token's copies: deepep sends one to each node that it meets, d(4) = 4 (1 -
- * C(192,8) / C(256,8)) = 3.614 of them, low-latency one to each of 8 experts. */
+/* 4 nodes of 8. To other nodes go 3/4 of a token's copies: deepep sends one to each node that it
+ * meets, d(4) = 4 (1 - C(192,8) / C(256,8)) = 3.614 of them, low-latency one to each of 8
+ * experts. */
 static void test_node_saves(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 4, 8, 4, 1);
@@ -59,19 +70,21 @@ static void test_node_saves(void) {
   assert_close(each->predicted_s, SCALE_UP_HOP + NIC_HOP + token * 8 * 3 / 4 / NIC, 1e-3);
 }
 
-static const char rows[] = "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
-                           "- {library: deepep, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 256, size: \"1 "
-                           "4096\", us: \"20 700\"}\n"
-                           "- {library: deepep, op: dispatch, ranks: 16, hidden: 7168, topk: 8, experts: 256, size: "
-                           "\"1 4096\", us: \"40 900\"}\n"
-                           "- {library: trtllm-two-sided, op: prepare, ranks: 8, hidden: 7168, topk: 8, experts: 256, "
-                           "size: \"1 4096\", us: \"9 "
-                           "30\"}\n"
-                           "- {library: trtllm-two-sided, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 256, "
-                           "size: \"1 4096\", us: \"9 "
-                           "300\"}\n";
+static const char rows[] =
+    "schema: profile/1\nname: p\ndevice: d\nlibraries:\n"
+    "- {library: deepep, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 256, size: \"1 "
+    "4096\", us: \"20 700\"}\n"
+    "- {library: deepep, op: dispatch, ranks: 16, hidden: 7168, topk: 8, experts: 256, size: "
+    "\"1 4096\", us: \"40 900\"}\n"
+    "- {library: trtllm-two-sided, op: prepare, ranks: 8, hidden: 7168, topk: 8, experts: 256, "
+    "size: \"1 4096\", us: \"9 "
+    "30\"}\n"
+    "- {library: trtllm-two-sided, op: dispatch, ranks: 8, hidden: 7168, topk: 8, experts: 256, "
+    "size: \"1 4096\", us: \"9 "
+    "300\"}\n";
 
-/* Rows answer for groups that lie as theirs did, two-sided after its prepare; a rank a node is modelled. */
+/* Rows answer for groups that lie as theirs did, two-sided after its prepare; a rank a node is
+ * modelled. */
 static void test_rows(void) {
   g_auto(Machine) machine;
   machine_init(&machine, 16, 8, 16, 1);
@@ -81,8 +94,10 @@ static void test_rows(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrCostModel) cost = orr_cost_model_new(profile, &machine.cluster.device, &error);
   g_assert_no_error(error);
-  g_autofree gint64 *node = group_new(8, 0, 1), *two = group_new(16, 0, 1), *rails = group_new(16, 0, 8);
-  const OrrCollectiveCall one_node = call_of(node, 8, &exchange_sample), two_nodes = call_of(two, 16, &exchange_sample),
+  g_autofree gint64 *node = group_new(8, 0, 1), *two = group_new(16, 0, 1),
+                    *rails = group_new(16, 0, 8);
+  const OrrCollectiveCall one_node = call_of(node, 8, &exchange_sample),
+                          two_nodes = call_of(two, 16, &exchange_sample),
                           one_rail = call_of(rails, 16, &exchange_sample);
   g_autoptr(OrrCollectivePlan) in_node = plan_of(&machine, cost, &one_node, "deepep");
   g_autoptr(OrrCollectivePlan) over_two = plan_of(&machine, cost, &two_nodes, "deepep");
@@ -95,7 +110,8 @@ static void test_rows(void) {
   g_assert_cmpint(rail->how, ==, ORR_HOW_MODELLED);
 }
 
-static void assert_refused(const Machine *machine, const OrrCollectiveCall *call, const char *name) {
+static void assert_refused(const Machine *machine, const OrrCollectiveCall *call,
+                           const char *name) {
   const OrrCollectiveContext context = {.fabric = machine->fabric};
   g_autoptr(GError) error = NULL;
   g_assert_null(orr_collective_plan(&context, call, algorithm_of(name), &error));

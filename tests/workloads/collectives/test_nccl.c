@@ -14,9 +14,11 @@ static const char profile_text[] =
     "nccl:\n"
     "- {algorithm: ring, protocol: ll, base: 5 us, scale-up-step: 1 us, scale-out-step: 2 us,\n"
     "   scale-up-efficiency: 10 %, scale-out-efficiency: 25 %}\n"
-    "- {algorithm: ring, protocol: simple, base: 20 us, scale-up-step: 2 us, scale-out-step: 10 us,\n"
+    "- {algorithm: ring, protocol: simple, base: 20 us, scale-up-step: 2 us, scale-out-step: 10 "
+    "us,\n"
     "   network-step: 4 us, plateau: 1.5, scale-out-efficiency: 80 %}\n"
-    "- {algorithm: tree, protocol: simple, base: 20 us, scale-up-step: 2 us, scale-out-step: 10 us,\n"
+    "- {algorithm: tree, protocol: simple, base: 20 us, scale-up-step: 2 us, scale-out-step: 10 "
+    "us,\n"
     "   scale-out-efficiency: 50 %, scale-out-chunk: 1 MB, chunk-ramp: 2}\n"
     "- {algorithm: nvls, protocol: simple, base: 30 us, scale-up-efficiency: 80 %}\n"
     "- {algorithm: nvls-tree, protocol: simple, base: 30 us, scale-out-step: 10 us}\n"
@@ -55,65 +57,79 @@ static OrrCollectivePlan *tuned_plan(const Tuned *tuned, OrrCollectiveOp op, dou
   OrrCollectiveCall call = {.op = op, .bytes = bytes, .gpus = gpus, .n = n, .protocol = protocol};
   const OrrEntry *entry = algorithm ? orr_registry_find(&orr_collective_registry, algorithm) : NULL;
   g_autoptr(GError) error = NULL;
-  OrrCollectivePlan *plan = orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)entry, &error);
+  OrrCollectivePlan *plan =
+      orr_collective_plan(&context, &call, (const OrrCollectiveAlgorithm *)entry, &error);
   g_assert_no_error(error);
   return plan;
 }
 
-/* 8 ranks in a node, all-gather: 5 us + 7 (1 + 1) us, and 7/8 S at a tenth of 240 GB/s; the links carry 7/8 S at their
- * whole rate, the rest is delay. */
+/* 8 ranks in a node, all-gather: 5 us + 7 (1 + 1) us, and 7/8 S at a tenth of 240 GB/s; the
+ * links carry 7/8 S at their whole rate, the rest is delay. */
 static void test_efficiency(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 1);
-  g_autoptr(OrrCollectivePlan) plan = tuned_plan(&tuned, ORR_ALL_GATHER, S, 8, "ring", ORR_PROTOCOL_LL);
+  g_autoptr(OrrCollectivePlan) plan =
+      tuned_plan(&tuned, ORR_ALL_GATHER, S, 8, "ring", ORR_PROTOCOL_LL);
   assert_close(plan->predicted_s, 19e-6 + 0.875 * S / (0.1 * SCALE_UP), 1e-12);
   assert_close(phase_of(plan, 0)->latency_s, 19e-6 + 0.875 * S * 9 / SCALE_UP, 1e-12);
   g_assert_cmpint(plan->protocol, ==, ORR_PROTOCOL_LL);
 }
 
-/* LL is first where steps count, Simple where bytes do: 19 us + 7/8 S/24e9 against 20 us + 7 (2 + 1) us + 7/8 S/240e9
- * are equal where 7/8 S (1/24 - 1/240) ns = 22 us, at 670 kB. */
+/* LL is first where steps count, Simple where bytes do: 19 us + 7/8 S/24e9 against 20 us + 7 (2
+ * + 1) us + 7/8 S/240e9 are equal where 7/8 S (1/24 - 1/240) ns = 22 us, at 670 kB. */
 static void test_protocol(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 1);
-  g_autoptr(OrrCollectivePlan) small = tuned_plan(&tuned, ORR_ALL_GATHER, 660e3, 8, NULL, ORR_PROTOCOL_AUTO);
-  g_autoptr(OrrCollectivePlan) large = tuned_plan(&tuned, ORR_ALL_GATHER, 680e3, 8, NULL, ORR_PROTOCOL_AUTO);
+  g_autoptr(OrrCollectivePlan) small =
+      tuned_plan(&tuned, ORR_ALL_GATHER, 660e3, 8, NULL, ORR_PROTOCOL_AUTO);
+  g_autoptr(OrrCollectivePlan) large =
+      tuned_plan(&tuned, ORR_ALL_GATHER, 680e3, 8, NULL, ORR_PROTOCOL_AUTO);
   g_assert_cmpint(small->protocol, ==, ORR_PROTOCOL_LL);
   g_assert_cmpint(large->protocol, ==, ORR_PROTOCOL_SIMPLE);
 }
 
-/* 2 nodes of 8, Simple ring: a pass has 14 steps inside of max(2, 4) + 1 us, and 2 across of 10 + 2.5 us less the
- * cheapest hop, 5 us: 70 + 25 - 5 = 90. All-reduce: (20 + 2 * 90) * 1.5 = 300 us; reduce-scatter has no plateau: 110.
+/* 2 nodes of 8, Simple ring: a pass has 14 steps inside of max(2, 4) + 1 us, and 2 across of 10 +
+ * 2.5 us less the cheapest hop, 5 us: 70 + 25 - 5 = 90. All-reduce: (20 + 2 * 90) * 1.5 = 300 us;
+ * reduce-scatter has no plateau: 110.
  */
 static void test_network(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 2);
   double nic_s = 15.0 / 16 * S / 8 / (0.8 * NIC);
-  g_autoptr(OrrCollectivePlan) all_reduce = tuned_plan(&tuned, ORR_ALL_REDUCE, S, 16, "ring", ORR_PROTOCOL_SIMPLE);
-  g_autoptr(OrrCollectivePlan) scatter = tuned_plan(&tuned, ORR_REDUCE_SCATTER, S, 16, "ring", ORR_PROTOCOL_SIMPLE);
+  g_autoptr(OrrCollectivePlan) all_reduce =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, S, 16, "ring", ORR_PROTOCOL_SIMPLE);
+  g_autoptr(OrrCollectivePlan) scatter =
+      tuned_plan(&tuned, ORR_REDUCE_SCATTER, S, 16, "ring", ORR_PROTOCOL_SIMPLE);
   assert_close(all_reduce->predicted_s, 300e-6 + 2 * nic_s, 1e-12);
   assert_close(scatter->predicted_s, 110e-6 + nic_s, 1e-12);
 }
 
-/* 4 nodes of 8, tree: a NIC's share is s = S/8 = 8 MB, so a level is filled with 1 MB * 8 / (8 + 2) = 0.8 MB, 33.3 us
- * at 24 GB/s. D = 2: 20 + 2 (2 (12.5 + 33.3) + 7 * 3) us, and 2 S/8 at half the NIC's rate. */
+/* 4 nodes of 8, tree: a NIC's share is s = S/8 = 8 MB, so a level is filled with 1 MB * 8 / (8 +
+ * 2) = 0.8 MB, 33.3 us at 24 GB/s. D = 2: 20 + 2 (2 (12.5 + 33.3) + 7 * 3) us, and 2 S/8 at half
+ * the NIC's rate. */
 static void test_chunks(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 4);
-  g_autoptr(OrrCollectivePlan) plan = tuned_plan(&tuned, ORR_ALL_REDUCE, 64e6, 32, "tree", ORR_PROTOCOL_AUTO);
+  g_autoptr(OrrCollectivePlan) plan =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, 64e6, 32, "tree", ORR_PROTOCOL_AUTO);
   double fill_s = 0.8e6 / NIC;
-  assert_close(plan->predicted_s, 20e-6 + 2 * (2 * (12.5e-6 + fill_s) + 21e-6) + 2 * 8e6 / (0.5 * NIC), 1e-12);
+  assert_close(plan->predicted_s,
+               20e-6 + 2 * (2 * (12.5e-6 + fill_s) + 21e-6) + 2 * 8e6 / (0.5 * NIC), 1e-12);
 }
 
-/* The switch: a link carries 9/8 S each way, a hop of 1 us once. Over 4 nodes 2 S/8 on the NICs and 4 levels. */
+/* The switch: a link carries 9/8 S each way, a hop of 1 us once. Over 4 nodes 2 S/8 on the NICs
+ * and 4 levels. */
 static void test_switch(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 4);
-  g_autoptr(OrrCollectivePlan) inside = tuned_plan(&tuned, ORR_ALL_REDUCE, S, 8, "nvls", ORR_PROTOCOL_AUTO);
-  g_autoptr(OrrCollectivePlan) across = tuned_plan(&tuned, ORR_ALL_REDUCE, S, 32, "nvls-tree", ORR_PROTOCOL_AUTO);
+  g_autoptr(OrrCollectivePlan) inside =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, S, 8, "nvls", ORR_PROTOCOL_AUTO);
+  g_autoptr(OrrCollectivePlan) across =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, S, 32, "nvls-tree", ORR_PROTOCOL_AUTO);
   assert_close(inside->predicted_s, 31e-6 + 1.125 * S / (0.8 * SCALE_UP), 1e-12);
   assert_close(across->predicted_s, 30e-6 + 1e-6 + 4 * 12.5e-6 + 2 * S / 8 / NIC, 1e-12);
-  g_assert_cmpuint(phase_of(across, 0)->n_uses, ==, 4 * 8 * 4); /* tx and rx of each NVLink and each NIC */
+  g_assert_cmpuint(phase_of(across, 0)->n_uses, ==,
+                   4 * 8 * 4); /* tx and rx of each NVLink and each NIC */
 }
 
 /* By itself NVLS is taken for 5 ranks and more, and never where the profile has no row of it. */
@@ -125,26 +141,34 @@ static void test_choice(void) {
     const char *name;
   } rows[] = {{4, "ring"}, {5, "nvls"}, {8, "nvls"}, {16, "nvls-tree"}};
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
-    g_autoptr(OrrCollectivePlan) plan = tuned_plan(&tuned, ORR_ALL_REDUCE, S, rows[i].n, NULL, ORR_PROTOCOL_AUTO);
+    g_autoptr(OrrCollectivePlan) plan =
+        tuned_plan(&tuned, ORR_ALL_REDUCE, S, rows[i].n, NULL, ORR_PROTOCOL_AUTO);
     g_assert_cmpstr(plan->algorithm->entry.name, ==, rows[i].name);
   }
-  g_autoptr(OrrCollectivePlan) bare = plan_on(&tuned.machine, ORR_ALL_REDUCE, S, (gint64[]){0, 1, 2, 3, 4, 5}, 6, NULL);
+  g_autoptr(OrrCollectivePlan) bare =
+      plan_on(&tuned.machine, ORR_ALL_REDUCE, S, (gint64[]){0, 1, 2, 3, 4, 5}, 6, NULL);
   g_assert_cmpstr(bare->algorithm->entry.name, ==, "ring");
   /* LL is forced: of the rows only the ring's is of it. */
-  g_autoptr(OrrCollectivePlan) forced = tuned_plan(&tuned, ORR_ALL_REDUCE, S, 8, NULL, ORR_PROTOCOL_LL);
+  g_autoptr(OrrCollectivePlan) forced =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, S, 8, NULL, ORR_PROTOCOL_LL);
   g_assert_cmpstr(forced->algorithm->entry.name, ==, "ring");
 }
 
-/* SHARP: a NIC carries S/8 once, whatever the number of nodes; PAT: ceil(log2 4) hops and a ring's bytes. */
-/* Without GPUDirect RDMA, LL128 crosses no network unless it is forced; inside a domain it stays. */
+/* SHARP: a NIC carries S/8 once, whatever the number of nodes; PAT: ceil(log2 4) hops and a
+ * ring's bytes. */
+/* Without GPUDirect RDMA, LL128 crosses no network unless it is forced; inside a domain it
+ * stays. */
 static void test_gpudirect(void) {
   g_auto(Tuned) tuned;
   tuned_init(&tuned, 2);
   for (int direct = 0; direct < 2; direct++) {
     tuned.machine.cluster.node.gpudirect_rdma = direct;
-    g_autoptr(OrrCollectivePlan) far = tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_AUTO);
-    g_autoptr(OrrCollectivePlan) near = tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 8, NULL, ORR_PROTOCOL_AUTO);
-    g_autoptr(OrrCollectivePlan) forced = tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_LL128);
+    g_autoptr(OrrCollectivePlan) far =
+        tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_AUTO);
+    g_autoptr(OrrCollectivePlan) near =
+        tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 8, NULL, ORR_PROTOCOL_AUTO);
+    g_autoptr(OrrCollectivePlan) forced =
+        tuned_plan(&tuned, ORR_ALL_TO_ALL, 1e3, 16, NULL, ORR_PROTOCOL_LL128);
     g_assert_cmpint(far->protocol, ==, direct ? ORR_PROTOCOL_LL128 : ORR_PROTOCOL_SIMPLE);
     g_assert_cmpint(near->protocol, ==, ORR_PROTOCOL_LL128);
     g_assert_cmpint(forced->protocol, ==, ORR_PROTOCOL_LL128);
@@ -166,8 +190,10 @@ static void test_gaps(void) {
   g_assert_null(refused);
   g_assert_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT);
   g_assert_cmpstr(error->message, ==,
-                  "the device's profile holds no rows of 'direct' for send-recv over 2 GPUs (on-missing: error)");
-  g_autoptr(OrrCollectivePlan) ring = tuned_plan(&tuned, ORR_ALL_REDUCE, 1e6, 8, NULL, ORR_PROTOCOL_AUTO);
+                  "the device's profile holds no rows of 'direct' for send-recv over 2 GPUs "
+                  "(on-missing: error)");
+  g_autoptr(OrrCollectivePlan) ring =
+      tuned_plan(&tuned, ORR_ALL_REDUCE, 1e6, 8, NULL, ORR_PROTOCOL_AUTO);
   g_assert_cmpint(ring->protocol, !=, ORR_PROTOCOL_AUTO);
 }
 
@@ -181,11 +207,12 @@ static void test_forced(void) {
   assert_close(pat->predicted_s, 2 * 2.5e-6 + 0.75 * S / NIC, 1e-12);
 }
 
-/* Rings over two nodes of 8, Simple: 13 of the 15 hops of a pass are NVLink's, which a step of the host (4 us) holds up;
- * a DPU that needs no longer than NVLink's own step (2 us) does not, half of the work at 2 us leaves 3 us. Twice round,
- * plateau 1.5. */
+/* Rings over two nodes of 8, Simple: 13 of the 15 hops of a pass are NVLink's, which a step of
+ * the host (4 us) holds up; a DPU that needs no longer than NVLink's own step (2 us) does not,
+ * half of the work at 2 us leaves 3 us. Twice round, plateau 1.5. */
 static void test_offloaded(void) {
-  static const double offloaded[] = {0, 1, 0.5}, dpu_work_s[] = {0, 1e-6, 2e-6}, held_s[] = {4e-6, 2e-6, 3e-6};
+  static const double offloaded[] = {0, 1, 0.5}, dpu_work_s[] = {0, 1e-6, 2e-6},
+                      held_s[] = {4e-6, 2e-6, 3e-6};
   double took_s[3];
   for (guint i = 0; i < 3; i++) {
     g_auto(Tuned) tuned;
@@ -193,10 +220,12 @@ static void test_offloaded(void) {
     OrrTransport *transport = tuned.machine.cluster.transport.params;
     transport->offloaded = offloaded[i];
     transport->dpu_work_s = dpu_work_s[i];
-    g_autoptr(OrrCollectivePlan) plan = tuned_plan(&tuned, ORR_ALL_REDUCE, 16, 16, "ring", ORR_PROTOCOL_SIMPLE);
+    g_autoptr(OrrCollectivePlan) plan =
+        tuned_plan(&tuned, ORR_ALL_REDUCE, 16, 16, "ring", ORR_PROTOCOL_SIMPLE);
     took_s[i] = plan->predicted_s;
   }
-  for (guint i = 1; i < 3; i++) assert_close(took_s[0] - took_s[i], 1.5 * 2 * 13 * (held_s[0] - held_s[i]), 1e-9);
+  for (guint i = 1; i < 3; i++)
+    assert_close(took_s[0] - took_s[i], 1.5 * 2 * 13 * (held_s[0] - held_s[i]), 1e-9);
 }
 
 int main(int argc, char **argv) {

@@ -1,15 +1,16 @@
 /*
- * Rings along the axes of a torus. A link between chips has 0.96 GB/s; a hop is NIC latency 2 us and two chips of 0.1
- * us.
+ * Rings along the axes of a torus. A link between chips has 0.96 GB/s; a hop is NIC latency 2 us
+ * and two chips of 0.1 us.
  */
 #include "tests/workloads/collectives/test_collective_fixture.h"
 
 #define LINK 0.96e9
 #define HOP 2.2e-6
 
-static OrrCollectivePlan *on_torus(Machine *machine, const char *shape, guint chips, OrrCollectiveOp op,
-                                   const char *algorithm) {
-  g_autofree char *fabric = g_strdup_printf("{kind: torus, shape: %s, link-bandwidth: 1 GB/s}", shape);
+static OrrCollectivePlan *on_torus(Machine *machine, const char *shape, guint chips,
+                                   OrrCollectiveOp op, const char *algorithm) {
+  g_autofree char *fabric =
+      g_strdup_printf("{kind: torus, shape: %s, link-bandwidth: 1 GB/s}", shape);
   g_autofree gint64 *gpus = group_new(chips, 0, 1);
   machine_init_on(machine, chips / 8, 1, fabric, 1);
   return plan_on(machine, op, 1e9, gpus, chips, algorithm);
@@ -22,9 +23,10 @@ typedef struct {
   double share; /* of S that the bucket's busiest links carry in a pass, stage by stage */
 } Case;
 
-/* torus-ring: (n-1)/n S a pass. Bucket, all axes D: (n-1)/n S / (2 d). 4 x 8: four parts of S/4; in the first stage two of
- * them send 3/4 of that along x, two 7/8 along y, which is the stage's; in the second the first two 7/8 of S/16 along y, the
- * others 3/4 of S/32 along x. 7/32 + 7/128 = 35/128. */
+/* torus-ring: (n-1)/n S a pass. Bucket, all axes D: (n-1)/n S / (2 d). 4 x 8: four parts of S/4;
+ * in the first stage two of them send 3/4 of that along x, two 7/8 along y, which is the
+ * stage's; in the second the first two 7/8 of S/16 along y, the others 3/4 of S/32 along x. 7/32
+ * + 7/128 = 35/128. */
 static const Case cases[] = {
     {"8", 8, 7, 7. / 8 / 2},
     {"4x4", 16, 6, 15. / 16 / 4},
@@ -49,7 +51,8 @@ static void test_closed_forms(void) {
   }
 }
 
-/* A flat ring over the chips in order: fewer bytes than none, but n - 1 hops and one link a chip. */
+/* A flat ring over the chips in order: fewer bytes than none, but n - 1 hops and one link a
+ * chip. */
 static void test_fewer_hops_than_a_ring(void) {
   g_auto(Machine) machine, other;
   g_autoptr(OrrCollectivePlan) bucket = on_torus(&machine, "4x4x4", 64, ORR_ALL_REDUCE, "bucket");

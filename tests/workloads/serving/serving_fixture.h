@@ -25,7 +25,8 @@ static const char serving_text[] = "schema: scenario/1\n"
                                    "  output: {kind: uniform-up-to, tokens: 200, ratio: 0.1}\n";
 
 /* @sets: "path=value;...", each value YAML. */
-static inline OrrScenario *serving_scenario(OrrLibrary *library, const char *sets, char **ret_findings) {
+static inline OrrScenario *serving_scenario(OrrLibrary *library, const char *sets,
+                                            char **ret_findings) {
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_yaml_parse(serving_text, strlen(serving_text), "test.yaml", diags);
   g_auto(GStrv) parts = g_strsplit(sets, ";", -1);

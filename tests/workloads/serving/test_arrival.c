@@ -39,7 +39,8 @@ static void test_rates(void) {
 static void with_file(const char *name, const char *text, const char *load, const char *wanted) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, name, NULL);
-  g_autofree char *sets = g_strdup_printf("workload.load={%s, file: %s};workload.requests=0", load, path);
+  g_autofree char *sets =
+      g_strdup_printf("workload.load={%s, file: %s};workload.requests=0", load, path);
   g_assert_true(g_file_set_contents(path, text, -1, NULL));
   if (wanted) {
     serving_refused(sets, wanted);
@@ -59,32 +60,37 @@ static void test_formats(void) {
             "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.5000000,300,10\n"
             "2023-11-16 18:15:48.0000000,700,20\n",
             "kind: azure", NULL);
-  with_file("b.jsonl",
-            "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 10, \"hash_ids\": [1, 2]}\n"
-            "{\"timestamp\": 1500, \"input_length\": 700, \"output_length\": 20, \"hash_ids\": [1, 3]}\n",
-            "kind: mooncake", NULL);
-  with_file("c.csv", "# a comment\narrival_s,input_tokens,output_tokens,more\n0,300,10,x\n1.5,700,20,y\n", "kind: csv",
-            NULL);
+  with_file(
+      "b.jsonl",
+      "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 10, \"hash_ids\": [1, 2]}\n"
+      "{\"timestamp\": 1500, \"input_length\": 700, \"output_length\": 20, \"hash_ids\": [1, 3]}\n",
+      "kind: mooncake", NULL);
+  with_file("c.csv",
+            "# a comment\narrival_s,input_tokens,output_tokens,more\n0,300,10,x\n1.5,700,20,y\n",
+            "kind: csv", NULL);
   with_file("d.json",
             "[{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0},\n {\"prompt_len\": 700, "
             "\"output_len\": 20, \"timestamp\": 1.5}]",
             "kind: sharegpt", NULL);
-  with_file(
-      "e.jsonl",
-      "{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0}\n{\"prompt\": \"not counted\", \"prompt_len\": "
-      "700, \"output_len\": 20, \"timestamp\": 1.5}\n",
-      "kind: sharegpt", NULL);
+  with_file("e.jsonl",
+            "{\"prompt_len\": 300, \"output_len\": 10, \"timestamp\": 0}\n{\"prompt\": \"not "
+            "counted\", \"prompt_len\": "
+            "700, \"output_len\": 20, \"timestamp\": 1.5}\n",
+            "kind: sharegpt", NULL);
 }
 
-/* vLLM's --dataset-name custom: a line each, the prompt as text; 40 characters are ten tokens of four. */
+/* vLLM's --dataset-name custom: a line each, the prompt as text; 40 characters are ten tokens of
+ * four. */
 static void test_custom_lines(void) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, "custom.jsonl", NULL);
-  g_assert_true(g_file_set_contents(path,
-                                    "{\"prompt\": \"0123456789012345678901234567890123456789\", \"output_tokens\": 7}\n"
-                                    "{\"prompt\": \"why?\", \"output_tokens\": 3}\n",
-                                    -1, NULL));
-  g_autofree char *sets = g_strdup_printf("workload.load={kind: sharegpt, file: %s};workload.requests=0", path);
+  g_assert_true(g_file_set_contents(
+      path,
+      "{\"prompt\": \"0123456789012345678901234567890123456789\", \"output_tokens\": 7}\n"
+      "{\"prompt\": \"why?\", \"output_tokens\": 3}\n",
+      -1, NULL));
+  g_autofree char *sets =
+      g_strdup_printf("workload.load={kind: sharegpt, file: %s};workload.requests=0", path);
   g_autoptr(OrrOutcome) outcome = serving_run(sets);
   g_assert_cmpuint(outcome->serving_requests->len, ==, 2);
   g_assert_cmpint(serving_request(outcome, 0)->input_tokens, ==, 10);
@@ -96,7 +102,8 @@ static void test_custom_lines(void) {
 
 static void test_bad_traces(void) {
   static const char azure[] = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
-  g_autofree char *back = g_strconcat(azure, "2023-11-16 18:15:46.5,3,1\n2023-11-16 18:15:46.4,3,1\n", NULL);
+  g_autofree char *back =
+      g_strconcat(azure, "2023-11-16 18:15:46.5,3,1\n2023-11-16 18:15:46.4,3,1\n", NULL);
   with_file("t.csv", back, "kind: azure", "t.csv:3:1: error: time goes back");
   g_autofree char *negative = g_strconcat(azure, "2023-11-16 18:15:46.5,-3,1\n", NULL);
   with_file("t.csv", negative, "kind: azure", "t.csv:2:1: error: a prompt of -3 tokens");
@@ -110,13 +117,17 @@ static void test_bad_traces(void) {
             "t.csv:2:1: error: a request of 200000 + 1 tokens is longer than the context");
   with_file("t.jsonl", "{\"timestamp\": 0, \"input_length\": 3}\n", "kind: mooncake",
             "t.jsonl:1:1: error: a request needs timestamp, input_length and output_length");
-  with_file("t.jsonl", "{\"timestamp\": 0, \"input_length\" 3}\n", "kind: mooncake", "':' was expected");
+  with_file("t.jsonl", "{\"timestamp\": 0, \"input_length\" 3}\n", "kind: mooncake",
+            "':' was expected");
   with_file("t.json", "{\"a\": 1}", "kind: sharegpt", "input_lens and output_lens");
-  with_file("t.json", "{\"prompt\": \"why?\"}", "kind: sharegpt", "t.json:1:1: error: a request needs");
-  with_file("t.json", "{\"prompt_len\": 3, \"output_len\": 1}\nx\n", "kind: sharegpt", "t.json:2:1: error: found 'x'");
+  with_file("t.json", "{\"prompt\": \"why?\"}", "kind: sharegpt",
+            "t.json:1:1: error: a request needs");
+  with_file("t.json", "{\"prompt_len\": 3, \"output_len\": 1}\nx\n", "kind: sharegpt",
+            "t.json:2:1: error: found 'x'");
   with_file("t.json", "7", "kind: sharegpt", "t.json:1:1: error: found '7'");
   with_file("t.csv", "arrival_s,input_tokens,output_tokens\n1700000000.5,100,20\n", "kind: csv",
-            "t.csv:2:1: error: the first request comes at 1700000000 s: want seconds since the begin, not a date");
+            "t.csv:2:1: error: the first request comes at 1700000000 s: want seconds since the "
+            "begin, not a date");
   serving_refused("workload.load={kind: csv, file: nowhere.csv}", "there is no trace nowhere.csv");
 }
 
@@ -124,13 +135,15 @@ static void test_bad_traces(void) {
 static void test_shared_spans(void) {
   g_autofree char *folder = g_dir_make_tmp("orrery-XXXXXX", NULL);
   g_autofree char *path = g_build_filename(folder, "m.jsonl", NULL);
-  g_assert_true(
-      g_file_set_contents(path,
-                          "{\"timestamp\": 0, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 2]}\n"
-                          "{\"timestamp\": 9000, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 3]}\n",
-                          -1, NULL));
-  g_autofree char *sets = g_strdup_printf(
-      "workload.load={kind: mooncake, file: %s};workload.requests=0;workload.engine.prefix-caching=block-hash", path);
+  g_assert_true(g_file_set_contents(
+      path,
+      "{\"timestamp\": 0, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 2]}\n"
+      "{\"timestamp\": 9000, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 3]}\n",
+      -1, NULL));
+  g_autofree char *sets =
+      g_strdup_printf("workload.load={kind: mooncake, file: "
+                      "%s};workload.requests=0;workload.engine.prefix-caching=block-hash",
+                      path);
   g_autoptr(OrrOutcome) outcome = serving_run(sets);
   g_assert_cmpint(serving_request(outcome, 0)->cached_tokens, ==, 0);
   g_assert_cmpint(serving_request(outcome, 1)->cached_tokens, ==, 512);

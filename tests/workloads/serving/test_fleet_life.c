@@ -16,7 +16,8 @@ static void check_books(const OrrOutcome *outcome, gint64 requests) {
 
 /* --- cold starts --- */
 
-/* The first request of a cold engine waits for overhead + weights / 10 GB/s, and is then served as by a warm one. */
+/* The first request of a cold engine waits for overhead + weights / 10 GB/s, and is then served
+ * as by a warm one. */
 static void test_cold_start(void) {
   static const char one[] = FILES "workload.requests=1;workload.load={kind: constant, rate: 1};%s";
   g_autofree char *warm = g_strdup_printf(one, ""),
@@ -25,12 +26,15 @@ static void test_cold_start(void) {
   g_autoptr(OrrOutcome) c = serving_run(cold);
   const double start_s = 3 + w->result.serving.weights_bytes / 10e9;
   g_assert_cmpint(c->result.serving.starts, ==, 1);
-  g_assert_cmpfloat_with_epsilon(c->result.serving.start_mean_s, start_s, 1e-4); /* the network's latency */
-  g_assert_cmpfloat_with_epsilon(c->result.serving.ttft.mean, w->result.serving.ttft.mean + start_s, 1e-4);
+  g_assert_cmpfloat_with_epsilon(c->result.serving.start_mean_s, start_s,
+                                 1e-4); /* the network's latency */
+  g_assert_cmpfloat_with_epsilon(c->result.serving.ttft.mean, w->result.serving.ttft.mean + start_s,
+                                 1e-4);
   check_books(c, 1);
 }
 
-/* Two that start at once have half of the server each. The one test here with links that are shared. */
+/* Two that start at once have half of the server each. The one test here with links that are
+ * shared. */
 static void test_cold_starts_share(void) {
   static const char two[] = FILES "engine=simgrid;workload.replicas=2;workload.requests=4;"
                                   "workload.start={warm: false}";
@@ -42,13 +46,17 @@ static void test_cold_starts_share(void) {
 
 /* --- scaling --- */
 
-#define SLOW "workload.engine.host={step: 50 ms};workload.input={tokens: 100};workload.output={tokens: 100};" NO_FILES
-static const char scaled[] = SLOW "workload.replicas=8;workload.load={kind: poisson, rate: 4};workload.requests=2000;"
-                                  "workload.autoscaling={by: %s, least: 1, interval: 5 s, down-after: 60 s};"
-                                  "workload.slo={ttft: %s}";
+#define SLOW                                                                                       \
+  "workload.engine.host={step: 50 ms};workload.input={tokens: 100};workload.output={tokens: "      \
+  "100};" NO_FILES
+static const char scaled[] =
+    SLOW "workload.replicas=8;workload.load={kind: poisson, rate: 4};workload.requests=2000;"
+         "workload.autoscaling={by: %s, least: 1, interval: 5 s, down-after: 60 s};"
+         "workload.slo={ttft: %s}";
 
-/* A step takes some 55 ms whatever is in it, a request 100 of them, so that 4 a second are s = 4 * 5.5 = 22 in the
- * system (Little); at 5 a replica some 22 / 5 = 4.4 to 5 are wanted, and the most of the last minute is held. */
+/* A step takes some 55 ms whatever is in it, a request 100 of them, so that 4 a second are s = 4
+ * * 5.5 = 22 in the system (Little); at 5 a replica some 22 / 5 = 4.4 to 5 are wanted, and the
+ * most of the last minute is held. */
 static void test_queue(void) {
   g_autofree char *sets = g_strdup_printf(scaled, "{kind: queue, target: 5}", "0 s");
   g_autoptr(OrrOutcome) outcome = serving_run(sets);
@@ -56,13 +64,15 @@ static void test_queue(void) {
   const double in_system = result->requests_per_s * result->e2e.mean;
   g_test_message("in system %g, replicas %g", in_system, result->replicas_mean);
   g_assert_cmpfloat(result->replicas_mean, >, in_system / 5 * 0.95);
-  g_assert_cmpfloat(result->replicas_mean, <, in_system / 5 * 1.8); /* the most of a minute, whole ones */
+  g_assert_cmpfloat(result->replicas_mean, <,
+                    in_system / 5 * 1.8); /* the most of a minute, whole ones */
   check_books(outcome, 2000);
 }
 
 /* An objective that all requests meet needs one replica, one that none meets all of them. */
 static void test_slo(void) {
-  g_autofree char *easy = g_strdup_printf(scaled, "slo", "1000 s"), *hard = g_strdup_printf(scaled, "slo", "56 ms");
+  g_autofree char *easy = g_strdup_printf(scaled, "slo", "1000 s"),
+                  *hard = g_strdup_printf(scaled, "slo", "56 ms");
   g_autoptr(OrrOutcome) e = serving_run(easy);
   g_autoptr(OrrOutcome) h = serving_run(hard);
   g_assert_cmpfloat_with_epsilon(e->result.serving.replicas_mean, 1, 1e-9);
@@ -71,7 +81,8 @@ static void test_slo(void) {
   check_books(h, 2000);
 }
 
-/* GPUs of an engine that decodes are as busy with one request as with many: gpu / (gpu + host) of the time. */
+/* GPUs of an engine that decodes are as busy with one request as with many: gpu / (gpu + host)
+ * of the time. */
 static void test_utilization(void) {
   g_autofree char *low = g_strdup_printf(scaled, "{kind: utilization, target: 100 %}", "0 s"),
                   *high = g_strdup_printf(scaled, "{kind: utilization, target: 1 %}", "0 s");
@@ -84,8 +95,8 @@ static void test_utilization(void) {
 /* A scaler that may not scale changes nothing. */
 static void test_all_are_least(void) {
   g_autoptr(OrrOutcome) still = serving_run("workload.replicas=3;" NO_FILES);
-  g_autoptr(OrrOutcome) asked =
-      serving_run("workload.replicas=3;" NO_FILES "workload.autoscaling={by: queue, least: 3, interval: 1 s}");
+  g_autoptr(OrrOutcome) asked = serving_run(
+      "workload.replicas=3;" NO_FILES "workload.autoscaling={by: queue, least: 3, interval: 1 s}");
   g_assert_cmpfloat(still->result.serving.e2e.mean, ==, asked->result.serving.e2e.mean);
   g_assert_cmpfloat(still->result.serving.ttft.p99, ==, asked->result.serving.ttft.p99);
   g_assert_cmpfloat(still->result.serving.replicas_mean, ==, 3);
@@ -98,10 +109,11 @@ static void test_routers(void) {
   for (guint i = 0; orr_router_registry.entries[i]; i++)
     for (guint k = 0; k < G_N_ELEMENTS(pools); k++) {
       g_autofree char *sets = g_strdup_printf(
-          NO_FILES "workload.replicas=6;workload.router=%s;workload.engine.prefix-caching=block-hash;%s"
-                   "workload.shared-prefix=200;workload.load={kind: ramp, from: 5, to: 80, duration: 10 s};"
-                   "workload.start={weights: false, overhead: 1 s};"
-                   "workload.autoscaling={by: {kind: queue, target: 4}, interval: 1 s, down-after: 3 s}",
+          NO_FILES
+          "workload.replicas=6;workload.router=%s;workload.engine.prefix-caching=block-hash;%s"
+          "workload.shared-prefix=200;workload.load={kind: ramp, from: 5, to: 80, duration: 10 s};"
+          "workload.start={weights: false, overhead: 1 s};"
+          "workload.autoscaling={by: {kind: queue, target: 4}, interval: 1 s, down-after: 3 s}",
           orr_router_registry.entries[i]->name, pools[k]);
       g_autoptr(OrrOutcome) outcome = serving_run(sets);
       g_assert_cmpint(outcome->result.serving.starts, >, 0);
@@ -112,22 +124,24 @@ static void test_routers(void) {
 /* --- nodes that are lost --- */
 
 /* Eight replicas of a GPU on each of two nodes; the second node is gone from 5 s to 15 s. */
-#define LOST(what_) "cluster.nodes=2;faults=[{at: 5 s, until: 15 s, fault: {kind: node-lost, node: " what_ "}}];"
+#define LOST(what_)                                                                                \
+  "cluster.nodes=2;faults=[{at: 5 s, until: 15 s, fault: {kind: node-lost, node: " what_ "}}];"
 static const char lost[] =
     "%sworkload.replicas=16;workload.load={kind: poisson, rate: 20};workload.requests=500;" NO_FILES
     "workload.on-failure=%s;%s";
 
 static void test_node_lost(void) {
-  static const char *const kinds[] = {"",
-                                      "workload.disaggregation={prefill: 4}",
-                                      "workload.disaggregation={prefill: 12}",
-                                      "workload.disaggregation={prefill: 4, transfer: per-layer}",
-                                      "workload.disaggregation={prefill: 12, transfer: per-layer}",
-                                      "workload.parallel.pp=2;workload.replicas=8",
-                                      "workload.parallel.dp-attention=2;workload.replicas=8",
-                                      "workload.router=kv-aware;workload.engine.prefix-caching=block-hash;"
-                                      "workload.shared-prefix=300",
-                                      "workload.engine.preemption=swap;workload.engine.kv-blocks=200"};
+  static const char *const kinds[] = {
+      "",
+      "workload.disaggregation={prefill: 4}",
+      "workload.disaggregation={prefill: 12}",
+      "workload.disaggregation={prefill: 4, transfer: per-layer}",
+      "workload.disaggregation={prefill: 12, transfer: per-layer}",
+      "workload.parallel.pp=2;workload.replicas=8",
+      "workload.parallel.dp-attention=2;workload.replicas=8",
+      "workload.router=kv-aware;workload.engine.prefix-caching=block-hash;"
+      "workload.shared-prefix=300",
+      "workload.engine.preemption=swap;workload.engine.kv-blocks=200"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     g_autofree char *again = g_strdup_printf(lost, LOST("1"), "retry", kinds[i]),
                     *gone = g_strdup_printf(lost, LOST("1"), "fail", kinds[i]);
@@ -136,7 +150,8 @@ static void test_node_lost(void) {
     g_test_message("%s: %ld retried, %ld failed", kinds[i], (long)a->result.serving.retried,
                    (long)g->result.serving.failed);
     g_assert_cmpint(a->result.serving.retried, >, 0);
-    g_autofree char *steps = g_strconcat("fidelity=full;", again, NULL); /* a loss cuts runs of steps where it is */
+    g_autofree char *steps =
+        g_strconcat("fidelity=full;", again, NULL); /* a loss cuts runs of steps where it is */
     g_autoptr(OrrOutcome) s = serving_run(steps);
     g_assert_true(a->result.serving.e2e.mean == s->result.serving.e2e.mean);
     g_assert_cmpint(a->result.serving.steps, ==, s->result.serving.steps);
@@ -149,11 +164,13 @@ static void test_node_lost(void) {
   }
 }
 
-/* Room that was taken at decoders for prompts that one prefill replica still has to compute is lost with them. */
+/* Room that was taken at decoders for prompts that one prefill replica still has to compute is
+ * lost with them. */
 static void test_expected_lost(void) {
-  g_autofree char *sets = g_strdup_printf(lost, LOST("1"), "retry",
-                                          "workload.disaggregation={prefill: 1, transfer: per-layer};"
-                                          "workload.load={kind: poisson, rate: 60}");
+  g_autofree char *sets =
+      g_strdup_printf(lost, LOST("1"), "retry",
+                      "workload.disaggregation={prefill: 1, transfer: per-layer};"
+                      "workload.load={kind: poisson, rate: 60}");
   g_autoptr(OrrOutcome) outcome = serving_run(sets);
   g_assert_cmpint(outcome->result.serving.retried, >, 0);
   check_books(outcome, 500);
@@ -162,7 +179,8 @@ static void test_expected_lost(void) {
 /* Nodes that go on failing after the last request are no part of the run. */
 static void test_over(void) {
   g_autofree char *sets = g_strdup_printf(
-      lost, "cluster.nodes=2;faults=[{mtbf: 5 s, duration: 5 s, fault: {kind: node-lost}}];", "retry", "");
+      lost, "cluster.nodes=2;faults=[{mtbf: 5 s, duration: 5 s, fault: {kind: node-lost}}];",
+      "retry", "");
   g_autoptr(OrrOutcome) outcome = serving_run(sets);
   const OrrServingResult *result = &outcome->result.serving;
   g_assert_cmpint(result->starts, >, 0);
@@ -171,12 +189,15 @@ static void test_over(void) {
   g_assert_cmpfloat((double)result->starts, <=, 8 * (outcome->result.serving.duration_s / 5 + 2));
 }
 
-/* Both nodes gone: requests wait at the door until they are back. Gone for good, nobody is left to take them. */
+/* Both nodes gone: requests wait at the door until they are back. Gone for good, nobody is left
+ * to take them. */
 static void test_all_lost(void) {
-  g_autofree char *until = g_strdup_printf(lost, "faults=[{at: 5 s, until: 15 s, fault: {kind: node-lost, node: 0}}];",
-                                           "retry", "workload.replicas=8");
+  g_autofree char *until =
+      g_strdup_printf(lost, "faults=[{at: 5 s, until: 15 s, fault: {kind: node-lost, node: 0}}];",
+                      "retry", "workload.replicas=8");
   g_autofree char *for_good =
-      g_strdup_printf(lost, "faults=[{at: 5 s, fault: {kind: node-lost, node: 0}}];", "retry", "workload.replicas=8");
+      g_strdup_printf(lost, "faults=[{at: 5 s, fault: {kind: node-lost, node: 0}}];", "retry",
+                      "workload.replicas=8");
   g_autoptr(OrrOutcome) outcome = serving_run(until);
   double longest_s = 0;
   for (guint i = 0; i < outcome->serving_requests->len; i++)
@@ -184,20 +205,25 @@ static void test_all_lost(void) {
   g_assert_cmpfloat(longest_s, >, 10);
   check_books(outcome, 500);
   serving_refused(for_good, "no replica is left that could take them");
-  g_autofree char *scaling = g_strconcat(for_good, ";workload.autoscaling={by: queue, least: 8}", NULL);
+  g_autofree char *scaling =
+      g_strconcat(for_good, ";workload.autoscaling={by: queue, least: 8}", NULL);
   serving_refused(scaling, "no replica is left that could take them");
 }
 
-/* All GPUs at half their speed from the start: kernels take twice as long, collectives and hosts do not. */
+/* All GPUs at half their speed from the start: kernels take twice as long, collectives and hosts
+ * do not. */
 static void test_slow_gpu(void) {
   static const char one[] = "workload.requests=20;workload.load={kind: constant, rate: 0.2};%s";
   g_autofree char *usual = g_strdup_printf(one, ""),
-                  *slow = g_strdup_printf(one, "faults=[{fault: {kind: slow-gpu, gpu: 0, slower: 100 %}}]"),
-                  *other = g_strdup_printf(one, "faults=[{fault: {kind: slow-gpu, gpu: 1, slower: 100 %}}]");
+                  *slow = g_strdup_printf(
+                      one, "faults=[{fault: {kind: slow-gpu, gpu: 0, slower: 100 %}}]"),
+                  *other = g_strdup_printf(
+                      one, "faults=[{fault: {kind: slow-gpu, gpu: 1, slower: 100 %}}]");
   g_autoptr(OrrOutcome) u = serving_run(usual);
   g_autoptr(OrrOutcome) s = serving_run(slow);
   g_autoptr(OrrOutcome) o = serving_run(other);
-  g_assert_cmpfloat_with_epsilon(s->result.serving.tpot.mean, 2 * u->result.serving.tpot.mean, 1e-9);
+  g_assert_cmpfloat_with_epsilon(s->result.serving.tpot.mean, 2 * u->result.serving.tpot.mean,
+                                 1e-9);
   g_assert_cmpfloat_with_epsilon(o->result.serving.tpot.mean, u->result.serving.tpot.mean, 1e-12);
 }
 
@@ -208,7 +234,8 @@ static void test_refused(void) {
   serving_refused("workload.autoscaling={by: queue}", "the cluster has none: give cluster.storage");
   serving_refused("workload.start={warm: false}", "the cluster has none: give cluster.storage");
   serving_refused("workload.autoscaling={by: quue}", "did you mean 'queue'");
-  serving_refused("faults=[{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 0}}]", "whose node comes back");
+  serving_refused("faults=[{at: 1 s, until: 2 s, fault: {kind: node-lost, node: 0}}]",
+                  "whose node comes back");
   serving_refused("workload.autoscaling={by: queue, interval: 0 s}", "interval");
 }
 

@@ -1,5 +1,6 @@
 /*
- * test_handover.c - prefill and decode apart: what a hand-over takes, what it changes, what is refused.
+ * test_handover.c - prefill and decode apart: what a hand-over takes, what it changes, what is
+ * refused.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
@@ -14,18 +15,20 @@ static double handover_s(const char *sets) {
   return outcome->result.serving.handover_mean_s;
 }
 
-/* Llama 3.1 8B: 2 (keys, values) * 32 layers * 8 heads * 128 * 2 bytes = 131,072 bytes a token. 2,000 of them over
- * NVLink at bandwidth B take 262,144,000 / B more than nothing does: halving B adds as much again. */
+/* Llama 3.1 8B: 2 (keys, values) * 32 layers * 8 heads * 128 * 2 bytes = 131,072 bytes a token.
+ * 2,000 of them over NVLink at bandwidth B take 262,144,000 / B more than nothing does: halving
+ * B adds as much again. */
 static void test_bytes(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(ALONE "workload.disaggregation={prefill: 1}");
   g_assert_cmpfloat_with_epsilon(outcome->result.serving.handover_bytes, 20 * 2000 * 131072.0, 1);
   const double full_s = outcome->result.serving.handover_mean_s;
-  const double half_s =
-      handover_s(ALONE "workload.disaggregation={prefill: 1};cluster.device.scale-up-bandwidth=225 GB/s");
+  const double half_s = handover_s(
+      ALONE "workload.disaggregation={prefill: 1};cluster.device.scale-up-bandwidth=225 GB/s");
   const double bytes_s = half_s - full_s;
   g_assert_cmpfloat(bytes_s, >, 2000 * 131072.0 / 450e9);
-  g_assert_cmpfloat(bytes_s, <, 1.4 * 2000 * 131072.0 / 450e9); /* NCCL's share of the nominal rate */
-  g_assert_cmpfloat_with_epsilon(full_s, bytes_s, 20e-6);       /* the rest is latency */
+  g_assert_cmpfloat(bytes_s, <,
+                    1.4 * 2000 * 131072.0 / 450e9);       /* NCCL's share of the nominal rate */
+  g_assert_cmpfloat_with_epsilon(full_s, bytes_s, 20e-6); /* the rest is latency */
   const double later_s = handover_s(ALONE "workload.disaggregation={prefill: 1, overhead: 5 ms}");
   g_assert_cmpfloat_with_epsilon(later_s - full_s, 5e-3, 1e-9);
 }
@@ -33,21 +36,25 @@ static void test_bytes(void) {
 /* Rank by rank: with tp 2 each link has half of the bytes. fp8 halves them too. */
 static void test_ranks(void) {
   const double one_s = handover_s(ALONE "workload.disaggregation={prefill: 1}");
-  const double two_s = handover_s(ALONE "workload.disaggregation={prefill: 1};workload.parallel.tp=2");
-  const double fp8_s = handover_s(ALONE "workload.disaggregation={prefill: 1};workload.kv-dtype=fp8");
+  const double two_s =
+      handover_s(ALONE "workload.disaggregation={prefill: 1};workload.parallel.tp=2");
+  const double fp8_s =
+      handover_s(ALONE "workload.disaggregation={prefill: 1};workload.kv-dtype=fp8");
   g_assert_cmpfloat_with_epsilon(two_s / one_s, 0.5, 0.03);
   g_assert_cmpfloat_with_epsilon(fp8_s / one_s, 0.5, 0.03);
 }
 
-/* Pushed layer by layer, all but the last of 32 layers is there at the prompt's end, where NVLink is faster than the
- * prefill. */
+/* Pushed layer by layer, all but the last of 32 layers is there at the prompt's end, where
+ * NVLink is faster than the prefill. */
 static void test_per_layer(void) {
   const double whole_s = handover_s(ALONE "workload.disaggregation={prefill: 1}");
-  const double layer_s = handover_s(ALONE "workload.disaggregation={prefill: 1, transfer: per-layer}");
+  const double layer_s =
+      handover_s(ALONE "workload.disaggregation={prefill: 1, transfer: per-layer}");
   g_assert_cmpfloat_with_epsilon(layer_s / whole_s, 1.0 / 32, 0.03);
 }
 
-/* Alone in the fleet a request has its mixed times, and the hand-over in the gap after the first token. */
+/* Alone in the fleet a request has its mixed times, and the hand-over in the gap after the first
+ * token. */
 static void test_alone(void) {
   g_autoptr(OrrOutcome) mixed = serving_run(ALONE "workload.replicas=1");
   g_autoptr(OrrOutcome) apart = serving_run(ALONE "workload.disaggregation={prefill: 1}");
@@ -58,14 +65,16 @@ static void test_alone(void) {
 
 /* Long prompts delay nobody's next token; on one engine they do. */
 static void test_interference(void) {
-  static const char load[] = "workload.input={tokens: 6000};workload.output={tokens: 200};workload.requests=300;"
-                             "workload.load={kind: poisson, rate: 5};workload.replicas=2;%s";
+  static const char load[] =
+      "workload.input={tokens: 6000};workload.output={tokens: 200};workload.requests=300;"
+      "workload.load={kind: poisson, rate: 5};workload.replicas=2;%s";
   g_autofree char *mixed = g_strdup_printf(load, ""),
                   *apart = g_strdup_printf(load, "workload.disaggregation={prefill: 1}");
   g_autoptr(OrrOutcome) m = serving_run(mixed);
   g_autoptr(OrrOutcome) a = serving_run(apart);
-  g_test_message("mixed: ttft %g, itl p99 %g; apart: ttft %g, itl p99 %g", m->result.serving.ttft.mean,
-                 m->result.serving.itl.p99, a->result.serving.ttft.mean, a->result.serving.itl.p99);
+  g_test_message("mixed: ttft %g, itl p99 %g; apart: ttft %g, itl p99 %g",
+                 m->result.serving.ttft.mean, m->result.serving.itl.p99,
+                 a->result.serving.ttft.mean, a->result.serving.itl.p99);
   g_assert_cmpfloat(a->result.serving.itl.p99, <, 0.5 * m->result.serving.itl.p99);
 }
 
@@ -76,35 +85,41 @@ static double handover_bytes(const char *sets) {
   return outcome->result.serving.handover_bytes;
 }
 
-/* Twenty prompts of 1,600 tokens in common and 400 of their own, one after the other. The first crosses whole; of the others the
- * decoder has a hundred blocks of 16 and lacks 400 tokens: enough to cross where 400 are asked for, and too few where 401
- * are. Without a prefix cache it lacks all. */
+/* Twenty prompts of 1,600 tokens in common and 400 of their own, one after the other. The first
+ * crosses whole; of the others the decoder has a hundred blocks of 16 and lacks 400 tokens:
+ * enough to cross where 400 are asked for, and too few where 401 are. Without a prefix cache it
+ * lacks all. */
 static void test_conditional_on_prefix(void) {
   static const char all[] =
-      ALONE "workload.input={tokens: 400};workload.shared-prefix=1600;workload.disaggregation={prefill: 1, "
+      ALONE "workload.input={tokens: "
+            "400};workload.shared-prefix=1600;workload.disaggregation={prefill: 1, "
             "least-prompt: %d};%s";
   static const char cache[] = "workload.engine.prefix-caching=block-hash";
-  g_autofree char *crosses = g_strdup_printf(all, 400, cache), *stays = g_strdup_printf(all, 401, cache);
+  g_autofree char *crosses = g_strdup_printf(all, 400, cache),
+                  *stays = g_strdup_printf(all, 401, cache);
   g_autofree char *forgets = g_strdup_printf(all, 401, "");
   g_assert_cmpfloat_with_epsilon(handover_bytes(crosses), (2000 + 19 * 400) * TOKEN_BYTES, 1);
   g_assert_cmpfloat_with_epsilon(handover_bytes(stays), 2000 * TOKEN_BYTES, 1);
   g_assert_cmpfloat_with_epsilon(handover_bytes(forgets), 20 * 2000 * TOKEN_BYTES, 1);
 }
 
-/* Where none may wait, none crosses, and one decoder does it all: one replica that never heard of the other. The more may
- * wait, the more cross; eight prompts at once find so many waiting as came before them. */
+/* Where none may wait, none crosses, and one decoder does it all: one replica that never heard
+ * of the other. The more may wait, the more cross; eight prompts at once find so many waiting as
+ * came before them. */
 static void test_conditional_on_queue(void) {
-  g_autoptr(OrrOutcome) none = serving_run(ALONE "workload.disaggregation={prefill: 1, most-waiting: 0}");
+  g_autoptr(OrrOutcome) none =
+      serving_run(ALONE "workload.disaggregation={prefill: 1, most-waiting: 0}");
   g_autoptr(OrrOutcome) mixed = serving_run(ALONE "workload.replicas=1");
   g_assert_cmpfloat(none->result.serving.handover_bytes, ==, 0);
   for (guint i = 0; i < mixed->serving_requests->len; i++)
     g_assert_true(serving_request(none, i)->e2e_s == serving_request(mixed, i)->e2e_s);
   for (int most = -1; most <= 8; most++) {
-    g_autofree char *sets =
-        g_strdup_printf(APART "workload.requests=8;workload.load={kind: closed-loop, concurrency: 8};"
-                              "workload.disaggregation={prefill: 1, most-waiting: %d}",
-                        most);
-    g_assert_cmpfloat_with_epsilon(handover_bytes(sets), (most < 0 ? 8 : most) * 2000 * TOKEN_BYTES, 1);
+    g_autofree char *sets = g_strdup_printf(
+        APART "workload.requests=8;workload.load={kind: closed-loop, concurrency: 8};"
+              "workload.disaggregation={prefill: 1, most-waiting: %d}",
+        most);
+    g_assert_cmpfloat_with_epsilon(handover_bytes(sets), (most < 0 ? 8 : most) * 2000 * TOKEN_BYTES,
+                                   1);
   }
 }
 
@@ -112,11 +127,13 @@ static void test_conditional_on_queue(void) {
 static void test_conditional_helps(void) {
   static const char load[] =
       "workload.replicas=4;workload.input={tokens: 6000};workload.output={tokens: 50};"
-      "workload.load={kind: poisson, rate: 6};workload.disaggregation={prefill: 1, most-waiting: %d}";
+      "workload.load={kind: poisson, rate: 6};workload.disaggregation={prefill: 1, most-waiting: "
+      "%d}";
   g_autofree char *always = g_strdup_printf(load, -1), *sometimes = g_strdup_printf(load, 2);
   g_autoptr(OrrOutcome) a = serving_run(always);
   g_autoptr(OrrOutcome) b = serving_run(sometimes);
-  g_test_message("ttft %g s, with help %g s", a->result.serving.ttft.mean, b->result.serving.ttft.mean);
+  g_test_message("ttft %g s, with help %g s", a->result.serving.ttft.mean,
+                 b->result.serving.ttft.mean);
   g_assert_cmpfloat(b->result.serving.ttft.mean, <, 0.5 * a->result.serving.ttft.mean);
 }
 
@@ -126,7 +143,8 @@ static const char *const kinds[] = {
     "workload.disaggregation.least-prompt=1000",
     "workload.disaggregation.most-waiting=1;workload.load={kind: poisson, rate: 100}",
     "workload.disaggregation={prefill: 1, least-prompt: 500, most-waiting: 2, transfer: per-layer};"
-    "workload.load={kind: sessions, rate: 1, longest: 4000};workload.engine.prefix-caching=block-hash",
+    "workload.load={kind: sessions, rate: 1, longest: "
+    "4000};workload.engine.prefix-caching=block-hash",
     "workload.engine.kv-blocks=200",
     "workload.engine.kv-blocks=200;workload.disaggregation.transfer=per-layer",
     "workload.engine.prefix-caching=block-hash;workload.shared-prefix=500",
@@ -137,7 +155,8 @@ static const char *const kinds[] = {
     "workload.engine.scheduler=trtllm",
     "workload.output={tokens: 1}",
     "workload.load={kind: closed-loop, concurrency: 16}",
-    "workload.load={kind: sessions, rate: 1, longest: 4000};workload.engine.prefix-caching=block-hash",
+    "workload.load={kind: sessions, rate: 1, longest: "
+    "4000};workload.engine.prefix-caching=block-hash",
     "workload.admission={in-flight: 8}",
     "workload.admission={in-flight: 2, queue: 2}",
 };
@@ -145,7 +164,8 @@ static const char *const kinds[] = {
 /* Little's law, conserved blocks (by the run itself), and runs of steps that are single steps. */
 static void test_laws(void) {
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
-    g_autofree char *runs = g_strdup_printf("workload.replicas=4;workload.disaggregation={prefill: 1};%s", kinds[k]);
+    g_autofree char *runs =
+        g_strdup_printf("workload.replicas=4;workload.disaggregation={prefill: 1};%s", kinds[k]);
     g_autofree char *steps = g_strdup_printf("fidelity=full;%s", runs);
     g_autoptr(OrrOutcome) a = serving_run(runs);
     g_autoptr(OrrOutcome) b = serving_run(steps);
@@ -157,34 +177,42 @@ static void test_laws(void) {
   }
 }
 
-/* Three prefill, one decodes: caches share its way in on SimGrid, and have it to themselves on the ideal engine. One
- * run on SimGrid a process. */
+/* Three prefill, one decodes: caches share its way in on SimGrid, and have it to themselves on
+ * the ideal engine. One run on SimGrid a process. */
 static void test_contention(void) {
-  static const char load[] = "workload.input={tokens: 4000};workload.output={tokens: 2};workload.requests=60;"
-                             "workload.load={kind: constant, rate: 40};workload.replicas=4;"
-                             "workload.disaggregation={prefill: 3};cluster.device.scale-up-bandwidth=20 GB/s;%s";
-  g_autofree char *ideal = g_strdup_printf(load, ""), *shared = g_strdup_printf(load, "engine=auto");
+  static const char load[] =
+      "workload.input={tokens: 4000};workload.output={tokens: 2};workload.requests=60;"
+      "workload.load={kind: constant, rate: 40};workload.replicas=4;"
+      "workload.disaggregation={prefill: 3};cluster.device.scale-up-bandwidth=20 GB/s;%s";
+  g_autofree char *ideal = g_strdup_printf(load, ""),
+                  *shared = g_strdup_printf(load, "engine=auto");
   const double ideal_s = handover_s(ideal), shared_s = handover_s(shared);
   g_assert_cmpfloat(shared_s, >, 1.2 * ideal_s);
 }
 
 static void test_refused(void) {
-  serving_refused("workload.groups=[{replicas: 2, parallel: {tp: 4}}]", "1 * 1 * 1 * 1 + 2 * 4 * 1 * 1 = 9 GPUs");
+  serving_refused("workload.groups=[{replicas: 2, parallel: {tp: 4}}]",
+                  "1 * 1 * 1 * 1 + 2 * 4 * 1 * 1 = 9 GPUs");
   serving_refused("workload.groups=[{parallel: {tp: 3}}]", "cannot be divided by tp (3)");
   serving_refused("workload.groups=[{parallel: {pp: 33}}]", "pp (33) is above the 32 layers");
   serving_refused("workload.groups=[{device: h20-sxm}]", "h200-sxm");
-  serving_refused("workload.groups=[{parallel: {all-to-all: rong}}]", "unknown parallel.all-to-all 'rong'");
-  serving_refused("workload.quantization=fp8;workload.groups=[{device: a100-80gb-sxm}]", "does not multiply");
-  serving_refused("workload.replicas=2;workload.disaggregation={prefill: 2}", "leaves none of the 2 replicas");
-  serving_refused("workload.replicas=2;workload.disaggregation={prefill: 1, transfer: layers}", "per-layer");
+  serving_refused("workload.groups=[{parallel: {all-to-all: rong}}]",
+                  "unknown parallel.all-to-all 'rong'");
+  serving_refused("workload.quantization=fp8;workload.groups=[{device: a100-80gb-sxm}]",
+                  "does not multiply");
+  serving_refused("workload.replicas=2;workload.disaggregation={prefill: 2}",
+                  "leaves none of the 2 replicas");
+  serving_refused("workload.replicas=2;workload.disaggregation={prefill: 1, transfer: layers}",
+                  "per-layer");
   serving_refused("workload.replicas=2;workload.disaggregation={prefill: 1, transfer: per-layer};"
                   "workload.admission={in-flight: 1, queue: 1}",
                   "exclude each other");
 }
 
-/* What crosses is what the request has, whatever the layouts: 131,072 bytes a token, times the copies that decoders of
- * tp 16 on 8 heads would hold. From tp 2 to tp 4 each of two senders has half of the bytes on its link, as with tp 2 on
- * both sides; from tp 4 to tp 1 the receiver's link has all of them, as with tp 1. */
+/* What crosses is what the request has, whatever the layouts: 131,072 bytes a token, times the
+ * copies that decoders of tp 16 on 8 heads would hold. From tp 2 to tp 4 each of two senders has
+ * half of the bytes on its link, as with tp 2 on both sides; from tp 4 to tp 1 the receiver's
+ * link has all of them, as with tp 1. */
 static void test_layouts(void) {
   static const char one[] =
       "workload.replicas=1;workload.input={tokens: 2000};workload.output={tokens: 50};"
@@ -194,14 +222,16 @@ static void test_layouts(void) {
   static const struct {
     int from[3], to[3];
     double ranks; /* that share the bytes of the fullest link */
-  } all[] = {{{1, 1, 1}, {1, 1, 1}, 1}, {{2, 1, 1}, {2, 1, 1}, 2}, {{2, 1, 1}, {4, 1, 1}, 2}, {{4, 1, 1}, {2, 1, 1}, 2},
-             {{4, 1, 1}, {1, 1, 1}, 1}, {{1, 1, 1}, {4, 1, 1}, 1}, {{2, 2, 1}, {4, 1, 1}, 4}, {{4, 1, 1}, {1, 2, 1}, 2},
-             {{1, 1, 4}, {1, 1, 2}, 1}, {{2, 1, 2}, {4, 1, 1}, 2}, {{1, 3, 1}, {1, 2, 1}, 2}};
+  } all[] = {{{1, 1, 1}, {1, 1, 1}, 1}, {{2, 1, 1}, {2, 1, 1}, 2}, {{2, 1, 1}, {4, 1, 1}, 2},
+             {{4, 1, 1}, {2, 1, 1}, 2}, {{4, 1, 1}, {1, 1, 1}, 1}, {{1, 1, 1}, {4, 1, 1}, 1},
+             {{2, 2, 1}, {4, 1, 1}, 4}, {{4, 1, 1}, {1, 2, 1}, 2}, {{1, 1, 4}, {1, 1, 2}, 1},
+             {{2, 1, 2}, {4, 1, 1}, 2}, {{1, 3, 1}, {1, 2, 1}, 2}};
   const double whole_s = handover_s(ALONE "workload.disaggregation={prefill: 1}");
   for (guint i = 0; i < G_N_ELEMENTS(all); i++)
     for (guint layered = 0; layered < 2; layered++) {
-      g_autofree char *sets = g_strdup_printf(one, layered ? ", transfer: per-layer" : "", all[i].from[0],
-                                              all[i].from[1], all[i].from[2], all[i].to[0], all[i].to[1], all[i].to[2]);
+      g_autofree char *sets =
+          g_strdup_printf(one, layered ? ", transfer: per-layer" : "", all[i].from[0],
+                          all[i].from[1], all[i].from[2], all[i].to[0], all[i].to[1], all[i].to[2]);
       g_autoptr(OrrOutcome) outcome = serving_run(sets);
       const OrrServingResult *result = &outcome->result.serving;
       g_test_message("%s: %g s of %g s", sets, result->handover_mean_s, whole_s);
@@ -209,20 +239,24 @@ static void test_layouts(void) {
       g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
       g_assert_cmpfloat_with_epsilon(result->handover_bytes / (20 * 2000 * 131072.0), 1, 1e-9);
       /* 3 stages of 11, 11 and 10 layers to 2 of 16: the fullest link has 16 of 32 */
-      if (!layered) g_assert_cmpfloat_with_epsilon(result->handover_mean_s / whole_s, 1 / all[i].ranks, 0.04);
+      if (!layered)
+        g_assert_cmpfloat_with_epsilon(result->handover_mean_s / whole_s, 1 / all[i].ranks, 0.04);
     }
 }
 
-/* Decoders that are short of blocks: caches come in another order than requests did, so that the last by order need not
- * be the one that was admitted last. All are answered whoever is preempted. */
+/* Decoders that are short of blocks: caches come in another order than requests did, so that the
+ * last by order need not be the one that was admitted last. All are answered whoever is
+ * preempted. */
 static void test_preempted(void) {
-  static const char *const preemptions[] = {"recompute", "swap"}, *const transfers[] = {"whole", "per-layer"};
+  static const char *const preemptions[] = {"recompute", "swap"}, *const transfers[] = {
+                                                                      "whole", "per-layer"};
   for (guint i = 0; i < G_N_ELEMENTS(preemptions); i++)
     for (guint k = 0; k < G_N_ELEMENTS(transfers); k++) {
-      g_autofree char *sets = g_strdup_printf(
-          "workload.replicas=8;workload.disaggregation={prefill: 2, transfer: %s};workload.engine.kv-blocks=100;"
-          "workload.engine.preemption=%s;workload.load={kind: poisson, rate: 30}",
-          transfers[k], preemptions[i]);
+      g_autofree char *sets =
+          g_strdup_printf("workload.replicas=8;workload.disaggregation={prefill: 2, transfer: "
+                          "%s};workload.engine.kv-blocks=100;"
+                          "workload.engine.preemption=%s;workload.load={kind: poisson, rate: 30}",
+                          transfers[k], preemptions[i]);
       g_autoptr(OrrOutcome) outcome = serving_run(sets);
       g_assert_cmpint(outcome->result.serving.completed, ==, 400);
       g_assert_cmpint(outcome->result.serving.preemptions, >, 0);
@@ -232,10 +266,12 @@ static void test_preempted(void) {
 /* Replicas of other layouts share one load: all work, and those of more GPUs get more done. */
 static void test_groups(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(
-      "workload.replicas=2;workload.groups=[{replicas: 1, parallel: {tp: 4}}, {replicas: 1, parallel: {tp: 2}, "
+      "workload.replicas=2;workload.groups=[{replicas: 1, parallel: {tp: 4}}, {replicas: 1, "
+      "parallel: {tp: 2}, "
       "device: h200-sxm}];workload.router=least-loaded;workload.load={kind: poisson, rate: 40}");
   const OrrServingResult *result = &outcome->result.serving;
-  const OrrServingReplicaRow *rows = (OrrServingReplicaRow *)(void *)outcome->serving_replicas->data;
+  const OrrServingReplicaRow *rows =
+      (OrrServingReplicaRow *)(void *)outcome->serving_replicas->data;
   g_assert_cmpint(result->n_gpus, ==, 2 * 1 + 4 + 2);
   g_assert_cmpint(result->completed, ==, 400);
   g_assert_cmpuint(outcome->serving_replicas->len, ==, 4);
@@ -243,20 +279,25 @@ static void test_groups(void) {
   g_assert_cmpint(rows[3].requests, >, rows[0].requests);
 }
 
-/* Groups like the first replicas are more of these: in all that a group has for itself, nothing moves. */
+/* Groups like the first replicas are more of these: in all that a group has for itself, nothing
+ * moves. */
 static void test_alike(void) {
   static const char *const engines[] = {
       "workload.parallel={tp: 2, dp-attention: 2}",
-      "workload.engine.lora={adapters: 20, max-loras: 4, shape: {rank: 16}};workload.parallel={tp: 2}",
-      "workload.engine.prefix-caching=block-hash;workload.shared-prefix=400;workload.engine.kv-blocks=600;"
-      "workload.engine.cache-tiers={host: 1 GiB, ssd: 4 GiB, remote: 20 GiB};workload.parallel={tp: 2}",
-      "model=gemma-2-9b;workload.engine.kv-blocks=0;workload.engine.watermark=1 %;workload.parallel={pp: 2}",
+      "workload.engine.lora={adapters: 20, max-loras: 4, shape: {rank: 16}};workload.parallel={tp: "
+      "2}",
+      "workload.engine.prefix-caching=block-hash;workload.shared-prefix=400;workload.engine.kv-"
+      "blocks=600;"
+      "workload.engine.cache-tiers={host: 1 GiB, ssd: 4 GiB, remote: 20 "
+      "GiB};workload.parallel={tp: 2}",
+      "model=gemma-2-9b;workload.engine.kv-blocks=0;workload.engine.watermark=1 "
+      "%;workload.parallel={pp: 2}",
   };
   for (guint i = 0; i < G_N_ELEMENTS(engines); i++) {
     const char *parallel = strstr(engines[i], "workload.parallel=") + strlen("workload.parallel=");
     g_autofree char *one = g_strdup_printf("%s;workload.replicas=2", engines[i]);
-    g_autofree char *two =
-        g_strdup_printf("%s;workload.replicas=1;workload.groups=[{parallel: %s}]", engines[i], parallel);
+    g_autofree char *two = g_strdup_printf(
+        "%s;workload.replicas=1;workload.groups=[{parallel: %s}]", engines[i], parallel);
     g_autoptr(OrrOutcome) a = serving_run(one);
     g_autoptr(OrrOutcome) b = serving_run(two);
     const OrrServingResult *x = &a->result.serving, *y = &b->result.serving;
@@ -272,11 +313,14 @@ static void test_alike(void) {
 
 /* A run that fails with caches on their way leaves nothing behind: what the sanitizers look at. */
 static void test_ends_early(void) {
-  static const char load[] = "workload.replicas=3;workload.input={tokens: 6000};workload.output={tokens: 100};"
-                             "workload.load={kind: constant, rate: 200};workload.longest-queue=0.5 s;"
-                             "workload.disaggregation={prefill: 1%s};cluster.device.scale-up-bandwidth=2 GB/s%s";
-  static const char *const ways[][2] = {
-      {"", ""}, {", transfer: per-layer", ""}, {"", ";workload.parallel.pp=2"}, {", overhead: 2 s", ""}};
+  static const char load[] =
+      "workload.replicas=3;workload.input={tokens: 6000};workload.output={tokens: 100};"
+      "workload.load={kind: constant, rate: 200};workload.longest-queue=0.5 s;"
+      "workload.disaggregation={prefill: 1%s};cluster.device.scale-up-bandwidth=2 GB/s%s";
+  static const char *const ways[][2] = {{"", ""},
+                                        {", transfer: per-layer", ""},
+                                        {"", ";workload.parallel.pp=2"},
+                                        {", overhead: 2 s", ""}};
   for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
     g_autofree char *sets = g_strdup_printf(load, ways[i][0], ways[i][1]);
     serving_refused(sets, "the queue diverges");

@@ -21,8 +21,9 @@ static OrrLengths read_lengths(const char *text, char **ret_findings) {
   return lengths;
 }
 
-/* Both ends are drawn and nothing beyond them; @mean is the middle. 20,000 draws miss one of at most 401 numbers with a
- * probability of 2e-22; their mean's standard deviation is below 0.005 of the range. */
+/* Both ends are drawn and nothing beyond them; @mean is the middle. 20,000 draws miss one of at
+ * most 401 numbers with a probability of 2e-22; their mean's standard deviation is below 0.005
+ * of the range. */
 static void assert_range(const char *text, gint64 low, gint64 high) {
   g_autofree char *findings = NULL;
   const OrrLengths lengths = read_lengths(text, &findings);
@@ -40,15 +41,19 @@ static void assert_range(const char *text, gint64 low, gint64 high) {
   g_assert_cmpint(most, ==, high);
   g_assert_cmpint(orr_lengths_largest(&lengths), ==, high);
   g_assert_cmpfloat_with_epsilon(orr_lengths_mean(&lengths), (double)(low + high) / 2, 1e-9);
-  g_assert_cmpfloat_with_epsilon(sum / N_DRAWS, (double)(low + high) / 2, 0.01 * (double)(high - low) + 1e-9);
+  g_assert_cmpfloat_with_epsilon(sum / N_DRAWS, (double)(low + high) / 2,
+                                 0.01 * (double)(high - low) + 1e-9);
 }
 
 static void test_ranges(void) {
-  assert_range("{kind: uniform, tokens: 1000, ratio: 0.2}", 800, 1200); /* vLLM: [L (1 - r), L (1 + r)] */
-  assert_range("{kind: uniform, tokens: 101, ratio: 0.25}", 75, 127);   /* 75.75 down, 126.25 up */
-  assert_range("{kind: uniform, tokens: 1000}", 1000, 1000);            /* vLLM's default is 0 */
-  assert_range("{kind: uniform-up-to, tokens: 1000, ratio: 0.8}", 800, 1000); /* SGLang, InferenceX: [r L, L] */
-  assert_range("{kind: uniform-up-to, tokens: 100}", 1, 100);           /* SGLang's default is 0; no length is 0 */
+  assert_range("{kind: uniform, tokens: 1000, ratio: 0.2}", 800,
+               1200); /* vLLM: [L (1 - r), L (1 + r)] */
+  assert_range("{kind: uniform, tokens: 101, ratio: 0.25}", 75, 127); /* 75.75 down, 126.25 up */
+  assert_range("{kind: uniform, tokens: 1000}", 1000, 1000);          /* vLLM's default is 0 */
+  assert_range("{kind: uniform-up-to, tokens: 1000, ratio: 0.8}", 800,
+               1000); /* SGLang, InferenceX: [r L, L] */
+  assert_range("{kind: uniform-up-to, tokens: 100}", 1,
+               100); /* SGLang's default is 0; no length is 0 */
   assert_range("{tokens: 7}", 7, 7);
 }
 

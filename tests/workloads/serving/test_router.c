@@ -24,7 +24,8 @@ static void bins_clear(Bins *bins) {
   g_free(bins->closed);
 }
 static OrrRouterView view_of(Bins *bins, guint64 seed) {
-  return (OrrRouterView){.user = bins, .n = bins->n, .block_size = 16, .seed = seed, .is_open = is_open, .load = load};
+  return (OrrRouterView){
+      .user = bins, .n = bins->n, .block_size = 16, .seed = seed, .is_open = is_open, .load = load};
 }
 
 /* A router as a scenario would name it; the scenario keeps its parameters. */
@@ -83,8 +84,9 @@ static void fluid_limit(double d, double *tail, guint n) {
     for (guint i = n - 1; i > 0; i--) tail[i] += 1e-4 * (pow(tail[i - 1], d) - pow(tail[i], d));
 }
 
-/* As many requests as replicas. Random: Poisson(1), e.g. s_1 = 1 - 1/e = 0.632, and 10,000 replicas have 7 +- 1 at
- * most (10,000 / (e k!) is 0.7 at 7). The better of two: s_1 = tanh 1 = 0.762, and at most 4. */
+/* As many requests as replicas. Random: Poisson(1), e.g. s_1 = 1 - 1/e = 0.632, and 10,000
+ * replicas have 7 +- 1 at most (10,000 / (e k!) is 0.7 at 7). The better of two: s_1 = tanh 1 =
+ * 0.762, and at most 4. */
 static void test_power_of_two(void) {
   enum { N = 10000, TAILS = 8 };
   static const char *const routers[] = {"{kind: power-of-two, choices: 1}", "power-of-two",
@@ -128,8 +130,8 @@ static void test_even(void) {
   bins_clear(&bins);
 }
 
-/* A report every 100 requests to 10 replicas: the least loaded of the report gets all 100 of them; of two at random,
- * a replica that is best of the report gets 1 - (9/10)^2 = 19 of 100. */
+/* A report every 100 requests to 10 replicas: the least loaded of the report gets all 100 of
+ * them; of two at random, a replica that is best of the report gets 1 - (9/10)^2 = 19 of 100. */
 static void test_old_information(void) {
   Bins herd = bins_new(10), two = bins_new(10);
   herd.requests[3] = two.requests[3] = -1;
@@ -154,7 +156,8 @@ static void test_affinity(void) {
     count[first[k] = one.router->pick(state, &request, 0)]++;
     g_assert_cmpuint(one.router->pick(state, &request, 1), ==, first[k]);
   }
-  for (guint i = 0; i < 5; i++) g_assert_cmpint(abs((int)count[i] - 200), <, 4 * 13); /* sigma = sqrt(1000 0.2 0.8) */
+  for (guint i = 0; i < 5; i++)
+    g_assert_cmpint(abs((int)count[i] - 200), <, 4 * 13); /* sigma = sqrt(1000 0.2 0.8) */
   bins.closed[1] = TRUE;
   for (guint k = 0; k < 1000; k++) {
     const OrrRequest request = {.id = k, .prompt = 10, .stream = k + 1};
@@ -169,7 +172,8 @@ static void test_affinity(void) {
   made_clear(&one);
 }
 
-/* Two prompts of 320 tokens, sent in turn: each goes where it went before. An idle memory gets what nobody knows. */
+/* Two prompts of 320 tokens, sent in turn: each goes where it went before. An idle memory gets
+ * what nobody knows. */
 static void test_prefix_aware(void) {
   Made one = made("prefix-aware");
   Bins bins = bins_new(2);
@@ -195,13 +199,15 @@ static void test_kv_aware(void) {
   gpointer state = one.router->open(one.params, &view);
   const OrrRequest request = {.prompt = 64, .output = 1, .stream = 5};
   g_assert_cmpuint(one.router->pick(state, &request, 0), ==, 0);
-  for (gint64 b = 0; b < 4; b++) one.router->on_block(state, 2, orr_request_block_key(&request, b, 16), TRUE, 0.5);
+  for (gint64 b = 0; b < 4; b++)
+    one.router->on_block(state, 2, orr_request_block_key(&request, b, 16), TRUE, 0.5);
   g_assert_cmpuint(one.router->pick(state, &request, 1.4), ==, 1); /* not heard: in turn */
   g_assert_cmpuint(one.router->pick(state, &request, 1.5), ==, 2);
   g_assert_cmpuint(one.router->pick(state, &request, 1.6), ==, 2);
   one.router->on_block(state, 2, orr_request_block_key(&request, 0, 16), FALSE, 1.6);
   g_assert_cmpuint(one.router->pick(state, &request, 2.5), ==, 2); /* believed to be there still */
-  g_assert_cmpuint(one.router->pick(state, &request, 2.6), ==, 0); /* without its first block there is no prefix */
+  g_assert_cmpuint(one.router->pick(state, &request, 2.6), ==,
+                   0); /* without its first block there is no prefix */
   one.router->close(state);
   bins_clear(&bins);
   made_clear(&one);
@@ -209,15 +215,17 @@ static void test_kv_aware(void) {
 
 /* --- on engines --- */
 
-/* B(c, a) = a B(c-1, a) / (c + a B(c-1, a)), of any distribution of service (Erlang 1917; Sevastyanov 1957). Steps of
- * 1 s: a request holds its place for the rest of the step under way and 100 steps more. */
+/* B(c, a) = a B(c-1, a) / (c + a B(c-1, a)), of any distribution of service (Erlang 1917;
+ * Sevastyanov 1957). Steps of 1 s: a request holds its place for the rest of the step under way
+ * and 100 steps more. */
 static void test_erlang_b(void) {
   enum { C = 8, N = 40000 };
-  g_autoptr(OrrOutcome) outcome =
-      serving_run("workload.engine={max-num-seqs: 8, kv-blocks: 100000, eager-prefill: false, host: {step: 1 s}};"
-                  "workload.input={tokens: 1};workload.output={tokens: 100};workload.requests=40000;"
-                  "workload.metrics.request-rows=0;workload.load={kind: poisson, rate: 0.08};"
-                  "workload.admission={in-flight: 8, queue: 0}");
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.engine={max-num-seqs: 8, kv-blocks: 100000, eager-prefill: false, host: {step: 1 "
+      "s}};"
+      "workload.input={tokens: 1};workload.output={tokens: 100};workload.requests=40000;"
+      "workload.metrics.request-rows=0;workload.load={kind: poisson, rate: 0.08};"
+      "workload.admission={in-flight: 8, queue: 0}");
   const OrrServingResult *result = &outcome->result.serving;
   const double a = 0.08 * result->e2e.mean;
   double wanted = 1;
@@ -228,19 +236,24 @@ static void test_erlang_b(void) {
   g_assert_cmpfloat(fabs(rejected - wanted), <, 0.03 * wanted + 4 * sqrt(wanted / N));
 }
 
-/* Limits at the router move the queue there: with one place for each that an engine would run, it changes little. */
+/* Limits at the router move the queue there: with one place for each that an engine would run,
+ * it changes little. */
 static void test_queue_at_the_router(void) {
-  g_autoptr(OrrOutcome) inside = serving_run("workload.load={kind: poisson, rate: 30};workload.engine.max-num-seqs=16");
-  g_autoptr(OrrOutcome) outside = serving_run(
-      "workload.load={kind: poisson, rate: 30};workload.engine.max-num-seqs=16;workload.admission={in-flight: 16}");
+  g_autoptr(OrrOutcome) inside =
+      serving_run("workload.load={kind: poisson, rate: 30};workload.engine.max-num-seqs=16");
+  g_autoptr(OrrOutcome) outside =
+      serving_run("workload.load={kind: poisson, rate: "
+                  "30};workload.engine.max-num-seqs=16;workload.admission={in-flight: 16}");
   g_assert_cmpint(outside->result.serving.rejected, ==, 0);
-  g_assert_cmpfloat_with_epsilon(inside->result.serving.ttft.mean / outside->result.serving.ttft.mean, 1, 0.02);
+  g_assert_cmpfloat_with_epsilon(
+      inside->result.serving.ttft.mean / outside->result.serving.ttft.mean, 1, 0.02);
 }
 
 /* Conversations find their cache where they were before. */
 static void test_prefix_hits(void) {
-  static const char load[] = "workload.replicas=4;workload.engine.prefix-caching=block-hash;workload.requests=800;"
-                             "workload.load={kind: sessions, rate: 4, turns: 8, think: 2 s};workload.router=%s";
+  static const char load[] =
+      "workload.replicas=4;workload.engine.prefix-caching=block-hash;workload.requests=800;"
+      "workload.load={kind: sessions, rate: 4, turns: 8, think: 2 s};workload.router=%s";
   static const char *const routers[] = {"round-robin",  "session-affinity",
                                         "prefix-aware", "{kind: kv-aware, overlap-weight: 8}",
                                         "kv-aware",     "{kind: kv-aware, staleness: 1000 s}"};
@@ -249,10 +262,12 @@ static void test_prefix_hits(void) {
     g_autofree char *sets = g_strdup_printf(load, routers[r]);
     g_autoptr(OrrOutcome) outcome = serving_run(sets);
     hits[r] = outcome->result.serving.prefix_hit_rate;
-    g_test_message("%s: %.3f of prompt tokens, ttft %.4g s", routers[r], hits[r], outcome->result.serving.ttft.mean);
+    g_test_message("%s: %.3f of prompt tokens, ttft %.4g s", routers[r], hits[r],
+                   outcome->result.serving.ttft.mean);
   }
   for (guint r = 1; r < 4; r++) g_assert_cmpfloat(hits[r], >, 1.3 * hits[0]);
-  g_assert_cmpfloat(hits[4], <, hits[3]); /* blocks held weigh as much as blocks to compute: conversations move */
+  g_assert_cmpfloat(
+      hits[4], <, hits[3]); /* blocks held weigh as much as blocks to compute: conversations move */
   g_assert_cmpfloat(hits[5], <, hits[4]); /* nothing was ever heard */
 }
 

@@ -1,12 +1,13 @@
 /*
- * test_serving.c - engines on the clock: laws that any queue obeys, queues with closed forms, what changes what, and
- * what is refused.
+ * test_serving.c - engines on the clock: laws that any queue obeys, queues with closed forms, what
+ * changes what, and what is refused.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
 /* Memory and time of a step do not matter here: the host takes a step's time, whoever is in it. */
-#define CONSTANT_STEPS                                                                                                 \
-  "workload.engine.host={step: 1 s};workload.engine.kv-blocks=1000000;workload.engine.eager-prefill=false;"            \
+#define CONSTANT_STEPS                                                                             \
+  "workload.engine.host={step: 1 "                                                                 \
+  "s};workload.engine.kv-blocks=1000000;workload.engine.eager-prefill=false;"                      \
   "workload.metrics.request-rows=1000000;workload.input={tokens: 1};"
 
 /* --- laws --- */
@@ -24,14 +25,17 @@ static const char *const kinds[] = {
     "workload.engine.scheduler=fair;workload.classes=[{name: a, share: 9}, {name: b}]",
     "workload.engine.kv-blocks=700",
     "workload.engine.kv-blocks=700;workload.engine.preemption=swap",
-    "workload.engine.kv-blocks=700;workload.engine.prefix-caching=block-hash;workload.shared-prefix=100",
+    "workload.engine.kv-blocks=700;workload.engine.prefix-caching=block-hash;workload.shared-"
+    "prefix=100",
     "workload.replicas=4;workload.router=least-loaded",
     "workload.replicas=4;workload.router={kind: least-loaded, by: kv-blocks, staleness: 1 s}",
     "workload.replicas=4;workload.router=power-of-two",
     "workload.replicas=4;workload.router=prefix-aware;workload.shared-prefix=600",
-    "workload.replicas=4;workload.router={kind: kv-aware, staleness: 100 ms};workload.shared-prefix=600;"
+    "workload.replicas=4;workload.router={kind: kv-aware, staleness: 100 "
+    "ms};workload.shared-prefix=600;"
     "workload.engine.prefix-caching=block-hash",
-    "workload.replicas=4;workload.router=session-affinity;workload.load={kind: sessions, rate: 1, longest: 4000}",
+    "workload.replicas=4;workload.router=session-affinity;workload.load={kind: sessions, rate: 1, "
+    "longest: 4000}",
     "workload.replicas=2;workload.admission={in-flight: 4}",
     "workload.replicas=2;workload.admission={in-flight: 20, queue: 100}",
     "workload.parallel.tp=8",
@@ -40,21 +44,22 @@ static const char *const kinds[] = {
     "workload.parallel={pp: 2, dp-attention: 2}",
     "workload.parallel={tp: 2, pp: 2, dp-attention: 2};workload.engine.kv-blocks=700",
     "workload.load={kind: closed-loop, concurrency: 16}",
-    "workload.load={kind: sessions, rate: 1, think: 1 s, longest: 4000};workload.engine.prefix-caching=block-hash",
+    "workload.load={kind: sessions, rate: 1, think: 1 s, longest: "
+    "4000};workload.engine.prefix-caching=block-hash",
     "workload.load={kind: gamma, rate: 20, burstiness: 0.1}",
     "workload.load={kind: diurnal, rate: 10, period: 60 s}",
     "workload.load={kind: ramp, from: 1, to: 20, duration: 20 s}",
     "workload.load={kind: constant, rate: 1000}",
 };
 
-/* Little 1961: the integral of the number in the system is the sum of times in it; every token of every request came
- * out; blocks are checked by the run itself. */
+/* Little 1961: the integral of the number in the system is the sum of times in it; every token
+ * of every request came out; blocks are checked by the run itself. */
 static void test_laws(void) {
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
     g_autoptr(OrrOutcome) outcome = serving_run(kinds[k]);
     const OrrServingResult *result = &outcome->result.serving;
-    g_test_message("%s: ttft %g tpot %g preemptions %d", kinds[k], result->ttft.mean, result->tpot.mean,
-                   (int)result->preemptions);
+    g_test_message("%s: ttft %g tpot %g preemptions %d", kinds[k], result->ttft.mean,
+                   result->tpot.mean, (int)result->preemptions);
     g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
     g_assert_cmpint(result->completed, >=, 160);
     g_assert_cmpfloat(result->ttft.p50, <=, result->ttft.p90);
@@ -82,8 +87,10 @@ static void assert_equal_rows(const OrrOutcome *a, const OrrOutcome *b) {
 /* Runs of alike steps are single steps, to the last bit: requests, books and gaps. */
 static void test_runs_are_steps(void) {
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
-    g_autofree char *single = g_strdup_printf("fidelity=full;workload.load={kind: poisson, rate: 2};%s", kinds[k]);
-    g_autofree char *runs = g_strdup_printf("fidelity=folded;workload.load={kind: poisson, rate: 2};%s", kinds[k]);
+    g_autofree char *single =
+        g_strdup_printf("fidelity=full;workload.load={kind: poisson, rate: 2};%s", kinds[k]);
+    g_autofree char *runs =
+        g_strdup_printf("fidelity=folded;workload.load={kind: poisson, rate: 2};%s", kinds[k]);
     g_autoptr(OrrOutcome) a = serving_run(single);
     g_autoptr(OrrOutcome) b = serving_run(runs);
     assert_equal_rows(a, b);
@@ -122,20 +129,22 @@ static void mean_wait(const OrrOutcome *outcome, guint skip, double *ret_mean, d
   *ret_error = sqrt((squares / BATCHES - *ret_mean * *ret_mean) / (BATCHES - 1));
 }
 
-/* One sequence at a time, ten steps of 1 s (and some ms of GPU): M/D/1 waits rho S / (2 (1 - rho)) (Pollaczek 1930). */
+/* One sequence at a time, ten steps of 1 s (and some ms of GPU): M/D/1 waits rho S / (2 (1 -
+ * rho)) (Pollaczek 1930). */
 static void test_md1(void) {
   static const double loads[] = {0.3, 0.6, 0.8};
   for (guint k = 0; k < G_N_ELEMENTS(loads); k++) {
-    g_autofree char *sets =
-        g_strdup_printf(CONSTANT_STEPS "workload.engine.max-num-seqs=1;workload.output={tokens: 10};"
-                                       "workload.requests=40000;workload.load={kind: poisson, rate: %g}",
-                        loads[k] / 10);
+    g_autofree char *sets = g_strdup_printf(
+        CONSTANT_STEPS "workload.engine.max-num-seqs=1;workload.output={tokens: 10};"
+                       "workload.requests=40000;workload.load={kind: poisson, rate: %g}",
+        loads[k] / 10);
     g_autoptr(OrrOutcome) outcome = serving_run(sets);
     const OrrServingRequestRow *row = serving_request(outcome, 100);
     const double service_s = row->e2e_s - row->queue_s, rho = loads[k] / 10 * service_s;
     double wait_s, error_s;
     mean_wait(outcome, 2000, &wait_s, &error_s);
-    g_test_message("rho %.2f: waits %g +- %g, M/D/1 %g", rho, wait_s, error_s, rho * service_s / (2 * (1 - rho)));
+    g_test_message("rho %.2f: waits %g +- %g, M/D/1 %g", rho, wait_s, error_s,
+                   rho * service_s / (2 * (1 - rho)));
     g_assert_cmpfloat(fabs(wait_s - rho * service_s / (2 * (1 - rho))), <, 4 * error_s);
     g_assert_cmpfloat(error_s, <, 0.1 * wait_s);
   }
@@ -152,9 +161,10 @@ static double erlang_c(guint c, double offered) {
   return term / (sum + term);
 }
 
-/* c sequences at once, steps of 1 s whoever is in them, exponential outputs of 100 tokens: M/M/c waits
- * C(c, a) S / (c - a). Times come in whole steps: an arrival waits half a step more for the next one, and a place is
- * free only when a step ends; 1 s on either side is allowed beside the confidence. */
+/* c sequences at once, steps of 1 s whoever is in them, exponential outputs of 100 tokens: M/M/c
+ * waits C(c, a) S / (c - a). Times come in whole steps: an arrival waits half a step more for
+ * the next one, and a place is free only when a step ends; 1 s on either side is allowed beside
+ * the confidence. */
 static void test_mmc(void) {
   static const guint servers[] = {1, 4, 16};
   for (guint k = 0; k < G_N_ELEMENTS(servers); k++) {
@@ -162,7 +172,8 @@ static void test_mmc(void) {
     g_autofree char *sets = g_strdup_printf(
         CONSTANT_STEPS
         "workload.engine.max-num-seqs=%u;workload.output={kind: exponential, tokens: 100};"
-        "workload.requests=60000;workload.load={kind: poisson, rate: %.10g};workload.engine.max-model-len=100000",
+        "workload.requests=60000;workload.load={kind: poisson, rate: "
+        "%.10g};workload.engine.max-model-len=100000",
         servers[k], rate);
     g_autoptr(OrrOutcome) outcome = serving_run(sets);
     double service_s = 0, wait_s, error_s;
@@ -170,8 +181,10 @@ static void test_mmc(void) {
       service_s += serving_request(outcome, i)->e2e_s - serving_request(outcome, i)->queue_s;
     service_s /= outcome->serving_requests->len;
     mean_wait(outcome, 3000, &wait_s, &error_s);
-    const double a = rate * service_s, wanted_s = erlang_c(servers[k], a) * service_s / (servers[k] - a);
-    g_test_message("c %u, rho %.3f: waits %g +- %g, M/M/c %g", servers[k], a / servers[k], wait_s, error_s, wanted_s);
+    const double a = rate * service_s,
+                 wanted_s = erlang_c(servers[k], a) * service_s / (servers[k] - a);
+    g_test_message("c %u, rho %.3f: waits %g +- %g, M/M/c %g", servers[k], a / servers[k], wait_s,
+                   error_s, wanted_s);
     g_assert_cmpfloat(fabs(wait_s - wanted_s), <, 4 * error_s + 1);
     g_assert_cmpfloat(error_s, <, 0.15 * wanted_s);
   }
@@ -179,8 +192,9 @@ static void test_mmc(void) {
 
 /* A closed loop without thinking: throughput times mean latency is the concurrency. */
 static void test_closed_loop(void) {
-  g_autoptr(OrrOutcome) outcome = serving_run(
-      "workload.load={kind: closed-loop, concurrency: 32};workload.requests=3200;workload.output={tokens: 100}");
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.load={kind: closed-loop, concurrency: "
+                  "32};workload.requests=3200;workload.output={tokens: 100}");
   const OrrServingResult *result = &outcome->result.serving;
   g_assert_cmpfloat_with_epsilon(result->requests_per_s * result->e2e.mean / 32, 1, 0.02);
 }
@@ -199,11 +213,14 @@ static void test_more_is_better(void) {
   g_assert_cmpfloat(fp8->result.serving.tpot.mean, <, base->result.serving.tpot.mean);
 }
 
-/* vLLM's chunks bound the gap that a long prompt makes; whole prompts first give the first token sooner. */
+/* vLLM's chunks bound the gap that a long prompt makes; whole prompts first give the first token
+ * sooner. */
 static void test_chunked_prefill(void) {
-  static const char load[] = "workload.input={tokens: 8000};workload.load={kind: poisson, rate: 2};"
-                             "workload.engine.max-num-batched-tokens=%d;workload.engine.scheduler=%s";
-  g_autofree char *small = g_strdup_printf(load, 512, "vllm"), *large = g_strdup_printf(load, 8192, "vllm");
+  static const char load[] =
+      "workload.input={tokens: 8000};workload.load={kind: poisson, rate: 2};"
+      "workload.engine.max-num-batched-tokens=%d;workload.engine.scheduler=%s";
+  g_autofree char *small = g_strdup_printf(load, 512, "vllm"),
+                  *large = g_strdup_printf(load, 8192, "vllm");
   g_autofree char *first = g_strdup_printf(load, 8192, "prefill-first");
   g_autoptr(OrrOutcome) chunked = serving_run(small);
   g_autoptr(OrrOutcome) whole = serving_run(large);
@@ -226,9 +243,11 @@ static void test_blocks(void) {
 
 /* Conversations repeat what was said: a cache saves its prefill. */
 static void test_prefix_cache(void) {
-  static const char load[] = "workload.load={kind: sessions, rate: 0.5, turns: 8, think: 2 s, system-prompt: 512};"
-                             "workload.engine.prefix-caching=%s";
-  g_autofree char *without = g_strdup_printf(load, "none"), *with = g_strdup_printf(load, "block-hash");
+  static const char load[] =
+      "workload.load={kind: sessions, rate: 0.5, turns: 8, think: 2 s, system-prompt: 512};"
+      "workload.engine.prefix-caching=%s";
+  g_autofree char *without = g_strdup_printf(load, "none"),
+                  *with = g_strdup_printf(load, "block-hash");
   g_autoptr(OrrOutcome) none = serving_run(without);
   g_autoptr(OrrOutcome) cached = serving_run(with);
   g_assert_cmpfloat(none->result.serving.prefix_hit_rate, ==, 0);
@@ -236,22 +255,28 @@ static void test_prefix_cache(void) {
   g_assert_cmpfloat(cached->result.serving.ttft.mean, <, none->result.serving.ttft.mean);
 }
 
-/* All equal requests at once, two batches of 8: makespan = 2 (prefill + 9 decodes); see static_batching.c. */
+/* All equal requests at once, two batches of 8: makespan = 2 (prefill + 9 decodes); see
+ * static_batching.c. */
 static void test_static_makespan(void) {
-  g_autoptr(OrrOutcome) outcome = serving_run(
-      "workload.engine.scheduler=static;workload.engine.max-num-seqs=8;workload.requests=16;workload.output={tokens: "
-      "10};"
-      "workload.input={tokens: 64};workload.load={kind: constant, rate: 1e9};workload.metrics.step-rows=100");
-  const OrrServingRequestRow *first = serving_request(outcome, 0), *last = serving_request(outcome, 15);
-  g_assert_cmpint(outcome->result.serving.steps, ==, 20 + 10); /* the first came alone: it is a batch of its own */
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.engine.scheduler=static;workload.engine.max-num-seqs=8;workload."
+                  "requests=16;workload.output={tokens: "
+                  "10};"
+                  "workload.input={tokens: 64};workload.load={kind: constant, rate: "
+                  "1e9};workload.metrics.step-rows=100");
+  const OrrServingRequestRow *first = serving_request(outcome, 0),
+                             *last = serving_request(outcome, 15);
+  g_assert_cmpint(outcome->result.serving.steps, ==,
+                  20 + 10); /* the first came alone: it is a batch of its own */
   g_assert_cmpfloat(last->e2e_s, >, 2 * first->e2e_s);
 }
 
-/* A dense model's ranks of attention data parallelism do not meet: twice the requests on twice the ranks of a pipeline take
- * what half of both do. */
+/* A dense model's ranks of attention data parallelism do not meet: twice the requests on twice
+ * the ranks of a pipeline take what half of both do. */
 static void test_pipeline_ranks(void) {
   static const char load[] =
-      "workload.parallel={pp: 2, dp-attention: %d};workload.requests=%d;workload.output={tokens: 50};"
+      "workload.parallel={pp: 2, dp-attention: %d};workload.requests=%d;workload.output={tokens: "
+      "50};"
       "workload.input={tokens: 500};workload.load={kind: closed-loop, concurrency: %d}";
   g_autofree char *one = g_strdup_printf(load, 1, 16, 16), *two = g_strdup_printf(load, 2, 32, 32);
   g_autoptr(OrrOutcome) a = serving_run(one);
@@ -263,13 +288,13 @@ static void test_pipeline_ranks(void) {
   g_assert_cmpfloat_with_epsilon(y->output_tokens_per_s / x->output_tokens_per_s, 2, 1e-9);
 }
 
-/* Four batches under way, eight prompts that each fill one: two requests a batch, and those of different batches never
- * meet, however long the one's stages are and however short the other's. */
+/* Four batches under way, eight prompts that each fill one: two requests a batch, and those of
+ * different batches never meet, however long the one's stages are and however short the other's. */
 static void test_pipeline_batches_stay_apart(void) {
-  g_autoptr(OrrOutcome) outcome =
-      serving_run("workload.parallel.pp=4;workload.requests=8;workload.engine.max-num-batched-tokens=4096;"
-                  "workload.input={kind: constant, tokens: 4096};workload.output={kind: constant, tokens: 100};"
-                  "workload.load={kind: closed-loop, concurrency: 8};workload.metrics.step-rows=10000");
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.parallel.pp=4;workload.requests=8;workload.engine.max-num-batched-tokens=4096;"
+      "workload.input={kind: constant, tokens: 4096};workload.output={kind: constant, tokens: 100};"
+      "workload.load={kind: closed-loop, concurrency: 8};workload.metrics.step-rows=10000");
   gint64 most = 0;
   for (guint i = 0; i < outcome->serving_steps->len; i++)
     most = MAX(most, g_array_index(outcome->serving_steps, OrrServingStepRow, i).decodes);
@@ -277,12 +302,13 @@ static void test_pipeline_batches_stay_apart(void) {
   g_assert_cmpint(most, ==, 2);
 }
 
-/* 700 blocks of 16 hold nine requests of 1,200 tokens: vLLM admits more and takes their cache back, TensorRT-LLM does
- * not. */
+/* 700 blocks of 16 hold nine requests of 1,200 tokens: vLLM admits more and takes their cache
+ * back, TensorRT-LLM does not. */
 static void test_no_evict(void) {
-  static const char load[] = "workload.engine.kv-blocks=700;workload.input={kind: constant, tokens: 200};"
-                             "workload.output={kind: constant, tokens: 1000};workload.requests=64;"
-                             "workload.load={kind: closed-loop, concurrency: 64};workload.engine.scheduler=%s";
+  static const char load[] =
+      "workload.engine.kv-blocks=700;workload.input={kind: constant, tokens: 200};"
+      "workload.output={kind: constant, tokens: 1000};workload.requests=64;"
+      "workload.load={kind: closed-loop, concurrency: 64};workload.engine.scheduler=%s";
   g_autofree char *vllm = g_strdup_printf(load, "vllm"), *trtllm = g_strdup_printf(load, "trtllm");
   g_autoptr(OrrOutcome) evicting = serving_run(vllm);
   g_autoptr(OrrOutcome) reserving = serving_run(trtllm);
@@ -291,12 +317,15 @@ static void test_no_evict(void) {
   g_assert_cmpfloat(reserving->result.serving.running_mean, <=, 9);
 }
 
-/* The smaller number first: its requests wait less, and the others more, than first come, first served. */
+/* The smaller number first: its requests wait less, and the others more, than first come, first
+ * served. */
 static void test_priority(void) {
-  static const char load[] = "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
-                             "workload.classes=[{name: late, priority: 5}, {name: soon, priority: 0}];"
-                             "workload.engine.scheduler=%s";
-  g_autofree char *plain = g_strdup_printf(load, "vllm"), *ordered = g_strdup_printf(load, "priority");
+  static const char load[] =
+      "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
+      "workload.classes=[{name: late, priority: 5}, {name: soon, priority: 0}];"
+      "workload.engine.scheduler=%s";
+  g_autofree char *plain = g_strdup_printf(load, "vllm"),
+                  *ordered = g_strdup_printf(load, "priority");
   g_autoptr(OrrOutcome) fcfs = serving_run(plain);
   g_autoptr(OrrOutcome) priority = serving_run(ordered);
   const OrrServingClassRow *f = (OrrServingClassRow *)(void *)fcfs->serving_classes->data;
@@ -306,15 +335,17 @@ static void test_priority(void) {
 }
 
 static int by_arrival(const void *a, const void *b) {
-  const double x = ((const OrrServingRequestRow *)a)->arrival_s, y = ((const OrrServingRequestRow *)b)->arrival_s;
+  const double x = ((const OrrServingRequestRow *)a)->arrival_s,
+               y = ((const OrrServingRequestRow *)b)->arrival_s;
   return (x > y) - (x < y);
 }
 
-/* First come, first served, whenever it became known that they would come: the next turn of a conversation is known
- * when the one before it ends, its thinking earlier than it comes. */
+/* First come, first served, whenever it became known that they would come: the next turn of a
+ * conversation is known when the one before it ends, its thinking earlier than it comes. */
 static void test_order_of_arrival(void) {
-  g_autoptr(OrrOutcome) outcome = serving_run("workload.engine.max-num-seqs=4;workload.load={kind: sessions, rate: 2, "
-                                              "turns: 4, think: 5 s, longest: 8000}");
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.engine.max-num-seqs=4;workload.load={kind: sessions, rate: 2, "
+                  "turns: 4, think: 5 s, longest: 8000}");
   GArray *rows = outcome->serving_requests;
   qsort(rows->data, rows->len, sizeof(OrrServingRequestRow), by_arrival);
   double begun_s = 0;
@@ -330,20 +361,26 @@ static void test_order_of_arrival(void) {
 
 /* Without classes, priorities and fairness are vLLM's order, preempted requests' included. */
 static void test_orders_of_one_class(void) {
-  g_autoptr(OrrOutcome) plain = serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=vllm");
-  g_autoptr(OrrOutcome) priority = serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=priority");
-  g_autoptr(OrrOutcome) fair = serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=fair");
+  g_autoptr(OrrOutcome) plain =
+      serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=vllm");
+  g_autoptr(OrrOutcome) priority =
+      serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=priority");
+  g_autoptr(OrrOutcome) fair =
+      serving_run("workload.engine.kv-blocks=500;workload.engine.scheduler=fair");
   g_assert_cmpint(plain->result.serving.preemptions, >, 0);
   assert_equal_rows(plain, priority);
   assert_equal_rows(plain, fair);
 }
 
-/* A ramp's gaps grow: without the first of them their mean is longer, and of no request there is none. */
+/* A ramp's gaps grow: without the first of them their mean is longer, and of no request there is
+ * none. */
 static void test_warmup(void) {
-  static const char ramp[] =
-      "workload.load={kind: ramp, from: 1, to: 60, duration: 20 s};workload.metrics.warmup=%d s;fidelity=%s";
-  g_autofree char *all = g_strdup_printf(ramp, 0, "folded"), *late = g_strdup_printf(ramp, 8, "folded"),
-                  *single = g_strdup_printf(ramp, 8, "full"), *none = g_strdup_printf(ramp, 1000, "folded");
+  static const char ramp[] = "workload.load={kind: ramp, from: 1, to: 60, duration: 20 "
+                             "s};workload.metrics.warmup=%d s;fidelity=%s";
+  g_autofree char *all = g_strdup_printf(ramp, 0, "folded"),
+                  *late = g_strdup_printf(ramp, 8, "folded"),
+                  *single = g_strdup_printf(ramp, 8, "full"),
+                  *none = g_strdup_printf(ramp, 1000, "folded");
   g_autoptr(OrrOutcome) a = serving_run(all);
   g_autoptr(OrrOutcome) l = serving_run(late);
   g_autoptr(OrrOutcome) s = serving_run(single);
@@ -354,10 +391,12 @@ static void test_warmup(void) {
   g_assert_cmpfloat(n->result.serving.itl.mean, ==, 0);
 }
 
-/* One output in four or so has one token, which has no time after it: 0 to vLLM, and good; no value to AIPerf, and not good
- * (its good_request_count_metric.py). Without an objective on it both count them. */
+/* One output in four or so has one token, which has no time after it: 0 to vLLM, and good; no
+ * value to AIPerf, and not good (its good_request_count_metric.py). Without an objective on it
+ * both count them. */
 static void test_definitions(void) {
-  static const char few[] = "workload.output={kind: uniform-up-to, tokens: 4, ratio: 0.25};workload.metrics.definition=%s;%s";
+  static const char few[] = "workload.output={kind: uniform-up-to, tokens: 4, ratio: "
+                            "0.25};workload.metrics.definition=%s;%s";
   g_autofree char *v = g_strdup_printf(few, "vllm", "workload.slo={tpot: 10 s}"),
                   *a = g_strdup_printf(few, "aiperf", "workload.slo={tpot: 10 s}"),
                   *o = g_strdup_printf(few, "aiperf", "workload.slo={ttft: 10 s}");
@@ -365,12 +404,14 @@ static void test_definitions(void) {
   g_autoptr(OrrOutcome) aiperf = serving_run(a);
   g_autoptr(OrrOutcome) other = serving_run(o);
   guint n_single = 0;
-  for (guint i = 0; i < vllm->serving_requests->len; i++) n_single += serving_request(vllm, i)->output_tokens == 1;
+  for (guint i = 0; i < vllm->serving_requests->len; i++)
+    n_single += serving_request(vllm, i)->output_tokens == 1;
   const OrrServingResult *x = &vllm->result.serving, *y = &aiperf->result.serving;
   g_assert_cmpuint(n_single, >, 40);
   g_assert_cmpfloat_with_epsilon(x->goodput_rps * x->duration_s, 400, 1e-6);
   g_assert_cmpfloat_with_epsilon(y->goodput_rps * y->duration_s, 400 - n_single, 1e-6);
-  g_assert_cmpfloat_with_epsilon(other->result.serving.goodput_rps, other->result.serving.requests_per_s, 1e-9);
+  g_assert_cmpfloat_with_epsilon(other->result.serving.goodput_rps,
+                                 other->result.serving.requests_per_s, 1e-9);
 }
 
 /* A list of no classes is none. */
@@ -380,8 +421,8 @@ static void test_no_classes(void) {
   assert_equal_rows(none, empty);
 }
 
-/* Blocks may be asked for beyond the memory, to see what more of it would do: it is said. 1e6 blocks of 16 tokens of 128 KiB
- * are 2 TiB. */
+/* Blocks may be asked for beyond the memory, to see what more of it would do: it is said. 1e6
+ * blocks of 16 tokens of 128 KiB are 2 TiB. */
 static void test_more_blocks_than_memory(void) {
   g_autoptr(OrrOutcome) fits = serving_run("workload.engine.kv-blocks=1000");
   g_autoptr(OrrOutcome) above = serving_run("workload.engine.kv-blocks=1000000");
@@ -391,9 +432,10 @@ static void test_more_blocks_than_memory(void) {
 
 /* A client that asks nine times as often does not make the other one wait. */
 static void test_fair(void) {
-  static const char load[] = "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
-                             "workload.classes=[{name: greedy, share: 9}, {name: modest, share: 1}];"
-                             "workload.engine.scheduler=%s";
+  static const char load[] =
+      "workload.load={kind: poisson, rate: 60};workload.engine.max-num-seqs=16;"
+      "workload.classes=[{name: greedy, share: 9}, {name: modest, share: 1}];"
+      "workload.engine.scheduler=%s";
   g_autofree char *plain = g_strdup_printf(load, "vllm"), *fair = g_strdup_printf(load, "fair");
   g_autoptr(OrrOutcome) fcfs = serving_run(plain);
   g_autoptr(OrrOutcome) vtc = serving_run(fair);
@@ -403,12 +445,14 @@ static void test_fair(void) {
 }
 
 static void test_diverges(void) {
-  g_autoptr(OrrOutcome) outcome = serving_run("workload.load={kind: poisson, rate: 200};workload.requests=4000");
+  g_autoptr(OrrOutcome) outcome =
+      serving_run("workload.load={kind: poisson, rate: 200};workload.requests=4000");
   g_assert_true(outcome->result.serving.saturated);
   g_autoptr(OrrOutcome) calm = serving_run("workload.load={kind: poisson, rate: 1}");
   g_assert_false(calm->result.serving.saturated);
-  serving_refused("workload.load={kind: poisson, rate: 200};workload.requests=4000;workload.longest-queue=1 s",
-                  "the queue diverges");
+  serving_refused(
+      "workload.load={kind: poisson, rate: 200};workload.requests=4000;workload.longest-queue=1 s",
+      "the queue diverges");
 }
 
 /* --- what is refused --- */
@@ -446,24 +490,33 @@ static guint last_prefill(const OrrOutcome *outcome) {
   g_error("no prefill");
 }
 
-/* With asynchronous scheduling step k + 1 is planned when step k begins. Who comes during step k is in step k + 1
- * without it, and in step k + 2 with it. Two seats, three requests of equal lengths: the first ends in step k, while the
- * second still runs; the third gets its seat in step k + 1, or in step k + 2. Alone, nobody waits longer. */
+/* With asynchronous scheduling step k + 1 is planned when step k begins. Who comes during step k
+ * is in step k + 1 without it, and in step k + 2 with it. Two seats, three requests of equal
+ * lengths: the first ends in step k, while the second still runs; the third gets its seat in
+ * step k + 1, or in step k + 2. Alone, nobody waits longer. */
 static void test_async_plans_a_step_ahead(void) {
   static const char *const words[] = {"false", "true"};
   for (guint async = 0; async < 2; async++) {
-    g_autofree char *base = g_strdup_printf("fidelity=full;workload.input={tokens: 100};workload.output={tokens: 40};"
-                                            "workload.engine.host={step: 1 ms, async: %s};",
-                                            words[async]);
-    g_autofree char *late = g_strconcat(base, "workload.load={kind: constant, rate: 10};workload.requests=2", NULL);
-    g_autofree char *seats = g_strconcat(base, "workload.load={kind: constant, rate: 1000};workload.requests=3;"
-                                               "workload.engine.max-num-seqs=2", NULL);
-    g_autofree char *alone = g_strconcat(base, "workload.load={kind: constant, rate: 1};workload.requests=2", NULL);
-    g_autoptr(OrrOutcome) second = serving_run(late), third = serving_run(seats), apart = serving_run(alone);
+    g_autofree char *base =
+        g_strdup_printf("fidelity=full;workload.input={tokens: 100};workload.output={tokens: 40};"
+                        "workload.engine.host={step: 1 ms, async: %s};",
+                        words[async]);
+    g_autofree char *late =
+        g_strconcat(base, "workload.load={kind: constant, rate: 10};workload.requests=2", NULL);
+    g_autofree char *seats =
+        g_strconcat(base,
+                    "workload.load={kind: constant, rate: 1000};workload.requests=3;"
+                    "workload.engine.max-num-seqs=2",
+                    NULL);
+    g_autofree char *alone =
+        g_strconcat(base, "workload.load={kind: constant, rate: 1};workload.requests=2", NULL);
+    g_autoptr(OrrOutcome) second = serving_run(late), third = serving_run(seats),
+                          apart = serving_run(alone);
     const guint came = step_of(second, serving_request(second, 1)->arrival_s);
     g_assert_cmpuint(last_prefill(second), ==, came + 1 + async);
     const OrrServingRequestRow *first = serving_request(third, 0);
-    g_assert_cmpuint(last_prefill(third), ==, step_of(third, first->arrival_s + first->e2e_s) + 1 + async);
+    g_assert_cmpuint(last_prefill(third), ==,
+                     step_of(third, first->arrival_s + first->e2e_s) + 1 + async);
     g_assert_cmpfloat_with_epsilon(serving_request(apart, 1)->queue_s, 0, 1e-9);
   }
 }
@@ -483,7 +536,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/prefix-cache", test_prefix_cache);
   g_test_add_func("/workloads/serving/static-makespan", test_static_makespan);
   g_test_add_func("/workloads/serving/pipeline-ranks", test_pipeline_ranks);
-  g_test_add_func("/workloads/serving/pipeline-batches-stay-apart", test_pipeline_batches_stay_apart);
+  g_test_add_func("/workloads/serving/pipeline-batches-stay-apart",
+                  test_pipeline_batches_stay_apart);
   g_test_add_func("/workloads/serving/no-evict", test_no_evict);
   g_test_add_func("/workloads/serving/priority", test_priority);
   g_test_add_func("/workloads/serving/order-of-arrival", test_order_of_arrival);

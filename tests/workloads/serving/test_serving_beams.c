@@ -1,5 +1,6 @@
 /*
- * test_serving_beams.c - beam search: which blocks beams share, and what a search takes of an engine.
+ * test_serving_beams.c - beam search: which blocks beams share, and what a search takes of an
+ * engine.
  */
 #include "models/transformer_inference.h"
 #include "tests/workloads/serving/serving_fixture.h"
@@ -16,8 +17,9 @@ static gint64 count_blocks(const OrrBeams *beams, gint64 first, gint64 last) {
   return g_hash_table_size(seen);
 }
 
-/* A prompt of 20 tokens and blocks of 16: four beams share block 1 of the sequence; three copy it for their first
- * token, the last writes in place. Three beams' tails end where the prompt's does: nothing is copied at a block's end. */
+/* A prompt of 20 tokens and blocks of 16: four beams share block 1 of the sequence; three copy
+ * it for their first token, the last writes in place. Three beams' tails end where the prompt's
+ * does: nothing is copied at a block's end. */
 static void test_copy_on_write(void) {
   OrrBeams *beams = orr_beams_new(4, 20, 16, 0, 1), *whole = orr_beams_new(3, 32, 16, 0, 1);
   g_assert_cmpint(orr_beams_blocks(beams), ==, 1);
@@ -51,9 +53,10 @@ static void test_conserved(void) {
   }
 }
 
-/* Neutral Wright-Fisher. Two beams: a block whose last token was appended s forks ago is one with 1 - 2^-s. With blocks of
- * one token and n of them, E = sum over s = 0 .. n - 1 of 1 + 2^-s = n + 2 - 2^(1 - n) before the next fork. Any width:
- * after a fork k (1 - (1 - 1/k)^k) of the last blocks are left. 4,000 searches: errors of five standard deviations. */
+/* Neutral Wright-Fisher. Two beams: a block whose last token was appended s forks ago is one
+ * with 1 - 2^-s. With blocks of one token and n of them, E = sum over s = 0 .. n - 1 of 1 + 2^-s
+ * = n + 2 - 2^(1 - n) before the next fork. Any width: after a fork k (1 - (1 - 1/k)^k) of the
+ * last blocks are left. 4,000 searches: errors of five standard deviations. */
 static void test_forebears(void) {
   enum { N = 12, SEARCHES = 4000 };
   double sum = 0, squares = 0, left = 0;
@@ -93,9 +96,11 @@ static double saved(guint width, gint64 prompt, gint64 output) {
   return 1 - shared / apart;
 }
 
-/* Kwon et al. 2023 (vLLM), section 6.3, measured on OPT-13B with widths of 2 to 6: beam search saves 37.6 to 55.2 % of
- * the blocks on Alpaca (19.3 tokens in, 58.5 out, in the mean) and 44.3 to 66.3 % on ShareGPT (161.3 and 338.0). Mean
- * lengths and beams that have children alike come within four points, but for six long beams, which share 12 points less than that; nothing is fitted. */
+/* Kwon et al. 2023 (vLLM), section 6.3, measured on OPT-13B with widths of 2 to 6: beam search
+ * saves 37.6 to 55.2 % of the blocks on Alpaca (19.3 tokens in, 58.5 out, in the mean) and 44.3
+ * to 66.3 % on ShareGPT (161.3 and 338.0). Mean lengths and beams that have children alike come
+ * within four points, but for six long beams, which share 12 points less than that; nothing is
+ * fitted. */
 static void test_measured(void) {
   static const struct {
     guint width;
@@ -104,8 +109,8 @@ static void test_measured(void) {
   } all[] = {{2, 19, 58, 0.376}, {6, 19, 58, 0.552}, {2, 161, 338, 0.443}, {6, 161, 338, 0.663}};
   for (guint i = 0; i < G_N_ELEMENTS(all); i++) {
     const double share = saved(all[i].width, all[i].prompt, all[i].output);
-    g_test_message("width %u, %d + %d tokens: %.1f %% saved, measured %.1f %%", all[i].width, (int)all[i].prompt,
-                   (int)all[i].output, 100 * share, 100 * all[i].share);
+    g_test_message("width %u, %d + %d tokens: %.1f %% saved, measured %.1f %%", all[i].width,
+                   (int)all[i].prompt, (int)all[i].output, 100 * share, 100 * all[i].share);
     g_assert_cmpfloat_with_epsilon(share, all[i].share, i < 3 ? 0.04 : 0.13);
   }
 }
@@ -119,14 +124,16 @@ static void test_candidates(void) {
   const OrrInferenceShard shard = {.tp = 2};
   double bytes = 0;
   orr_inference_candidates(&scenario->model, &shard, 5, operators);
-  for (guint i = 0; i < operators->len; i++) bytes += g_array_index(operators, OrrOperator, i).bytes;
+  for (guint i = 0; i < operators->len; i++)
+    bytes += g_array_index(operators, OrrOperator, i).bytes;
   g_assert_cmpfloat_with_epsilon(bytes, 5 * 128256 * 4.0 * 4, 1);
 }
 
 /* --- engines --- */
 
-#define ALONE                                                                                                          \
-  "workload.load={kind: closed-loop, concurrency: 1};workload.requests=3;workload.input={tokens: 1000};"               \
+#define ALONE                                                                                      \
+  "workload.load={kind: closed-loop, concurrency: 1};workload.requests=3;workload.input={tokens: " \
+  "1000};"                                                                                         \
   "workload.output={tokens: 50};"
 #define CACHED "workload.engine.prefix-caching=block-hash;"
 
@@ -137,15 +144,17 @@ static void test_one(void) {
   g_assert_true(plain->result.serving.e2e.mean == one->result.serving.e2e.mean);
 }
 
-/* The front end: 50 rounds of a step each. Round t > 0 looks 4 (1,000 + t) tokens up and finds all whole blocks of what was
- * there before it, 16 floor((999 + t) / 16) each. Each round waits for the front end: 50 times host.token. First and last
- * token come together, and the client gets 200 tokens. */
+/* The front end: 50 rounds of a step each. Round t > 0 looks 4 (1,000 + t) tokens up and finds
+ * all whole blocks of what was there before it, 16 floor((999 + t) / 16) each. Each round waits
+ * for the front end: 50 times host.token. First and last token come together, and the client
+ * gets 200 tokens. */
 static void test_rounds(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(ALONE CACHED "workload.beam-search={width: 4}");
   g_autoptr(OrrOutcome) late =
       serving_run(ALONE CACHED "workload.beam-search={width: 4};workload.engine.host.token=3 ms");
   g_autoptr(OrrOutcome) anew = serving_run(ALONE "workload.beam-search={width: 4}");
-  const OrrServingResult *a = &outcome->result.serving, *b = &late->result.serving, *c = &anew->result.serving;
+  const OrrServingResult *a = &outcome->result.serving, *b = &late->result.serving,
+                         *c = &anew->result.serving;
   double asked = 1000, found = 0;
   for (int t = 1; t < 50; t++) {
     asked += 4 * (1000 + t);
@@ -156,14 +165,17 @@ static void test_rounds(void) {
   g_assert_cmpfloat_with_epsilon(b->e2e.mean - a->e2e.mean, 50 * 3e-3, 1e-9);
   g_assert_cmpfloat_with_epsilon(a->output_tokens_per_s * a->duration_s, 3 * 50 * 4, 1e-6);
   g_assert_true(a->ttft.mean == a->e2e.mean);
-  g_assert_cmpfloat(c->e2e.mean, >, 2 * a->e2e.mean); /* without a cache prompts are computed 50 times, four at once */
+  g_assert_cmpfloat(
+      c->e2e.mean, >,
+      2 * a->e2e.mean); /* without a cache prompts are computed 50 times, four at once */
   g_assert_cmpint(c->steps, ==, 3 * 50);
 }
 
-/* The engine: one prefill and 49 steps of four sequences that share the prompt's 62 whole blocks. The ends of a search have
- * at most four times the blocks of 58 tokens (8 of them, from 992 on), and at least one beam's. Its steps take longer than
- * those of four outputs that are only sampled, by the candidates and copies, and shorter than the front end's, which
- * compute part of a block again. */
+/* The engine: one prefill and 49 steps of four sequences that share the prompt's 62 whole
+ * blocks. The ends of a search have at most four times the blocks of 58 tokens (8 of them, from
+ * 992 on), and at least one beam's. Its steps take longer than those of four outputs that are
+ * only sampled, by the candidates and copies, and shorter than the front end's, which compute
+ * part of a block again. */
 static void test_forks(void) {
   g_autoptr(OrrOutcome) outcome = serving_run(ALONE "workload.beam-search={width: 4, by: engine}");
   g_autoptr(OrrOutcome) front = serving_run(ALONE CACHED "workload.beam-search={width: 4}");
@@ -174,13 +186,14 @@ static void test_forks(void) {
   g_assert_cmpfloat(a->kv_peak * 20000, <=, 62 + 4 * 4);
   g_assert_cmpfloat_with_epsilon(a->output_tokens_per_s * a->duration_s, 3 * 50 * 4, 1e-6);
   g_assert_cmpfloat(a->e2e.mean, <, front->result.serving.e2e.mean);
-  g_test_message("engine %g s, front end %g s, samples %g s", a->e2e.mean, front->result.serving.e2e.mean,
-                 sampled->result.serving.e2e.mean);
+  g_test_message("engine %g s, front end %g s, samples %g s", a->e2e.mean,
+                 front->result.serving.e2e.mean, sampled->result.serving.e2e.mean);
   g_assert_cmpfloat(a->e2e.mean, <, 1.1 * sampled->result.serving.e2e.mean);
 }
 
-/* Whoever schedules, little room or much, whoever is lost: all searches end, blocks are conserved at every step (by the run
- * itself), Little's law holds, and full fidelity gives the same. */
+/* Whoever schedules, little room or much, whoever is lost: all searches end, blocks are
+ * conserved at every step (by the run itself), Little's law holds, and full fidelity gives the
+ * same. */
 static void test_laws(void) {
   static const char *const kinds[] = {
       "",
@@ -195,16 +208,19 @@ static void test_laws(void) {
       "workload.output={tokens: 1}",
       "workload.replicas=2;workload.engine.host.token=5 ms;workload.start.weights=false;"
       "workload.autoscaling={by: {kind: queue, target: 3}, interval: 1 s, down-after: 2 s}",
-      "cluster.nodes=2;workload.replicas=16;workload.start.weights=false;workload.engine.host.token=5 ms;"
+      "cluster.nodes=2;workload.replicas=16;workload.start.weights=false;workload.engine.host."
+      "token=5 ms;"
       "faults=[{at: 2 s, until: 4 s, fault: {kind: node-lost, node: 0}}]",
   };
-  static const char *const ways[] = {"workload.beam-search={width: 3, by: engine};", "workload.beam-search={width: 3};",
+  static const char *const ways[] = {"workload.beam-search={width: 3, by: engine};",
+                                     "workload.beam-search={width: 3};",
                                      "workload.beam-search={width: 3, skew: 1};" CACHED};
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++)
     for (guint way = 0; way < G_N_ELEMENTS(ways); way++) {
-      g_autofree char *sets = g_strconcat("workload.requests=30;workload.load={kind: poisson, rate: 4};"
-                                          "workload.output={tokens: 40};",
-                                          ways[way], kinds[k], NULL);
+      g_autofree char *sets =
+          g_strconcat("workload.requests=30;workload.load={kind: poisson, rate: 4};"
+                      "workload.output={tokens: 40};",
+                      ways[way], kinds[k], NULL);
       g_autofree char *full = g_strconcat("fidelity=full;", sets, NULL);
       g_autoptr(OrrOutcome) a = serving_run(sets);
       g_autoptr(OrrOutcome) b = serving_run(full);
@@ -219,15 +235,18 @@ static void test_refused(void) {
   serving_refused("workload.beam-search={width: 0}", "width");
   serving_refused("workload.beam-search={width: 2, by: endine}", "engine");
   serving_refused("workload.beam-search={width: 2};workload.samples=2", "exclude each other");
+  serving_refused("workload.beam-search={width: 2};workload.engine.speculation={kind: ngram, "
+                  "num-speculative-tokens: 2, "
+                  "acceptance: [1], found: 1}",
+                  "exclude each other, as in vLLM");
   serving_refused(
-      "workload.beam-search={width: 2};workload.engine.speculation={kind: ngram, num-speculative-tokens: 2, "
-      "acceptance: [1], found: 1}",
-      "exclude each other, as in vLLM");
-  serving_refused("workload.beam-search={width: 2};workload.replicas=2;workload.disaggregation={prefill: 1}",
-                  "never handed over");
+      "workload.beam-search={width: 2};workload.replicas=2;workload.disaggregation={prefill: 1}",
+      "never handed over");
   serving_refused("workload.beam-search={width: 2, by: engine};" CACHED, "or by: front-end");
-  serving_refused("workload.beam-search={width: 2, by: engine};workload.engine.scheduler=trtllm", "takes room");
-  serving_refused("model=gemma-3-12b;workload.beam-search={width: 2, by: engine}", "a state or a window");
+  serving_refused("workload.beam-search={width: 2, by: engine};workload.engine.scheduler=trtllm",
+                  "takes room");
+  serving_refused("model=gemma-3-12b;workload.beam-search={width: 2, by: engine}",
+                  "a state or a window");
 }
 
 int main(int argc, char **argv) {

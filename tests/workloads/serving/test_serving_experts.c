@@ -1,10 +1,15 @@
 /*
- * test_serving_experts.c - routed experts of a step: how many are read, by which kernel, and what is known of them.
+ * test_serving_experts.c - routed experts of a step: how many are read, by which kernel, and what
+ * is known of them.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
-#define EXPERTS "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.parallel.tp=2;workload.input={tokens: 64};"
-#define LOOP "workload.output={tokens: 200};workload.requests=%d;workload.load={kind: closed-loop, concurrency: %d}"
+#define EXPERTS                                                                                    \
+  "model=qwen3-30b-a3b;workload.engine.kv-blocks=0;workload.parallel.tp=2;workload.input={tokens:" \
+  " 64};"
+#define LOOP                                                                                       \
+  "workload.output={tokens: 200};workload.requests=%d;workload.load={kind: closed-loop, "          \
+  "concurrency: %d}"
 
 static double tpot(const char *sets, int clients) {
   g_autofree char *text = g_strdup_printf("%s" LOOP, sets, 2 * clients, clients);
@@ -12,10 +17,11 @@ static double tpot(const char *sets, int clients) {
   return outcome->result.serving.tpot.mean;
 }
 
-/* Qwen3-30B-A3B: 48 layers of 128 experts, 8 a token, of 3 x 2,048 x 768: 4.7 MB in fp8, half of it on each of two ranks.
- * 4 tokens wake 128 (1 - (15/16)^4) = 29 experts, 32 tokens 112, so that 32 requests read 83 * 48 * 2.36 MB = 9.4 GB more
- * a step than 4, 2.8 ms at 3.35 TB/s, of which products reach 60 to 100 %; and all else (attention of some 200 tokens, the
- * host, all-reduces) is within 2 ms. */
+/* Qwen3-30B-A3B: 48 layers of 128 experts, 8 a token, of 3 x 2,048 x 768: 4.7 MB in fp8, half of
+ * it on each of two ranks. 4 tokens wake 128 (1 - (15/16)^4) = 29 experts, 32 tokens 112, so
+ * that 32 requests read 83 * 48 * 2.36 MB = 9.4 GB more a step than 4, 2.8 ms at 3.35 TB/s, of
+ * which products reach 60 to 100 %; and all else (attention of some 200 tokens, the host,
+ * all-reduces) is within 2 ms. */
 static void test_awake(void) {
   static const char fp8[] = EXPERTS "workload.precision=fp8;";
   const double few_s = tpot(fp8, 4), many_s = tpot(fp8, 32);
@@ -34,13 +40,16 @@ static void test_rises(void) {
   }
 }
 
-/* Shared experts run beside the routed ones in graphs: without graphs a step is longer by what they take, two products and
- * an activation in each of DeepSeek-V2-Lite's 26 layers, some 15 to 40 us each, and no longer with more of the same. */
+/* Shared experts run beside the routed ones in graphs: without graphs a step is longer by what
+ * they take, two products and an activation in each of DeepSeek-V2-Lite's 26 layers, some 15 to
+ * 40 us each, and no longer with more of the same. */
 static void test_shared_beside(void) {
-  static const char lite[] = "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.precision=fp8;";
-  static const char bare[] = "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.precision=fp8;"
-                             "workload.engine.cuda-graph-max-size=0;workload.engine.eager-prefill=false;"
-                             "workload.engine.cuda-graph-padding=false;";
+  static const char lite[] =
+      "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.precision=fp8;";
+  static const char bare[] =
+      "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.precision=fp8;"
+      "workload.engine.cuda-graph-max-size=0;workload.engine.eager-prefill=false;"
+      "workload.engine.cuda-graph-padding=false;";
   const double beside_s = tpot(lite, 8), after_s = tpot(bare, 8);
   g_test_message("beside %.3f ms, after %.3f ms", 1e3 * beside_s, 1e3 * after_s);
   g_assert_cmpfloat(after_s - beside_s, >, 26 * 10e-6);
@@ -55,13 +64,14 @@ static gboolean warns_of(const char *sets, const char *wanted) {
   return FALSE;
 }
 
-/* nvfp4 experts have no rows of their own, but grouped products have: nothing is missing, and they are faster than fp8
- * ones, of which they read 9/16. Int8 has neither. */
+/* nvfp4 experts have no rows of their own, but grouped products have: nothing is missing, and
+ * they are faster than fp8 ones, of which they read 9/16. Int8 has neither. */
 static void test_nvfp4(void) {
   static const char b200[] = EXPERTS "cluster.base=dgx-b200-superpod;workload.precision=fp4;";
   g_assert_false(warns_of(b200, "moe"));
   g_assert_true(warns_of(EXPERTS "workload.quantization=int8;", "moe int8"));
-  g_assert_cmpfloat(tpot(b200, 32), <, tpot(EXPERTS "cluster.base=dgx-b200-superpod;workload.precision=fp8;", 32));
+  g_assert_cmpfloat(tpot(b200, 32), <,
+                    tpot(EXPERTS "cluster.base=dgx-b200-superpod;workload.precision=fp8;", 32));
 }
 
 int main(int argc, char **argv) {

@@ -1,11 +1,12 @@
 /*
- * test_serving_front.c - the process that streams: what it adds to a lone request, what it lets through, and that engines do
- * not wait for it.
+ * test_serving_front.c - the process that streams: what it adds to a lone request, what it lets
+ * through, and that engines do not wait for it.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
-#define LOOP                                                                                                           \
-  "workload.load={kind: closed-loop, concurrency: %d};workload.requests=%d;workload.input={tokens: 100};"              \
+#define LOOP                                                                                       \
+  "workload.load={kind: closed-loop, concurrency: "                                                \
+  "%d};workload.requests=%d;workload.input={tokens: 100};"                                         \
   "workload.output={tokens: 100};workload.engine.kv-blocks=0;workload.engine.host.front-end=%s;"
 
 static OrrOutcome *loop(int clients, int requests, const char *front_end, const char *more) {
@@ -13,7 +14,8 @@ static OrrOutcome *loop(int clients, int requests, const char *front_end, const 
   return serving_run(sets);
 }
 
-/* Steps of a lone request are longer than 1 ms: no piece waits, and all are seen 1 ms after their step. */
+/* Steps of a lone request are longer than 1 ms: no piece waits, and all are seen 1 ms after
+ * their step. */
 static void test_alone(void) {
   g_autoptr(OrrOutcome) without = loop(1, 4, "0 s", ""), with = loop(1, 4, "1 ms", "");
   const OrrServingResult *a = &without->result.serving, *b = &with->result.serving;
@@ -23,13 +25,15 @@ static void test_alone(void) {
   g_assert_cmpfloat_with_epsilon(b->tpot.mean, a->tpot.mean, 1e-12);
 }
 
-/* 200 us a piece let 5,000 pieces a second through, whatever the engine makes: 64 requests are some 7,000. Then all who wait
- * are at the front end: a request of 100 tokens takes 64 * 100 * 200 us = 1.28 s in all, and a tenth more at most, for the
- * loop's prompts are computed in step, while the front end runs dry. */
+/* 200 us a piece let 5,000 pieces a second through, whatever the engine makes: 64 requests are
+ * some 7,000. Then all who wait are at the front end: a request of 100 tokens takes 64 * 100 *
+ * 200 us = 1.28 s in all, and a tenth more at most, for the loop's prompts are computed in step,
+ * while the front end runs dry. */
 static void test_limit(void) {
   g_autoptr(OrrOutcome) without = loop(64, 640, "0 s", ""), with = loop(64, 640, "200 us", "");
   const OrrServingResult *a = &without->result.serving, *b = &with->result.serving;
-  g_test_message("%g and %g tokens/s, e2e %g s", a->output_tokens_per_s, b->output_tokens_per_s, b->e2e.mean);
+  g_test_message("%g and %g tokens/s, e2e %g s", a->output_tokens_per_s, b->output_tokens_per_s,
+                 b->e2e.mean);
   g_assert_cmpfloat(a->output_tokens_per_s, >, 6000);
   g_assert_cmpfloat(b->output_tokens_per_s, <, 5000);
   g_assert_cmpfloat(b->output_tokens_per_s, >, 4500);
@@ -38,18 +42,20 @@ static void test_limit(void) {
 
 /* Requests that come by themselves: the engine does what it did. */
 static void test_engine_goes_on(void) {
-  g_autoptr(OrrOutcome) without = serving_run("workload.requests=100"),
-                        with = serving_run("workload.requests=100;workload.engine.host.front-end=50 us");
+  g_autoptr(OrrOutcome)
+      without = serving_run("workload.requests=100"),
+      with = serving_run("workload.requests=100;workload.engine.host.front-end=50 us");
   g_assert_cmpint(with->result.serving.steps, ==, without->result.serving.steps);
   g_assert_cmpfloat(with->result.serving.e2e.mean, >, without->result.serving.e2e.mean);
 }
 
 /* Runs of steps are single steps, requests add up, with samples, guesses, pools and stages too. */
 static void test_laws(void) {
-  static const char *const kinds[] = {"", "workload.samples=2", "workload.parallel.pp=2",
-                                      "workload.replicas=2;workload.disaggregation={prefill: 1}",
-                                      "workload.engine.speculation={kind: ngram, num-speculative-tokens: 3, "
-                                      "found: 0.5, acceptance: [0.5]}"};
+  static const char *const kinds[] = {
+      "", "workload.samples=2", "workload.parallel.pp=2",
+      "workload.replicas=2;workload.disaggregation={prefill: 1}",
+      "workload.engine.speculation={kind: ngram, num-speculative-tokens: 3, "
+      "found: 0.5, acceptance: [0.5]}"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     g_autofree char *full = g_strconcat("fidelity=full;", kinds[i], NULL);
     g_autoptr(OrrOutcome) a = loop(8, 80, "300 us", kinds[i]), b = loop(8, 80, "300 us", full);

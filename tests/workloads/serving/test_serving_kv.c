@@ -6,7 +6,8 @@
 
 static void clear(OrrRequest *request) { g_clear_pointer(&request->block_ids, g_free); }
 
-/* Without a cache only numbers move: 33 tokens are 3 blocks of 16; a fourth does not fit beside 8 others of 11. */
+/* Without a cache only numbers move: 33 tokens are 3 blocks of 16; a fourth does not fit beside
+ * 8 others of 11. */
 static void test_counts(void) {
   g_autoptr(OrrKv) kv = orr_kv_new(11, 16, ORR_PREFIX_NONE);
   OrrRequest a = {.id = 1, .prompt = 33, .output = 1}, b = {.id = 2, .prompt = 200, .output = 1};
@@ -24,7 +25,8 @@ static void test_counts(void) {
   g_assert_true(orr_kv_check(kv));
 }
 
-/* A conversation of 40 tokens: its two full blocks are found again, the third is not; never the whole prompt. */
+/* A conversation of 40 tokens: its two full blocks are found again, the third is not; never the
+ * whole prompt. */
 static void test_prefix(void) {
   g_autoptr(OrrKv) kv = orr_kv_new(8, 16, ORR_PREFIX_BLOCK_HASH);
   OrrRequest first = {.id = 1, .prompt = 40, .output = 1, .stream = 9};
@@ -40,7 +42,8 @@ static void test_prefix(void) {
   g_assert_cmpint(orr_kv_lookup(kv, &second), ==, 32);
   g_assert_cmpint(orr_kv_lookup(kv, &same), ==, 16); /* its last token must be computed */
   g_assert_cmpint(orr_kv_lookup(kv, &other), ==, 0);
-  g_assert_cmpint(orr_kv_needed(kv, &second, 60, 32), ==, 4); /* two fresh, and two that nobody holds */
+  g_assert_cmpint(orr_kv_needed(kv, &second, 60, 32), ==,
+                  4); /* two fresh, and two that nobody holds */
   orr_kv_share(kv, &second, 32);
   g_assert_cmpint(orr_kv_n_free(kv), ==, 6);
   g_assert_cmpint(orr_kv_needed(kv, &same, 32, 16), ==, 1); /* the shared one is held already */
@@ -51,10 +54,12 @@ static void test_prefix(void) {
   g_assert_true(orr_kv_check(kv));
 }
 
-/* Of a released prompt the tail goes first: after the room of two blocks was needed, its first two are still there. */
+/* Of a released prompt the tail goes first: after the room of two blocks was needed, its first
+ * two are still there. */
 static void test_eviction(void) {
   g_autoptr(OrrKv) kv = orr_kv_new(4, 16, ORR_PREFIX_RADIX);
-  OrrRequest a = {.id = 1, .prompt = 64, .output = 1, .stream = 1}, b = {.id = 2, .prompt = 32, .output = 1};
+  OrrRequest a = {.id = 1, .prompt = 64, .output = 1, .stream = 1},
+             b = {.id = 2, .prompt = 32, .output = 1};
   OrrRequest again = {.id = 3, .prompt = 64, .output = 1, .stream = 1};
   g_assert_true(orr_kv_grow(kv, &a, 64));
   a.computed = 64;
@@ -70,8 +75,10 @@ static void test_eviction(void) {
 static void test_spans(void) {
   static const guint64 one[] = {0, 1, 2}, two[] = {0, 1, 7};
   g_autoptr(OrrKv) kv = orr_kv_new(1000, 16, ORR_PREFIX_BLOCK_HASH);
-  OrrRequest a = {.id = 1, .prompt = 1500, .output = 1, .n_spans = 3, .span_tokens = 512, .spans = one};
-  OrrRequest b = {.id = 2, .prompt = 1500, .output = 1, .n_spans = 3, .span_tokens = 512, .spans = two};
+  OrrRequest a = {
+      .id = 1, .prompt = 1500, .output = 1, .n_spans = 3, .span_tokens = 512, .spans = one};
+  OrrRequest b = {
+      .id = 2, .prompt = 1500, .output = 1, .n_spans = 3, .span_tokens = 512, .spans = two};
   g_assert_true(orr_kv_grow(kv, &a, 1500));
   a.computed = 1500;
   orr_kv_publish(kv, &a, 0);
@@ -85,7 +92,8 @@ static void test_random(void) {
   OrrRandom random = orr_random_stream(5, "kv");
   g_autoptr(OrrKv) kv = orr_kv_new(200, 4, ORR_PREFIX_BLOCK_HASH);
   OrrRequest requests[N] = {0};
-  for (guint i = 0; i < N; i++) requests[i] = (OrrRequest){.id = i, .prompt = 100, .output = 50, .stream = 1 + i % 5};
+  for (guint i = 0; i < N; i++)
+    requests[i] = (OrrRequest){.id = i, .prompt = 100, .output = 50, .stream = 1 + i % 5};
   for (guint round = 0; round < 20000; round++) {
     OrrRequest *request = &requests[orr_random_below(&random, N)];
     if (request->blocks > 0 && orr_random_below(&random, 3) == 0) {
@@ -93,7 +101,8 @@ static void test_random(void) {
       request->computed = 0;
     } else if (request->blocks == 0) {
       const gint64 hit = orr_kv_lookup(kv, request);
-      if (orr_kv_needed(kv, request, hit + 4, hit) <= orr_kv_n_free(kv)) orr_kv_share(kv, request, hit);
+      if (orr_kv_needed(kv, request, hit + 4, hit) <= orr_kv_n_free(kv))
+        orr_kv_share(kv, request, hit);
     }
     const gint64 more = request->computed + 1 + (gint64)orr_random_below(&random, 9);
     if (more <= 150 && orr_kv_grow(kv, request, more)) {
@@ -108,13 +117,13 @@ static void test_random(void) {
   g_assert_true(orr_kv_check(kv));
 }
 
-/* Half of a block's bytes in layers with a window of 32 tokens, blocks of 16, a state of 2.5 blocks: of t tokens
- * ceil(2.5 + (t / 2 + min(t, 48) / 2) / 16); room is its inverse. */
+/* Half of a block's bytes in layers with a window of 32 tokens, blocks of 16, a state of 2.5
+ * blocks: of t tokens ceil(2.5 + (t / 2 + min(t, 48) / 2) / 16); room is its inverse. */
 static void test_layout(void) {
   const OrrKvLayout layout = {.window_share = 0.5, .window = 32, .state_blocks = 2.5}, plain = {0};
   g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 0), ==, 0);
-  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1), ==, 3);    /* 2.56 */
-  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 48), ==, 6);   /* 5.5 */
+  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1), ==, 3);     /* 2.56 */
+  g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 48), ==, 6);    /* 5.5 */
   g_assert_cmpint(orr_kv_layout_blocks(&layout, 16, 1008), ==, 36); /* 2.5 + 31.5 + 1.5 = 35.5 */
   for (gint64 blocks = 3; blocks < 200; blocks++) {
     const gint64 room = orr_kv_layout_room(&layout, 16, blocks);

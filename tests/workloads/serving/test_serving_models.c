@@ -1,12 +1,14 @@
 /*
- * test_serving_models.c - engines of models that are not plain attention: latent attention, states, windows, encoders,
- * experts over attention data parallelism; and narrow formats.
+ * test_serving_models.c - engines of models that are not plain attention: latent attention, states,
+ * windows, encoders, experts over attention data parallelism; and narrow formats.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 
-#define SMALL "workload.requests=100;workload.engine.kv-blocks=0;workload.load={kind: poisson, rate: 4};"
-#define ALONE                                                                                                          \
-  "workload.load={kind: closed-loop, concurrency: 1};workload.requests=4;workload.input={tokens: 1000};"               \
+#define SMALL                                                                                      \
+  "workload.requests=100;workload.engine.kv-blocks=0;workload.load={kind: poisson, rate: 4};"
+#define ALONE                                                                                      \
+  "workload.load={kind: closed-loop, concurrency: 1};workload.requests=4;workload.input={tokens: " \
+  "1000};"                                                                                         \
   "workload.output={tokens: 100};workload.engine.kv-blocks=0;"
 
 static const char *const kinds[] = {
@@ -21,16 +23,19 @@ static const char *const kinds[] = {
     "model=gemma-3-12b",
     "model=gemma-3-12b;workload.engine.kv-blocks=300",
     "model=gemma-3-12b;workload.engine.prefix-caching=block-hash;workload.shared-prefix=100",
-    "model=gemma-3-12b;workload.engine.speculation={kind: eagle, num-speculative-tokens: 3, acceptance: [0.7]}",
+    "model=gemma-3-12b;workload.engine.speculation={kind: eagle, num-speculative-tokens: 3, "
+    "acceptance: [0.7]}",
     "model=qwen2-vl-7b;workload.images=2",
     "model=gpt-oss-20b;workload.quantization=mxfp4",
     "workload.quantization=awq",
 };
 
-/* Little's law, all tokens of all requests, blocks (by the run itself); and runs of steps are single steps. */
+/* Little's law, all tokens of all requests, blocks (by the run itself); and runs of steps are
+ * single steps. */
 static void test_laws(void) {
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
-    g_autofree char *runs = g_strconcat(SMALL, kinds[k], NULL), *single = g_strconcat(runs, ";fidelity=full", NULL);
+    g_autofree char *runs = g_strconcat(SMALL, kinds[k], NULL),
+                    *single = g_strconcat(runs, ";fidelity=full", NULL);
     g_autoptr(OrrOutcome) a = serving_run(runs);
     g_autoptr(OrrOutcome) b = serving_run(single);
     const OrrServingResult *x = &a->result.serving, *y = &b->result.serving;
@@ -44,11 +49,12 @@ static void test_laws(void) {
   }
 }
 
-/* Five in six of Gemma 3's layers see 1,024 tokens: of 31,000 a window's layers keep 1,040, so that a request takes
- * (31,000 / 6 + 1,040 * 5 / 6) / 31,000 = 0.195 of what it would keep whole. */
+/* Five in six of Gemma 3's layers see 1,024 tokens: of 31,000 a window's layers keep 1,040, so
+ * that a request takes (31,000 / 6 + 1,040 * 5 / 6) / 31,000 = 0.195 of what it would keep
+ * whole. */
 static void test_windows(void) {
-  static const char load[] =
-      "model=gemma-3-12b;" ALONE "workload.input={tokens: 30900};workload.engine.max-model-len=32768";
+  static const char load[] = "model=gemma-3-12b;" ALONE
+                             "workload.input={tokens: 30900};workload.engine.max-model-len=32768";
   g_autofree char *whole = g_strconcat(load, ";workload.engine.prefix-caching=block-hash", NULL);
   g_autoptr(OrrOutcome) kept = serving_run(whole);
   g_autoptr(OrrOutcome) windows = serving_run(load);
@@ -56,21 +62,24 @@ static void test_windows(void) {
   g_assert_cmpfloat_with_epsilon(ratio, (31000.0 / 6 + 1040.0 * 5 / 6) / 31000, 0.002);
 }
 
-/* A state is as large after a thousand tokens as after one: with ten times the context a step is hardly longer, and a
- * sequence holds at least its state's blocks. */
+/* A state is as large after a thousand tokens as after one: with ten times the context a step is
+ * hardly longer, and a sequence holds at least its state's blocks. */
 static void test_states(void) {
-  g_autoptr(OrrOutcome) brief = serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 100}");
-  g_autoptr(OrrOutcome) lengthy = serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 8000}");
+  g_autoptr(OrrOutcome) brief =
+      serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 100}");
+  g_autoptr(OrrOutcome) lengthy =
+      serving_run("model=nemotron-h-8b;" ALONE "workload.input={tokens: 8000}");
   g_assert_cmpfloat(lengthy->result.serving.tpot.mean, <, 1.05 * brief->result.serving.tpot.mean);
   g_assert_cmpfloat(lengthy->result.serving.ttft.mean, >, 5 * brief->result.serving.ttft.mean);
-  serving_refused(
-      "model=nemotron-h-8b;workload.engine.speculation={kind: ngram, num-speculative-tokens: 2, acceptance: "
-      "[1], found: 1}",
-      "cannot forget wrong guesses");
+  serving_refused("model=nemotron-h-8b;workload.engine.speculation={kind: ngram, "
+                  "num-speculative-tokens: 2, acceptance: "
+                  "[1], found: 1}",
+                  "cannot forget wrong guesses");
 }
 
-/* Latent attention reads 576 elements a token and layer instead of 2 * 16 * 128 (DeepSeek-V2-Lite): its cache holds as
- * many tokens as the memory has 31,104 bytes of (27 layers), whatever tp. */
+/* Latent attention reads 576 elements a token and layer instead of 2 * 16 * 128
+ * (DeepSeek-V2-Lite): its cache holds as many tokens as the memory has 31,104 bytes of (27
+ * layers), whatever tp. */
 static void test_latent(void) {
   g_autoptr(OrrOutcome) one = serving_run("model=deepseek-v2-lite;" ALONE);
   g_autoptr(OrrOutcome) two = serving_run("model=deepseek-v2-lite;" ALONE "workload.parallel.tp=2");
@@ -80,33 +89,39 @@ static void test_latent(void) {
 
 /* Two images of 448 x 448 are 2 * 256 tokens of the prompt, and work before it. */
 static void test_images(void) {
-  g_autoptr(OrrOutcome) text = serving_run("model=qwen2-vl-7b;" ALONE "workload.input={tokens: 1512}");
+  g_autoptr(OrrOutcome) text =
+      serving_run("model=qwen2-vl-7b;" ALONE "workload.input={tokens: 1512}");
   g_autoptr(OrrOutcome) seen = serving_run("model=qwen2-vl-7b;workload.images=2;" ALONE);
   g_assert_cmpint(serving_request(seen, 0)->input_tokens, ==, 1000 + 2 * 256);
   g_assert_cmpfloat(seen->result.serving.ttft.mean, >, 1.1 * text->result.serving.ttft.mean);
-  g_assert_cmpfloat_with_epsilon(seen->result.serving.tpot.mean, text->result.serving.tpot.mean, 1e-9);
+  g_assert_cmpfloat_with_epsilon(seen->result.serving.tpot.mean, text->result.serving.tpot.mean,
+                                 1e-9);
   serving_refused("workload.images=1", "has no encoder");
 }
 
-/* Routed experts are over all ranks, the rest on each: 27 - 1 layers of 64 experts of 3 * 2048 * 1408 weights. */
+/* Routed experts are over all ranks, the rest on each: 27 - 1 layers of 64 experts of 3 * 2048 *
+ * 1408 weights. */
 static void test_wide_experts(void) {
   g_autoptr(OrrOutcome) one = serving_run("model=deepseek-v2-lite;" ALONE);
   g_autoptr(OrrOutcome) eight =
       serving_run("model=deepseek-v2-lite;" ALONE "workload.parallel={dp-attention: 8, ep: 8}");
   const double experts = 26 * 64 * 3.0 * 2048 * 1408 * 2;
-  g_assert_cmpfloat_with_epsilon(one->result.serving.weights_bytes - eight->result.serving.weights_bytes,
+  g_assert_cmpfloat_with_epsilon(one->result.serving.weights_bytes -
+                                     eight->result.serving.weights_bytes,
                                  experts * 7 / 8, 1e3);
   g_assert_cmpfloat(one->result.serving.comm_fraction, ==, 0);
   g_assert_cmpfloat(eight->result.serving.comm_fraction, >, 0);
 }
 
-/* Ranks step together: a rank that only decodes waits for the one with the prompt, so that the gaps of its requests are
- * those of a step with the prompt, and the slowest rank's share of the experts' work does not depend on which it is. */
+/* Ranks step together: a rank that only decodes waits for the one with the prompt, so that the
+ * gaps of its requests are those of a step with the prompt, and the slowest rank's share of the
+ * experts' work does not depend on which it is. */
 static void test_lock_step(void) {
-  static const char load[] = "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.requests=64;"
-                             "workload.load={kind: poisson, rate: 8};workload.output={tokens: 200};"
-                             "workload.input={tokens: 4000};workload.parallel={dp-attention: 8, ep: 8};"
-                             "workload.engine.max-num-batched-tokens=%d";
+  static const char load[] =
+      "model=deepseek-v2-lite;workload.engine.kv-blocks=0;workload.requests=64;"
+      "workload.load={kind: poisson, rate: 8};workload.output={tokens: 200};"
+      "workload.input={tokens: 4000};workload.parallel={dp-attention: 8, ep: 8};"
+      "workload.engine.max-num-batched-tokens=%d";
   g_autofree char *large = g_strdup_printf(load, 8192), *small = g_strdup_printf(load, 512);
   g_autoptr(OrrOutcome) whole = serving_run(large);
   g_autoptr(OrrOutcome) chunks = serving_run(small);
@@ -116,8 +131,8 @@ static void test_lock_step(void) {
 
 /* --- formats --- */
 
-/* 8.03 billion weights, of which 2 * 128,256 * 4,096 of embedding and head stay in 16 bits; the others as the table of
- * quantization.c says. */
+/* 8.03 billion weights, of which 2 * 128,256 * 4,096 of embedding and head stay in 16 bits; the
+ * others as the table of quantization.c says. */
 static void test_weights(void) {
   static const struct {
     const char *word;
@@ -133,19 +148,26 @@ static void test_weights(void) {
   for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
     g_autofree char *sets = g_strdup_printf(ALONE "workload.quantization=%s", words[i].word);
     g_autoptr(OrrOutcome) outcome = serving_run(sets);
-    g_assert_cmpfloat_with_epsilon(outcome->result.serving.weights_bytes, ends * 2 + layers * words[i].bytes, 1e5);
+    g_assert_cmpfloat_with_epsilon(outcome->result.serving.weights_bytes,
+                                   ends * 2 + layers * words[i].bytes, 1e5);
   }
 }
 
-/* A lone request reads weights: four bits are some 2.5 to 4 times as fast as sixteen. Prompts of thousands of tokens
- * multiply: products in 16 bits are as fast as before, in 8 bits nearly twice. The word fp8 is the precision fp8. */
+/* A lone request reads weights: four bits are some 2.5 to 4 times as fast as sixteen. Prompts of
+ * thousands of tokens multiply: products in 16 bits are as fast as before, in 8 bits nearly
+ * twice. The word fp8 is the precision fp8. */
 static void test_speed(void) {
   g_autoptr(OrrOutcome) plain = serving_run(ALONE "workload.input={tokens: 8000}");
-  g_autoptr(OrrOutcome) awq = serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=awq");
-  g_autoptr(OrrOutcome) fp8 = serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=fp8");
-  g_autoptr(OrrOutcome) precision = serving_run(ALONE "workload.input={tokens: 8000};workload.precision=fp8");
-  g_autoptr(OrrOutcome) int8 = serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=int8");
-  const OrrServingResult *a = &plain->result.serving, *b = &awq->result.serving, *c = &fp8->result.serving;
+  g_autoptr(OrrOutcome) awq =
+      serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=awq");
+  g_autoptr(OrrOutcome) fp8 =
+      serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=fp8");
+  g_autoptr(OrrOutcome) precision =
+      serving_run(ALONE "workload.input={tokens: 8000};workload.precision=fp8");
+  g_autoptr(OrrOutcome) int8 =
+      serving_run(ALONE "workload.input={tokens: 8000};workload.quantization=int8");
+  const OrrServingResult *a = &plain->result.serving, *b = &awq->result.serving,
+                         *c = &fp8->result.serving;
   g_assert_cmpfloat(b->tpot.mean, <, a->tpot.mean / 2);
   g_assert_cmpfloat(b->tpot.mean, >, a->tpot.mean / 4);
   g_assert_cmpfloat_with_epsilon(b->ttft.mean / a->ttft.mean, 1, 0.03);
@@ -154,18 +176,21 @@ static void test_speed(void) {
   g_assert_cmpfloat(int8->result.serving.ttft.mean, <, 0.75 * a->ttft.mean);
 }
 
-/* H100: products at u = 0.75 to 0.9 of the peak want 150 + 920 u W, so that 350 instead of 700 W leave a clock of
- * ((350 - 150) / (min(700, 150 + 920 u) - 150))^(1/3) = 0.66 to 0.71 of what it was: prompts of 16,384 tokens take up to 1.5
- * times as long, what waits for memory in them the same. Single sequences that decode wait for memory alone. */
+/* H100: products at u = 0.75 to 0.9 of the peak want 150 + 920 u W, so that 350 instead of 700 W
+ * leave a clock of ((350 - 150) / (min(700, 150 + 920 u) - 150))^(1/3) = 0.66 to 0.71 of what it
+ * was: prompts of 16,384 tokens take up to 1.5 times as long, what waits for memory in them the
+ * same. Single sequences that decode wait for memory alone. */
 static void test_power_limit(void) {
-  static const char alone[] = "workload.input={tokens: 16384};workload.output={tokens: 20};workload.requests=5;"
-                              "workload.load={kind: constant, rate: 0.2};cluster.device.tdp=%s";
-  g_autofree char *capped = g_strdup_printf(alone, "350 W"), *rated = g_strdup_printf(alone, "700 W");
+  static const char alone[] =
+      "workload.input={tokens: 16384};workload.output={tokens: 20};workload.requests=5;"
+      "workload.load={kind: constant, rate: 0.2};cluster.device.tdp=%s";
+  g_autofree char *capped = g_strdup_printf(alone, "350 W"),
+                  *rated = g_strdup_printf(alone, "700 W");
   g_autoptr(OrrOutcome) a = serving_run(capped);
   g_autoptr(OrrOutcome) b = serving_run(rated);
   const OrrServingResult *slow = &a->result.serving, *fast = &b->result.serving;
-  g_test_message("ttft %g and %g s, tpot %g and %g s", slow->ttft.mean, fast->ttft.mean, slow->tpot.mean,
-                 fast->tpot.mean);
+  g_test_message("ttft %g and %g s, tpot %g and %g s", slow->ttft.mean, fast->ttft.mean,
+                 slow->tpot.mean, fast->tpot.mean);
   g_assert_cmpfloat(slow->ttft.mean, >, 1.3 * fast->ttft.mean);
   g_assert_cmpfloat(slow->ttft.mean, <, 1.0 / 0.66 * fast->ttft.mean);
   g_assert_cmpfloat_with_epsilon(slow->tpot.mean, fast->tpot.mean, 1e-9);
@@ -174,9 +199,12 @@ static void test_power_limit(void) {
 /* A cache of half the bytes holds twice the tokens, and long ones are read sooner. */
 static void test_cache_format(void) {
   g_autoptr(OrrOutcome) wide = serving_run(ALONE "workload.input={tokens: 60000}");
-  g_autoptr(OrrOutcome) narrow = serving_run(ALONE "workload.input={tokens: 60000};workload.kv-dtype=fp8");
-  g_assert_cmpfloat(narrow->result.serving.kv_bytes_per_token * 2, ==, wide->result.serving.kv_bytes_per_token);
-  g_assert_cmpint(ABS(narrow->result.serving.kv_blocks - 2 * wide->result.serving.kv_blocks), <=, 1);
+  g_autoptr(OrrOutcome) narrow =
+      serving_run(ALONE "workload.input={tokens: 60000};workload.kv-dtype=fp8");
+  g_assert_cmpfloat(narrow->result.serving.kv_bytes_per_token * 2, ==,
+                    wide->result.serving.kv_bytes_per_token);
+  g_assert_cmpint(ABS(narrow->result.serving.kv_blocks - 2 * wide->result.serving.kv_blocks), <=,
+                  1);
   g_assert_cmpfloat(narrow->result.serving.tpot.mean, <, wide->result.serving.tpot.mean);
 }
 
@@ -186,16 +214,19 @@ static gboolean warns(const OrrOutcome *outcome, const char *wanted) {
   return FALSE;
 }
 
-/* What a device cannot multiply is refused, what nobody measured is told, or refused where that is asked for. */
+/* What a device cannot multiply is refused, what nobody measured is told, or refused where that
+ * is asked for. */
 static void test_formats_that_lack(void) {
-  serving_refused("cluster.base=dgx-a100-superpod;workload.quantization=fp8", "does not multiply fp8");
+  serving_refused("cluster.base=dgx-a100-superpod;workload.quantization=fp8",
+                  "does not multiply fp8");
   serving_refused("workload.quantization=nvfp4", "does not multiply fp4");
   serving_refused("workload.precision=fp4", "does not multiply fp4");
   serving_refused("workload.quantization=awq;workload.precision=fp8", "exclude each other");
   serving_refused("workload.quantization=int8;on-missing=error", "holds no gemm int8");
   serving_refused("workload.quantization=awk", "did you mean 'awq'?");
   g_autoptr(OrrOutcome) int8 = serving_run(ALONE "workload.quantization=int8");
-  g_autoptr(OrrOutcome) awq = serving_run(ALONE "workload.quantization=awq;cluster.base=dgx-a100-superpod");
+  g_autoptr(OrrOutcome) awq =
+      serving_run(ALONE "workload.quantization=awq;cluster.base=dgx-a100-superpod");
   g_autoptr(OrrOutcome) fp8 = serving_run(ALONE "workload.quantization=fp8");
   g_assert_true(warns(int8, "holds no gemm int8"));
   g_assert_true(warns(awq, "gemm bf16 with weights of 0.52 bytes"));

@@ -8,14 +8,17 @@
 
 /* --- samples --- */
 
-/* Four outputs of 1,600 + 100 tokens: the others find 99 of the prompt's 100 blocks and compute the last again; then
- * four sequences decode together, so that the request takes hardly longer than with one. Blocks: 100, 3 last ones and 4
- * times 7 for 100 tokens, at most 131 and one that is begun for each. Without a cache three more prompts are computed.
+/* Four outputs of 1,600 + 100 tokens: the others find 99 of the prompt's 100 blocks and compute the
+ * last again; then four sequences decode together, so that the request takes hardly longer than
+ * with one. Blocks: 100, 3 last ones and 4 times 7 for 100 tokens, at most 131 and one that is
+ * begun for each. Without a cache three more prompts are computed.
  */
 static void test_samples(void) {
-  static const char load[] = ALONE "workload.requests=5;workload.input={tokens: 1600};workload.output={tokens: 100};"
-                                   "workload.engine.prefix-caching=%s;workload.samples=%d";
-  g_autofree char *one = g_strdup_printf(load, "block-hash", 1), *four = g_strdup_printf(load, "block-hash", 4);
+  static const char load[] =
+      ALONE "workload.requests=5;workload.input={tokens: 1600};workload.output={tokens: 100};"
+            "workload.engine.prefix-caching=%s;workload.samples=%d";
+  g_autofree char *one = g_strdup_printf(load, "block-hash", 1),
+                  *four = g_strdup_printf(load, "block-hash", 4);
   g_autofree char *apart = g_strdup_printf(load, "none", 4);
   g_autoptr(OrrOutcome) a = serving_run(one);
   g_autoptr(OrrOutcome) b = serving_run(four);
@@ -54,21 +57,23 @@ static void test_samples_laws(void) {
   serving_refused("workload.samples=65", "above engine.max-num-seqs (64)");
 }
 
-/* Prefill and decode apart: three outputs of 1,600 tokens are three prefills and three hand-overs of 131,072 bytes a
- * token; where prefixes are found again, the prefill finds 99 of 100 blocks of the others' prompts, and still sends all,
- * unless the decoder has them by then. */
+/* Prefill and decode apart: three outputs of 1,600 tokens are three prefills and three
+ * hand-overs of 131,072 bytes a token; where prefixes are found again, the prefill finds 99 of
+ * 100 blocks of the others' prompts, and still sends all, unless the decoder has them by then. */
 static void test_samples_apart(void) {
-  static const char load[] = "workload.replicas=2;workload.disaggregation={prefill: 1%s};workload.samples=3;" ALONE
-                             "workload.requests=4;workload.input={tokens: 1600};workload.output={tokens: 20};"
-                             "workload.engine.prefix-caching=%s";
+  static const char load[] =
+      "workload.replicas=2;workload.disaggregation={prefill: 1%s};workload.samples=3;" ALONE
+      "workload.requests=4;workload.input={tokens: 1600};workload.output={tokens: 20};"
+      "workload.engine.prefix-caching=%s";
   for (guint layered = 0; layered < 2; layered++)
     for (guint caching = 0; caching < 2; caching++) {
-      g_autofree char *sets =
-          g_strdup_printf(load, layered ? ", transfer: per-layer" : "", caching ? "block-hash" : "none");
+      g_autofree char *sets = g_strdup_printf(load, layered ? ", transfer: per-layer" : "",
+                                              caching ? "block-hash" : "none");
       g_autoptr(OrrOutcome) outcome = serving_run(sets);
       const OrrServingResult *result = &outcome->result.serving;
       g_assert_cmpint(result->completed, ==, 4);
-      g_assert_cmpfloat_with_epsilon(result->output_tokens_per_s * result->duration_s, 4 * 3 * 20, 1e-6);
+      g_assert_cmpfloat_with_epsilon(result->output_tokens_per_s * result->duration_s, 4 * 3 * 20,
+                                     1e-6);
       g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
       if (!caching) g_assert_cmpfloat_with_epsilon(result->handover_bytes, 12 * 1600 * 131072.0, 1);
       g_assert_cmpfloat(result->handover_bytes, >=, 4 * 1600 * 131072.0);
@@ -98,36 +103,42 @@ static void test_slots(void) {
   g_assert_null(orr_adapters_new(0, 8));
 }
 
-/* Llama 3.1 8B, rank 16 on qkv and projection: 32 layers of 16 (4096 + 6144 + 4096 + 4096) weights of 2 bytes. The
- * first request waits for them over a link of 1 GB/s, the second does not; eight slots are kept for eight adapters. */
+/* Llama 3.1 8B, rank 16 on qkv and projection: 32 layers of 16 (4096 + 6144 + 4096 + 4096)
+ * weights of 2 bytes. The first request waits for them over a link of 1 GB/s, the second does
+ * not; eight slots are kept for eight adapters. */
 static void test_load_time(void) {
-  static const char load[] =
-      ALONE "workload.requests=2;workload.input={tokens: 100};workload.output={tokens: 20};workload.engine.kv-blocks=0;"
-            "cluster.node.host-link-bandwidth=1 GB/s;workload.engine.lora={adapters: 1, shape: {rank: 16}}";
+  static const char load[] = ALONE "workload.requests=2;workload.input={tokens: "
+                                   "100};workload.output={tokens: 20};workload.engine.kv-blocks=0;"
+                                   "cluster.node.host-link-bandwidth=1 "
+                                   "GB/s;workload.engine.lora={adapters: 1, shape: {rank: 16}}";
   const double bytes = 32 * 16.0 * (4096 + 6144 + 4096 + 4096) * 2;
   g_autoptr(OrrOutcome) outcome = serving_run(load);
-  g_autoptr(OrrOutcome) plain = serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0");
-  g_autoptr(OrrOutcome) eight = serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0;"
-                                                  "workload.engine.lora={adapters: 100, shape: {rank: 16}}");
+  g_autoptr(OrrOutcome) plain =
+      serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0");
+  g_autoptr(OrrOutcome) eight =
+      serving_run(ALONE "workload.requests=2;workload.engine.kv-blocks=0;"
+                        "workload.engine.lora={adapters: 100, shape: {rank: 16}}");
   g_assert_cmpint(outcome->result.serving.adapter_loads, ==, 1);
-  g_assert_cmpfloat_with_epsilon(serving_request(outcome, 0)->ttft_s - serving_request(outcome, 1)->ttft_s, bytes / 1e9,
-                                 1e-9);
+  g_assert_cmpfloat_with_epsilon(
+      serving_request(outcome, 0)->ttft_s - serving_request(outcome, 1)->ttft_s, bytes / 1e9, 1e-9);
   const double base = plain->result.serving.weights_bytes;
   g_assert_cmpfloat_with_epsilon(outcome->result.serving.weights_bytes - base, bytes, 1);
   g_assert_cmpfloat_with_epsilon(eight->result.serving.weights_bytes - base, 8 * bytes, 1);
 }
 
-/* As many slots as adapters: each comes once. Fewer: they come again; the steeper the law, the more seldom. A step with
- * adapters takes longer than one without, by tens of percent at most. */
+/* As many slots as adapters: each comes once. Fewer: they come again; the steeper the law, the
+ * more seldom. A step with adapters takes longer than one without, by tens of percent at most. */
 static void test_loads(void) {
-  static const char load[] = "workload.requests=400;workload.load={kind: poisson, rate: 4};"
-                             "workload.engine.lora={adapters: 20, max-loras: %d, skew: %g, shape: {rank: 16}}";
+  static const char load[] =
+      "workload.requests=400;workload.load={kind: poisson, rate: 4};"
+      "workload.engine.lora={adapters: 20, max-loras: %d, skew: %g, shape: {rank: 16}}";
   g_autofree char *all = g_strdup_printf(load, 20, 0.0), *few = g_strdup_printf(load, 4, 0.0);
   g_autofree char *steep = g_strdup_printf(load, 4, 2.0);
   g_autoptr(OrrOutcome) a = serving_run(all);
   g_autoptr(OrrOutcome) b = serving_run(few);
   g_autoptr(OrrOutcome) c = serving_run(steep);
-  g_autoptr(OrrOutcome) plain = serving_run("workload.requests=400;workload.load={kind: poisson, rate: 4}");
+  g_autoptr(OrrOutcome) plain =
+      serving_run("workload.requests=400;workload.load={kind: poisson, rate: 4}");
   g_assert_cmpint(a->result.serving.adapter_loads, ==, 20);
   g_assert_cmpint(b->result.serving.adapter_loads, >, 100);
   g_assert_cmpint(c->result.serving.adapter_loads, <, b->result.serving.adapter_loads);
@@ -137,14 +148,15 @@ static void test_loads(void) {
   g_assert_cmpfloat(b->result.serving.littles_law_error, <, 1e-9);
 }
 
-/* One slot; a long output holds it. vLLM passes over a request whose adapter finds none and goes on with those behind
- * it: requests of the adapter that is there never wait for it, so that with two adapters the queue moves while one of
- * them is shut out. In a queue that stood still as many would run at once as have one adapter in a row, two in the mean.
+/* One slot; a long output holds it. vLLM passes over a request whose adapter finds none and goes on
+ * with those behind it: requests of the adapter that is there never wait for it, so that with two
+ * adapters the queue moves while one of them is shut out. In a queue that stood still as many would
+ * run at once as have one adapter in a row, two in the mean.
  */
 static void test_passed_over(void) {
-  g_autoptr(OrrOutcome) outcome =
-      serving_run("workload.requests=200;workload.load={kind: poisson, rate: 20};workload.output={tokens: 200};"
-                  "workload.engine.lora={adapters: 2, max-loras: 1, skew: 0, shape: {rank: 16}}");
+  g_autoptr(OrrOutcome) outcome = serving_run(
+      "workload.requests=200;workload.load={kind: poisson, rate: 20};workload.output={tokens: 200};"
+      "workload.engine.lora={adapters: 2, max-loras: 1, skew: 0, shape: {rank: 16}}");
   const OrrServingResult *result = &outcome->result.serving;
   g_assert_cmpint(result->completed, ==, 200);
   g_assert_cmpfloat(result->littles_law_error, <, 1e-9);
@@ -152,16 +164,19 @@ static void test_passed_over(void) {
   g_assert_cmpfloat(result->running_mean, >, 8);
 }
 
-/* Prefill and decode apart: both hold adapters, and a request whose cache has come waits for a slot at the decoder. */
+/* Prefill and decode apart: both hold adapters, and a request whose cache has come waits for a
+ * slot at the decoder. */
 static void test_apart(void) {
-  static const char load[] = "workload.replicas=2;workload.disaggregation={prefill: 1%s};workload.requests=120;"
-                             "workload.load={kind: poisson, rate: 8};%s"
-                             "workload.engine.lora={adapters: 6, max-loras: %d, skew: 0, shape: {rank: 16}}";
+  static const char load[] =
+      "workload.replicas=2;workload.disaggregation={prefill: 1%s};workload.requests=120;"
+      "workload.load={kind: poisson, rate: 8};%s"
+      "workload.engine.lora={adapters: 6, max-loras: %d, skew: 0, shape: {rank: 16}}";
   static const char *const kinds[] = {"", "workload.engine.kv-blocks=300;", "fidelity=full;"};
   for (guint layered = 0; layered < 2; layered++)
     for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
       const char *way = layered ? ", transfer: per-layer" : "";
-      g_autofree char *all = g_strdup_printf(load, way, kinds[k], 6), *few = g_strdup_printf(load, way, kinds[k], 2);
+      g_autofree char *all = g_strdup_printf(load, way, kinds[k], 6),
+                      *few = g_strdup_printf(load, way, kinds[k], 2);
       g_autoptr(OrrOutcome) a = serving_run(all);
       g_autoptr(OrrOutcome) b = serving_run(few);
       g_assert_cmpint(a->result.serving.completed, ==, 120);
@@ -175,22 +190,27 @@ static void test_apart(void) {
 
 /* A prompt's blocks are its adapter's: what was computed with one is not found with another. */
 static void test_adapters_share_nothing(void) {
-  static const char load[] =
-      ALONE "workload.requests=40;workload.shared-prefix=1600;workload.input={tokens: 16};"
-            "workload.engine.prefix-caching=block-hash;workload.engine.lora={adapters: %d, skew: 0, "
-            "shape: {rank: 8}}";
+  static const char load[] = ALONE
+      "workload.requests=40;workload.shared-prefix=1600;workload.input={tokens: 16};"
+      "workload.engine.prefix-caching=block-hash;workload.engine.lora={adapters: %d, skew: 0, "
+      "shape: {rank: 8}}";
   g_autofree char *one = g_strdup_printf(load, 1), *four = g_strdup_printf(load, 4);
   g_autoptr(OrrOutcome) a = serving_run(one);
   g_autoptr(OrrOutcome) b = serving_run(four);
-  g_assert_cmpfloat_with_epsilon(a->result.serving.prefix_hit_rate, 39 * 1600 / (40 * 1616.0), 1e-6);
-  g_assert_cmpfloat_with_epsilon(b->result.serving.prefix_hit_rate, 36 * 1600 / (40 * 1616.0), 1e-6);
+  g_assert_cmpfloat_with_epsilon(a->result.serving.prefix_hit_rate, 39 * 1600 / (40 * 1616.0),
+                                 1e-6);
+  g_assert_cmpfloat_with_epsilon(b->result.serving.prefix_hit_rate, 36 * 1600 / (40 * 1616.0),
+                                 1e-6);
 }
 
 static void test_refused(void) {
   serving_refused("workload.engine.lora={adapters: 4}", "give shape.rank");
-  serving_refused("workload.engine.lora={adapters: 4, shape: {rank: 8, targets: [qkw]}}", "did you mean 'qkv'?");
-  serving_refused("workload.engine.lora={adapters: 4, shape: {rank: 8, quantised: true}}", "is of training");
-  serving_refused("model=deepseek-v2-lite;workload.engine.lora={adapters: 4, shape: {rank: 8}}", "latent attention");
+  serving_refused("workload.engine.lora={adapters: 4, shape: {rank: 8, targets: [qkw]}}",
+                  "did you mean 'qkv'?");
+  serving_refused("workload.engine.lora={adapters: 4, shape: {rank: 8, quantised: true}}",
+                  "is of training");
+  serving_refused("model=deepseek-v2-lite;workload.engine.lora={adapters: 4, shape: {rank: 8}}",
+                  "latent attention");
   serving_refused("workload.engine.lora={adapters: -4, shape: {rank: 8}}", "adapters");
 }
 

@@ -20,8 +20,9 @@ static void step_ends(OrrKv *kv, OrrRequest *request, gint32 computed) {
   g_assert_true(orr_kv_check(kv));
 }
 
-/* 70 tokens in steps of 32, 32 and 6 leave states at 32 and 64. A prompt that goes on finds 64; one that is equal for 64
- * tokens alone, whose last must be computed, goes on from 32, although three of its blocks are there. */
+/* 70 tokens in steps of 32, 32 and 6 leave states at 32 and 64. A prompt that goes on finds 64;
+ * one that is equal for 64 tokens alone, whose last must be computed, goes on from 32, although
+ * three of its blocks are there. */
 static void test_found(void) {
   g_autoptr(OrrKv) kv = three_of_state(40);
   OrrRequest first = {.id = 1, .prompt = 70, .output = 1, .stream = 9};
@@ -35,7 +36,8 @@ static void test_found(void) {
   g_assert_cmpint(orr_kv_n_free(kv), ==, 40 - 5 - 3);
   g_assert_cmpint(orr_kv_lookup(kv, &longer), ==, 64);
   g_assert_cmpint(orr_kv_lookup(kv, &equal), ==, 32);
-  g_assert_cmpint(orr_kv_needed(kv, &longer, 90, 64), ==, 2 + 3); /* four of six are shared with the first */
+  g_assert_cmpint(orr_kv_needed(kv, &longer, 90, 64), ==,
+                  2 + 3); /* four of six are shared with the first */
   orr_kv_share(kv, &longer, 64);
   step_ends(kv, &longer, 90);
   g_assert_cmpint(orr_kv_n_free(kv), ==, 40 - 5 - 3 - 2 - 3);
@@ -45,11 +47,12 @@ static void test_found(void) {
   g_assert_true(orr_kv_check(kv));
 }
 
-/* 8 blocks: 5 of tokens and 3 of the state; each state that is kept takes the room of what was kept longest. At the end
- * nothing is lost, and what was evicted is not found. */
+/* 8 blocks: 5 of tokens and 3 of the state; each state that is kept takes the room of what was
+ * kept longest. At the end nothing is lost, and what was evicted is not found. */
 static void test_little_room(void) {
   g_autoptr(OrrKv) kv = three_of_state(8);
-  OrrRequest first = {.id = 1, .prompt = 64, .output = 1, .stream = 9}, again = {.id = 2, .prompt = 90, .stream = 9};
+  OrrRequest first = {.id = 1, .prompt = 64, .output = 1, .stream = 9},
+             again = {.id = 2, .prompt = 90, .stream = 9};
   for (gint32 computed = 16; computed <= 64; computed += 16) step_ends(kv, &first, computed);
   g_assert_false(orr_kv_grow(kv, &first, 81));
   orr_kv_release(kv, &first);
@@ -62,12 +65,14 @@ static void test_little_room(void) {
 #define MODEL "model=nemotron-h-8b;workload.engine.prefix-caching=block-hash;"
 #define ONE "workload.load={kind: closed-loop, concurrency: 1};workload.output={tokens: 8};"
 
-/* Prompts that share 1,000 tokens and have 100 of their own, blocks of 16: the first one's steps end at 1,088 = 68 blocks
- * and 1,100, so that no state is kept at the end of what is shared, and nothing is found. With steps of 992 tokens, 62
- * blocks, a state is kept there: each but the first finds 992 of 1,100 tokens. */
+/* Prompts that share 1,000 tokens and have 100 of their own, blocks of 16: the first one's steps
+ * end at 1,088 = 68 blocks and 1,100, so that no state is kept at the end of what is shared, and
+ * nothing is found. With steps of 992 tokens, 62 blocks, a state is kept there: each but the
+ * first finds 992 of 1,100 tokens. */
 static void test_steps_end_at_blocks(void) {
-  static const char load[] = MODEL ONE "workload.requests=11;workload.shared-prefix=1000;workload.input={tokens: 100};"
-                                       "workload.engine.max-num-batched-tokens=%d";
+  static const char load[] =
+      MODEL ONE "workload.requests=11;workload.shared-prefix=1000;workload.input={tokens: 100};"
+                "workload.engine.max-num-batched-tokens=%d";
   g_autofree char *large = g_strdup_printf(load, 8192), *fit = g_strdup_printf(load, 992);
   g_autoptr(OrrOutcome) a = serving_run(large);
   g_autoptr(OrrOutcome) b = serving_run(fit);
@@ -76,31 +81,37 @@ static void test_steps_end_at_blocks(void) {
   g_assert_cmpfloat(b->result.serving.ttft.p50, <, 0.7 * a->result.serving.ttft.p50);
 }
 
-/* A conversation goes on from the last block of the turn before: states are kept while tokens are generated too. In
- * blocks of 528 tokens, as vLLM sets them for this model, a state is 102.1 MB / (528 * 16,384 B) = 11.8, 12 blocks; in
- * blocks of 16 it is 390, one is kept for each 16 tokens, and they push each other out of as large a cache. */
+/* A conversation goes on from the last block of the turn before: states are kept while tokens
+ * are generated too. In blocks of 528 tokens, as vLLM sets them for this model, a state is 102.1
+ * MB / (528 * 16,384 B) = 11.8, 12 blocks; in blocks of 16 it is 390, one is kept for each 16
+ * tokens, and they push each other out of as large a cache. */
 static void test_conversations(void) {
-  static const char load[] = MODEL "workload.load={kind: sessions, rate: 0.5, longest: 8000};workload.requests=60;"
-                                   "workload.engine.block-size=%d;workload.engine.kv-blocks=%d";
-  g_autofree char *of_528 = g_strdup_printf(load, 528, 606), *of_16 = g_strdup_printf(load, 16, 20000);
+  static const char load[] =
+      MODEL "workload.load={kind: sessions, rate: 0.5, longest: 8000};workload.requests=60;"
+            "workload.engine.block-size=%d;workload.engine.kv-blocks=%d";
+  g_autofree char *of_528 = g_strdup_printf(load, 528, 606),
+                  *of_16 = g_strdup_printf(load, 16, 20000);
   g_autoptr(OrrOutcome) large = serving_run(of_528);
   g_autoptr(OrrOutcome) small = serving_run(of_16);
-  g_test_message("found: %g, %g", large->result.serving.prefix_hit_rate, small->result.serving.prefix_hit_rate);
-  g_assert_cmpfloat(large->result.serving.prefix_hit_rate, >, 1.5 * small->result.serving.prefix_hit_rate);
+  g_test_message("found: %g, %g", large->result.serving.prefix_hit_rate,
+                 small->result.serving.prefix_hit_rate);
+  g_assert_cmpfloat(large->result.serving.prefix_hit_rate, >,
+                    1.5 * small->result.serving.prefix_hit_rate);
   g_assert_cmpfloat(large->result.serving.littles_law_error, <, 1e-9);
 }
 
 /* Whoever schedules, little room or much: all come out. */
 static void test_laws(void) {
-  static const char *const kinds[] = {"",
-                                      "workload.engine.kv-blocks=1200",
-                                      "workload.engine.kv-blocks=1200;workload.engine.preemption=swap",
-                                      "workload.engine.scheduler=sarathi",
-                                      "workload.engine.scheduler=trtllm",
-                                      "workload.engine.scheduler=sglang;workload.engine.prefix-caching=radix",
-                                      "workload.parallel.pp=2",
-                                      "workload.engine.max-num-batched-tokens=64;workload.engine.max-num-seqs=8",
-                                      "workload.engine.block-size=528;workload.engine.kv-blocks=800"};
+  static const char *const kinds[] = {
+      "",
+      "workload.engine.kv-blocks=1200",
+      "workload.engine.kv-blocks=1200;workload.engine.preemption=swap",
+      "workload.engine.scheduler=sarathi",
+      "workload.engine.scheduler=trtllm",
+      "workload.engine.scheduler=sglang;workload.engine.prefix-caching=radix",
+      "workload.parallel.pp=2",
+      "workload.engine.max-num-batched-tokens=64;workload.engine.max-num-seqs=8",
+      "workload.engine.block-size=528;workload.engine.kv-blocks=800"};
   for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
     g_autofree char *sets = g_strconcat(MODEL "workload.requests=60;workload.shared-prefix=640;"
                                               "workload.load={kind: poisson, rate: 3};",
@@ -116,8 +127,9 @@ static void test_laws(void) {
 
 /* --- prefill and decode apart --- */
 
-#define APART                                                                                                          \
-  "model=nemotron-h-8b;workload.replicas=2;workload.disaggregation.prefill=1;workload.output={tokens: 8};"             \
+#define APART                                                                                      \
+  "model=nemotron-h-8b;workload.replicas=2;workload.disaggregation.prefill=1;workload.output={"    \
+  "tokens: 8};"                                                                                    \
   "workload.load={kind: constant, rate: 0.5};workload.requests=10;"
 
 static double bytes_of(const char *sets) {
@@ -125,17 +137,20 @@ static double bytes_of(const char *sets) {
   return outcome->result.serving.handover_bytes;
 }
 
-/* Nemotron-H 8B: 4 layers of attention with 2 * 8 * 128 elements of 2 bytes a token, 16,384 bytes; 24 layers of Mamba-2
- * with 128 heads of 64 times a state of 128 in fp32, and 3 tokens of 8,192 + 2 * 8 * 128 channels of convolution in 2
- * bytes: 102.1 MB. The second is there once a request, whatever its prompt, layout and way of transfer. */
+/* Nemotron-H 8B: 4 layers of attention with 2 * 8 * 128 elements of 2 bytes a token, 16,384
+ * bytes; 24 layers of Mamba-2 with 128 heads of 64 times a state of 128 in fp32, and 3 tokens of
+ * 8,192 + 2 * 8 * 128 channels of convolution in 2 bytes: 102.1 MB. The second is there once a
+ * request, whatever its prompt, layout and way of transfer. */
 static void test_bytes(void) {
   const double brief = bytes_of(APART "workload.input={tokens: 1000}");
   const double lengthy = bytes_of(APART "workload.input={tokens: 3000}");
   const double token = (lengthy - brief) / (10 * 2000), state = brief / 10 - 1000 * token;
   g_assert_cmpfloat_with_epsilon(token, 4 * 2 * 8 * 128 * 2.0, 1e-6);
   g_test_message("state of %g bytes", state);
-  g_assert_cmpfloat_with_epsilon(state, 24 * (4.0 * 128 * 64 * 128 + 2.0 * 3 * (8192 + 2 * 8 * 128)), 1);
-  const double pushed = bytes_of(APART "workload.input={tokens: 1000};workload.disaggregation.transfer=per-layer");
+  g_assert_cmpfloat_with_epsilon(state,
+                                 24 * (4.0 * 128 * 64 * 128 + 2.0 * 3 * (8192 + 2 * 8 * 128)), 1);
+  const double pushed =
+      bytes_of(APART "workload.input={tokens: 1000};workload.disaggregation.transfer=per-layer");
   const double ranks = bytes_of(APART "workload.input={tokens: 1000};workload.parallel.tp=2");
   g_assert_cmpfloat_with_epsilon(pushed, brief, 1);
   g_assert_cmpfloat_with_epsilon(ranks, brief, 1e-3 * brief);
@@ -144,10 +159,12 @@ static void test_bytes(void) {
 static void test_refused(void) {
   serving_refused(MODEL "workload.engine.scheduler=prefill-first", "Chunked prefill is required");
   serving_refused(MODEL "workload.engine.block-size=16384", "must be <= max_num_batched_tokens");
-  serving_refused(MODEL "workload.engine.cache-tiers={host: 10 GB}", "states are kept in HBM alone");
+  serving_refused(MODEL "workload.engine.cache-tiers={host: 10 GB}",
+                  "states are kept in HBM alone");
   serving_refused(MODEL "workload.replicas=2;workload.disaggregation={prefill: 1}",
                   "SSM can only have one local block");
-  serving_refused("model=nemotron-h-8b;workload.disaggregation={prefill: 1};workload.groups=[{parallel: {tp: 2}}]",
+  serving_refused("model=nemotron-h-8b;workload.disaggregation={prefill: "
+                  "1};workload.groups=[{parallel: {tp: 2}}]",
                   "require homogeneous TP");
 }
 

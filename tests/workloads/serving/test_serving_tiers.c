@@ -1,6 +1,6 @@
 /*
- * test_serving_tiers.c - caches below HBM: lists by least recent use, which of them has a prompt, and what reading
- * takes.
+ * test_serving_tiers.c - caches below HBM: lists by least recent use, which of them has a prompt,
+ * and what reading takes.
  */
 #include "tests/workloads/serving/serving_fixture.h"
 #include "workloads/serving/serving_tiers.h"
@@ -22,8 +22,8 @@ static void test_store(void) {
   orr_tier_store_free(store);
 }
 
-/* Lists by least recent use contain one another (Mattson et al. 1970): of any keys, what a list of 20 has one of 50
- * has. */
+/* Lists by least recent use contain one another (Mattson et al. 1970): of any keys, what a list
+ * of 20 has one of 50 has. */
 static void test_inclusion(void) {
   OrrTierStore *few = orr_tier_store_new(20), *many = orr_tier_store_new(50);
   OrrRandom random = orr_random_stream(1, "tiers");
@@ -38,14 +38,16 @@ static void test_inclusion(void) {
 }
 
 /* Conversations that are more than the cache holds: 600 blocks of 16 tokens. */
-#define TALKS                                                                                                          \
-  "workload.load={kind: sessions, rate: 1, turns: 8, think: 20 s, longest: 6000};workload.requests=400;"               \
-  "workload.engine.prefix-caching=block-hash;workload.engine.kv-blocks=600;workload.input={tokens: 400};"              \
+#define TALKS                                                                                      \
+  "workload.load={kind: sessions, rate: 1, turns: 8, think: 20 s, longest: "                       \
+  "6000};workload.requests=400;"                                                                   \
+  "workload.engine.prefix-caching=block-hash;workload.engine.kv-blocks=600;workload.input={"       \
+  "tokens: 400};"                                                                                  \
   "workload.output={tokens: 50};"
 
-/* Llama 3.1 8B has 128 KiB a token: 100 GiB are all that was ever said, and nothing is computed twice but for the last
- * block of each turn (which turns there are differs a little with when they come). Each tier is slower to read than the
- * one above it; all are faster than computing. */
+/* Llama 3.1 8B has 128 KiB a token: 100 GiB are all that was ever said, and nothing is computed
+ * twice but for the last block of each turn (which turns there are differs a little with when
+ * they come). Each tier is slower to read than the one above it; all are faster than computing. */
 static void test_tiers(void) {
   g_autoptr(OrrOutcome) none = serving_run(TALKS);
   g_autoptr(OrrOutcome) large = serving_run(TALKS "workload.engine.kv-blocks=30000");
@@ -53,7 +55,8 @@ static void test_tiers(void) {
   g_autoptr(OrrOutcome) ssd = serving_run(TALKS "workload.engine.cache-tiers={ssd: 100 GiB}");
   g_autoptr(OrrOutcome) remote =
       serving_run(TALKS "workload.engine.cache-tiers={remote: 100 GiB, remote-bandwidth: 1 GB/s}");
-  const OrrServingResult *a = &none->result.serving, *b = &host->result.serving, *c = &ssd->result.serving;
+  const OrrServingResult *a = &none->result.serving, *b = &host->result.serving,
+                         *c = &ssd->result.serving;
   const OrrServingResult *d = &remote->result.serving, *all = &large->result.serving;
   g_assert_cmpfloat(a->prefix_hit_rate, <, 0.7 * all->prefix_hit_rate);
   g_assert_cmpfloat_with_epsilon(b->prefix_hit_rate, all->prefix_hit_rate, 0.03);
@@ -67,28 +70,36 @@ static void test_tiers(void) {
   g_assert_cmpfloat(d->ttft.mean, >, c->ttft.mean);
 }
 
-/* What HBM has is not read from below: the second of two requests that begin alike comes as soon whatever the SSD. */
+/* What HBM has is not read from below: the second of two requests that begin alike comes as soon
+ * whatever the SSD. */
 static void test_hbm_first(void) {
   static const char load[] =
-      "workload.load={kind: closed-loop, concurrency: 1};workload.requests=2;workload.input={tokens: 16};"
-      "workload.output={tokens: 2};workload.shared-prefix=3200;workload.engine.prefix-caching=block-hash;"
-      "workload.engine.cache-tiers={ssd: 10 GiB, ssd-bandwidth: %s, ssd-latency: 1 ms};workload.engine.kv-blocks=%d";
-  g_autofree char *fast = g_strdup_printf(load, "6 GB/s", 210), *slow = g_strdup_printf(load, "3 GB/s", 210);
+      "workload.load={kind: closed-loop, concurrency: "
+      "1};workload.requests=2;workload.input={tokens: 16};"
+      "workload.output={tokens: "
+      "2};workload.shared-prefix=3200;workload.engine.prefix-caching=block-hash;"
+      "workload.engine.cache-tiers={ssd: 10 GiB, ssd-bandwidth: %s, ssd-latency: 1 "
+      "ms};workload.engine.kv-blocks=%d";
+  g_autofree char *fast = g_strdup_printf(load, "6 GB/s", 210),
+                  *slow = g_strdup_printf(load, "3 GB/s", 210);
   g_autoptr(OrrOutcome) a = serving_run(fast);
   g_autoptr(OrrOutcome) b = serving_run(slow);
-  g_assert_cmpfloat_with_epsilon(serving_request(a, 1)->ttft_s, serving_request(b, 1)->ttft_s, 1e-12);
+  g_assert_cmpfloat_with_epsilon(serving_request(a, 1)->ttft_s, serving_request(b, 1)->ttft_s,
+                                 1e-12);
   g_assert_cmpint(serving_request(a, 1)->cached_tokens, ==, 3200);
 }
 
-/* Two replicas, round robin: the second request, on the other replica, finds the prefix in the store that both share:
- * 200 blocks of 2 MiB at 10 GB/s and 1 ms of latency, or at half of it. */
+/* Two replicas, round robin: the second request, on the other replica, finds the prefix in the
+ * store that both share: 200 blocks of 2 MiB at 10 GB/s and 1 ms of latency, or at half of it. */
 static void test_remote_is_shared(void) {
   static const char load[] =
       "workload.replicas=2;workload.load={kind: closed-loop, concurrency: 1};workload.requests=2;"
       "workload.input={tokens: 16};workload.output={tokens: 2};workload.shared-prefix=3200;"
       "workload.engine.prefix-caching=block-hash;workload.engine.cache-tiers={%s}";
-  g_autofree char *fast = g_strdup_printf(load, "remote: 10 GiB, remote-bandwidth: 10 GB/s, remote-latency: 1 ms");
-  g_autofree char *slow = g_strdup_printf(load, "remote: 10 GiB, remote-bandwidth: 5 GB/s, remote-latency: 1 ms");
+  g_autofree char *fast =
+      g_strdup_printf(load, "remote: 10 GiB, remote-bandwidth: 10 GB/s, remote-latency: 1 ms");
+  g_autofree char *slow =
+      g_strdup_printf(load, "remote: 10 GiB, remote-bandwidth: 5 GB/s, remote-latency: 1 ms");
   g_autofree char *own = g_strdup_printf(load, "host: 10 GiB");
   g_autoptr(OrrOutcome) a = serving_run(fast);
   g_autoptr(OrrOutcome) b = serving_run(slow);
@@ -96,17 +107,19 @@ static void test_remote_is_shared(void) {
   g_assert_cmpint(serving_request(a, 1)->cached_tokens, ==, 3200);
   g_assert_cmpint(serving_request(c, 1)->cached_tokens, ==, 0);
   const double bytes = 3200 * 131072.0;
-  g_assert_cmpfloat_with_epsilon(serving_request(b, 1)->ttft_s - serving_request(a, 1)->ttft_s, bytes / 10e9, 1e-9);
+  g_assert_cmpfloat_with_epsilon(serving_request(b, 1)->ttft_s - serving_request(a, 1)->ttft_s,
+                                 bytes / 10e9, 1e-9);
 }
 
 static void test_refused(void) {
   serving_refused("workload.engine.cache-tiers={host: 10 GiB}", "set engine.prefix-caching");
-  serving_refused(
-      "workload.engine.prefix-caching=radix;workload.engine.cache-tiers={ssd: 1 GiB, ssd-bandwidth: 0 GB/s}",
-      "ssd-bandwidth above 0");
+  serving_refused("workload.engine.prefix-caching=radix;workload.engine.cache-tiers={ssd: 1 GiB, "
+                  "ssd-bandwidth: 0 GB/s}",
+                  "ssd-bandwidth above 0");
   serving_refused("workload.engine.prefix-caching=radix;workload.engine.cache-tiers={hots: 1 GiB}",
                   "did you mean 'host'?");
-  serving_refused("workload.engine.prefix-caching=radix;workload.engine.cache-tiers={host: 10}", "GiB");
+  serving_refused("workload.engine.prefix-caching=radix;workload.engine.cache-tiers={host: 10}",
+                  "GiB");
 }
 
 int main(int argc, char **argv) {

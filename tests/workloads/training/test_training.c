@@ -1,5 +1,6 @@
 /*
- * The training workload as a user's scenario sees it: what must stay equal, what must scale, what is refused.
+ * The training workload as a user's scenario sees it: what must stay equal, what must scale, what
+ * is refused.
  *
  * Each simulation runs in a child of its own: SimGrid allows one engine a process.
  */
@@ -20,8 +21,8 @@ static void test_sizes(void) {
   g_assert_cmpint(answer.result.dp, ==, 4);
 }
 
-/* Folded equals full, with and without overlap, chunks, sharding; where replicas cross different switches (groups of 3
- * nodes), folding must split classes and still be equal. */
+/* Folded equals full, with and without overlap, chunks, sharding; where replicas cross different
+ * switches (groups of 3 nodes), folding must split classes and still be equal. */
 static void test_folded_is_full(void) {
   static const char *const variants[] = {
       "",
@@ -37,42 +38,52 @@ static void test_folded_is_full(void) {
       "workload.parallel={tp: 1, pp: 1, dp: 64}",
       /* groups that straddle nodes in different ways */
       "cluster.nodes=3;model.heads=24;model.hidden=3072;workload.parallel={tp: 3, pp: 2, dp: 4}",
-      "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, oversubscription: 4}",
-      "cluster.max-nodes=0;cluster.fabric={kind: rail-optimized, levels: 2, nodes-per-group: 3, oversubscription: 2}",
+      "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 2, "
+      "oversubscription: 4}",
+      "cluster.max-nodes=0;cluster.fabric={kind: rail-optimized, levels: 2, nodes-per-group: 3, "
+      "oversubscription: 2}",
   };
   for (guint i = 0; i < G_N_ELEMENTS(variants); i++) assert_folded_is_full(variants[i]);
 }
 
 /* Where the kinds of time go is all of the time. */
 static void test_times_add_up(void) {
-  const Answer a = simulate("workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.recompute=selective");
+  const Answer a = simulate(
+      "workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.recompute=selective");
   double sum = 0;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) sum += a.times[kind];
   assert_close(sum, a.result.iteration_time_s, 1e-9);
 }
 
-/* Nothing contends when tp, pp and dp keep to links of their own: SimGrid and the ideal engine agree. */
+/* Nothing contends when tp, pp and dp keep to links of their own: SimGrid and the ideal engine
+ * agree. */
 static void test_engines_agree(void) {
-  const char *const base = "workload.parallel={tp: 8, pp: 1, dp: 8};workload.data-parallel.overlap=false;engine=";
+  const char *const base =
+      "workload.parallel={tp: 8, pp: 1, dp: 8};workload.data-parallel.overlap=false;engine=";
   g_autofree char *simgrid = g_strconcat(base, "simgrid", NULL);
   g_autofree char *ideal = g_strconcat(base, "ideal", NULL);
-  assert_close(simulate(simgrid).result.iteration_time_s, simulate(ideal).result.iteration_time_s, 1e-9);
+  assert_close(simulate(simgrid).result.iteration_time_s, simulate(ideal).result.iteration_time_s,
+               1e-9);
 }
 
-/* The bubble of a long pipeline of equal stages comes near the closed form (p - 1) / (m + p - 1): embedding, head and
- * transfers make up the rest. 1F1B, p = 4, m = 64: 3 / 67 = 4.5 %. */
+/* The bubble of a long pipeline of equal stages comes near the closed form (p - 1) / (m + p -
+ * 1): embedding, head and transfers make up the rest. 1F1B, p = 4, m = 64: 3 / 67 = 4.5 %. */
 static void test_bubble(void) {
-  const Answer a = simulate("workload.parallel={tp: 8, pp: 4, dp: 2};workload.batch.global=128;model.layers=64");
+  const Answer a =
+      simulate("workload.parallel={tp: 8, pp: 4, dp: 2};workload.batch.global=128;model.layers=64");
   g_assert_cmpfloat(a.result.bubble_fraction, >, 0.035);
   g_assert_cmpfloat(a.result.bubble_fraction, <, 0.075);
 }
 
-/* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from 3 (F + B + W) to 3 (F
+/* Zero bubble against 1F1B on the same stages, p = 4, m = 64 (2 replicas): the bubble falls from
+ * 3 (F + B + W) to 3 (F
  * + B - W), a third where B and W take as long as F, more where B (attention, and collectives that it no longer hides)
- * takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower than the other stages. */
+ * takes longer; ZB-V's to half a forward. A small vocabulary keeps the ends from being slower
+ * than the other stages. */
 static void test_zero_bubble(void) {
-  const char *const sets = "workload.parallel={tp: 8, pp: 4, dp: "
-                           "2};workload.batch.global=128;model.layers=64;model.vocab=1024;workload.pipeline=";
+  const char *const sets =
+      "workload.parallel={tp: 8, pp: 4, dp: "
+      "2};workload.batch.global=128;model.layers=64;model.vocab=1024;workload.pipeline=";
   double bubble[3];
   static const char *const kinds[] = {"1f1b", "zb-h1", "zb-v"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
@@ -87,17 +98,19 @@ static void test_zero_bubble(void) {
 
 /* Post-validation: three steps of ZB-V one after the other without the wait at each end. */
 static void test_post_validation(void) {
-  const char *const sets =
-      "workload.steps=3;model.layers=16;workload.batch.global=32;workload.pipeline={kind: zb-v, post-validation: ";
+  const char *const sets = "workload.steps=3;model.layers=16;workload.batch.global=32;workload."
+                           "pipeline={kind: zb-v, post-validation: ";
   g_autofree char *waits = g_strconcat(sets, "false}", NULL);
   g_autofree char *goes_on = g_strconcat(sets, "true}", NULL);
-  g_assert_cmpfloat(simulate(goes_on).result.iteration_time_s, <, simulate(waits).result.iteration_time_s);
+  g_assert_cmpfloat(simulate(goes_on).result.iteration_time_s, <,
+                    simulate(waits).result.iteration_time_s);
 }
 
-/* DualPipe holds the model twice: weights of two blocks a stage, and gradients that its copies reduce even where there
- * is one replica. */
+/* DualPipe holds the model twice: weights of two blocks a stage, and gradients that its copies
+ * reduce even where there is one replica. */
 static void test_dualpipe(void) {
-  const char *const sets = "workload.parallel={tp: 8, pp: 8, dp: 1};workload.batch.global=32;workload.pipeline=";
+  const char *const sets =
+      "workload.parallel={tp: 8, pp: 8, dp: 1};workload.batch.global=32;workload.pipeline=";
   g_autofree char *once = g_strconcat(sets, "1f1b", NULL);
   g_autofree char *twice = g_strconcat(sets, "dualpipe", NULL);
   const Answer a = simulate(once), b = simulate(twice);
@@ -118,7 +131,8 @@ static void test_overrides(void) {
   g_assert_cmpfloat(plain.result.iteration_time_s, ==, small.result.iteration_time_s);
   g_assert_true(plain.result.fits);
   g_assert_false(small.result.fits);
-  /* What is measured scales with the device: twice the rate, all but twice the GEMMs; twice the NVLink, less tp-comm.
+  /* What is measured scales with the device: twice the rate, all but twice the GEMMs; twice the
+   * NVLink, less tp-comm.
    */
   const Answer fast = simulate("cluster.device.bf16=624 TFLOP/s");
   g_assert_cmpfloat(fast.times[ORR_TIME_GEMM], <, 0.6 * plain.times[ORR_TIME_GEMM]);
@@ -129,54 +143,66 @@ static void test_overrides(void) {
   g_assert_cmpfloat(slow.result.iteration_time_s, >, plain.result.iteration_time_s);
 }
 
-/* Oversubscribing the spine cannot make a step faster, and 16:1 must slow the gradient reduction down. */
+/* Oversubscribing the spine cannot make a step faster, and 16:1 must slow the gradient reduction
+ * down. */
 static void test_oversubscription(void) {
   const char *const fabric =
       "workload.parallel={tp: 8, pp: 1, dp: 8};workload.data-parallel.overlap=false;"
-      "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 1, oversubscription: ";
+      "cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: 1, "
+      "oversubscription: ";
   g_autofree char *even = g_strconcat(fabric, "1}", NULL);
   g_autofree char *thin = g_strconcat(fabric, "16}", NULL);
-  g_assert_cmpfloat(simulate(thin).result.iteration_time_s, >, 1.01 * simulate(even).result.iteration_time_s);
+  g_assert_cmpfloat(simulate(thin).result.iteration_time_s, >,
+                    1.01 * simulate(even).result.iteration_time_s);
 }
 
 static void assert_same(const char *a, const char *b) {
   const Answer x = simulate(a), y = simulate(b);
   if (x.span_sum != y.span_sum || x.result.memory_peak_bytes != y.result.memory_peak_bytes)
-    g_error("'%s' and '%s' differ: %.17g and %.17g s", a, b, x.result.iteration_time_s, y.result.iteration_time_s);
+    g_error("'%s' and '%s' differ: %.17g and %.17g s", a, b, x.result.iteration_time_s,
+            y.result.iteration_time_s);
 }
 
-/* Each way to cut layers into stages says the same as the layout that it stands for; 14 layers with both ends counted
- * as one make 16 over 4 stages. */
+/* Each way to cut layers into stages says the same as the layout that it stands for; 14 layers
+ * with both ends counted as one make 16 over 4 stages. */
 static void test_splits(void) {
   assert_same("", "workload.pipeline-split.layout=Et*4|t*4|t*4|t*4L");
   assert_same("model.layers=14;workload.pipeline-split={count-embedding: true, count-loss: true}",
               "model.layers=14;workload.pipeline-split.layout=Ettt,|(t*4|)*2,tttL");
-  assert_same("workload.pipeline-split={first: 3, last: 3}", "workload.pipeline-split.layout=Et*3|(t*5|)*2t*3L");
-  assert_same("workload.pipeline-split={first: 2, last: 2};workload.pipeline={kind: interleaved-1f1b, chunks: 2}",
+  assert_same("workload.pipeline-split={first: 3, last: 3}",
+              "workload.pipeline-split.layout=Et*3|(t*5|)*2t*3L");
+  assert_same("workload.pipeline-split={first: 2, last: 2};workload.pipeline={kind: "
+              "interleaved-1f1b, chunks: 2}",
               "workload.pipeline-split.layout=Et|(ttt|)*2t|t|(ttt|)*2tL;"
               "workload.pipeline={kind: interleaved-1f1b, chunks: 2}");
 }
 
-/* The slowest stage is the pace: a stage of one layer less on each end takes less than an even cut, whose last stage
- * has the head besides. */
+/* The slowest stage is the pace: a stage of one layer less on each end takes less than an even
+ * cut, whose last stage has the head besides. */
 static void test_split_pace(void) {
   const char *const model = "model.vocab=256000;model.layers=";
   g_autofree char *even = g_strconcat(model, "16", NULL);
-  g_autofree char *uneven = g_strconcat(model, "16;workload.pipeline-split.layout=Et*4|t*5|t*5|ttL", NULL);
-  g_assert_cmpfloat(simulate(uneven).result.iteration_time_s, <, simulate(even).result.iteration_time_s);
+  g_autofree char *uneven =
+      g_strconcat(model, "16;workload.pipeline-split.layout=Et*4|t*5|t*5|ttL", NULL);
+  g_assert_cmpfloat(simulate(uneven).result.iteration_time_s, <,
+                    simulate(even).result.iteration_time_s);
 }
 
-/* Full recomputation of the first n layers of each stage: all four are full, none is none; between, time and memory lie
- * between. Uniform by two keeps every second input: of 4 layers and 4 micro-batches on stage 0, 8 inputs less, one
- * layer's working set more. */
+/* Full recomputation of the first n layers of each stage: all four are full, none is none;
+ * between, time and memory lie between. Uniform by two keeps every second input: of 4 layers and
+ * 4 micro-batches on stage 0, 8 inputs less, one layer's working set more. */
 static void test_recompute_methods(void) {
-  assert_same("workload.recompute=full",
-              "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=4");
-  assert_same("", "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=0");
-  const Answer none = simulate(""), some = simulate("workload.recompute=operators"),
-               full = simulate("workload.recompute=full"),
-               half = simulate("workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=2"),
-               pairs = simulate("workload.recompute=full;workload.recompute-layers=2");
+  assert_same(
+      "workload.recompute=full",
+      "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=4");
+  assert_same(
+      "", "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=0");
+  const Answer
+      none = simulate(""),
+      some = simulate("workload.recompute=operators"), full = simulate("workload.recompute=full"),
+      half = simulate(
+          "workload.recompute=full;workload.recompute-method=block;workload.recompute-layers=2"),
+      pairs = simulate("workload.recompute=full;workload.recompute-layers=2");
   g_assert_cmpfloat(some.result.iteration_time_s, >, none.result.iteration_time_s);
   g_assert_cmpfloat(some.result.iteration_time_s, <, full.result.iteration_time_s);
   g_assert_cmpfloat(some.result.hardware_tflops_per_gpu, >, some.result.model_tflops_per_gpu);
@@ -185,25 +211,29 @@ static void test_recompute_methods(void) {
   g_assert_cmpfloat(half.result.memory_peak_bytes, <, none.result.memory_peak_bytes);
   g_assert_cmpfloat(half.result.memory_peak_bytes, >, full.result.memory_peak_bytes);
   g_assert_cmpfloat(pairs.result.iteration_time_s, ==, full.result.iteration_time_s);
-  /* s b h = 2048 * 4096: an input 2 s b h; a layer with fused attention, no dropout and tp 4 keeps s b h (8 + 24/4) and
-   * 4 bytes a row and head. */
+  /* s b h = 2048 * 4096: an input 2 s b h; a layer with fused attention, no dropout and tp 4
+   * keeps s b h (8 + 24/4) and 4 bytes a row and head. */
   const double sbh = 2048.0 * 4096, layer = sbh * (8 + 24.0 / 4) + 4 * 2048.0 * 32 / 4;
-  assert_close(pairs.result.memory_peak_bytes - full.result.memory_peak_bytes, (layer - 8 * 2 * sbh) / (1 - 0.15),
-               1e-9); /* and the allocator's gaps */
+  assert_close(pairs.result.memory_peak_bytes - full.result.memory_peak_bytes,
+               (layer - 8 * 2 * sbh) / (1 - 0.15), 1e-9); /* and the allocator's gaps */
 }
 
-/* 18 layers on 4 stages filled up are 5, 5, 5, 3: as `last: 3` says it. 14 with both ends counted are 16; 16 need
- * nothing counted. 5 filled up would be 2, 2, 1 and nothing: with both ends counted, 7, they are E + 1, 2, 2 and the loss. */
+/* 18 layers on 4 stages filled up are 5, 5, 5, 3: as `last: 3` says it. 14 with both ends
+ * counted are 16; 16 need nothing counted. 5 filled up would be 2, 2, 1 and nothing: with both
+ * ends counted, 7, they are E + 1, 2, 2 and the loss. */
 static void test_split_rules(void) {
   const char *const fill = "model.layers=18;workload.pipeline-split.fill=true";
   const char *const last = "model.layers=18;workload.pipeline-split.last=3";
   g_assert_cmpfloat(simulate(fill).span_sum, ==, simulate(last).span_sum);
   const char *const needed = "model.layers=14;workload.pipeline-split.count-where-needed=true";
-  const char *const counted = "model.layers=14;workload.pipeline-split={count-embedding: true, count-loss: true}";
+  const char *const counted =
+      "model.layers=14;workload.pipeline-split={count-embedding: true, count-loss: true}";
   g_assert_cmpfloat(simulate(needed).span_sum, ==, simulate(counted).span_sum);
-  g_assert_cmpfloat(simulate("workload.pipeline-split={count-where-needed: true, fill: true}").span_sum, ==,
-                    simulate("").span_sum);
-  const char *const both = "model.layers=5;workload.pipeline-split={count-where-needed: true, fill: true}";
+  g_assert_cmpfloat(
+      simulate("workload.pipeline-split={count-where-needed: true, fill: true}").span_sum, ==,
+      simulate("").span_sum);
+  const char *const both =
+      "model.layers=5;workload.pipeline-split={count-where-needed: true, fill: true}";
   const char *const layout = "model.layers=5;workload.pipeline-split.layout=Et|tt|tt|L";
   g_assert_cmpfloat(simulate(both).span_sum, ==, simulate(layout).span_sum);
 }
@@ -217,7 +247,8 @@ static void test_refusals(void) {
       {"workload.parallel={tp: 64, pp: 1, dp: 1}", "attention heads"},
       {"model.layers=18", "layers (18) cannot be divided by pp * chunks (4 * 1)"},
       {"workload.pipeline-split.layout=Et|t", "it has 2 blocks, and pp * chunks makes 4"},
-      {"workload.pipeline-split.layout=Et*4|t*4|t*4|t*5L", "it has 17 layers, and model small has 16"},
+      {"workload.pipeline-split.layout=Et*4|t*4|t*4|t*5L",
+       "it has 17 layers, and model small has 16"},
       {"workload.pipeline-split.layout=t*4|t*4|t*4|t*4L", "E begins the first block"},
       {"workload.pipeline-split.layout=(Et*4|t*4|t*4|t*4L", "a bracket is not closed"},
       {"workload.pipeline-split.layout=Et*4)|t*4|t*4|t*4L", "closed that was not opened"},
@@ -226,22 +257,29 @@ static void test_refusals(void) {
       {"workload.pipeline-split.layout=E(t*99999)*99999|t|t|tL", "too long"},
       {"workload.pipeline-split={first: 3}", "leave 13 of small's 16 layers to 3 stages"},
       {"workload.pipeline-split={first: 4, count-loss: true}", "one way to cut at a time"},
-      {"workload.pipeline-split={count-loss: true}", "layers (16) with embedding or loss counted (1)"},
+      {"workload.pipeline-split={count-loss: true}",
+       "layers (16) with embedding or loss counted (1)"},
       {"model.layers=5;workload.pipeline-split.fill=true", "layers (5) cannot be divided"},
       {"workload.batch.global=30", "batch.global (30) cannot be divided"},
-      {"workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.batch.global=24", "multiple of pp"},
+      {"workload.pipeline={kind: interleaved-1f1b, chunks: 2};workload.batch.global=24",
+       "multiple of pp"},
       {"workload.parallel.cp=2", "tp * cp * pp * dp = 4 * 2 * 4 * 4 = 128 GPUs"},
       {"workload.parallel={tp: 4, cp: 2, pp: 4};workload.sequence=2046",
        "2046 tokens of a sequence cannot be split over 2 * cp = 4"},
-      {"workload.parallel={tp: 2, cp: 32, pp: 1, context: all-to-all}", "cannot be split over tp * cp = 64"},
+      {"workload.parallel={tp: 2, cp: 32, pp: 1, context: all-to-all}",
+       "cannot be split over tp * cp = 64"},
       {"workload.parallel={tp: 4, pp: 4, ep: 2}", "ep = 2, etp = 1, but the model has no experts"},
-      {"model.moe={experts: 8, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 16, etp: 1, sequence-parallel: true}",
+      {"model.moe={experts: 8, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 16, etp: 1, "
+       "sequence-parallel: true}",
        "ep = 16 is more than the model's 8 experts"},
-      {"model.moe={experts: 6, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 4, etp: 1, sequence-parallel: true}",
+      {"model.moe={experts: 6, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 4, etp: 1, "
+       "sequence-parallel: true}",
        "6 experts cannot be split over ep = 4"},
-      {"model.moe={experts: 9, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 3, etp: 1, sequence-parallel: true}",
+      {"model.moe={experts: 9, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 3, etp: 1, "
+       "sequence-parallel: true}",
        "etp * ep (1 * 3) must divide the tp * cp * dp = 16 GPUs"},
-      {"cluster.nodes=6;model.moe={experts: 6, topk: 2};workload.parallel={tp: 4, pp: 1, dp: 12, ep: 6, etp: 1, "
+      {"cluster.nodes=6;model.moe={experts: 6, topk: 2};workload.parallel={tp: 4, pp: 1, dp: 12, "
+       "ep: 6, etp: 1, "
        "sequence-parallel: true}",
        "etp * ep (1 * 6) must divide tp * cp (4 * 1) or be a multiple of it"},
       {"model.moe={experts: 8, topk: 2};workload.parallel={tp: 4, pp: 4, ep: 4}",
@@ -252,34 +290,41 @@ static void test_refusals(void) {
       {"workload.parallel.order=tp-dp", "order"},
       {"workload.sequence=4096", "learned positions"},
       {"cluster.nodes=1000", "nodes is 1000"},
-      {"workload.parallel={tp: 4, pp: 1, dp: 16};workload.pipeline={kind: interleaved-1f1b, chunks: 2}", "pp is 1"},
+      {"workload.parallel={tp: 4, pp: 1, dp: 16};workload.pipeline={kind: interleaved-1f1b, "
+       "chunks: 2}",
+       "pp is 1"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
 }
 
-/* Experts on half as many GPUs each: of 16 GPUs a stage, ep 4 leaves 4 copies, ep 16 none, and so no reduction of them.
+/* Experts on half as many GPUs each: of 16 GPUs a stage, ep 4 leaves 4 copies, ep 16 none, and so
+ * no reduction of them.
  */
 static void test_expert_gradients(void) {
-  const char *const sets = "model.moe={experts: 16, topk: 2};model.layers=8;workload.data-parallel.overlap=false;"
-                           "workload.parallel={tp: 1, pp: 4, dp: 16, ep: ";
+  const char *const sets =
+      "model.moe={experts: 16, topk: 2};model.layers=8;workload.data-parallel.overlap=false;"
+      "workload.parallel={tp: 1, pp: 4, dp: 16, ep: ";
   g_autofree char *four = g_strconcat(sets, "4}", NULL);
   g_autofree char *all = g_strconcat(sets, "16}", NULL);
   const Answer copies = simulate(four), single = simulate(all);
   g_assert_cmpfloat(copies.times[ORR_TIME_DP_COMM], >, 1.5 * single.times[ORR_TIME_DP_COMM]);
   g_assert_cmpfloat(copies.result.memory_peak_bytes, >, single.result.memory_peak_bytes);
-  g_assert_cmpfloat(single.times[ORR_TIME_EP_COMM], >, copies.times[ORR_TIME_EP_COMM]); /* over the network */
+  g_assert_cmpfloat(single.times[ORR_TIME_EP_COMM], >,
+                    copies.times[ORR_TIME_EP_COMM]); /* over the network */
 }
 
-/* DualPipe hides all-to-alls behind the other micro-batch: less of them is exposed than under 1F1B, whose every one is,
- * and no more than compute can hide is gained. */
+/* DualPipe hides all-to-alls behind the other micro-batch: less of them is exposed than under
+ * 1F1B, whose every one is, and no more than compute can hide is gained. */
 static void test_all_to_all_by_turns(void) {
-  const char *const sets = "model.moe={experts: 16, topk: 4};model.layers=16;workload.batch.global=64;"
-                           "workload.parallel={tp: 1, pp: 4, dp: 16, ep: 16};workload.pipeline=";
+  const char *const sets =
+      "model.moe={experts: 16, topk: 4};model.layers=16;workload.batch.global=64;"
+      "workload.parallel={tp: 1, pp: 4, dp: 16, ep: 16};workload.pipeline=";
   g_autofree char *turns = g_strconcat(sets, "dualpipe;workload.batch.global=256", NULL);
   g_autofree char *one = g_strconcat(sets, "1f1b;workload.batch.global=256", NULL);
   const Answer a = simulate(turns), b = simulate(one);
-  g_test_message("exposed all-to-all: dualpipe %g of %g s, 1f1b %g of %g s", a.times[ORR_TIME_EP_COMM],
-                 a.result.iteration_time_s, b.times[ORR_TIME_EP_COMM], b.result.iteration_time_s);
+  g_test_message("exposed all-to-all: dualpipe %g of %g s, 1f1b %g of %g s",
+                 a.times[ORR_TIME_EP_COMM], a.result.iteration_time_s, b.times[ORR_TIME_EP_COMM],
+                 b.result.iteration_time_s);
   g_assert_cmpfloat(a.times[ORR_TIME_EP_COMM], <, 0.8 * b.times[ORR_TIME_EP_COMM]);
   g_assert_cmpfloat(a.result.iteration_time_s, <, b.result.iteration_time_s);
 }
@@ -293,8 +338,9 @@ static void test_tables(void) {
   }
 }
 
-/* A tower of 8 layers as wide as the decoder's 16, on 1,024 tokens a sequence for 2,048: a quarter of the matrices'
- * work more at least, all of it on the first of 4 stages, which the others wait for; folded is full with it too. */
+/* A tower of 8 layers as wide as the decoder's 16, on 1,024 tokens a sequence for 2,048: a
+ * quarter of the matrices' work more at least, all of it on the first of 4 stages, which the
+ * others wait for; folded is full with it too. */
 static void test_encoder(void) {
   const char *tower = "model.encoder={layers: 8, hidden: 4096, heads: 32, patch: 16, image: 512}";
   g_autofree char *full = g_strconcat(tower, ";fidelity=full", NULL);
@@ -304,8 +350,9 @@ static void test_encoder(void) {
   assert_close(with.result.iteration_time_s, all.result.iteration_time_s, 1e-9);
 }
 
-/* Frozen weights have no products by weight, a third of the matrices' FLOPs: a step is between two thirds and all of
- * the full one's, at no higher rate, and holds no gradients or optimizer worth naming. */
+/* Frozen weights have no products by weight, a third of the matrices' FLOPs: a step is between
+ * two thirds and all of the full one's, at no higher rate, and holds no gradients or optimizer
+ * worth naming. */
 static void test_lora(void) {
   const char *lora = "workload.lora={rank: 16}";
   const Answer full = simulate(""), frozen = simulate(lora);
@@ -321,9 +368,10 @@ typedef struct {
 } Frozen;
 
 static Frozen frozen_of(const char *sets) {
-  g_autofree char *all = g_strconcat("workload.parallel={tp: 1, pp: 1, dp: 64};workload.lora={rank: 16, targets: [qkv]};"
-                                     "cluster.base=dgx-h100-superpod;workload.precision=fp8-current;",
-                                     sets, NULL);
+  g_autofree char *all = g_strconcat(
+      "workload.parallel={tp: 1, pp: 1, dp: 64};workload.lora={rank: 16, targets: [qkv]};"
+      "cluster.base=dgx-h100-superpod;workload.precision=fp8-current;",
+      sets, NULL);
   g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, all, FALSE);
   Frozen frozen = {0};
   for (guint i = 0; i < outcome->collectives->len; i++) {
@@ -337,12 +385,14 @@ static Frozen frozen_of(const char *sets) {
   return frozen;
 }
 
-/* The distributed optimizer gathers what it updated, 16 layers' adapters of 16 (4096 + 12288) parameters in 2 bytes, and
- * nothing casts what does not change. FSDP gathers all that it shares out, frozen or not, and so has all to cast; the
- * recipes whose frozen weights stay in 16 bits cast them every step, too. */
+/* The distributed optimizer gathers what it updated, 16 layers' adapters of 16 (4096 + 12288)
+ * parameters in 2 bytes, and nothing casts what does not change. FSDP gathers all that it shares
+ * out, frozen or not, and so has all to cast; the recipes whose frozen weights stay in 16 bits
+ * cast them every step, too. */
 static void test_lora_leaves_frozen_weights(void) {
   const double adapters = 16 * 16 * (4096 + 12288) * 2.0;
-  const Frozen beside = frozen_of("workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}");
+  const Frozen beside = frozen_of(
+      "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}");
   const Frozen after = frozen_of("workload.optimizer.sharding=distributed-optimizer");
   g_assert_cmpfloat_with_epsilon(beside.gathered, adapters, 1);
   g_assert_cmpfloat_with_epsilon(after.gathered, adapters, 1);

@@ -15,18 +15,23 @@ static const char *const scenario_text =
     "  parallel: {tp: 1, pp: 4, dp: 4}\n"
     "  batch: {global: 64, micro: 1}\n";
 
-static OrrOutcome *simulate(const char *sets) { return ideal_outcome_of(scenario_text, sets, TRUE); }
+static OrrOutcome *simulate(const char *sets) {
+  return ideal_outcome_of(scenario_text, sets, TRUE);
+}
 
 static void assert_near(double a, double b, double relative) {
   g_assert_cmpfloat_with_epsilon(a, b, relative * MAX(fabs(a), fabs(b)));
 }
 
-/* Of one GPU: forward products, a third of the FLOPs and of the time in them; nothing but forwards in the time line. */
+/* Of one GPU: forward products, a third of the FLOPs and of the time in them; nothing but
+ * forwards in the time line. */
 static void test_third(void) {
   g_autoptr(OrrOutcome) whole = simulate("cluster.gpus=1;workload.parallel={}");
-  g_autoptr(OrrOutcome) half = simulate("cluster.gpus=1;workload.parallel={};workload.evaluation=true");
+  g_autoptr(OrrOutcome) half =
+      simulate("cluster.gpus=1;workload.parallel={};workload.evaluation=true");
   const OrrTrainingResult *a = &whole->result.training, *b = &half->result.training;
-  assert_near(3 * b->model_tflops_per_gpu * b->iteration_time_s, a->model_tflops_per_gpu * a->iteration_time_s, 1e-9);
+  assert_near(3 * b->model_tflops_per_gpu * b->iteration_time_s,
+              a->model_tflops_per_gpu * a->iteration_time_s, 1e-9);
   assert_near(3 * half->time_by_kind[ORR_TIME_GEMM], whole->time_by_kind[ORR_TIME_GEMM], 0.1);
   g_assert_cmpfloat(half->time_by_kind[ORR_TIME_OPTIMIZER], ==, 0);
   g_assert_cmpuint(half->memory_times->len, ==, 64 + 1);
@@ -34,11 +39,14 @@ static void test_third(void) {
     g_assert_true(g_str_has_prefix(g_array_index(half->spans, OrrSpanRow, i).name, "forward"));
 }
 
-/* m micro-batches through p equal stages take m + p - 1 forwards. Embedding and head are small here. */
+/* m micro-batches through p equal stages take m + p - 1 forwards. Embedding and head are small
+ * here. */
 static void test_pipeline(void) {
   g_autoptr(OrrOutcome) few = simulate("workload.evaluation=true;model.vocab=1024");
-  g_autoptr(OrrOutcome) many = simulate("workload.evaluation=true;model.vocab=1024;workload.batch.global=128");
-  const double per_forward = (many->result.training.iteration_time_s - few->result.training.iteration_time_s) / 16;
+  g_autoptr(OrrOutcome) many =
+      simulate("workload.evaluation=true;model.vocab=1024;workload.batch.global=128");
+  const double per_forward =
+      (many->result.training.iteration_time_s - few->result.training.iteration_time_s) / 16;
   assert_near(few->result.training.iteration_time_s, (16 + 3) * per_forward, 0.1);
 }
 
@@ -57,18 +65,20 @@ static void test_memory(void) {
 
 static gboolean has_collective(const OrrOutcome *outcome, const char *name) {
   for (guint i = 0; i < outcome->collectives->len; i++)
-    if (g_str_equal(g_array_index(outcome->collectives, OrrCollectiveRow, i).name, name)) return TRUE;
+    if (g_str_equal(g_array_index(outcome->collectives, OrrCollectiveRow, i).name, name))
+      return TRUE;
   return FALSE;
 }
 
 /* Replicas have nothing to say to each other, but what FSDP gathers. */
 static void test_communication(void) {
-  g_autoptr(OrrOutcome) plain = simulate("workload.evaluation=true;workload.optimizer.sharding=distributed-optimizer");
+  g_autoptr(OrrOutcome) plain =
+      simulate("workload.evaluation=true;workload.optimizer.sharding=distributed-optimizer");
   g_assert_false(has_collective(plain, "dp-gradients") || has_collective(plain, "dp-parameters"));
   g_assert_false(has_collective(plain, "pp-backward"));
   g_assert_true(has_collective(plain, "pp-forward"));
-  g_autoptr(OrrOutcome) sharded =
-      simulate("workload.evaluation=true;workload.optimizer.sharding=fsdp;workload.parallel={tp: 1, pp: 1, dp: 16}");
+  g_autoptr(OrrOutcome) sharded = simulate("workload.evaluation=true;workload.optimizer.sharding="
+                                           "fsdp;workload.parallel={tp: 1, pp: 1, dp: 16}");
   g_assert_true(has_collective(sharded, "dp-weights"));
   g_assert_cmpint(g_array_index(sharded->collectives, OrrCollectiveRow, 0).count, >, 0);
   g_assert_cmpfloat(sharded->time_by_kind[ORR_TIME_DP_COMM], >, 0);
@@ -76,12 +86,14 @@ static void test_communication(void) {
 
 /* Every schedule has forwards that run to their end, folded as full. */
 static void test_schedules(void) {
-  static const char *const kinds[] = {"gpipe", "1f1b",     "{kind: interleaved-1f1b, chunks: 2}", "zb-h1",
-                                      "zb-v",  "dualpipe", "{kind: breadth-first, chunks: 2}"};
+  static const char *const kinds[] = {
+      "gpipe", "1f1b",     "{kind: interleaved-1f1b, chunks: 2}", "zb-h1",
+      "zb-v",  "dualpipe", "{kind: breadth-first, chunks: 2}"};
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     g_autofree char *folded =
         g_strconcat("workload.evaluation=true;fidelity=folded;workload.pipeline=", kinds[i], NULL);
-    g_autofree char *full = g_strconcat("workload.evaluation=true;fidelity=full;workload.pipeline=", kinds[i], NULL);
+    g_autofree char *full =
+        g_strconcat("workload.evaluation=true;fidelity=full;workload.pipeline=", kinds[i], NULL);
     g_autoptr(OrrOutcome) a = simulate(folded);
     g_autoptr(OrrOutcome) b = simulate(full);
     assert_near(a->result.training.iteration_time_s, b->result.training.iteration_time_s, 1e-9);
@@ -91,7 +103,8 @@ static void test_schedules(void) {
 
 static void test_refusals(void) {
   static const char *const cases[][2] = {
-      {"workload.evaluation=true;workload.offload.activations=1", "keeps neither an optimizer nor activations"},
+      {"workload.evaluation=true;workload.offload.activations=1",
+       "keeps neither an optimizer nor activations"},
       {"workload.evaluation=true;workload.checkpoint.every=1", "evaluation changes nothing"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -1,5 +1,6 @@
 /*
- * Experts in training: the rate of grouped products, what sharing them out must not cost, what imbalance must.
+ * Experts in training: the rate of grouped products, what sharing them out must not cost, what
+ * imbalance must.
  */
 #include <math.h>
 
@@ -28,7 +29,8 @@ static Answer simulate(const char *sets) {
     const OrrOperatorRow *row = &g_array_index(outcome->operators, OrrOperatorRow, i);
     if (!g_str_equal(row->name, "experts")) continue;
     const int backward = strstr(row->phase, "backward") != NULL;
-    if (answer.flops_per_s[backward] == 0) answer.flops_per_s[backward] = row->flops / row->seconds_each;
+    if (answer.flops_per_s[backward] == 0)
+      answer.flops_per_s[backward] = row->flops / row->seconds_each;
     answer.experts_s += row->seconds_total;
   }
   for (guint i = 0; i < outcome->collectives->len; i++) {
@@ -40,18 +42,21 @@ static Answer simulate(const char *sets) {
   return answer;
 }
 
-/* Four experts of 8,192 tokens each on a rank. DeepGEMM's README has their two products on H800, whose tensor cores are
- * H100's: 1,297 TFLOP/s over 2/3 of the FLOPs, 1,099 over 1/3: 1,223 together. The forward also has the activation. */
+/* Four experts of 8,192 tokens each on a rank. DeepGEMM's README has their two products on H800,
+ * whose tensor cores are H100's: 1,297 TFLOP/s over 2/3 of the FLOPs, 1,099 over 1/3: 1,223
+ * together. The forward also has the activation. */
 static void test_rate(void) {
   const Answer answer = simulate("");
   g_assert_cmpfloat_with_epsilon(answer.flops_per_s[0] / 1223e12, 1, 0.25);
   g_assert_cmpfloat(answer.flops_per_s[1], >, 0.5 * 1223e12);
 }
 
-/* Twice as many ranks share the experts: as many pairs on each, over half as many experts. Products do not get slower.
+/* Twice as many ranks share the experts: as many pairs on each, over half as many experts. Products
+ * do not get slower.
  */
 static void test_sharing_out(void) {
-  const Answer eight = simulate("workload.parallel.ep=8"), sixteen = simulate("workload.parallel.ep=16");
+  const Answer eight = simulate("workload.parallel.ep=8"),
+               sixteen = simulate("workload.parallel.ep=16");
   g_assert_cmpfloat(sixteen.experts_s, <=, eight.experts_s * 1.001);
 }
 
@@ -64,13 +69,15 @@ static void test_imbalance(void) {
   g_assert_cmpfloat(uneven.step_s, >, even.step_s);
 }
 
-/* Zipf's law over 256 experts, four a rank: the fullest rank's part of everything. Equal counts are balanced exactly;
- * padded to a capacity, experts have as many whatever they are wanted; cut to one, the fullest rank has no more than
- * that, and a capacity that nobody reaches changes nothing. */
+/* Zipf's law over 256 experts, four a rank: the fullest rank's part of everything. Equal counts
+ * are balanced exactly; padded to a capacity, experts have as many whatever they are wanted; cut
+ * to one, the fullest rank has no more than that, and a capacity that nobody reaches changes
+ * nothing. */
 static void test_load(void) {
   const char *load = "workload.experts.load=";
   g_autofree char *zipf = g_strconcat(load, "{kind: zipf, exponent: 0.5}", NULL);
-  g_autofree char *padded = g_strconcat("workload.experts.pad-to-capacity=true;workload.experts.capacity=1;", zipf, NULL);
+  g_autofree char *padded =
+      g_strconcat("workload.experts.pad-to-capacity=true;workload.experts.capacity=1;", zipf, NULL);
   g_autofree char *cut = g_strconcat("workload.experts.capacity=1;", zipf, NULL);
   g_autofree char *roomy = g_strconcat("workload.experts.capacity=256;", zipf, NULL);
   g_autoptr(GString) counts = g_string_new(load);
@@ -82,7 +89,9 @@ static void test_load(void) {
   const double fullest = uneven.exchange_bytes / even.exchange_bytes;
   g_test_message("the fullest rank has %g times its balanced share", fullest);
   g_assert_cmpfloat(fullest, >, 1.5);
-  g_assert_cmpfloat(fullest, <, 8); /* 64 (0.0323 + 3 * 0.00389): the most wanted of 256 experts and three others */
+  g_assert_cmpfloat(
+      fullest, <,
+      8); /* 64 (0.0323 + 3 * 0.00389): the most wanted of 256 experts and three others */
   g_assert_cmpfloat_with_epsilon(uneven.experts_s / even.experts_s, fullest, 0.15 * fullest);
   g_assert_cmpfloat(uneven.step_s, >, even.step_s);
   g_assert_cmpfloat_with_epsilon(same.step_s, even.step_s, 1e-9 * even.step_s);
@@ -90,15 +99,17 @@ static void test_load(void) {
   const Answer dropped = simulate(cut), none = simulate(roomy);
   g_assert_cmpfloat(dropped.exchange_bytes, <=, even.exchange_bytes);
   g_assert_cmpfloat(dropped.step_s, <=, even.step_s);
-  g_assert_cmpfloat(dropped.exchange_bytes, >, 0.5 * even.exchange_bytes); /* most ranks hold a wanted expert */
+  g_assert_cmpfloat(dropped.exchange_bytes, >,
+                    0.5 * even.exchange_bytes); /* most ranks hold a wanted expert */
   g_assert_cmpfloat(none.step_s, ==, uneven.step_s);
 }
 
-/* Equal experts next to each other put the exchange on the network, different ones on the nodes' NVLink: with 8 experts'
- * ranks. In one NVLink domain either order is the same. */
+/* Equal experts next to each other put the exchange on the network, different ones on the nodes'
+ * NVLink: with 8 experts' ranks. In one NVLink domain either order is the same. */
 static void test_order(void) {
   const char *wide = "workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8, order: ";
-  g_autofree char *plain = g_strconcat(wide, "tp-cp-dp-pp}", NULL), *before = g_strconcat(wide, "tp-cp-ep-dp-pp}", NULL);
+  g_autofree char *plain = g_strconcat(wide, "tp-cp-dp-pp}", NULL),
+                  *before = g_strconcat(wide, "tp-cp-ep-dp-pp}", NULL);
   g_autofree char *after = g_strconcat(wide, "tp-cp-dp-ep-pp}", NULL);
   const Answer a = simulate(plain), b = simulate(before), c = simulate(after);
   g_assert_cmpfloat(a.step_s, ==, b.step_s);
@@ -106,21 +117,25 @@ static void test_order(void) {
   g_assert_cmpfloat(c.exchange_bytes, ==, b.exchange_bytes);
 }
 
-/* Eight nodes of eight: flat is 63 rounds of 1/64 that run into each other, 7/8 of all over each NIC; in two steps 7/8
- * inside, then 7/8 over each NIC. Longer by no more than what NVLink takes, 3.67e11 over 4.8e10 bytes/s of a NIC. */
+/* Eight nodes of eight: flat is 63 rounds of 1/64 that run into each other, 7/8 of all over each
+ * NIC; in two steps 7/8 inside, then 7/8 over each NIC. Longer by no more than what NVLink
+ * takes, 3.67e11 over 4.8e10 bytes/s of a NIC. */
 static void test_two_steps(void) {
   const Answer flat = simulate(""), two = simulate("workload.experts.dispatch=hierarchical");
   g_assert_cmpfloat(two.exchange_s, >, 0.9 * flat.exchange_s);
   g_assert_cmpfloat(two.exchange_s, <, (1 + 1.5 * 4.8 / 36.7) * flat.exchange_s);
-  const char *inside = "workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8}"; /* a node: one step, the measured one */
-  g_autofree char *inside_two = g_strconcat(inside, ";workload.experts.dispatch=hierarchical", NULL);
+  const char *inside =
+      "workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8}"; /* a node: one step, the measured one */
+  g_autofree char *inside_two =
+      g_strconcat(inside, ";workload.experts.dispatch=hierarchical", NULL);
   g_assert_cmpfloat(simulate(inside_two).exchange_s, ==, simulate(inside).exchange_s);
 }
 
 static void refuse(const char *sets, const char *says) {
   g_autoptr(OrrLibrary) library = orr_library_new(NULL);
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree = orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
+  g_autoptr(OrrNode) tree =
+      orr_yaml_parse(scenario_text, strlen(scenario_text), "test.yaml", diags);
   g_auto(GStrv) parts = g_strsplit(sets, ";", -1);
   for (char **part = parts; *part; part++) {
     char *value = strchr(*part, '=');
@@ -133,26 +148,32 @@ static void refuse(const char *sets, const char *says) {
 }
 
 static void test_refusals(void) {
-  refuse("workload.experts.load={kind: histogram, counts: [1, 2]}", "histogram has 2 counts, and the model has 256");
-  refuse("workload.experts.load=zipf;workload.experts.imbalance=1.2", "imbalance (1.2) and experts.load (zipf) both");
-  refuse("workload.experts.capacity=1;workload.experts.imbalance=1.2", "is another way to say it: give experts.load");
-  refuse("workload.experts.pad-to-capacity=true", "wants a capacity to fill experts up to: set experts.capacity");
+  refuse("workload.experts.load={kind: histogram, counts: [1, 2]}",
+         "histogram has 2 counts, and the model has 256");
+  refuse("workload.experts.load=zipf;workload.experts.imbalance=1.2",
+         "imbalance (1.2) and experts.load (zipf) both");
+  refuse("workload.experts.capacity=1;workload.experts.imbalance=1.2",
+         "is another way to say it: give experts.load");
+  refuse("workload.experts.pad-to-capacity=true",
+         "wants a capacity to fill experts up to: set experts.capacity");
   refuse("workload.experts.load={kind: zipf, exponent: -1}", "'exponent' must be");
   refuse("workload.experts.load=zipff", "did you mean 'zipf'");
   refuse("workload.parallel={ep: 512}", "ep = 512 is more than the model's 256 experts");
   refuse("workload.parallel={ep: 48}", "256 experts cannot be split over ep = 48");
   refuse("workload.parallel={order: ep-tp-cp-dp-pp}", "may name ep once, after tp");
-  refuse("workload.parallel={ep: 8, order: tp-cp-dp-ep-pp};workload.optimizer.sharding={kind: hsdp, group: 8}",
+  refuse("workload.parallel={ep: 8, order: tp-cp-dp-ep-pp};workload.optimizer.sharding={kind: "
+         "hsdp, group: 8}",
          "has ep after dp: experts would reach over copies");
   refuse("workload.precision=nvfp4", "device h100-sxm");
 }
 
-/* Eight nodes of eight GPUs, eight experts a token. Flat sends 8 copies, 7/8 of them to other nodes: 7 over the NIC. A
- * copy for each node: a token meets d of 8 nodes, d = 8 (1 - C(224, 8) / C(256, 8)) = 5.29, 7/8 of them others: 4.63;
- * of four nodes, d = 4 (1 - C(96, 8) / C(128, 8)) = 3.63, 7/8: 3.18. The NIC's bytes are the time, but for some
- * latency. */
+/* Eight nodes of eight GPUs, eight experts a token. Flat sends 8 copies, 7/8 of them to other
+ * nodes: 7 over the NIC. A copy for each node: a token meets d of 8 nodes, d = 8 (1 - C(224, 8)
+ * / C(256, 8)) = 5.29, 7/8 of them others: 4.63; of four nodes, d = 4 (1 - C(96, 8) / C(128, 8))
+ * = 3.63, 7/8: 3.18. The NIC's bytes are the time, but for some latency. */
 static void test_dispatch(void) {
-  const Answer flat = simulate(""), limited = simulate("workload.experts.dispatch=deepep;workload.experts.nodes=4");
+  const Answer flat = simulate(""),
+               limited = simulate("workload.experts.dispatch=deepep;workload.experts.nodes=4");
   const Answer any = simulate("workload.experts.dispatch=deepep;workload.experts.nodes=8");
   g_assert_cmpfloat_with_epsilon(limited.exchange_s / any.exchange_s, 3.63 / 5.29, 0.03);
   g_assert_cmpfloat(any.exchange_s, <, flat.exchange_s);

@@ -1,13 +1,13 @@
 /*
  * test_training_host.c - what the host adds to a step: launches ahead, blocking, as graphs.
  *
- * One GPU, eager kernels: G seconds of work a step, H of launches. Experts: the operators that routing and their products
- * are to the host.
+ * One GPU, eager kernels: G seconds of work a step, H of launches. Experts: the operators that
+ * routing and their products are to the host.
  */
 #include "tests/workloads/training/training_fixture.h"
 
-#define ONE_GPU                                                                                                        \
-  "cluster.nodes=0;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};workload.kernels=eager;"                     \
+#define ONE_GPU                                                                                    \
+  "cluster.nodes=0;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};workload.kernels=eager;" \
   "workload.attention=unfused;model.layers=4;"
 
 static Answer run(const char *launches, const char *more) {
@@ -21,26 +21,31 @@ static void test_blocking_adds_up(void) {
   const Answer larger = run("blocking", "model.hidden=8192;model.heads=64");
   g_assert_cmpfloat(graphs.times[ORR_TIME_HOST], ==, 0);
   g_assert_cmpfloat(blocking.times[ORR_TIME_HOST], >, 0);
-  assert_close(blocking.result.iteration_time_s, graphs.result.iteration_time_s + blocking.times[ORR_TIME_HOST], 1e-9);
+  assert_close(blocking.result.iteration_time_s,
+               graphs.result.iteration_time_s + blocking.times[ORR_TIME_HOST], 1e-9);
   assert_close(larger.times[ORR_TIME_HOST], blocking.times[ORR_TIME_HOST], 1e-9);
 }
 
-/* Kernels so short that the host is always behind: the GPU is through with each as it comes, and only the optimizer's
- * kernels, which one launch starts, come on top of H. */
+/* Kernels so short that the host is always behind: the GPU is through with each as it comes, and
+ * only the optimizer's kernels, which one launch starts, come on top of H. */
 static void test_short_kernels(void) {
   const char *const small = "model.hidden=256;model.heads=4;model.context=128;model.vocab=512";
-  const Answer ahead = run("ahead", small), blocking = run("blocking", small), graphs = run("graphs", small);
+  const Answer ahead = run("ahead", small), blocking = run("blocking", small),
+               graphs = run("graphs", small);
   const double host_s = blocking.times[ORR_TIME_HOST];
   assert_close(ahead.result.iteration_time_s - ahead.times[ORR_TIME_OPTIMIZER], host_s, 1e-9);
   g_assert_cmpfloat(ahead.result.iteration_time_s, >, 4 * graphs.result.iteration_time_s);
 }
 
-/* The backward begins with the output layer: a longer one gives the host time to get ahead, and the layers' launches,
- * which a short one leaves to be waited for, cost nothing after it. Passes begin anew: twice as many cost twice. */
+/* The backward begins with the output layer: a longer one gives the host time to get ahead, and
+ * the layers' launches, which a short one leaves to be waited for, cost nothing after it. Passes
+ * begin anew: twice as many cost twice. */
 static void test_works_ahead(void) {
   const char *const layers = "model.hidden=1024;model.heads=16;model.context=1024;";
-  g_autofree char *short_head = g_strconcat(layers, "workload.batch.global=8;model.vocab=512", NULL);
-  g_autofree char *long_head = g_strconcat(layers, "workload.batch.global=8;model.vocab=512000", NULL);
+  g_autofree char *short_head =
+      g_strconcat(layers, "workload.batch.global=8;model.vocab=512", NULL);
+  g_autofree char *long_head =
+      g_strconcat(layers, "workload.batch.global=8;model.vocab=512000", NULL);
   g_autofree char *twice = g_strconcat(layers, "workload.batch.global=16;model.vocab=512000", NULL);
   const Answer a = run("ahead", short_head), b = run("ahead", long_head), c = run("ahead", twice);
   g_assert_cmpfloat(b.times[ORR_TIME_HOST], >, 0);
@@ -50,16 +55,17 @@ static void test_works_ahead(void) {
 
 /* Launches never make a step shorter, and blocking ones are never faster than those ahead. */
 static void test_never_below(void) {
-  static const char *const variants[] = {"", "workload.parallel={tp: 1, pp: 4, dp: 16}",
-                                         "workload.parallel={tp: 2, pp: 1, dp: 32}",
-                                         "workload.recompute=full;workload.parallel={tp: 2, pp: 2, dp: 16}"};
+  static const char *const variants[] = {
+      "", "workload.parallel={tp: 1, pp: 4, dp: 16}", "workload.parallel={tp: 2, pp: 1, dp: 32}",
+      "workload.recompute=full;workload.parallel={tp: 2, pp: 2, dp: 16}"};
   static const char *const launches[] = {"graphs", "ahead", "blocking"};
   for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
     double last_s = 0;
     for (guint k = 0; k < G_N_ELEMENTS(launches); k++) {
-      g_autofree char *sets = g_strconcat("model.hidden=1024;model.heads=16;workload.kernels=eager;workload.attention="
-                                          "unfused;workload.launches=",
-                                          launches[k], ";", variants[i], NULL);
+      g_autofree char *sets =
+          g_strconcat("model.hidden=1024;model.heads=16;workload.kernels=eager;workload.attention="
+                      "unfused;workload.launches=",
+                      launches[k], ";", variants[i], NULL);
       const Answer answer = simulate(sets);
       g_assert_cmpfloat(answer.result.iteration_time_s, >=, last_s);
       last_s = answer.result.iteration_time_s;
@@ -68,35 +74,37 @@ static void test_never_below(void) {
 }
 
 static double host_of_experts(const char *launches, const char *more) {
-  g_autofree char *sets =
-      g_strconcat("cluster.nodes=0;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};model.layers=4;"
-                  "workload.batch.global=2;workload.batch.micro=1;workload.launches=",
-                  launches, ";", more, NULL);
+  g_autofree char *sets = g_strconcat(
+      "cluster.nodes=0;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};model.layers=4;"
+      "workload.batch.global=2;workload.batch.micro=1;workload.launches=",
+      launches, ";", more, NULL);
   return simulate(sets).times[ORR_TIME_HOST];
 }
 
-/* Of 4 layers and 2 micro-batches, forward and backward, each operator being 5 us (the A100's host-launch): 8 experts are 2
- * more products each forward, and 2 by data and 2 by weight; where the exchange prepares itself routing is 17 operators
- * and not 31. */
+/* Of 4 layers and 2 micro-batches, forward and backward, each operator being 5 us (the A100's
+ * host-launch): 8 experts are 2 more products each forward, and 2 by data and 2 by weight; where
+ * the exchange prepares itself routing is 17 operators and not 31. */
 static void test_experts(void) {
   const double eight = host_of_experts("blocking", "model.moe={experts: 8, topk: 8}");
   const double four = host_of_experts("blocking", "model.moe={experts: 4, topk: 4}");
-  const double prepared =
-      host_of_experts("blocking", "model.moe={experts: 8, topk: 8};workload.experts.dispatch=deepep");
+  const double prepared = host_of_experts(
+      "blocking", "model.moe={experts: 8, topk: 8};workload.experts.dispatch=deepep");
   assert_close(eight - four, 4 * 2 * (2 + 2 + 2) * 4 * 5e-6, 1e-6);
   assert_close(eight - prepared, 4 * 2 * 2 * (31 - 17) * 5e-6, 1e-6);
 }
 
-/* Graphs of all but the experts: so short kernels that the host is always behind leave it the experts' products, and one
- * launch for each other run. */
+/* Graphs of all but the experts: so short kernels that the host is always behind leave it the
+ * experts' products, and one launch for each other run. */
 static void test_graphs_but_experts(void) {
-  const char *const small =
-      "model.hidden=256;model.heads=4;model.context=128;model.vocab=512;model.moe={experts: 8, topk: 8}";
-  const double part = host_of_experts("graphs-but-experts", small), whole = host_of_experts("graphs", small);
+  const char *const small = "model.hidden=256;model.heads=4;model.context=128;model.vocab=512;"
+                            "model.moe={experts: 8, topk: 8}";
+  const double part = host_of_experts("graphs-but-experts", small),
+               whole = host_of_experts("graphs", small);
   g_assert_cmpfloat(part, <, host_of_experts("ahead", small));
   g_assert_cmpfloat(part, >, whole);
   const char *const dense = "model.hidden=256;model.heads=4;model.context=128;model.vocab=512";
-  g_assert_cmpfloat(host_of_experts("graphs-but-experts", dense), ==, host_of_experts("graphs", dense));
+  g_assert_cmpfloat(host_of_experts("graphs-but-experts", dense), ==,
+                    host_of_experts("graphs", dense));
 }
 
 int main(int argc, char **argv) {

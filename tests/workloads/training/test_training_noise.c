@@ -11,7 +11,8 @@
 
 #define SIGMA 0.05
 #define STEPS 400
-#define MAX_OF_8 1.42360 /* expected maximum of 8 standard normal draws: integral of x 8 phi(x) Phi(x)^7 */
+#define MAX_OF_8                                                                                   \
+  1.42360 /* expected maximum of 8 standard normal draws: integral of x 8 phi(x) Phi(x)^7 */
 #define SD_OF_MAX_OF_8 0.6107
 
 static const char *const scenario_text =
@@ -55,7 +56,8 @@ static Answer simulate_here(const char *sets) {
   double sum = 0; /* kinds of time still add up to the step */
   for (guint i = 0; i < ORR_N_TIMES; i++) sum += outcome->time_by_kind[i];
   g_assert_cmpfloat_with_epsilon(sum / r->iteration_time_s, 1, 1e-9);
-  return (Answer){r->iteration_time_s, r->step_p50_s, r->step_p99_s, squares_of(outcome), outcome->lanes->len, FALSE};
+  return (Answer){r->iteration_time_s, r->step_p50_s,       r->step_p99_s,
+                  squares_of(outcome), outcome->lanes->len, FALSE};
 }
 
 static Answer simulate(const char *sets) {
@@ -77,9 +79,10 @@ static Answer simulate(const char *sets) {
 
 #define NOISY "workload.noise.kernel=0.05;workload.steps=400"
 
-/* Eight replicas meet once a step, in the gradients' all-reduce; between two of them each does every kernel of a step
- * once. The sum of kernels of t seconds with sigma t each is normal with variance sigma^2 sum t^2, and the last of the
- * eight is expected MAX_OF_8 of its standard deviations late. Within four standard errors of the mean of the steps. */
+/* Eight replicas meet once a step, in the gradients' all-reduce; between two of them each does
+ * every kernel of a step once. The sum of kernels of t seconds with sigma t each is normal with
+ * variance sigma^2 sum t^2, and the last of the eight is expected MAX_OF_8 of its standard
+ * deviations late. Within four standard errors of the mean of the steps. */
 static void test_expected_maximum(void) {
   const Answer still = simulate(""), noisy = simulate(NOISY);
   const double sigma_s = SIGMA * sqrt(still.squares);
@@ -89,18 +92,20 @@ static void test_expected_maximum(void) {
   g_assert_cmpfloat(noisy.p99_s, >, noisy.p50_s + sigma_s);
 }
 
-/* One GPU waits for nobody: its mean is that without noise, and its 99th percentile 2.33 deviations above. */
+/* One GPU waits for nobody: its mean is that without noise, and its 99th percentile 2.33
+ * deviations above. */
 static void test_one_gpu(void) {
   const char *one = "cluster.gpus=1;workload.parallel.dp=1;workload.batch.global=1";
-  g_autofree char *with = g_strconcat(one, ";" NOISY ";workload.noise.distribution=log-normal", NULL);
+  g_autofree char *with =
+      g_strconcat(one, ";" NOISY ";workload.noise.distribution=log-normal", NULL);
   const Answer still = simulate(one), noisy = simulate(with);
   const double sigma_s = SIGMA * sqrt(still.squares);
   g_assert_cmpfloat_with_epsilon(noisy.mean_s, still.mean_s, 4 * sigma_s / sqrt(STEPS));
   g_assert_cmpfloat_with_epsilon(noisy.p99_s - still.mean_s, 2.33 * sigma_s, 0.8 * sigma_s);
 }
 
-/* Tensor-parallel ranks meet four times a layer: the sum of maxima is later than the maximum of sums, which is what
- * they would wait if they met once. */
+/* Tensor-parallel ranks meet four times a layer: the sum of maxima is later than the maximum of
+ * sums, which is what they would wait if they met once. */
 static void test_meeting_often(void) {
   const char *tp = "workload.parallel.tp=8;workload.parallel.dp=1;workload.batch.global=1";
   g_autofree char *with = g_strconcat(tp, ";" NOISY, NULL);
@@ -116,7 +121,8 @@ static void test_slow_gpu(void) {
 }
 
 static void test_folding(void) {
-  const Answer still = simulate("workload.steps=3"), noisy = simulate("workload.steps=3;workload.noise.kernel=0.05");
+  const Answer still = simulate("workload.steps=3"),
+               noisy = simulate("workload.steps=3;workload.noise.kernel=0.05");
   const Answer full = simulate("workload.steps=3;workload.noise.kernel=0.05;fidelity=full");
   g_assert_cmpuint(still.lanes, ==, 1);
   g_assert_cmpuint(noisy.lanes, ==, 8);

@@ -1,22 +1,28 @@
 /*
- * What is kept in the hosts' memory: times against the closed forms of training_offload.c, bytes on both sides, rules.
+ * What is kept in the hosts' memory: times against the closed forms of training_offload.c, bytes on
+ * both sides, rules.
  *
- * DGX A100: PCIe of 31.5 GB/s at 0.76, the same for the two GPUs of a PCIe switch together; DRAM of 409.6 GB/s at 0.8; 4 bytes of a gradient, 2 of a weight, so that Adam
- * streams 24 + 4 + 2 = 30 bytes a parameter. Each copy begins with 1 us.
+ * DGX A100: PCIe of 31.5 GB/s at 0.76, the same for the two GPUs of a PCIe switch together; DRAM of
+ * 409.6 GB/s at 0.8; 4 bytes of a gradient, 2 of a weight, so that Adam streams 24 + 4 + 2 = 30
+ * bytes a parameter. Each copy begins with 1 us.
  */
 #include "tests/workloads/training/training_fixture.h"
 
 #define PCIE (31.5e9 * 0.76)
 #define DRAM (409.6e9 * 0.8)
 #define NO_LATENCY "cluster.node.host-link-latency=0 s;"
-#define ONE "cluster.nodes=1;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: 1};workload.batch.global=2;" NO_LATENCY
-#define EIGHT "cluster.nodes=1;workload.parallel={tp: 1, pp: 1, dp: 8};workload.batch.global=16;" NO_LATENCY
+#define ONE                                                                                        \
+  "cluster.nodes=1;cluster.gpus=1;workload.parallel={tp: 1, pp: 1, dp: "                           \
+  "1};workload.batch.global=2;" NO_LATENCY
+#define EIGHT                                                                                      \
+  "cluster.nodes=1;workload.parallel={tp: 1, pp: 1, dp: 8};workload.batch.global=16;" NO_LATENCY
 #define SERIAL "workload.offload={optimizer: 1, overlap: false};"
 
 /* The step but for what is offloaded, and P from its 2 bytes each. */
 static double parameters(const Answer *whole) { return whole->memory.weights_bytes / 2; }
 
-/* Nothing overlaps: gradients out, Adam, weights back, one after the other, where the GPU's own update was. */
+/* Nothing overlaps: gradients out, Adam, weights back, one after the other, where the GPU's own
+ * update was. */
 static void test_serial(void) {
   const Answer none = simulate(ONE), all = simulate(ONE SERIAL);
   const double p = parameters(&none);
@@ -26,8 +32,8 @@ static void test_serial(void) {
                6 * p / PCIE + 30 * p / DRAM - none.times[ORR_TIME_OPTIMIZER], 1e-6);
 }
 
-/* Eight GPUs share the node's memory: eight whole updates take eight times as long on it; shared out over them
- * (zero-1) they are one. Two of them share a link for their copies. */
+/* Eight GPUs share the node's memory: eight whole updates take eight times as long on it; shared
+ * out over them (zero-1) they are one. Two of them share a link for their copies. */
 static void test_shared_memory(void) {
   const Answer one = simulate(ONE SERIAL), eight = simulate(EIGHT SERIAL);
   const Answer sharded = simulate(EIGHT SERIAL "workload.optimizer.sharding=zero-1");
@@ -37,52 +43,62 @@ static void test_shared_memory(void) {
   assert_close(sharded.times[ORR_TIME_OFFLOAD], one.times[ORR_TIME_OFFLOAD] / 4, 1e-6);
 }
 
-/* Where gradients are shared out they are added up on the host: of 2 micro-batches' sums, each goes out and the second
- * is fetched first: 3 times g, and w once, of P / 8. */
+/* Where gradients are shared out they are added up on the host: of 2 micro-batches' sums, each
+ * goes out and the second is fetched first: 3 times g, and w once, of P / 8. */
 static void test_sums_on_the_host(void) {
   const Answer none = simulate(EIGHT);
   const Answer zero = simulate(EIGHT SERIAL "workload.optimizer.sharding=zero-2");
-  assert_close(zero.times[ORR_TIME_OFFLOAD], (3 * 4 + 2) * parameters(&none) / 8 / (PCIE / 2), 1e-6);
+  assert_close(zero.times[ORR_TIME_OFFLOAD], (3 * 4 + 2) * parameters(&none) / 8 / (PCIE / 2),
+               1e-6);
 }
 
-/* Beside the backward and beside each other: no longer than one after the other, no shorter than the longest. A host of
- * no cost leaves the way back of the weights, and what of the gradients outlasts the backward. */
+/* Beside the backward and beside each other: no longer than one after the other, no shorter than
+ * the longest. A host of no cost leaves the way back of the weights, and what of the gradients
+ * outlasts the backward. */
 static void test_overlap(void) {
   const Answer none = simulate(ONE), serial = simulate(ONE SERIAL);
   const Answer beside = simulate(ONE "workload.offload={optimizer: 1}");
-  const Answer quick = simulate(ONE "workload.offload={optimizer: 1};cluster.node.host.memory-bandwidth=100000 GB/s");
-  const double p = parameters(&none), without_s = none.result.iteration_time_s - none.times[ORR_TIME_OPTIMIZER];
+  const Answer quick = simulate(
+      ONE "workload.offload={optimizer: 1};cluster.node.host.memory-bandwidth=100000 GB/s");
+  const double p = parameters(&none),
+               without_s = none.result.iteration_time_s - none.times[ORR_TIME_OPTIMIZER];
   g_assert_cmpfloat(beside.result.iteration_time_s, <, serial.result.iteration_time_s);
   g_assert_cmpfloat(beside.result.iteration_time_s, >, without_s + 30 * p / DRAM);
   g_assert_cmpfloat(quick.result.iteration_time_s, >=, (without_s + 2 * p / PCIE) * (1 - 1e-9));
   g_assert_cmpfloat(quick.result.iteration_time_s, <, without_s + 6 * p / PCIE);
-  assert_close(none.times[ORR_TIME_GEMM], beside.times[ORR_TIME_GEMM], 1e-9); /* copies slow no kernel */
+  assert_close(none.times[ORR_TIME_GEMM], beside.times[ORR_TIME_GEMM],
+               1e-9); /* copies slow no kernel */
 }
 
-/* Half on the host, half on the GPU, at once: half the bytes everywhere, and the GPU's half hidden behind the host's.
+/* Half on the host, half on the GPU, at once: half the bytes everywhere, and the GPU's half hidden
+ * behind the host's.
  */
 static void test_part(void) {
-  const Answer all = simulate(ONE SERIAL), half = simulate(ONE "workload.offload={optimizer: 0.5, overlap: false}");
+  const Answer all = simulate(ONE SERIAL),
+               half = simulate(ONE "workload.offload={optimizer: 0.5, overlap: false}");
   assert_close(half.memory.host_bytes, all.memory.host_bytes / 2, 1e-9);
   assert_close(half.times[ORR_TIME_OFFLOAD], all.times[ORR_TIME_OFFLOAD] / 2, 1e-6);
   assert_close(half.times[ORR_TIME_OPTIMIZER], all.times[ORR_TIME_OPTIMIZER] / 2, 1e-6);
 }
 
-/* 12 bytes of state and 4 of gradient a parameter go to the host; whole gradients stay on the GPU besides, shared-out
- * ones do not. */
+/* 12 bytes of state and 4 of gradient a parameter go to the host; whole gradients stay on the
+ * GPU besides, shared-out ones do not. */
 static void test_optimizer_bytes(void) {
   const Answer none = simulate(EIGHT "workload.optimizer.sharding=zero-2");
-  const Answer all = simulate(EIGHT "workload.optimizer.sharding=zero-2;workload.offload.optimizer=1");
+  const Answer all =
+      simulate(EIGHT "workload.optimizer.sharding=zero-2;workload.offload.optimizer=1");
   const Answer whole = simulate(ONE "workload.offload.optimizer=1");
-  assert_close(all.memory.host_bytes, none.memory.optimizer_bytes + none.memory.gradients_bytes, 1e-9);
+  assert_close(all.memory.host_bytes, none.memory.optimizer_bytes + none.memory.gradients_bytes,
+               1e-9);
   g_assert_cmpfloat(all.memory.optimizer_bytes, ==, 0);
   g_assert_cmpfloat(all.memory.gradients_bytes, ==, 0);
   assert_close(all.result.host_memory_peak_bytes, 8 * all.memory.host_bytes, 1e-9);
   g_assert_cmpfloat(whole.memory.gradients_bytes, >, 0);
   assert_close(whole.memory.host_bytes, 16 * parameters(&whole), 1e-9);
   g_assert_true(all.result.fits);
-  const Answer small = simulate(EIGHT "workload.optimizer.sharding=zero-2;workload.offload.optimizer=1;"
-                                      "cluster.node.host.memory=10 GB");
+  const Answer small =
+      simulate(EIGHT "workload.optimizer.sharding=zero-2;workload.offload.optimizer=1;"
+                     "cluster.node.host.memory=10 GB");
   g_assert_false(small.result.fits);
   assert_close(small.result.host_headroom_bytes, 10e9 - small.result.host_memory_peak_bytes, 1e-9);
 }
@@ -91,8 +107,9 @@ static void test_optimizer_bytes(void) {
 #define EVALUATION "workload.evaluation=true;workload.offload.parameters=true;"
 #define UP "workload.offload={optimizer: 1, parameters: true};"
 
-/* Of P parameters over 8 ranks DeepSpeed's 2 bytes each lie on the host with 12 of state and 4 of gradient; what is
- * gathered stays on the GPU. FSDP's share is the optimizer's own. An evaluation has the weights alone. */
+/* Of P parameters over 8 ranks DeepSpeed's 2 bytes each lie on the host with 12 of state and 4
+ * of gradient; what is gathered stays on the GPU. FSDP's share is the optimizer's own. An
+ * evaluation has the weights alone. */
 static void test_parameter_bytes(void) {
   const Answer none = simulate(ONE), there = simulate(EIGHT ZERO_3), up = simulate(EIGHT ZERO_3 UP);
   const Answer optimizer = simulate(EIGHT ZERO_3 "workload.offload={optimizer: 1}");
@@ -106,54 +123,64 @@ static void test_parameter_bytes(void) {
   assert_close(evaluation.memory.host_bytes, 2 * share, 1e-9);
 }
 
-/* An evaluation of one micro-batch copies each share up once, 2 P / 8 bytes, 4 P / 8 of FSDP's. Where copies outlast all
- * else they are one chain, so that a link of half the rate, which two GPUs share, adds the chain again; a step of
- * training has two passes, and more, since gradients go out beside them. */
+/* An evaluation of one micro-batch copies each share up once, 2 P / 8 bytes, 4 P / 8 of FSDP's.
+ * Where copies outlast all else they are one chain, so that a link of half the rate, which two
+ * GPUs share, adds the chain again; a step of training has two passes, and more, since gradients
+ * go out beside them. */
 static void test_parameter_copies(void) {
-  static const char *const kinds[] = {"workload.optimizer.sharding=zero-3;", "workload.optimizer.sharding=fsdp;"};
+  static const char *const kinds[] = {"workload.optimizer.sharding=zero-3;",
+                                      "workload.optimizer.sharding=fsdp;"};
   const double p = parameters(&(const Answer[]){simulate(ONE)}[0]);
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     const char *const base = EIGHT EVALUATION "workload.batch.global=8;";
-    g_autofree char *slow = g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.2 GB/s", NULL);
-    g_autofree char *slower = g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.1 GB/s", NULL);
+    g_autofree char *slow =
+        g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.2 GB/s", NULL);
+    g_autofree char *slower =
+        g_strconcat(base, kinds[i], "cluster.node.host-link-bandwidth=0.1 GB/s", NULL);
     const double bytes = (i == 0 ? 2 : 4) * p / 8;
     assert_close(simulate(slower).result.iteration_time_s - simulate(slow).result.iteration_time_s,
                  bytes / (0.1e9 * 0.76 / 2) / 2, 1e-3);
   }
 }
 
-/* Weights that stay on the host come up before each pass, which a link that is quick enough hides, and not after the
- * update, where they share the memory with Adam: there 2 P bytes are saved, but for what begins or ends alone. */
+/* Weights that stay on the host come up before each pass, which a link that is quick enough
+ * hides, and not after the update, where they share the memory with Adam: there 2 P bytes are
+ * saved, but for what begins or ends alone. */
 static void test_parameters_of_a_step(void) {
   const Answer none = simulate(ONE), up = simulate(EIGHT ZERO_3 UP);
   const Answer quick = simulate(EIGHT ZERO_3 UP "cluster.node.host-link-bandwidth=100000 GB/s");
-  const Answer quick_optimizer = simulate(EIGHT ZERO_3 "workload.offload={optimizer: 1};"
-                                                       "cluster.node.host-link-bandwidth=100000 GB/s");
+  const Answer quick_optimizer =
+      simulate(EIGHT ZERO_3 "workload.offload={optimizer: 1};"
+                            "cluster.node.host-link-bandwidth=100000 GB/s");
   g_assert_cmpfloat(up.result.iteration_time_s, >, quick.result.iteration_time_s);
-  assert_close(quick_optimizer.result.iteration_time_s - quick.result.iteration_time_s, 2 * parameters(&none) / DRAM,
-               0.15);
+  assert_close(quick_optimizer.result.iteration_time_s - quick.result.iteration_time_s,
+               2 * parameters(&none) / DRAM, 0.15);
 }
 
 #define LAYERS "workload.batch.global=1;workload.offload.activations=16;"
 
-/* A copy of c seconds that outlasts a layer's f and b: forward ends with the 16th copy's begin; copies out and back are
- * one chain of 2 N c (training_offload.c), before and after which one layer computes. Twice as slow a link adds the
- * chain again. A link that is quick enough hides all: what the last layer's copies take is under the head. */
+/* A copy of c seconds that outlasts a layer's f and b: forward ends with the 16th copy's begin;
+ * copies out and back are one chain of 2 N c (training_offload.c), before and after which one
+ * layer computes. Twice as slow a link adds the chain again. A link that is quick enough hides
+ * all: what the last layer's copies take is under the head. */
 static void test_activations(void) {
   const Answer none = simulate(ONE "workload.batch.global=1");
   const Answer slow = simulate(ONE LAYERS "cluster.node.host-link-bandwidth=2 GB/s");
   const Answer slower = simulate(ONE LAYERS "cluster.node.host-link-bandwidth=1 GB/s");
   const Answer quick = simulate(ONE LAYERS "cluster.node.host-link-bandwidth=100000 GB/s");
   const double bytes = slow.memory.host_bytes;
-  assert_close(slower.result.iteration_time_s - slow.result.iteration_time_s, 2 * bytes / (1e9 * 0.76) / 2, 1e-6);
+  assert_close(slower.result.iteration_time_s - slow.result.iteration_time_s,
+               2 * bytes / (1e9 * 0.76) / 2, 1e-6);
   assert_close(quick.result.iteration_time_s, none.result.iteration_time_s, 1e-4);
   assert_close(none.memory.activations_bytes - quick.memory.activations_bytes, bytes, 1e-9);
   assert_close(quick.memory.buffers_bytes - none.memory.buffers_bytes, bytes * 4 / 16, 1e-9);
 }
 
-/* Four of sixteen layers: a quarter of the bytes. Under 1F1B stage 0 of 4 holds 4 micro-batches' at once. */
+/* Four of sixteen layers: a quarter of the bytes. Under 1F1B stage 0 of 4 holds 4 micro-batches'
+ * at once. */
 static void test_some_layers(void) {
-  const Answer all = simulate(ONE LAYERS), some = simulate(ONE LAYERS "workload.offload.activations=4");
+  const Answer all = simulate(ONE LAYERS),
+               some = simulate(ONE LAYERS "workload.offload.activations=4");
   assert_close(some.memory.host_bytes, all.memory.host_bytes / 4, 1e-9);
   const Answer stages = simulate("workload.offload.activations=1");
   const Answer more = simulate("workload.offload.activations=2");
@@ -164,11 +191,15 @@ static void test_some_layers(void) {
 static void test_folded_is_full(void) {
   static const char *const variants[] = {
       "workload.offload={optimizer: 1, activations: 2}",
-      "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=zero-2;workload.offload={optimizer: 0.7}",
-      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=fsdp;workload.offload={optimizer: 1}",
-      "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=zero-3;workload.offload={optimizer: 1, "
+      "workload.parallel={tp: 1, pp: 1, dp: "
+      "64};workload.optimizer.sharding=zero-2;workload.offload={optimizer: 0.7}",
+      "workload.parallel={tp: 2, pp: 1, dp: "
+      "32};workload.optimizer.sharding=fsdp;workload.offload={optimizer: 1}",
+      "workload.parallel={tp: 1, pp: 1, dp: "
+      "64};workload.optimizer.sharding=zero-3;workload.offload={optimizer: 1, "
       "parameters: true}",
-      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding={kind: hsdp, group: 4};workload.offload={"
+      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding={kind: hsdp, group: "
+      "4};workload.offload={"
       "optimizer: 1, parameters: true}",
       /* stages of two kinds on a node: the first holds more */
       "cluster.nodes=3;model.heads=24;model.hidden=3072;workload.parallel={tp: 3, pp: 2, dp: "
@@ -187,19 +218,25 @@ static void test_refusals(void) {
   static const struct {
     const char *sets, *says;
   } cases[] = {
-      {"workload.offload.optimizer=1;cluster.node.host.memory=0 B;cluster.node.host.memory-bandwidth=0 B/s",
-       "offload (optimizer 1, activations 0) needs host memory, and cluster dgx-a100-superpod does not say"},
+      {"workload.offload.optimizer=1;cluster.node.host.memory=0 "
+       "B;cluster.node.host.memory-bandwidth=0 B/s",
+       "offload (optimizer 1, activations 0) needs host memory, and cluster dgx-a100-superpod does "
+       "not say"},
       {"cluster.node.host.memory=0 B", "memory has both, or neither is given"},
-      {"workload.offload.activations=2;workload.pipeline=zb-h1", "zb-h1, which cuts backwards in two"},
-      {"workload.offload.optimizer=1;workload.pipeline=dualpipe", "dualpipe, which holds the model twice"},
+      {"workload.offload.activations=2;workload.pipeline=zb-h1",
+       "zb-h1, which cuts backwards in two"},
+      {"workload.offload.optimizer=1;workload.pipeline=dualpipe",
+       "dualpipe, which holds the model twice"},
       {"workload.offload.activations=5", "5 layers of each chunk, and the largest chunk has 4"},
       {"workload.offload.optimizer=1.5", "'optimizer' must be between"},
-      {"workload.offload={optimizer: 0.5, parameters: true};workload.parallel={tp: 1, pp: 1, dp: 64};"
+      {"workload.offload={optimizer: 0.5, parameters: true};workload.parallel={tp: 1, pp: 1, dp: "
+       "64};"
        "workload.optimizer.sharding=zero-3",
        "offload.parameters needs offload.optimizer: 1, which is 0.5"},
       {"workload.offload={optimizer: 1, parameters: true};workload.optimizer.sharding=zero-1",
        "with optimizer.sharding zero-1 each rank holds all: use zero-3, fsdp or hsdp"},
-      {"workload.offload={optimizer: 1, parameters: true};workload.parallel={tp: 4, pp: 1, dp: 1};cluster.gpus=4;"
+      {"workload.offload={optimizer: 1, parameters: true};workload.parallel={tp: 4, pp: 1, dp: "
+       "1};cluster.gpus=4;"
        "cluster.nodes=1;workload.optimizer.sharding=fsdp",
        "has one (dp * cp is 1)"},
       {"workload.offload={optimiser: 1}", "did you mean 'optimizer'"},

@@ -24,8 +24,8 @@ static void fill(const char *sets, OrrMemoryRow *ret_rows, guint n, OrrTrainingR
   *ret_result = outcome->result.training;
 }
 
-/* Groups of 64 (world), 4 (tensor), 4 (data), 16 (model): four times 688; a pipeline's neighbours 544; and on the first
- * and the last stage the tied embedding's two: 544. */
+/* Groups of 64 (world), 4 (tensor), 4 (data), 16 (model): four times 688; a pipeline's
+ * neighbours 544; and on the first and the last stage the tied embedding's two: 544. */
 static void test_communicators(void) {
   OrrMemoryRow rows[4];
   OrrTrainingResult result;
@@ -35,7 +35,8 @@ static void test_communicators(void) {
   g_assert_cmpfloat(rows[3].communicators_bytes, ==, rows[0].communicators_bytes);
   g_assert_cmpfloat_with_epsilon(rows[0].context_bytes, 1343e6, 1);
   g_assert_cmpfloat_with_epsilon(rows[0].workspace_bytes, 32 * MIB, 1);
-  g_assert_cmpfloat(rows[0].flat_copies_bytes, ==, 0); /* Megatron reduces the gradients where they are */
+  g_assert_cmpfloat(rows[0].flat_copies_bytes, ==,
+                    0); /* Megatron reduces the gradients where they are */
 }
 
 /* One GPU talks to nobody. */
@@ -55,21 +56,23 @@ static void test_sum(void) {
   fill("", rows, 4, &result);
   for (guint i = 0; i < 4; i++) {
     const OrrMemoryRow *r = &rows[i];
-    const double reserved = r->weights_bytes + r->gradients_bytes + r->optimizer_bytes + r->activations_bytes +
-                            r->working_bytes + r->buffers_bytes + r->fragmentation_bytes + r->flat_copies_bytes +
-                            r->workspace_bytes;
-    g_assert_cmpfloat_with_epsilon(r->total_bytes, reserved + r->communicators_bytes + r->context_bytes, 1);
+    const double reserved = r->weights_bytes + r->gradients_bytes + r->optimizer_bytes +
+                            r->activations_bytes + r->working_bytes + r->buffers_bytes +
+                            r->fragmentation_bytes + r->flat_copies_bytes + r->workspace_bytes;
+    g_assert_cmpfloat_with_epsilon(r->total_bytes,
+                                   reserved + r->communicators_bytes + r->context_bytes, 1);
     most = MAX(most, r->total_bytes);
   }
   g_assert_cmpfloat(result.memory_peak_bytes, ==, most);
   g_assert_cmpfloat_with_epsilon(result.headroom_bytes, rows[0].capacity_bytes - most, 1);
 }
 
-/* DDP has all gradients twice; DeepSpeed one bucket of 5e8 gradients (two with overlap-comm), and at the update its
- * share of the gradients flat and in fp32: 4 + 4 bytes for each of the 12 that its optimizer state has, gradients in
- * fp32. */
+/* DDP has all gradients twice; DeepSpeed one bucket of 5e8 gradients (two with overlap-comm),
+ * and at the update its share of the gradients flat and in fp32: 4 + 4 bytes for each of the 12
+ * that its optimizer state has, gradients in fp32. */
 static void test_flat_copies(void) {
-  const char *flat = "cluster.nodes=1;workload.parallel={tp: 1, pp: 1, dp: 8};workload.optimizer.sharding=";
+  const char *flat =
+      "cluster.nodes=1;workload.parallel={tp: 1, pp: 1, dp: 8};workload.optimizer.sharding=";
   g_autofree char *ddp = g_strconcat(flat, "ddp", NULL), *zero = g_strconcat(flat, "zero-1", NULL);
   g_autofree char *overlap = g_strconcat(flat, "{kind: zero-2, overlap-comm: true}", NULL);
   g_autofree char *off = g_strconcat(zero, ";workload.memory.flat-copies=false", NULL);
@@ -80,7 +83,8 @@ static void test_flat_copies(void) {
   fill(zero, &row, 1, &result);
   g_assert_cmpfloat_with_epsilon(row.flat_copies_bytes, 5e8 * 4 + row.optimizer_bytes / 12 * 8, 1);
   fill(overlap, &row, 1, &result);
-  g_assert_cmpfloat_with_epsilon(row.flat_copies_bytes, 2 * 5e8 * 4 + row.optimizer_bytes / 12 * 8, 1);
+  g_assert_cmpfloat_with_epsilon(row.flat_copies_bytes, 2 * 5e8 * 4 + row.optimizer_bytes / 12 * 8,
+                                 1);
   fill(off, &row, 1, &result);
   g_assert_cmpfloat(row.flat_copies_bytes, ==, 0);
 }

@@ -1,20 +1,25 @@
 /*
- * Tensor-parallel communication in pieces, in a step: bounds, the regime where it is all that counts, rules.
+ * Tensor-parallel communication in pieces, in a step: bounds, the regime where it is all that
+ * counts, rules.
  */
 #include "tests/workloads/training/training_fixture.h"
 
-#define TP8 "cluster.nodes=1;workload.parallel={tp: 8, pp: 1, dp: 1, sequence-parallel: true};workload.batch.global=2;"
+#define TP8                                                                                        \
+  "cluster.nodes=1;workload.parallel={tp: 8, pp: 1, dp: 1, sequence-parallel: "                    \
+  "true};workload.batch.global=2;"
 #define OVERLAP(kind_) "workload.parallel.tp-comm-overlap=" kind_
 
-static const char *const kinds[] = {"userbuffers", "{kind: userbuffers, reduce-scatter: ring-exchange}", "async-tp"};
+static const char *const kinds[] = {
+    "userbuffers", "{kind: userbuffers, reduce-scatter: ring-exchange}", "async-tp"};
 
 static Answer with(const char *sets, const char *kind) {
   g_autofree char *all = g_strdup_printf("%sworkload.parallel.tp-comm-overlap=%s", sets, kind);
   return simulate(all);
 }
 
-/* Where links cost nothing, pieces are no faster than the whole: products of few rows lose. On links as they are, what
- * is hidden is more than what is lost; and no more than all of the communication. */
+/* Where links cost nothing, pieces are no faster than the whole: products of few rows lose. On
+ * links as they are, what is hidden is more than what is lost; and no more than all of the
+ * communication. */
 static void test_bounds(void) {
   const Answer none = simulate(TP8);
   const double bare_s = none.result.layer_forward_s;
@@ -24,13 +29,15 @@ static void test_bounds(void) {
     const Answer quick = with(TP8 "cluster.device.scale-up-bandwidth=1000000 GB/s;", kinds[i]);
     g_assert_cmpfloat(some.result.layer_forward_s, <, bare_s);
     g_assert_cmpfloat(some.times[ORR_TIME_GEMM], >=, none.times[ORR_TIME_GEMM] * (1 - 1e-9));
-    g_assert_cmpfloat(quick.result.layer_forward_s, >=, free_links.result.layer_forward_s * (1 - 1e-9));
+    g_assert_cmpfloat(quick.result.layer_forward_s, >=,
+                      free_links.result.layer_forward_s * (1 - 1e-9));
   }
 }
 
-/* Links so slow that communication is all: two gathers and two scatters of 2,048 tokens of 4,096 elements send 7/8 of
- * 16.8 MB each, in pieces or whole, 58.7 MB in all: half the bandwidth adds that at 1 GB/s less that at 2 GB/s at
- * least, and no more than what NCCL's whole collectives lose. */
+/* Links so slow that communication is all: two gathers and two scatters of 2,048 tokens of 4,096
+ * elements send 7/8 of 16.8 MB each, in pieces or whole, 58.7 MB in all: half the bandwidth adds
+ * that at 1 GB/s less that at 2 GB/s at least, and no more than what NCCL's whole collectives
+ * lose. */
 static void test_slow_links(void) {
   double added_s[2];
   for (int i = 0; i < 2; i++) {
@@ -44,9 +51,10 @@ static void test_slow_links(void) {
   g_assert_cmpfloat(added_s[1], <=, added_s[0]);
 }
 
-/* What is hidden is more than what small pieces lose on Blackwell too, in 8 bits too, launched kernel by kernel by a slow
- * host (Grace) too. Pieces used to be costed with the casts of fp8 in them, which are kernels of their own in training, as
- * if nothing else ran beside a piece's last tiles, and as if Python dispatched each. */
+/* What is hidden is more than what small pieces lose on Blackwell too, in 8 bits too, launched
+ * kernel by kernel by a slow host (Grace) too. Pieces used to be costed with the casts of fp8 in
+ * them, which are kernels of their own in training, as if nothing else ran beside a piece's last
+ * tiles, and as if Python dispatched each. */
 static void test_blackwell(void) {
   static const char *const clusters[] = {"dgx-h100-superpod", "dgx-b200-superpod", "gb200-nvl72"};
   static const char *const precisions[] = {"bf16", "fp8-current"};
@@ -56,13 +64,15 @@ static void test_blackwell(void) {
       for (int i = 0; i < 2; i++) {
         g_autofree char *sets = g_strdup_printf(
             "cluster={base: %s, gpus: 8};model=llama-3.1-70b;model.layers=4;workload.sequence=8192;"
-            "workload.parallel={tp: 8, pp: 1, dp: 1, sequence-parallel: true};workload.batch.global=2;"
+            "workload.parallel={tp: 8, pp: 1, dp: 1, sequence-parallel: "
+            "true};workload.batch.global=2;"
             "workload.precision=%s;workload.parallel.tp-comm-overlap=%s",
             clusters[c], precisions[p], i ? "userbuffers" : "none");
         g_autoptr(OrrOutcome) outcome = ideal_outcome_of(scenario_text, sets, FALSE);
         step_s[i] = outcome->result.training.iteration_time_s;
       }
-      if (step_s[1] >= step_s[0]) g_error("%s, %s: %g s, %g s without", clusters[c], precisions[p], step_s[1], step_s[0]);
+      if (step_s[1] >= step_s[0])
+        g_error("%s, %s: %g s, %g s without", clusters[c], precisions[p], step_s[1], step_s[0]);
     }
 }
 
@@ -76,18 +86,20 @@ static void test_folded_is_full(void) {
     for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
       g_autofree char *folded = g_strconcat("fidelity=folded;", variants[i], NULL);
       g_autofree char *full = g_strconcat("fidelity=full;", variants[i], NULL);
-      assert_close(with(folded, kinds[k]).result.iteration_time_s, with(full, kinds[k]).result.iteration_time_s, 1e-9);
+      assert_close(with(folded, kinds[k]).result.iteration_time_s,
+                   with(full, kinds[k]).result.iteration_time_s, 1e-9);
     }
 }
 
 static void test_refusals(void) {
   assert_refused(OVERLAP("userbuffers"), "userbuffers (tp is 4) wants sequence-parallel: true");
   assert_refused(
-      "cluster.nodes=2;workload.parallel={tp: 16, pp: 1, dp: 1, sequence-parallel: true};" OVERLAP("async-tp"),
+      "cluster.nodes=2;workload.parallel={tp: 16, pp: 1, dp: 1, sequence-parallel: true};" OVERLAP(
+          "async-tp"),
       "tp (16, order tp-cp-dp-pp) must stay inside a scale-up domain of 8 GPUs");
-  assert_refused(
-      "workload.parallel={tp: 4, pp: 4, dp: 4, sequence-parallel: true, order: dp-tp-cp-pp};" OVERLAP("async-tp"),
-      "must stay inside a scale-up domain");
+  assert_refused("workload.parallel={tp: 4, pp: 4, dp: 4, sequence-parallel: true, order: "
+                 "dp-tp-cp-pp};" OVERLAP("async-tp"),
+                 "must stay inside a scale-up domain");
   assert_refused(OVERLAP("user-buffers"), "did you mean 'userbuffers'");
 }
 

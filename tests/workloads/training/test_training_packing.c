@@ -33,7 +33,9 @@ static Answer packed(const char *documents) {
   return simulate(sets);
 }
 
-static void assert_near(double a, double b) { g_assert_cmpfloat_with_epsilon(a, b, 1e-9 * MAX(fabs(a), fabs(b))); }
+static void assert_near(double a, double b) {
+  g_assert_cmpfloat_with_epsilon(a, b, 1e-9 * MAX(fabs(a), fabs(b)));
+}
 
 /* A document as long as the sequence is no packing. */
 static void test_whole_sequence(void) {
@@ -44,13 +46,16 @@ static void test_whole_sequence(void) {
   g_assert_cmpuint(one.lanes, ==, 8); /* every replica is its own */
 }
 
-/* Four documents of a quarter: 4 (s/4)^2 = s^2 / 4 pairs. Forward FLOPs of a token, a layer: 24 h^2 + 4 s h, and 2 h V
- * of the head: 8 (24 2048^2 + 4 * 8192 * 2048) + 2 * 2048 * 32000 = 1.4732e9, of which attention is 0.5369e9. */
+/* Four documents of a quarter: 4 (s/4)^2 = s^2 / 4 pairs. Forward FLOPs of a token, a layer: 24
+ * h^2 + 4 s h, and 2 h V of the head: 8 (24 2048^2 + 4 * 8192 * 2048) + 2 * 2048 * 32000 =
+ * 1.4732e9, of which attention is 0.5369e9. */
 static void test_quarters(void) {
   const Answer plain = simulate(""), quarters = packed("{documents: {tokens: 2048}}");
-  const double token = 8 * (24 * 2048.0 * 2048 + 4 * 8192.0 * 2048) + 2 * 2048.0 * 32000, core = 8 * 4 * 8192.0 * 2048;
+  const double token = 8 * (24 * 2048.0 * 2048 + 4 * 8192.0 * 2048) + 2 * 2048.0 * 32000,
+               core = 8 * 4 * 8192.0 * 2048;
   const double flops = quarters.result.model_tflops_per_gpu * quarters.result.iteration_time_s;
-  assert_near(flops / (plain.result.model_tflops_per_gpu * plain.result.iteration_time_s), 1 - 0.75 * core / token);
+  assert_near(flops / (plain.result.model_tflops_per_gpu * plain.result.iteration_time_s),
+              1 - 0.75 * core / token);
   g_assert_cmpfloat(quarters.attention_s, <, 0.5 * plain.attention_s);
   g_assert_cmpfloat(quarters.attention_s, >, 0.2 * plain.attention_s);
   g_assert_cmpfloat(quarters.result.iteration_time_s, <, plain.result.iteration_time_s);
@@ -58,14 +63,16 @@ static void test_quarters(void) {
 
 /* Documents of 5,000 tokens: one fits into 8,192, and 3,192 are padding; cut, none are. */
 static void test_padding(void) {
-  g_assert_cmpfloat_with_epsilon(packed("{documents: {tokens: 5000}}").result.padding_fraction, 3192 / 8192.0, 1e-12);
-  g_assert_cmpfloat(packed("{documents: {tokens: 5000}, cut: true}").result.padding_fraction, ==, 0);
+  g_assert_cmpfloat_with_epsilon(packed("{documents: {tokens: 5000}}").result.padding_fraction,
+                                 3192 / 8192.0, 1e-12);
+  g_assert_cmpfloat(packed("{documents: {tokens: 5000}, cut: true}").result.padding_fraction, ==,
+                    0);
   /* longer ones are cut to the sequence */
   g_assert_cmpfloat(packed("{documents: {tokens: 20000}}").result.padding_fraction, ==, 0);
 }
 
-/* Lengths that differ: the same for the same seed, others for another; and replicas that wait for the slowest, which
- * equal documents do not make them do. */
+/* Lengths that differ: the same for the same seed, others for another; and replicas that wait
+ * for the slowest, which equal documents do not make them do. */
 static void test_lengths(void) {
   const char *const documents =
       "workload.packing={documents: {kind: lognormal, tokens: 1500, sigma: 1.2}, cut: true};seed=";
@@ -79,30 +86,35 @@ static void test_lengths(void) {
 
 /* In two steps a replica sees other documents in the second. */
 static void test_steps(void) {
-  const Answer two =
-      simulate("workload.steps=2;workload.packing={documents: {kind: lognormal, tokens: 1500, sigma: 1}}");
+  const Answer two = simulate(
+      "workload.steps=2;workload.packing={documents: {kind: lognormal, tokens: 1500, sigma: 1}}");
   g_assert_cmpfloat(two.result.step_p99_s, >, two.result.step_p50_s);
 }
 
 #define UNEVEN "{documents: {kind: lognormal, tokens: 1500, sigma: 1.2}, cut: true"
 
-/* Balanced, the same documents take the same attention, and replicas wait less for the slowest; stages of a pipeline for
- * the longest micro-batch, too. Nothing but who computes what is another. */
+/* Balanced, the same documents take the same attention, and replicas wait less for the slowest;
+ * stages of a pipeline for the longest micro-batch, too. Nothing but who computes what is
+ * another. */
 static void test_balance(void) {
-  static const char *const layouts[] = {"", "workload.parallel={tp: 1, pp: 4, dp: 2};workload.batch.micro=4"};
+  static const char *const layouts[] = {
+      "", "workload.parallel={tp: 1, pp: 4, dp: 2};workload.batch.micro=4"};
   static const char *const kinds[] = {"longest-first", "karmarkar-karp"};
   for (guint l = 0; l < G_N_ELEMENTS(layouts); l++) {
-    g_autofree char *plain = g_strconcat("workload.packing=" UNEVEN ", balance: in-order};", layouts[l], NULL);
+    g_autofree char *plain =
+        g_strconcat("workload.packing=" UNEVEN ", balance: in-order};", layouts[l], NULL);
     const Answer before = simulate(plain);
     for (guint k = 0; k < G_N_ELEMENTS(kinds); k++) {
-      g_autofree char *sets = g_strconcat("workload.packing=" UNEVEN ", balance: ", kinds[k], "};", layouts[l], NULL);
+      g_autofree char *sets =
+          g_strconcat("workload.packing=" UNEVEN ", balance: ", kinds[k], "};", layouts[l], NULL);
       const Answer after = simulate(sets);
       g_test_message("%s: %g s, %g s as they come", kinds[k], after.result.iteration_time_s,
                      before.result.iteration_time_s);
       g_assert_cmpfloat(after.result.iteration_time_s, <, before.result.iteration_time_s);
       assert_near(after.result.model_tflops_per_gpu * after.result.iteration_time_s,
                   before.result.model_tflops_per_gpu * before.result.iteration_time_s);
-      g_assert_cmpfloat_with_epsilon(after.attention_s / before.attention_s, 1, 0.02); /* by kind it is a mean */
+      g_assert_cmpfloat_with_epsilon(after.attention_s / before.attention_s, 1,
+                                     0.02); /* by kind it is a mean */
       g_assert_cmpfloat(after.result.padding_fraction, ==, before.result.padding_fraction);
       g_assert_cmpfloat(after.bubble_s, <, before.bubble_s);
     }
@@ -114,8 +126,9 @@ static void test_balance(void) {
 /* Equal documents need no balance. */
 static void test_balance_of_equals(void) {
   const Answer plain = packed("{documents: {tokens: 2048}}");
-  assert_near(packed("{documents: {tokens: 2048}, balance: karmarkar-karp}").result.iteration_time_s,
-              plain.result.iteration_time_s);
+  assert_near(
+      packed("{documents: {tokens: 2048}, balance: karmarkar-karp}").result.iteration_time_s,
+      plain.result.iteration_time_s);
 }
 
 static void assert_refused(const char *sets, const char *says) {
@@ -134,11 +147,15 @@ static void assert_refused(const char *sets, const char *says) {
 }
 
 static void test_refusals(void) {
-  assert_refused("workload.packing.documents.tokens=1000;workload.attention=unfused", "knows no block-diagonal mask");
-  assert_refused("workload.packing.documents.tokens=1000;fidelity=folded", "gives each of the 8 replicas");
+  assert_refused("workload.packing.documents.tokens=1000;workload.attention=unfused",
+                 "knows no block-diagonal mask");
+  assert_refused("workload.packing.documents.tokens=1000;fidelity=folded",
+                 "gives each of the 8 replicas");
   assert_refused("workload.packing.documents.kind=lognormal", "packing.documents");
-  assert_refused("workload.packing={documents: {tokens: 1000}, balance: karmarkar-karb}", "did you mean 'karmarkar-karp'");
-  assert_refused("workload.packing.documents.tokens=1000;model.window.size=1024", "windows of 1024");
+  assert_refused("workload.packing={documents: {tokens: 1000}, balance: karmarkar-karb}",
+                 "did you mean 'karmarkar-karp'");
+  assert_refused("workload.packing.documents.tokens=1000;model.window.size=1024",
+                 "windows of 1024");
 }
 
 int main(int argc, char **argv) {

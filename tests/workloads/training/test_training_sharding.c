@@ -1,8 +1,9 @@
 /*
- * The ways of data parallelism in a training step: folded equals full, what must be slower than what, what is refused.
+ * The ways of data parallelism in a training step: folded equals full, what must be slower than
+ * what, what is refused.
  *
- * Each simulation runs in a child of its own: SimGrid allows one engine a process. What an entry sends and holds is
- * tested without a step (sharding/test_sharding.c).
+ * Each simulation runs in a child of its own: SimGrid allows one engine a process. What an entry
+ * sends and holds is tested without a step (sharding/test_sharding.c).
  */
 #include "tests/workloads/training/training_fixture.h"
 
@@ -13,17 +14,21 @@ static void test_folded_is_full(void) {
       "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=ddp",
       "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=zero-2",
       "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding=zero-3",
-      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding={kind: zero-3, by-tensor: true}",
+      "workload.parallel={tp: 2, pp: 1, dp: 32};workload.optimizer.sharding={kind: zero-3, "
+      "by-tensor: true}",
       "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=fsdp",
       "workload.parallel={tp: 2, pp: 4, dp: 8};workload.optimizer.sharding=fsdp",
       "workload.parallel={tp: 1, pp: 1, dp: 64};workload.optimizer.sharding=hsdp",
-      "workload.parallel={tp: 1, pp: 2, dp: 32};workload.optimizer.sharding={kind: hsdp, group: 16}",
+      "workload.parallel={tp: 1, pp: 2, dp: 32};workload.optimizer.sharding={kind: hsdp, group: "
+      "16}",
       "workload.optimizer.sharding=zero-1;workload.pipeline={kind: interleaved-1f1b, chunks: 2}",
       "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}",
-      "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true};workload.pipeline={kind: "
+      "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: "
+      "true};workload.pipeline={kind: "
       "interleaved-1f1b, chunks: 2}",
       /* replicas that cross different switches */
-      "workload.optimizer.sharding=fsdp;cluster.max-nodes=0;cluster.fabric={kind: fat-tree, levels: 2, nodes-per-leaf: "
+      "workload.optimizer.sharding=fsdp;cluster.max-nodes=0;cluster.fabric={kind: fat-tree, "
+      "levels: 2, nodes-per-leaf: "
       "3, "
       "oversubscription: 4}",
   };
@@ -33,14 +38,17 @@ static void test_folded_is_full(void) {
 #define WIDE "workload.parallel={tp: 1, pp: 1, dp: 64};workload.batch.global=128;"
 #define SLOW WIDE "cluster.node.nic-bandwidth=10 Gb/s;"
 
-/* Twenty times slower NICs: what is sent decides. FSDP sends 3 m Psi where ddp sends 2 Psi (test_sharding.c); what
- * stays in nodes is spared; weights kept after the forward need one gather less; nothing ahead exposes every gather. */
+/* Twenty times slower NICs: what is sent decides. FSDP sends 3 m Psi where ddp sends 2 Psi
+ * (test_sharding.c); what stays in nodes is spared; weights kept after the forward need one
+ * gather less; nothing ahead exposes every gather. */
 static void test_order_of_traffic(void) {
   const double ddp = seconds(SLOW "workload.optimizer.sharding=ddp");
-  const double zero_2 = seconds(SLOW "workload.optimizer.sharding={kind: zero-2, overlap-comm: true}");
+  const double zero_2 =
+      seconds(SLOW "workload.optimizer.sharding={kind: zero-2, overlap-comm: true}");
   const double zero_3 = seconds(SLOW "workload.optimizer.sharding=zero-3");
   const double fsdp = seconds(SLOW "workload.optimizer.sharding=fsdp");
-  const double kept = seconds(SLOW "workload.optimizer.sharding={kind: fsdp, reshard-after-forward: false}");
+  const double kept =
+      seconds(SLOW "workload.optimizer.sharding={kind: fsdp, reshard-after-forward: false}");
   const double hybrid = seconds(SLOW "workload.optimizer.sharding=hsdp");
   g_assert_cmpfloat(ddp, <, zero_2);
   g_assert_cmpfloat(zero_2, <, zero_3);
@@ -51,37 +59,45 @@ static void test_order_of_traffic(void) {
 
 #define LISTS WIDE "workload.optimizer.sharding={kind: zero-3, by-tensor: true}"
 
-/* The host goes through lists of 64 parts at 5 us an operator: 3 for a gather, of which a micro-batch has two, 4 for a
- * scatter. 16 layers of 4 tensors (QKV, projection, the two of the MLP) and the embedding, 2 micro-batches:
- * 65 * 2 * 64 * (3 + 3 + 4) * 5 us. Where a recomputed layer's weights are kept for nothing, its 4 are gathered a third
- * time; by default for all that comes back within 10^9 parameters, as all of this small layer does. */
+/* The host goes through lists of 64 parts at 5 us an operator: 3 for a gather, of which a
+ * micro-batch has two, 4 for a scatter. 16 layers of 4 tensors (QKV, projection, the two of the
+ * MLP) and the embedding, 2 micro-batches: 65 * 2 * 64 * (3 + 3 + 4) * 5 us. Where a recomputed
+ * layer's weights are kept for nothing, its 4 are gathered a third time; by default for all that
+ * comes back within 10^9 parameters, as all of this small layer does. */
 static void test_lists_closed_form(void) {
-  const Answer together = simulate(WIDE "workload.optimizer.sharding=zero-3"), lists = simulate(LISTS);
+  const Answer together = simulate(WIDE "workload.optimizer.sharding=zero-3"),
+               lists = simulate(LISTS);
   const Answer recomputed = simulate(LISTS ";workload.recompute=full");
-  const Answer thrice = simulate(LISTS ";workload.recompute=full;workload.optimizer.sharding.max-reuse-distance=0");
+  const Answer thrice =
+      simulate(LISTS ";workload.recompute=full;workload.optimizer.sharding.max-reuse-distance=0");
   const double host_s = lists.times[ORR_TIME_HOST] - together.times[ORR_TIME_HOST];
   g_assert_cmpfloat_with_epsilon(host_s, 65 * 2 * 64 * 10 * 5e-6, 1e-9);
   const double third_s = thrice.times[ORR_TIME_HOST] - recomputed.times[ORR_TIME_HOST];
   g_assert_cmpfloat_with_epsilon(third_s, 16 * 4 * 2 * 64 * 3 * 5e-6, 1e-9);
-  g_assert_cmpfloat(lists.result.iteration_time_s, >, together.result.iteration_time_s + 0.9 * host_s);
+  g_assert_cmpfloat(lists.result.iteration_time_s, >,
+                    together.result.iteration_time_s + 0.9 * host_s);
 }
 
 /* Twice the ranks, twice the list: what the host takes of a micro-batch. */
 static void test_lists_grow(void) {
-  const double half_s = simulate("cluster.gpus=32;workload.parallel={tp: 1, pp: 1, dp: 32};workload.batch.global=64;"
-                                 "workload.launches=graphs;"
-                                 "workload.optimizer.sharding={kind: zero-3, by-tensor: true}")
-                            .times[ORR_TIME_HOST];
+  const double half_s =
+      simulate("cluster.gpus=32;workload.parallel={tp: 1, pp: 1, dp: 32};workload.batch.global=64;"
+               "workload.launches=graphs;"
+               "workload.optimizer.sharding={kind: zero-3, by-tensor: true}")
+          .times[ORR_TIME_HOST];
   const double whole_s = simulate(LISTS ";workload.launches=graphs").times[ORR_TIME_HOST];
   assert_close(whole_s, 2 * half_s, 0.001);
 }
 
-/* With two micro-batches and all of it exposed, twice: SLOW FSDP takes (within the compute that hides some) 3 m Psi
- * over what ddp's 2 Psi takes. m = 2: 6 Psi of 2 or 4 bytes: gathers 4 Psi of bf16 and scatters 2 Psi of fp32 make 16
- * bytes a parameter where ddp's all-reduce of fp32 makes 8: twice as long. */
+/* With two micro-batches and all of it exposed, twice: SLOW FSDP takes (within the compute that
+ * hides some) 3 m Psi over what ddp's 2 Psi takes. m = 2: 6 Psi of 2 or 4 bytes: gathers 4 Psi
+ * of bf16 and scatters 2 Psi of fp32 make 16 bytes a parameter where ddp's all-reduce of fp32
+ * makes 8: twice as long. */
 static void test_slow_network_closed_form(void) {
-  const double compute = seconds(WIDE "cluster.node.nic-bandwidth=100000 Gb/s;workload.optimizer.sharding=ddp");
-  const double ddp = seconds(SLOW "workload.optimizer.sharding={kind: ddp, bucket: 1000 GiB, first-bucket: 1000 GiB}");
+  const double compute =
+      seconds(WIDE "cluster.node.nic-bandwidth=100000 Gb/s;workload.optimizer.sharding=ddp");
+  const double ddp = seconds(
+      SLOW "workload.optimizer.sharding={kind: ddp, bucket: 1000 GiB, first-bucket: 1000 GiB}");
   const double bare = seconds(SLOW "workload.optimizer.sharding={kind: fsdp, prefetch: 0}");
   const double ratio = (bare - compute) / (ddp - compute);
   g_test_message("compute %g s, ddp %g s, fsdp %g s: %g", compute, ddp, bare, ratio);
@@ -96,25 +112,27 @@ static void test_ahead_hides(void) {
   g_assert_cmpfloat(one, <, none);
   g_assert_cmpfloat(two, <=, one * (1 + 1e-9));
   const double after = seconds(WIDE "workload.optimizer.sharding=distributed-optimizer");
-  const double beside =
-      seconds(WIDE "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}");
+  const double beside = seconds(
+      WIDE "workload.optimizer.sharding={kind: distributed-optimizer, overlap-param-gather: true}");
   g_assert_cmpfloat(beside, <, after);
 }
 
 /* A smaller first bucket begins earlier; it cannot end later than one bucket for all. */
 static void test_buckets_hide(void) {
-  const double one = seconds(WIDE "workload.optimizer.sharding={kind: ddp, bucket: 1000 GiB, first-bucket: 1000 GiB}");
+  const double one = seconds(
+      WIDE "workload.optimizer.sharding={kind: ddp, bucket: 1000 GiB, first-bucket: 1000 GiB}");
   const double many = seconds(WIDE "workload.optimizer.sharding=ddp");
   g_assert_cmpfloat(many, <, one);
 }
 
-/* bf16 weights, fp32 gradients, 12 bytes of optimizer over 64 ranks, 805 M parameters of layers and 210 M of embedding,
- * tied: what is not sharded of one unit's gathers is small beside it. */
-/* data-parallel.overlap: false is heard by every sharding, and costs where reductions had hidden: ZeRO-1's, which does not
- * overlap unless it is told to, is as it was. */
+/* bf16 weights, fp32 gradients, 12 bytes of optimizer over 64 ranks, 805 M parameters of layers
+ * and 210 M of embedding, tied: what is not sharded of one unit's gathers is small beside it. */
+/* data-parallel.overlap: false is heard by every sharding, and costs where reductions had
+ * hidden: ZeRO-1's, which does not overlap unless it is told to, is as it was. */
 static void test_no_overlap(void) {
-  static const char *const hides[] = {"none", "ddp", "distributed-optimizer", "{kind: zero-1, overlap-comm: true}",
-                                      "zero-3", "fsdp", "hsdp"};
+  static const char *const hides[] = {
+      "none", "ddp", "distributed-optimizer", "{kind: zero-1, overlap-comm: true}", "zero-3",
+      "fsdp", "hsdp"};
   for (guint i = 0; i < G_N_ELEMENTS(hides); i++) {
     g_autofree char *beside = g_strconcat(SLOW "workload.optimizer.sharding=", hides[i], NULL);
     g_autofree char *after = g_strconcat(beside, ";workload.data-parallel.overlap=false", NULL);
@@ -133,7 +151,8 @@ static void test_memory(void) {
   const double os_g = simulate(WIDE "workload.optimizer.sharding=zero-2").result.memory_peak_bytes;
   const double all = simulate(WIDE "workload.optimizer.sharding=zero-3").result.memory_peak_bytes;
   const double kept =
-      simulate(WIDE "workload.optimizer.sharding={kind: fsdp, reshard-after-forward: false}").result.memory_peak_bytes;
+      simulate(WIDE "workload.optimizer.sharding={kind: fsdp, reshard-after-forward: false}")
+          .result.memory_peak_bytes;
   const double fsdp = simulate(WIDE "workload.optimizer.sharding=fsdp").result.memory_peak_bytes;
   g_assert_cmpfloat(os, <, whole);
   g_assert_cmpfloat(os_g, <, os);
@@ -141,13 +160,14 @@ static void test_memory(void) {
   g_assert_cmpfloat(kept, >, fsdp);
 }
 
-#define EXPERTS                                                                                                        \
-  "model.moe={experts: 16, topk: 2, ffn: 4096};workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8};"                       \
+#define EXPERTS                                                                                    \
+  "model.moe={experts: 16, topk: 2, ffn: 4096};workload.parallel={tp: 1, pp: 1, dp: 64, ep: 8};"   \
   "workload.batch.global=128;"
 
-/* All parameters are somewhere once: under FSDP a rank updates P / 64 of them and holds their optimizer's 12 bytes each
- * and 4 of gradients, however experts are split over it: 16 / 8 on a rank, shared out over 64 / 8 ranks. Whole, experts
- * are an eighth of them on each rank, with 4 bytes of gradients. */
+/* All parameters are somewhere once: under FSDP a rank updates P / 64 of them and holds their
+ * optimizer's 12 bytes each and 4 of gradients, however experts are split over it: 16 / 8 on a
+ * rank, shared out over 64 / 8 ranks. Whole, experts are an eighth of them on each rank, with 4
+ * bytes of gradients. */
 static void test_experts_are_shared_out(void) {
   const Answer alone = simulate(EXPERTS "workload.parallel.ep=1;workload.optimizer.sharding=fsdp");
   const Answer split = simulate(EXPERTS "workload.optimizer.sharding=fsdp");
@@ -156,14 +176,17 @@ static void test_experts_are_shared_out(void) {
   assert_close(alone.memory.optimizer_bytes, split.memory.optimizer_bytes, 1e-12);
   assert_close(state.memory.optimizer_bytes, split.memory.optimizer_bytes, 1e-12);
   assert_close(split.memory.gradients_bytes, split.memory.optimizer_bytes / 3, 1e-12);
-  /* 16 layers of 16 experts of two matrices of 4096 * 4096 and their biases, no gate: 16 * 16 * (2 * 4096^2 + 2 * 4096)
+  /* 16 layers of 16 experts of two matrices of 4096 * 4096 and their biases, no gate: 16 * 16 * (2
+   * * 4096^2 + 2 * 4096)
    */
   const double experts = 16 * 16 * (2.0 * 4096 * 4096);
   g_assert_cmpfloat(whole.memory.gradients_bytes, >, 4 * experts / 8);
-  assert_close(whole.memory.gradients_bytes - 64 * split.memory.gradients_bytes, -4 * experts * 7 / 8, 0.01);
+  assert_close(whole.memory.gradients_bytes - 64 * split.memory.gradients_bytes,
+               -4 * experts * 7 / 8, 0.01);
 }
 
-/* A group of all ranks is FSDP; groups of 8 hold all experts once each, and so 8 times what FSDP holds. */
+/* A group of all ranks is FSDP; groups of 8 hold all experts once each, and so 8 times what FSDP
+ * holds. */
 static void test_experts_in_groups(void) {
   const Answer fsdp = simulate(EXPERTS "workload.optimizer.sharding=fsdp");
   const Answer one = simulate(EXPERTS "workload.optimizer.sharding={kind: hsdp, group: 64}");
@@ -189,13 +212,16 @@ static void test_refusals(void) {
       {"workload.optimizer.sharding=zero-2", "zero-2 does not work with a pipeline (pp is 4)"},
       {"workload.optimizer.sharding=zero-3", "zero-3 does not work with a pipeline (pp is 4)"},
       {"workload.optimizer.sharding=ddp", "ddp does not work with a pipeline (pp is 4)"},
-      {"workload.optimizer.sharding={kind: hsdp, group: 3}", "ranks (4) cannot be divided by its group (3)"},
-      {EXPERTS "workload.optimizer.sharding=zero-3", "zero-3 does not work with expert parallelism (ep is 8)"},
+      {"workload.optimizer.sharding={kind: hsdp, group: 3}",
+       "ranks (4) cannot be divided by its group (3)"},
+      {EXPERTS "workload.optimizer.sharding=zero-3",
+       "zero-3 does not work with expert parallelism (ep is 8)"},
       {EXPERTS "workload.optimizer.sharding={kind: hsdp, group: 4}",
        "the 4 * 1 ranks of one copy (group * tp) cannot be divided by etp * ep (1 * 8)"},
       {"workload.optimizer.sharding=zero3", "did you mean 'zero-3'"},
       {"workload.optimizer.sharding={kind: fsdp, prefetsch: 2}", "did you mean 'prefetch'"},
-      {"workload.optimizer.sharding={kind: fsdp, prefetch: -1}", "'prefetch' must be between 0 and 1000"},
+      {"workload.optimizer.sharding={kind: fsdp, prefetch: -1}",
+       "'prefetch' must be between 0 and 1000"},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) assert_refused(cases[i].sets, cases[i].says);
 }

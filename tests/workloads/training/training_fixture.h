@@ -1,6 +1,6 @@
 /*
- * training_fixture.h - a small training job, changed by "path=value;path=value" and simulated in a child of its own:
- * SimGrid allows one engine a process.
+ * training_fixture.h - a small training job, changed by "path=value;path=value" and simulated in a
+ * child of its own: SimGrid allows one engine a process.
  */
 #ifndef ORR_TEST_TRAINING_FIXTURE_H
 #define ORR_TEST_TRAINING_FIXTURE_H
@@ -22,7 +22,9 @@ static const char *const scenario_text =
     "  batch: {global: 64, micro: 1}\n";
 
 /* "path=value;path=value" on top of the scenario above. */
-static inline OrrNode *tree_with(const char *sets, OrrDiags *diags) { return tree_of(scenario_text, sets, diags); }
+static inline OrrNode *tree_with(const char *sets, OrrDiags *diags) {
+  return tree_of(scenario_text, sets, diags);
+}
 
 typedef struct {
   OrrTrainingResult result;
@@ -86,8 +88,8 @@ static inline void assert_folded_is_full(const char *sets) {
   g_autofree char *folded = g_strconcat("fidelity=folded;", sets, NULL);
   g_autofree char *full = g_strconcat("fidelity=full;", sets, NULL);
   const Answer a = simulate(folded), b = simulate(full);
-  g_test_message("%s: %u and %u lanes, %.17g and %.17g s", sets, a.lanes, b.lanes, a.result.iteration_time_s,
-                 b.result.iteration_time_s);
+  g_test_message("%s: %u and %u lanes, %.17g and %.17g s", sets, a.lanes, b.lanes,
+                 a.result.iteration_time_s, b.result.iteration_time_s);
   assert_close(a.result.iteration_time_s, b.result.iteration_time_s, 1e-9);
   for (int kind = 0; kind < ORR_N_TIMES; kind++)
     g_assert_cmpfloat_with_epsilon(a.times[kind], b.times[kind], 1e-8 * b.result.iteration_time_s);

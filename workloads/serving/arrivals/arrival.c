@@ -3,15 +3,16 @@
 #include "sim/base/fault.h"
 #include "sim/base/file.h"
 
-extern const OrrArrival orr_arrival_azure, orr_arrival_closed_loop, orr_arrival_constant, orr_arrival_csv,
-    orr_arrival_diurnal, orr_arrival_gamma, orr_arrival_mooncake, orr_arrival_poisson, orr_arrival_ramp,
-    orr_arrival_sessions, orr_arrival_sharegpt;
+extern const OrrArrival orr_arrival_azure, orr_arrival_closed_loop, orr_arrival_constant,
+    orr_arrival_csv, orr_arrival_diurnal, orr_arrival_gamma, orr_arrival_mooncake,
+    orr_arrival_poisson, orr_arrival_ramp, orr_arrival_sessions, orr_arrival_sharegpt;
 
 /* Alphabetical. To add one, see arrival.h. */
 static const OrrEntry *const entries[] = {
-    &orr_arrival_azure.entry,   &orr_arrival_closed_loop.entry, &orr_arrival_constant.entry, &orr_arrival_csv.entry,
-    &orr_arrival_diurnal.entry, &orr_arrival_gamma.entry,       &orr_arrival_mooncake.entry, &orr_arrival_poisson.entry,
-    &orr_arrival_ramp.entry,    &orr_arrival_sessions.entry,    &orr_arrival_sharegpt.entry, NULL};
+    &orr_arrival_azure.entry,    &orr_arrival_closed_loop.entry, &orr_arrival_constant.entry,
+    &orr_arrival_csv.entry,      &orr_arrival_diurnal.entry,     &orr_arrival_gamma.entry,
+    &orr_arrival_mooncake.entry, &orr_arrival_poisson.entry,     &orr_arrival_ramp.entry,
+    &orr_arrival_sessions.entry, &orr_arrival_sharegpt.entry,    NULL};
 const OrrRegistry orr_arrival_registry = {"load", entries};
 
 /* --- rates --- */
@@ -27,19 +28,22 @@ gpointer orr_rate_open(const void *params, const OrrArrivalContext *context, GEr
 
 /* --- traces --- */
 
-enum { LONGEST = 100000000 };       /* tokens; above any context, and below what would overflow */
-static const double latest_s = 1e8; /* three years: beyond it are dates, of which doubles lose the microseconds */
+enum { LONGEST = 100000000 }; /* tokens; above any context, and below what would overflow */
+static const double latest_s =
+    1e8; /* three years: beyond it are dates, of which doubles lose the microseconds */
 
 char *orr_arrival_find(const char *path, char *const *folders, const char *whose, GError **error) {
   g_autoptr(GString) searched = g_string_new(NULL);
   for (; folders && *folders && !g_path_is_absolute(path); folders++) {
-    const gboolean is_here = strcmp(*folders, ".") == 0; /* messages have the name as the user wrote it */
+    const gboolean is_here =
+        strcmp(*folders, ".") == 0; /* messages have the name as the user wrote it */
     g_autofree char *below = is_here ? g_strdup(path) : g_build_filename(*folders, path, NULL);
     if (g_file_test(below, G_FILE_TEST_IS_REGULAR)) return g_steal_pointer(&below);
     if (!is_here) g_string_append_printf(searched, ", nor %s", below);
   }
   if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) return g_strdup(path);
-  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path, searched->str);
+  g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "%s: there is no trace %s%s", whose, path,
+              searched->str);
   return NULL;
 }
 
@@ -72,13 +76,16 @@ gboolean orr_trace_next(gpointer data, OrrRequest *ret_request) {
   return TRUE;
 }
 
-static gboolean is_length(double tokens, const char *what, double least, OrrPlace place, OrrDiags *diags) {
+static gboolean is_length(double tokens, const char *what, double least, OrrPlace place,
+                          OrrDiags *diags) {
   if (tokens >= least && tokens <= LONGEST && tokens == (double)(gint64)tokens) return TRUE;
-  orr_diags_error(diags, place, "%s of %g tokens: want a whole number from %g to %d", what, tokens, least, LONGEST);
+  orr_diags_error(diags, place, "%s of %g tokens: want a whole number from %g to %d", what, tokens,
+                  least, LONGEST);
   return FALSE;
 }
 
-void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output, OrrPlace place, OrrDiags *diags) {
+void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output, OrrPlace place,
+                   OrrDiags *diags) {
   const guint n = trace->requests->len;
   const double before = n > 0 ? g_array_index(trace->requests, OrrRequest, n - 1).arrival_s : 0;
   if (!(time_s >= 0)) {
@@ -86,7 +93,8 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
     return;
   }
   if (n == 0 && time_s > latest_s) {
-    orr_diags_error(diags, place, "the first request comes at %.10g s: want seconds since the begin, not a date",
+    orr_diags_error(diags, place,
+                    "the first request comes at %.10g s: want seconds since the begin, not a date",
                     time_s);
     return;
   }
@@ -94,26 +102,30 @@ void orr_trace_add(OrrTrace *trace, double time_s, double prompt, double output,
     orr_diags_error(diags, place, "time goes back from %g s to %g s", before, time_s);
     return;
   }
-  if (!is_length(prompt, "a prompt", 1, place, diags) | !is_length(output, "an output", 1, place, diags)) return;
+  if (!is_length(prompt, "a prompt", 1, place, diags) |
+      !is_length(output, "an output", 1, place, diags))
+    return;
   if (trace->longest > 0 && prompt + output > (double)trace->longest) {
     orr_diags_error(diags, place,
-                    "a request of %g + %g tokens is longer than the context or the key-value cache (%" G_GINT64_FORMAT
-                    ")",
+                    "a request of %g + %g tokens is longer than the context or the key-value cache "
+                    "(%" G_GINT64_FORMAT ")",
                     prompt, output, trace->longest);
     return;
   }
-  const OrrRequest request = {.arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output};
+  const OrrRequest request = {
+      .arrival_s = time_s, .prompt = (gint32)prompt, .output = (gint32)output};
   g_array_append_val(trace->requests, request);
 }
 
-OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, const char *path, OrrDiags *diags,
-                           GError **error) {
+OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, const char *path,
+                           OrrDiags *diags, GError **error) {
   if (!orr_diags_check(diags, error)) {
     orr_trace_free(trace);
     return NULL;
   }
   if (trace->requests->len == 0) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT, "workload.load.file: the trace has no request: %s", path);
+    g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
+                "workload.load.file: the trace has no request: %s", path);
     orr_trace_free(trace);
     return NULL;
   }
@@ -121,7 +133,8 @@ OrrTrace *orr_trace_finish(OrrTrace *trace, double time_scale, gint64 most, cons
   for (guint i = 0; i < trace->requests->len; i++) {
     OrrRequest *request = &g_array_index(trace->requests, OrrRequest, i);
     request->arrival_s *= time_scale;
-    if (time_scale != 1) request->measured_first_s = request->measured_end_s = 0; /* of another load */
+    if (time_scale != 1)
+      request->measured_first_s = request->measured_end_s = 0; /* of another load */
   }
   return trace;
 }

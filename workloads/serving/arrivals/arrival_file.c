@@ -7,7 +7,8 @@ static const OrrField fields[] = {
     {.name = "file",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(OrrTraceFile, file),
-     .sentence = "The trace: a path from the document's folder, from one of the library's, or from the working directory."},
+     .sentence = "The trace: a path from the document's folder, from one of the library's, or from "
+                 "the working directory."},
     {.name = "speed",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(OrrTraceFile, speed),
@@ -15,30 +16,33 @@ static const OrrField fields[] = {
      .fallback = "1",
      .flags = ORR_FIELD_POSITIVE},
 };
-const OrrFieldTable orr_trace_file_table = ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
+const OrrFieldTable orr_trace_file_table =
+    ORR_FIELD_TABLE("load-trace", "A trace in a file.", OrrTraceFile, fields);
 
 enum { MOST_COLUMNS = 3 };
 
-/* The header is not quoted: a document that a stranger wrote may name any file, and the first line of a file that is no
- * trace may be a secret. A name that is nearly the wanted one is. */
-static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at, OrrDiags *diags) {
+/* The header is not quoted: a document that a stranger wrote may name any file, and the first
+ * line of a file that is no trace may be a secret. A name that is nearly the wanted one is. */
+static gboolean find_columns(const OrrCsv *csv, const char *const *columns, int *at,
+                             OrrDiags *diags) {
   const OrrCsvLine *header = csv->lines->pdata[csv->header_line];
   gboolean ok = TRUE;
   for (int i = 0; columns[i]; i++) {
     at[i] = orr_csv_column(csv, columns[i]);
     if (at[i] >= 0) continue;
     const char *nearest = orr_nearest_word(columns[i], (const char *const *)csv->header);
-    orr_diags_error(diags, header->place, "there is no column %s%s%s%s (the header has %u)", columns[i],
-                    nearest ? "; is it '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                    g_strv_length(csv->header));
+    orr_diags_error(diags, header->place, "there is no column %s%s%s%s (the header has %u)",
+                    columns[i], nearest ? "; is it '" : "", nearest ? nearest : "",
+                    nearest ? "'?" : "", g_strv_length(csv->header));
     ok = FALSE;
   }
   return ok;
 }
 
-OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context, const char *const *columns,
-                             OrrTraceRow add_row, GError **error) {
-  g_autofree char *path = orr_arrival_find(params->file, context->folders, "workload.load.file", error);
+OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
+                             const char *const *columns, OrrTraceRow add_row, GError **error) {
+  g_autofree char *path =
+      orr_arrival_find(params->file, context->folders, "workload.load.file", error);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrCsv) csv = path ? orr_csv_read(path, diags, error) : NULL;
   int at[MOST_COLUMNS];

@@ -17,12 +17,13 @@ typedef struct {
 extern const OrrFieldTable orr_trace_file_table;
 
 /* One line of a CSV; @at: where the columns are. @zero_s: the row's own, 0 at first. */
-typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at, double *zero_s,
-                            OrrDiags *diags);
+typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line,
+                            const int *at, double *zero_s, OrrDiags *diags);
 
-/* At most three columns. NULL with all findings: a missing column is told with those that there are. */
-OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context, const char *const *columns,
-                             OrrTraceRow add_row, GError **error);
+/* At most three columns. NULL with all findings: a missing column is told with those that there
+ * are. */
+OrrTrace *orr_trace_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
+                             const char *const *columns, OrrTraceRow add_row, GError **error);
 
 G_END_DECLS
 

@@ -1,6 +1,7 @@
 /*
- * azure.c - the traces that Azure published of its LLM inference services: CSV with TIMESTAMP, ContextTokens and
- * GeneratedTokens (github.com/Azure/AzurePublicDataset, CC-BY-4.0; Patel et al., Splitwise, ISCA 2024).
+ * azure.c - the traces that Azure published of its LLM inference services: CSV with TIMESTAMP,
+ * ContextTokens and GeneratedTokens (github.com/Azure/AzurePublicDataset, CC-BY-4.0; Patel et al.,
+ * Splitwise, ISCA 2024).
  *
  * The first request comes at 0 s; `speed` 2 plays the trace twice as fast.
  *
@@ -13,7 +14,8 @@
 
 static const char *const columns[] = {"TIMESTAMP", "ContextTokens", "GeneratedTokens", NULL};
 
-/* "2023-11-16 18:15:46.6805900", in seconds since the epoch; the sub-second part may have any number of digits. */
+/* "2023-11-16 18:15:46.6805900", in seconds since the epoch; the sub-second part may have any
+ * number of digits. */
 static gboolean read_time(const char *text, double *ret_time_s) {
   g_autofree char *iso = g_strdelimit(g_strndup(text, MIN(strlen(text), 19)), " ", 'T');
   g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
@@ -25,14 +27,18 @@ static gboolean read_time(const char *text, double *ret_time_s) {
   return TRUE;
 }
 
-static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at, double *zero_s,
-                    OrrDiags *diags) {
+static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at,
+                    double *zero_s, OrrDiags *diags) {
   double time_s, prompt, output;
   if (!read_time(line->cells[at[0]], &time_s)) {
-    orr_diags_error(diags, line->place, "TIMESTAMP '%.40s' is no time: want 2023-11-16 18:15:46.680", line->cells[at[0]]);
+    orr_diags_error(diags, line->place,
+                    "TIMESTAMP '%.40s' is no time: want 2023-11-16 18:15:46.680",
+                    line->cells[at[0]]);
     return;
   }
-  if (!orr_csv_number(csv, line, at[1], diags, &prompt) || !orr_csv_number(csv, line, at[2], diags, &output)) return;
+  if (!orr_csv_number(csv, line, at[1], diags, &prompt) ||
+      !orr_csv_number(csv, line, at[2], diags, &output))
+    return;
   if (trace->requests->len == 0) *zero_s = time_s;
   if (time_s < *zero_s)
     orr_diags_error(diags, line->place, "time goes back to before the first request");
@@ -46,7 +52,8 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
 }
 
 const OrrArrival orr_arrival_azure = {
-    .entry = {"azure", "Trace: Azure's published LLM inference traces (CSV).", &orr_trace_file_table},
+    .entry = {"azure", "Trace: Azure's published LLM inference traces (CSV).",
+              &orr_trace_file_table},
     .is_trace = TRUE,
     .open = open_load,
     .next = orr_trace_next,

@@ -1,8 +1,10 @@
 /*
- * closed_loop.c - a number of requests kept in flight, as benchmark clients with --max-concurrency do.
+ * closed_loop.c - a number of requests kept in flight, as benchmark clients with --max-concurrency
+ * do.
  *
- * `concurrency` clients each send a request, and the next one `think` after its end. The first ones come together, or
- * `stagger` apart. With no think time, throughput times mean latency is the concurrency (Little 1961).
+ * `concurrency` clients each send a request, and the next one `think` after its end. The first ones
+ * come together, or `stagger` apart. With no think time, throughput times mean latency is the
+ * concurrency (Little 1961).
  *
  *   workload: {load: {kind: closed-loop, concurrency: 64, requests-per-client: 10}}
  */
@@ -23,7 +25,8 @@ static const OrrField fields[] = {
     {.name = "requests-per-client",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, per_client),
-     .sentence = "Requests in all are that many times the concurrency where `requests` does not say; 0: 10.",
+     .sentence = "Requests in all are that many times the concurrency where `requests` does not "
+                 "say; 0: 10.",
      .fallback = "0",
      .min = 0,
      .max = 1e7},
@@ -42,7 +45,8 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_UNSIGNED},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-closed-loop", "A number kept in flight.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-closed-loop", "A number kept in flight.", Params, fields);
 
 typedef struct {
   const Params *params;

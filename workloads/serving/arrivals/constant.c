@@ -16,7 +16,8 @@ static const OrrField fields[] = {
      .sentence = "Requests a second.",
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-constant", "Requests at equal distances.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-constant", "Requests at equal distances.", Params, fields);
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;

@@ -1,7 +1,8 @@
 /*
- * csv_trace.c - a plain CSV: arrival_s, input_tokens and output_tokens, in order of time; lines that begin with
- * '#' are comments. With first_token_s and last_token_s, dates on the same clock at which an engine was measured, each
- * request's error is told beside it (view request-errors, *_error_* of the result). Further columns are ignored.
+ * csv_trace.c - a plain CSV: arrival_s, input_tokens and output_tokens, in order of time; lines
+ * that begin with '#' are comments. With first_token_s and last_token_s, dates on the same clock at
+ * which an engine was measured, each request's error is told beside it (view request-errors,
+ * *_error_* of the result). Further columns are ignored.
  *
  *   workload: {load: {kind: csv, file: requests.csv}}
  */
@@ -10,9 +11,10 @@
 
 static const char *const columns[] = {"arrival_s", "input_tokens", "output_tokens", NULL};
 
-static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLine *line, OrrPlace place,
-                         OrrDiags *diags) {
-  const int first = orr_csv_column(csv, "first_token_s"), last = orr_csv_column(csv, "last_token_s");
+static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLine *line,
+                         OrrPlace place, OrrDiags *diags) {
+  const int first = orr_csv_column(csv, "first_token_s"),
+            last = orr_csv_column(csv, "last_token_s");
   double first_s, last_s;
   if (first < 0 || last < 0 || !orr_csv_number(csv, line, first, diags, &first_s) ||
       !orr_csv_number(csv, line, last, diags, &last_s))
@@ -23,17 +25,19 @@ static void add_measured(OrrRequest *request, const OrrCsv *csv, const OrrCsvLin
     orr_diags_error(diags, place, "arrival_s, first_token_s and last_token_s must rise");
 }
 
-static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at, double *zero_s,
-                    OrrDiags *diags) {
+static void add_row(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine *line, const int *at,
+                    double *zero_s, OrrDiags *diags) {
   double time_s, prompt, output;
   (void)zero_s;
-  if (!orr_csv_number(csv, line, at[0], diags, &time_s) || !orr_csv_number(csv, line, at[1], diags, &prompt) ||
+  if (!orr_csv_number(csv, line, at[0], diags, &time_s) ||
+      !orr_csv_number(csv, line, at[1], diags, &prompt) ||
       !orr_csv_number(csv, line, at[2], diags, &output))
     return;
   const guint before = trace->requests->len;
   orr_trace_add(trace, time_s, prompt, output, line->place, diags);
   if (trace->requests->len > before)
-    add_measured(&g_array_index(trace->requests, OrrRequest, before), csv, line, line->place, diags);
+    add_measured(&g_array_index(trace->requests, OrrRequest, before), csv, line, line->place,
+                 diags);
 }
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
@@ -42,7 +46,8 @@ static gpointer open_load(const void *data, const OrrArrivalContext *context, GE
 }
 
 const OrrArrival orr_arrival_csv = {
-    .entry = {"csv", "Trace: a CSV with arrival_s, input_tokens and output_tokens.", &orr_trace_file_table},
+    .entry = {"csv", "Trace: a CSV with arrival_s, input_tokens and output_tokens.",
+              &orr_trace_file_table},
     .is_trace = TRUE,
     .open = open_load,
     .next = orr_trace_next,

@@ -3,7 +3,8 @@
  *
  *   rate(t) = rate (1 + swing sin(2 pi (t / period - 1/4)))          from the trough at t = 0
  *
- * Drawn by thinning (Lewis, Shedler 1979): candidates at the highest rate, kept with probability rate(t) / highest.
+ * Drawn by thinning (Lewis, Shedler 1979): candidates at the highest rate, kept with probability
+ * rate(t) / highest.
  *
  *   workload: {load: {kind: diurnal, rate: 4, swing: 0.8, period: 24 h}}
  */
@@ -37,7 +38,8 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-diurnal", "A rate that swings.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-diurnal", "A rate that swings.", Params, fields);
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;

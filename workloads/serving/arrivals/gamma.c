@@ -1,9 +1,10 @@
 /*
- * gamma.c - bursts: distances follow a gamma distribution of shape `burstiness` and mean 1 / rate, as
- * `vllm bench serve --burstiness` draws them.
+ * gamma.c - bursts: distances follow a gamma distribution of shape `burstiness` and mean 1 / rate,
+ * as `vllm bench serve --burstiness` draws them.
  *
- * 1 is a Poisson process; below 1 requests come in bursts (the distances' coefficient of variation is 1 / sqrt(shape)),
- * above 1 more evenly. Drawn by Marsaglia and Tsang (2000), with their boost for shapes below 1.
+ * 1 is a Poisson process; below 1 requests come in bursts (the distances' coefficient of variation
+ * is 1 / sqrt(shape)), above 1 more evenly. Drawn by Marsaglia and Tsang (2000), with their boost
+ * for shapes below 1.
  *
  *   workload: {load: {kind: gamma, rate: 4, burstiness: 0.25}}
  */
@@ -29,7 +30,8 @@ static const OrrField fields[] = {
      .min = 1e-3,
      .max = 1e6},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-gamma", "Gamma-distributed distances.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-gamma", "Gamma-distributed distances.", Params, fields);
 
 static double draw_gamma(OrrRandom *random, double shape) {
   if (shape < 1) return draw_gamma(random, shape + 1) * pow(1 - orr_random_unit(random), 1 / shape);
@@ -53,7 +55,8 @@ static gboolean next(gpointer data, OrrRequest *ret_request) {
 static double oracle(const void *params) { return ((const Params *)params)->rate; }
 
 const OrrArrival orr_arrival_gamma = {
-    .entry = {"gamma", "Open loop: gamma-distributed distances, bursts below burstiness 1.", &table},
+    .entry = {"gamma", "Open loop: gamma-distributed distances, bursts below burstiness 1.",
+              &table},
     .open = orr_rate_open,
     .next = next,
     .close = g_free,

@@ -1,9 +1,9 @@
 /*
- * mooncake.c - the traces of Mooncake (github.com/kvcache-ai/Mooncake, Apache-2.0; Qin et al., FAST 2025): a JSON
- * object a line with timestamp (ms), input_length, output_length and hash_ids.
+ * mooncake.c - the traces of Mooncake (github.com/kvcache-ai/Mooncake, Apache-2.0; Qin et al., FAST
+ * 2025): a JSON object a line with timestamp (ms), input_length, output_length and hash_ids.
  *
- * Each of hash_ids stands for 512 tokens of the prompt and all that comes before them, so that equal ids are equal
- * prefixes: what a prefix cache can use again.
+ * Each of hash_ids stands for 512 tokens of the prompt and all that comes before them, so that
+ * equal ids are equal prefixes: what a prefix cache can use again.
  *
  *   workload: {load: {kind: mooncake, file: conversation_trace.jsonl}}
  */
@@ -28,7 +28,8 @@ static void read_ids(OrrJson *json, GArray *ids) {
     double id = 0;
     if (!orr_json_number(json, &id)) return;
     if (!(id >= 0 && id <= MOST_ID)) {
-      orr_diags_error(json->diags, orr_json_place(json), "hash_ids: %g is not the number of a block", id);
+      orr_diags_error(json->diags, orr_json_place(json),
+                      "hash_ids: %g is not the number of a block", id);
       json->is_bad = TRUE;
       return;
     }
@@ -74,14 +75,16 @@ static void add_row(OrrTrace *trace, const Row *row, OrrPlace place, OrrDiags *d
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const OrrTraceFile *params = data;
-  g_autofree char *path = orr_arrival_find(params->file, context->folders, "workload.load.file", error);
+  g_autofree char *path =
+      orr_arrival_find(params->file, context->folders, "workload.load.file", error);
   g_autoptr(GBytes) file = path ? orr_trace_map(path, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(guint64));
   OrrTrace *trace = orr_trace_new(context);
   OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
-  while (orr_json_peek(&json) && (context->requests == 0 || trace->requests->len < context->requests)) {
+  while (orr_json_peek(&json) &&
+         (context->requests == 0 || trace->requests->len < context->requests)) {
     const OrrPlace place = orr_json_place(&json);
     Row row = {.ids = g_array_set_size(ids, 0)};
     read_row(&json, &row);

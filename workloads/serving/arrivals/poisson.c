@@ -1,5 +1,6 @@
 /*
- * poisson.c - requests that know nothing of each other: distances are exponential with mean 1 / rate.
+ * poisson.c - requests that know nothing of each other: distances are exponential with mean 1 /
+ * rate.
  *
  *   workload: {load: {kind: poisson, rate: 4}}
  */
@@ -18,7 +19,8 @@ static const OrrField fields[] = {
      .sentence = "Requests a second, mean.",
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-poisson", "A Poisson process.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-poisson", "A Poisson process.", Params, fields);
 
 static gboolean next(gpointer data, OrrRequest *ret_request) {
   OrrRateState *state = data;

@@ -1,10 +1,11 @@
 /*
- * ramp.c - a Poisson process whose rate grows (or falls) linearly from one value to another, and stays there.
+ * ramp.c - a Poisson process whose rate grows (or falls) linearly from one value to another, and
+ * stays there.
  *
  *   rate(t) = from + (to - from) min(t / duration, 1)
  *
- * As `vllm bench serve --ramp-up-strategy linear`. With r exponential steps of the integrated rate, the time of an
- * arrival is where the integral reaches the sum of them.
+ * As `vllm bench serve --ramp-up-strategy linear`. With r exponential steps of the integrated rate,
+ * the time of an arrival is where the integral reaches the sum of them.
  *
  *   workload: {load: {kind: ramp, from: 1, to: 20, duration: 10 min}}
  */
@@ -16,10 +17,10 @@ typedef struct {
   double from, to, duration_s;
 } Params;
 
-#define RATE(name_, member_, sentence_)                                                                                \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_), .sentence = (sentence_),             \
-    .flags = ORR_FIELD_POSITIVE                                                                                        \
+#define RATE(name_, member_, sentence_)                                                            \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_),                  \
+    .sentence = (sentence_), .flags = ORR_FIELD_POSITIVE                                           \
   }
 static const OrrField fields[] = {
     RATE("from", from, "Requests a second at the start."),
@@ -31,7 +32,8 @@ static const OrrField fields[] = {
      .unit = ORR_UNIT_SECONDS,
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-ramp", "A rate that grows.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-ramp", "A rate that grows.", Params, fields);
 
 /* When the integrated rate from @now_s on reaches @wanted. */
 static double reach(const Params *params, double now_s, double wanted) {

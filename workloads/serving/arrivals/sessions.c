@@ -1,10 +1,11 @@
 /*
  * sessions.c - conversations: each turn's prompt is all that was said before and the new question.
  *
- * Conversations begin as a Poisson process. A turn's prompt is the system prompt, which all share, the conversation so
- * far (questions and answers), and a question of `input` tokens; its answer has `output` tokens; the next turn comes an
- * exponential `think` after it. Turns follow a geometric distribution of mean `turns`. What the conversation so far
- * costs depends on the engine's prefix cache.
+ * Conversations begin as a Poisson process. A turn's prompt is the system prompt, which all share,
+ * the conversation so far (questions and answers), and a question of `input` tokens; its answer has
+ * `output` tokens; the next turn comes an exponential `think` after it. Turns follow a geometric
+ * distribution of mean `turns`. What the conversation so far costs depends on the engine's prefix
+ * cache.
  *
  *   workload: {load: {kind: sessions, rate: 0.5, turns: 5, think: 20 s, system-prompt: 1000}}
  */
@@ -52,7 +53,8 @@ static const OrrField fields[] = {
      .min = 1,
      .max = 1e8},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("load-sessions", "Conversations of several turns.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("load-sessions", "Conversations of several turns.", Params, fields);
 
 typedef struct {
   guint64 id;
@@ -132,7 +134,8 @@ static double oracle(const void *data) {
 }
 
 const OrrArrival orr_arrival_sessions = {
-    .entry = {"sessions", "Closed loop: conversations whose prompts grow by question and answer.", &table},
+    .entry = {"sessions", "Closed loop: conversations whose prompts grow by question and answer.",
+              &table},
     .is_trace = TRUE,
     .open = open_load,
     .next = next,

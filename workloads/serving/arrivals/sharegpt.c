@@ -4,11 +4,12 @@
  *   {"prompt_len": 512, "output_len": 128}        also prompt_tokens, input_length, ...; an optional "timestamp" (s)
  *   {"conversations": [{"value": question}, {"value": answer}]}            ShareGPT
  *
- * or such objects a line, with "prompt": text and "output_tokens" in place of lengths where they are for vLLM's benchmark
- * (--dataset-name custom); or what `vllm bench serve --save-detailed` writes: an object with the lists input_lens and
- * output_lens. Of ShareGPT the first question and answer count, as in vLLM's benchmark, at `characters-per-token` (there
- * is no tokenizer here; 4 is usual for English); pairs that vLLM leaves out are left out (below 4 tokens, prompts above
- * 1,024, both above 2,048). Requests without a time come by a Poisson process of `rate` (0: all at once).
+ * or such objects a line, with "prompt": text and "output_tokens" in place of lengths where they
+ * are for vLLM's benchmark (--dataset-name custom); or what `vllm bench serve --save-detailed`
+ * writes: an object with the lists input_lens and output_lens. Of ShareGPT the first question and
+ * answer count, as in vLLM's benchmark, at `characters-per-token` (there is no tokenizer here; 4 is
+ * usual for English); pairs that vLLM leaves out are left out (below 4 tokens, prompts above 1,024,
+ * both above 2,048). Requests without a time come by a Poisson process of `rate` (0: all at once).
  *
  *   workload: {load: {kind: sharegpt, file: ShareGPT_V3.json, rate: 10}}
  */
@@ -28,7 +29,8 @@ static const OrrField fields[] = {
     {.name = "file",
      .kind = ORR_FIELD_TEXT,
      .offset = offsetof(Params, file) + offsetof(OrrTraceFile, file),
-     .sentence = "The trace: a path from the document's folder, from one of the library's, or from the working directory."},
+     .sentence = "The trace: a path from the document's folder, from one of the library's, or from "
+                 "the working directory."},
     {.name = "speed",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, file) + offsetof(OrrTraceFile, speed),
@@ -52,7 +54,11 @@ static const OrrField fields[] = {
 static const OrrFieldTable table =
     ORR_FIELD_TABLE("load-sharegpt", "Requests as benchmark clients write them.", Params, fields);
 
-enum { LEAST_TOKENS = 4, MOST_PROMPT = 1024, MOST_BOTH = 2048 }; /* vllm/benchmarks/datasets.py, is_valid_sequence */
+enum {
+  LEAST_TOKENS = 4,
+  MOST_PROMPT = 1024,
+  MOST_BOTH = 2048
+}; /* vllm/benchmarks/datasets.py, is_valid_sequence */
 
 typedef struct {
   const Params *params;
@@ -64,8 +70,8 @@ typedef struct {
 
 typedef struct {
   double time_s, prompt, output; /* below 0: not given */
-  double text;                   /* tokens of a prompt that is given as text, where it is not given in tokens */
-  gboolean is_pair;              /* a conversation's first question and answer */
+  double text;      /* tokens of a prompt that is given as text, where it is not given in tokens */
+  gboolean is_pair; /* a conversation's first question and answer */
 } Row;
 
 static const Row nothing = {-1, -1, -1, -1, FALSE};
@@ -99,7 +105,9 @@ static void read_prompt(OrrJson *json, const Params *params, Row *row) {
   if (text) row->text = tokens_of(text, params);
 }
 
-static gboolean is_one_of(const char *key, const char *const *words) { return g_strv_contains(words, key); }
+static gboolean is_one_of(const char *key, const char *const *words) {
+  return g_strv_contains(words, key);
+}
 
 static void read_member(OrrJson *json, const char *key, const Params *params, Row *row) {
   static const char *const prompts[] = {"prompt_len",    "input_len",    "input_length",
@@ -122,22 +130,24 @@ static void read_member(OrrJson *json, const char *key, const Params *params, Ro
 }
 
 static double next_time(Reader *reader) {
-  if (reader->params->rate > 0) reader->now_s += -log1p(-orr_random_unit(&reader->random)) / reader->params->rate;
+  if (reader->params->rate > 0)
+    reader->now_s += -log1p(-orr_random_unit(&reader->random)) / reader->params->rate;
   return reader->now_s;
 }
 
 static void add(Reader *reader, const Row *row, OrrPlace place) {
   const double prompt = row->prompt >= 0 ? row->prompt : row->text;
-  if (row->is_pair &&
-      (prompt < LEAST_TOKENS || row->output < LEAST_TOKENS || prompt > MOST_PROMPT || prompt + row->output > MOST_BOTH))
+  if (row->is_pair && (prompt < LEAST_TOKENS || row->output < LEAST_TOKENS ||
+                       prompt > MOST_PROMPT || prompt + row->output > MOST_BOTH))
     return;
   if (prompt < 0 || row->output < 0)
     orr_diags_error(reader->diags, place,
-                    "a request needs prompt_len (or prompt) and output_len (or output_tokens), or conversations; the "
+                    "a request needs prompt_len (or prompt) and output_len (or output_tokens), or "
+                    "conversations; the "
                     "result of a benchmark input_lens and output_lens");
   else
-    orr_trace_add(reader->trace, row->time_s >= 0 ? row->time_s : next_time(reader), prompt, row->output, place,
-                  reader->diags);
+    orr_trace_add(reader->trace, row->time_s >= 0 ? row->time_s : next_time(reader), prompt,
+                  row->output, place, reader->diags);
 }
 
 static void read_list(Reader *reader, OrrJson *json, gint64 most) {
@@ -187,7 +197,8 @@ static void read_object(Reader *reader, OrrJson *json) {
     return;
   }
   if (prompts->len != outputs->len)
-    orr_diags_error(reader->diags, place, "input_lens has %u requests, output_lens %u", prompts->len, outputs->len);
+    orr_diags_error(reader->diags, place, "input_lens has %u requests, output_lens %u",
+                    prompts->len, outputs->len);
   for (guint i = 0; i < MIN(prompts->len, outputs->len); i++) {
     row = nothing;
     row.prompt = g_array_index(prompts, double, i);
@@ -198,16 +209,20 @@ static void read_object(Reader *reader, OrrJson *json) {
 
 static gpointer open_load(const void *data, const OrrArrivalContext *context, GError **error) {
   const Params *params = data;
-  g_autofree char *path = orr_arrival_find(params->file.file, context->folders, "workload.load.file", error);
+  g_autofree char *path =
+      orr_arrival_find(params->file.file, context->folders, "workload.load.file", error);
   g_autoptr(GBytes) file = path ? orr_trace_map(path, error) : NULL;
   if (!file) return NULL;
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  Reader reader = {params, orr_trace_new(context), orr_random_stream(context->seed, "arrivals"), 0, diags};
+  Reader reader = {params, orr_trace_new(context), orr_random_stream(context->seed, "arrivals"), 0,
+                   diags};
   OrrJson json = orr_json_begin(g_bytes_get_data(file, NULL), g_bytes_get_size(file), path, diags);
   if (orr_json_peek(&json) != '{') read_list(&reader, &json, context->requests);
-  while (orr_json_peek(&json) && (context->requests == 0 || reader.trace->requests->len < context->requests))
+  while (orr_json_peek(&json) &&
+         (context->requests == 0 || reader.trace->requests->len < context->requests))
     read_object(&reader, &json);
-  return orr_trace_finish(reader.trace, 1 / params->file.speed, context->requests, path, diags, error);
+  return orr_trace_finish(reader.trace, 1 / params->file.speed, context->requests, path, diags,
+                          error);
 }
 
 const OrrArrival orr_arrival_sharegpt = {

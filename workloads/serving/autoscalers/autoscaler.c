@@ -5,11 +5,13 @@
 /* Kubernetes' --horizontal-pod-autoscaler-tolerance. */
 #define TOLERANCE 0.1
 
-extern const OrrAutoscaler orr_autoscaler_none, orr_autoscaler_queue, orr_autoscaler_slo, orr_autoscaler_utilization;
+extern const OrrAutoscaler orr_autoscaler_none, orr_autoscaler_queue, orr_autoscaler_slo,
+    orr_autoscaler_utilization;
 
 /* Alphabetical. To add one, see autoscaler.h. */
 static const OrrEntry *const entries[] = {&orr_autoscaler_none.entry, &orr_autoscaler_queue.entry,
-                                          &orr_autoscaler_slo.entry, &orr_autoscaler_utilization.entry, NULL};
+                                          &orr_autoscaler_slo.entry,
+                                          &orr_autoscaler_utilization.entry, NULL};
 const OrrRegistry orr_autoscaler_registry = {"autoscaler", entries};
 
 guint orr_autoscaler_scale(guint n, double ratio) {

@@ -1,12 +1,13 @@
 /*
- * queue.c - so many requests a replica: those that it has, and those that wait for one (KEDA and Knative on
- * concurrency).
+ * queue.c - so many requests a replica: those that it has, and those that wait for one (KEDA and
+ * Knative on concurrency).
  *
  *   wanted = ceil(requests / target)
  *
  *   workload: {replicas: 8, autoscaling: {by: {kind: queue, target: 16}, least: 1}}
  *
- * Oracle: at a rate r of requests that take s each, r s are in the system (Little), so r s / target replicas are up.
+ * Oracle: at a rate r of requests that take s each, r s are in the system (Little), so r s / target
+ * replicas are up.
  */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
@@ -22,7 +23,8 @@ static const OrrField fields[] = {
      .fallback = "16",
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("autoscaler-queue", "Requests a replica.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("autoscaler-queue", "Requests a replica.", Params, fields);
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;
@@ -31,6 +33,8 @@ static guint wanted(const void *data, const OrrPoolView *view) {
 }
 
 const OrrAutoscaler orr_autoscaler_queue = {
-    .entry = {"queue", "As many replicas as keep their requests, waiting ones included, at a number each.", &table},
+    .entry = {"queue",
+              "As many replicas as keep their requests, waiting ones included, at a number each.",
+              &table},
     .wanted = wanted,
 };

@@ -5,11 +5,13 @@
  *                             are up
  *   share met and busy < idle n - 1
  *
- * Objectives do not say by how much a fleet is too large, so it goes down a replica at a time, while its GPUs are idle.
+ * Objectives do not say by how much a fleet is too large, so it goes down a replica at a time,
+ * while its GPUs are idle.
  *
  *   workload: {replicas: 8, slo: {ttft: 1 s}, autoscaling: {by: {kind: slo, target: 95 %}, least: 1}}
  *
- * Oracle: with an objective that every request meets the fleet goes to `least`, with one that none meets to `replicas`.
+ * Oracle: with an objective that every request meets the fleet goes to `least`, with one that none
+ * meets to `replicas`.
  */
 #include <math.h>
 
@@ -19,26 +21,32 @@ typedef struct {
   double target, idle;
 } Params;
 
-#define SHARE(name_, member_, fallback_, sentence_)                                                                    \
-  {                                                                                                                    \
-    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_), .sentence = (sentence_),             \
-    .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0, .max = 1                                             \
+#define SHARE(name_, member_, fallback_, sentence_)                                                \
+  {                                                                                                \
+    .name = (name_), .kind = ORR_FIELD_REAL, .offset = offsetof(Params, member_),                  \
+    .sentence = (sentence_), .fallback = (fallback_), .unit = ORR_UNIT_FRACTION, .min = 0,         \
+    .max = 1                                                                                       \
   }
 static const OrrField fields[] = {
     SHARE("target", target, "95 %", "Share of the first tokens that come within slo.ttft."),
     SHARE("idle", idle, "50 %", "A replica less where GPUs compute for less of the time."),
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("autoscaler-slo", "What users get.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("autoscaler-slo", "What users get.", Params, fields);
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;
   const guint n = MAX(view->n_started, 1);
-  const double share = view->answered > 0 ? (double)view->in_time / (double)view->answered : view->requests > 0 ? 0 : 1;
-  if (share < params->target) return view->n_started > view->n_up ? n : n + (guint)ceil(n * (params->target - share));
+  const double share = view->answered > 0   ? (double)view->in_time / (double)view->answered
+                       : view->requests > 0 ? 0
+                                            : 1;
+  if (share < params->target)
+    return view->n_started > view->n_up ? n : n + (guint)ceil(n * (params->target - share));
   return view->busy < params->idle && n > 1 ? n - 1 : n;
 }
 
 const OrrAutoscaler orr_autoscaler_slo = {
-    .entry = {"slo", "As many replicas as keep a share of the first tokens within slo.ttft.", &table},
+    .entry = {"slo", "As many replicas as keep a share of the first tokens within slo.ttft.",
+              &table},
     .wanted = wanted,
 };

@@ -3,13 +3,14 @@
  *
  *   wanted = ceil(up * busy / target)
  *
- * An engine that decodes one request computes all the time: busy says that there is work, not how much more there could
- * be. A fleet that is up for any load at all is seen as full, which is why the field scales on queues instead.
+ * An engine that decodes one request computes all the time: busy says that there is work, not how
+ * much more there could be. A fleet that is up for any load at all is seen as full, which is why
+ * the field scales on queues instead.
  *
  *   workload: {replicas: 8, autoscaling: {by: {kind: utilization, target: 80 %}, least: 1}}
  *
- * Oracle: where replicas are never shared by two requests, the load r s of rate and time is the busy GPUs: r s / target
- * replicas are up.
+ * Oracle: where replicas are never shared by two requests, the load r s of rate and time is the
+ * busy GPUs: r s / target replicas are up.
  */
 #include "workloads/serving/autoscalers/autoscaler.h"
 
@@ -27,7 +28,8 @@ static const OrrField fields[] = {
      .min = 0.01,
      .max = 1},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("autoscaler-utilization", "Busy GPUs.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("autoscaler-utilization", "Busy GPUs.", Params, fields);
 
 static guint wanted(const void *data, const OrrPoolView *view) {
   const Params *params = data;
@@ -37,6 +39,7 @@ static guint wanted(const void *data, const OrrPoolView *view) {
 }
 
 const OrrAutoscaler orr_autoscaler_utilization = {
-    .entry = {"utilization", "As many replicas as keep their GPUs busy for a share of the time.", &table},
+    .entry = {"utilization", "As many replicas as keep their GPUs busy for a share of the time.",
+              &table},
     .wanted = wanted,
 };

@@ -1,17 +1,19 @@
 /*
- * kv_aware.c - the replica with the least to do for this prompt: blocks to compute and blocks it holds (NVIDIA Dynamo).
+ * kv_aware.c - the replica with the least to do for this prompt: blocks to compute and blocks it
+ * holds (NVIDIA Dynamo).
  *
  *   cost = overlap-weight * (blocks of the prompt - those its prefix cache has) + blocks of its requests
  *
- * (held, and those that waiting requests will hold: Dynamo counts a request as active from when it is routed);
- * the least wins (Dynamo's KV router at temperature 0). Engines tell which blocks their caches name and forget; with
- * `staleness` these events, and the blocks held, are known that much later, so that a block may be counted on that is
- * gone, and two requests that begin alike may go to different replicas because neither has been heard of yet.
+ * (held, and those that waiting requests will hold: Dynamo counts a request as active from when it
+ * is routed); the least wins (Dynamo's KV router at temperature 0). Engines tell which blocks their
+ * caches name and forget; with `staleness` these events, and the blocks held, are known that much
+ * later, so that a block may be counted on that is gone, and two requests that begin alike may go
+ * to different replicas because neither has been heard of yet.
  *
  *   workload: {replicas: 4, router: {kind: kv-aware, staleness: 50 ms}, engine: {prefix-caching: block-hash}}
  *
- * Oracle: with no staleness the index is the caches' own content; with staleness longer than the run it is empty, and
- * the router goes by the loads of the first report.
+ * Oracle: with no staleness the index is the caches' own content; with staleness longer than the
+ * run it is empty, and the router goes by the loads of the first report.
  */
 #include "workloads/serving/routers/router.h"
 
@@ -28,7 +30,8 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_UNSIGNED},
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("router-kv-aware", "What caches hold.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("router-kv-aware", "What caches hold.", Params, fields);
 
 typedef struct {
   double known_s;
@@ -47,8 +50,9 @@ typedef struct {
 
 static gpointer open_router(const void *params, const OrrRouterView *view) {
   State *state = g_new(State, 1);
-  *state = (State){
-      .params = params, .index = g_new(GHashTable *, view->n), .events = g_array_new(FALSE, FALSE, sizeof(Event))};
+  *state = (State){.params = params,
+                   .index = g_new(GHashTable *, view->n),
+                   .events = g_array_new(FALSE, FALSE, sizeof(Event))};
   orr_router_loads_init(&state->loads, view, ORR_LOAD_KV_BLOCKS, state->params->staleness_s);
   for (guint i = 0; i < view->n; i++)
     state->index[i] = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -66,7 +70,8 @@ static void close_router(gpointer data) {
 
 static void apply(State *state, const Event *event) {
   GHashTable *index = state->index[event->replica];
-  const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(index, &event->key)) + (event->is_there ? 1 : -1u);
+  const guint n =
+      GPOINTER_TO_UINT(g_hash_table_lookup(index, &event->key)) + (event->is_there ? 1 : -1u);
   if (n == 0)
     g_hash_table_remove(index, &event->key);
   else
@@ -80,7 +85,8 @@ static void on_block(gpointer data, guint replica, guint64 key, gboolean is_ther
 }
 
 static void hear(State *state, double now_s) {
-  while (state->at < state->events->len && g_array_index(state->events, Event, state->at).known_s <= now_s)
+  while (state->at < state->events->len &&
+         g_array_index(state->events, Event, state->at).known_s <= now_s)
     apply(state, &g_array_index(state->events, Event, state->at++));
   if (state->at < 1024 || 2 * state->at < state->events->len) return;
   g_array_remove_range(state->events, 0, state->at);
@@ -102,8 +108,8 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
       key = orr_request_block_key(request, hit, view->block_size);
       if (!g_hash_table_lookup(state->index[i], &key)) break;
     }
-    const double cost =
-        state->params->overlap_weight * (double)(blocks - hit) + (double)orr_router_loads_at(&state->loads, i, now_s);
+    const double cost = state->params->overlap_weight * (double)(blocks - hit) +
+                        (double)orr_router_loads_at(&state->loads, i, now_s);
     if (best < view->n && cost >= least) continue;
     best = i;
     least = cost;
@@ -117,8 +123,10 @@ static gboolean sees_blocks(const void *params) {
 }
 
 const OrrRouter orr_router_kv_aware = {
-    .entry = {"kv-aware", "The replica with the fewest blocks to compute and held, by its cache's events (Dynamo).",
-              &table},
+    .entry =
+        {"kv-aware",
+         "The replica with the fewest blocks to compute and held, by its cache's events (Dynamo).",
+         &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

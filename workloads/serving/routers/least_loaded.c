@@ -1,8 +1,8 @@
 /*
  * least_loaded.c - the replica with the least load; equals in turn.
  *
- * With loads that are known late the least loaded one gets all requests until the next report, which is worse than a
- * random choice once a report spans many arrivals (Mitzenmacher 2000).
+ * With loads that are known late the least loaded one gets all requests until the next report,
+ * which is worse than a random choice once a report spans many arrivals (Mitzenmacher 2000).
  *
  *   workload: {replicas: 4, router: {kind: least-loaded, by: requests, staleness: 0 s}}
  *
@@ -19,12 +19,14 @@ static const OrrField fields[] = {
     {.name = "by",
      .kind = ORR_FIELD_WORD,
      .offset = offsetof(Params, by),
-     .sentence = "What counts as load: requests there, requests that wait there, or blocks of the cache held.",
+     .sentence = "What counts as load: requests there, requests that wait there, or blocks of the "
+                 "cache held.",
      .fallback = "requests",
      .words = orr_router_load_words},
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("router-least-loaded", "The least load.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("router-least-loaded", "The least load.", Params, fields);
 
 static gpointer open_router(const void *data, const OrrRouterView *view) {
   const Params *params = data;
@@ -43,7 +45,9 @@ static void close_router(gpointer loads) {
   g_free(loads);
 }
 
-static gboolean sees_blocks(const void *data) { return ((const Params *)data)->by == ORR_LOAD_KV_BLOCKS; }
+static gboolean sees_blocks(const void *data) {
+  return ((const Params *)data)->by == ORR_LOAD_KV_BLOCKS;
+}
 
 const OrrRouter orr_router_least_loaded = {
     .entry = {"least-loaded", "The replica with the least load.", &table},

@@ -1,12 +1,15 @@
 /*
- * power_of_two.c - the less loaded of two replicas drawn at random (with `choices`, of d; of one: a random replica).
+ * power_of_two.c - the less loaded of two replicas drawn at random (with `choices`, of d; of one: a
+ * random replica).
  *
- * Azar et al. 1994, Mitzenmacher 2001: n requests over n replicas leave at most ln ln n / ln d + O(1) on any, where one
- * random choice leaves about ln n / ln ln n. The share of replicas with at least i requests follows, for large n,
+ * Azar et al. 1994, Mitzenmacher 2001: n requests over n replicas leave at most ln ln n / ln d +
+ * O(1) on any, where one random choice leaves about ln n / ln ln n. The share of replicas with at
+ * least i requests follows, for large n,
  *
  *   ds_i/dt = s_{i-1}^d - s_i^d,   s_0 = 1,  t = requests over replicas          (the oracle of the test)
  *
- * Draws are with replacement among the open ones. It takes old loads well, since not everybody runs to the same place.
+ * Draws are with replacement among the open ones. It takes old loads well, since not everybody runs
+ * to the same place.
  *
  *   workload: {replicas: 16, router: {kind: power-of-two, choices: 2, staleness: 0.1 s}}
  */
@@ -27,7 +30,8 @@ static const OrrField fields[] = {
      .max = 1000},
     ORR_ROUTER_STALENESS(Params, staleness_s),
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("router-power-of-two", "The best of a few.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("router-power-of-two", "The best of a few.", Params, fields);
 
 typedef struct {
   const Params *params;
@@ -56,7 +60,8 @@ static guint pick(gpointer data, const OrrRequest *request, double now_s) {
   guint best = draw(state);
   for (gint64 k = 1; k < state->params->choices; k++) {
     const guint other = draw(state);
-    if (orr_router_loads_at(&state->loads, other, now_s) < orr_router_loads_at(&state->loads, best, now_s))
+    if (orr_router_loads_at(&state->loads, other, now_s) <
+        orr_router_loads_at(&state->loads, best, now_s))
       best = other;
   }
   return best;

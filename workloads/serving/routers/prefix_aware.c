@@ -1,16 +1,19 @@
 /*
- * prefix_aware.c - the replica that was sent most of this prompt before, as SGLang's router guesses it (cache_aware).
+ * prefix_aware.c - the replica that was sent most of this prompt before, as SGLang's router guesses
+ * it (cache_aware).
  *
- * The router hears nothing from engines: it remembers, for each replica, the prompts that it sent there (a cache of
- * blocks, least recently used out first; here the engine's own, serving_kv.h, of `remembered` tokens). So it may send
- * to a block that the engine has evicted since, or to one that waits to be computed.
+ * The router hears nothing from engines: it remembers, for each replica, the prompts that it sent
+ * there (a cache of blocks, least recently used out first; here the engine's own, serving_kv.h, of
+ * `remembered` tokens). So it may send to a block that the engine has evicted since, or to one that
+ * waits to be computed.
  *
  *   if most - least requests > balance-abs and most > balance-rel * least:   the replica with the fewest requests
  *   else if the best match covers > cache-threshold of the prompt:           the best match
  *   else                                                                     the one that remembers least
  *
- * Thresholds default to the flags of SGLang's router (`--cache-threshold 0.3`, `--balance-abs-threshold 64`,
- * `--balance-rel-threshold 1.5`; its documentation of 2025, recalled).
+ * Thresholds default to the flags of SGLang's router (`--cache-threshold 0.3`,
+ * `--balance-abs-threshold 64`, `--balance-rel-threshold 1.5`; its documentation of 2025,
+ * recalled).
  *
  *   workload: {replicas: 4, router: {kind: prefix-aware}, engine: {prefix-caching: radix, scheduler: sglang}}
  */
@@ -39,7 +42,8 @@ static const OrrField fields[] = {
     {.name = "balance-rel",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, balance_rel),
-     .sentence = "Ratio of requests between replicas above which balance comes first, where the difference is met.",
+     .sentence = "Ratio of requests between replicas above which balance comes first, where the "
+                 "difference is met.",
      .fallback = "1.5",
      .min = 1,
      .max = 1e9},
@@ -63,10 +67,12 @@ typedef struct {
 
 static gpointer open_router(const void *data, const OrrRouterView *view) {
   State *state = g_new(State, 1);
-  *state = (State){.params = data, .memory = g_new(OrrKv *, view->n), .n_known = g_new0(gint64, view->n)};
+  *state = (State){
+      .params = data, .memory = g_new(OrrKv *, view->n), .n_known = g_new0(gint64, view->n)};
   orr_router_loads_init(&state->loads, view, ORR_LOAD_REQUESTS, 0);
   const gint64 blocks = MAX(state->params->remembered / view->block_size, 1);
-  for (guint i = 0; i < view->n; i++) state->memory[i] = orr_kv_new(blocks, view->block_size, ORR_PREFIX_RADIX);
+  for (guint i = 0; i < view->n; i++)
+    state->memory[i] = orr_kv_new(blocks, view->block_size, ORR_PREFIX_RADIX);
   return state;
 }
 
@@ -105,7 +111,8 @@ static gboolean is_unbalanced(State *state, double now_s) {
     least = MIN(least, load);
     most = MAX(most, load);
   }
-  return most - least > state->params->balance_abs && (double)most > state->params->balance_rel * (double)least;
+  return most - least > state->params->balance_abs &&
+         (double)most > state->params->balance_rel * (double)least;
 }
 
 static guint best_match(State *state, const OrrRequest *request) {
@@ -125,15 +132,17 @@ static guint best_match(State *state, const OrrRequest *request) {
 
 static guint pick(gpointer data, const OrrRequest *request, double now_s) {
   State *state = data;
-  const guint replica =
-      is_unbalanced(state, now_s) ? orr_router_loads_least(&state->loads, now_s) : best_match(state, request);
+  const guint replica = is_unbalanced(state, now_s) ? orr_router_loads_least(&state->loads, now_s)
+                                                    : best_match(state, request);
   remember(state, replica, request);
   return replica;
 }
 
 const OrrRouter orr_router_prefix_aware = {
-    .entry = {"prefix-aware", "The replica that was sent most of the prompt before, unless load is uneven (SGLang).",
-              &table},
+    .entry =
+        {"prefix-aware",
+         "The replica that was sent most of the prompt before, unless load is uneven (SGLang).",
+         &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

@@ -1,12 +1,13 @@
 /*
  * router.h - which replica a request goes to.
  *
- * A router sees replicas through an OrrRouterView, nothing else: how many there are, which take requests, and what load
- * each has. It may see loads late: `staleness` is the time between two reports, and until the next one all decisions
- * are made on the last (what Mitzenmacher, "How useful is old information?", 2000, calls the periodic update model).
+ * A router sees replicas through an OrrRouterView, nothing else: how many there are, which take
+ * requests, and what load each has. It may see loads late: `staleness` is the time between two
+ * reports, and until the next one all decisions are made on the last (what Mitzenmacher, "How
+ * useful is old information?", 2000, calls the periodic update model).
  *
- * To add one: write workloads/serving/routers/NAME.c with one `const OrrRouter`, add it to the array in router.c and to
- * meson.build, and its oracle to tests/workloads/serving/test_router.c.
+ * To add one: write workloads/serving/routers/NAME.c with one `const OrrRouter`, add it to the
+ * array in router.c and to meson.build, and its oracle to tests/workloads/serving/test_router.c.
  */
 #ifndef ORR_ROUTER_H
 #define ORR_ROUTER_H
@@ -26,7 +27,8 @@ typedef struct {
   guint n;
   gint64 block_size; /* tokens of a block of their caches */
   guint64 seed;
-  gboolean (*is_open)(void *user, guint replica); /* takes requests; one does whenever a router is asked */
+  gboolean (*is_open)(void *user,
+                      guint replica); /* takes requests; one does whenever a router is asked */
   gint64 (*load)(void *user, guint replica, OrrRouterLoad by);
 } OrrRouterView;
 
@@ -53,17 +55,18 @@ typedef struct {
   guint after;  /* the last pick: of equals, the next one after it is taken */
 } OrrRouterLoads;
 
-void orr_router_loads_init(OrrRouterLoads *loads, const OrrRouterView *view, OrrRouterLoad by, double staleness_s);
+void orr_router_loads_init(OrrRouterLoads *loads, const OrrRouterView *view, OrrRouterLoad by,
+                           double staleness_s);
 void orr_router_loads_clear(OrrRouterLoads *loads);
 gint64 orr_router_loads_at(OrrRouterLoads *loads, guint replica, double now_s);
 /* The least loaded of the open ones; equals in turn. */
 guint orr_router_loads_least(OrrRouterLoads *loads, double now_s);
 
-#define ORR_ROUTER_STALENESS(type_, member_)                                                                           \
-  {                                                                                                                    \
-    .name = "staleness", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_),                                   \
-    .sentence = "Time between two reports of what replicas hold; 0: always known.", .fallback = "0 s",                 \
-    .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                                                              \
+#define ORR_ROUTER_STALENESS(type_, member_)                                                       \
+  {                                                                                                \
+    .name = "staleness", .kind = ORR_FIELD_REAL, .offset = offsetof(type_, member_),               \
+    .sentence = "Time between two reports of what replicas hold; 0: always known.",                \
+    .fallback = "0 s", .unit = ORR_UNIT_SECONDS, .flags = ORR_FIELD_UNSIGNED                       \
   }
 
 G_END_DECLS

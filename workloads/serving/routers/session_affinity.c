@@ -1,10 +1,10 @@
 /*
  * session_affinity.c - a conversation stays where it began.
  *
- * Rendezvous hashing (Thaler, Ravishankar 1998): the open replica with the largest hash(conversation, replica). When a
- * replica goes, its conversations alone move, evenly over the others. Requests without a conversation go to the replica
- * with the fewest requests; `by: class` holds a class of requests together instead, `by: prefix` a shared system
- * prompt.
+ * Rendezvous hashing (Thaler, Ravishankar 1998): the open replica with the largest
+ * hash(conversation, replica). When a replica goes, its conversations alone move, evenly over the
+ * others. Requests without a conversation go to the replica with the fewest requests; `by: class`
+ * holds a class of requests together instead, `by: prefix` a shared system prompt.
  *
  *   workload: {replicas: 4, router: {kind: session-affinity, by: session}}
  *
@@ -27,7 +27,8 @@ static const OrrField fields[] = {
      .fallback = "session",
      .words = by_words},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("router-session-affinity", "What stays together.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("router-session-affinity", "What stays together.", Params, fields);
 
 typedef struct {
   By by;
@@ -71,7 +72,8 @@ static void close_router(gpointer data) {
 }
 
 const OrrRouter orr_router_session_affinity = {
-    .entry = {"session-affinity", "A conversation stays where it began (rendezvous hashing).", &table},
+    .entry = {"session-affinity", "A conversation stays where it began (rendezvous hashing).",
+              &table},
     .open = open_router,
     .pick = pick,
     .close = close_router,

@@ -1,8 +1,10 @@
 /*
- * continuous.c - Orca's iteration-level scheduling (Yu et al., OSDI 2022): requests join and leave between steps.
+ * continuous.c - Orca's iteration-level scheduling (Yu et al., OSDI 2022): requests join and leave
+ * between steps.
  *
- * First come, first served. A request is admitted when the cache has room for its prompt and its whole output, so that
- * it is never preempted; its prompt is computed whole, in one step with the decodes of others.
+ * First come, first served. A request is admitted when the cache has room for its prompt and its
+ * whole output, so that it is never preempted; its prompt is computed whole, in one step with the
+ * decodes of others.
  *
  *   workload: {engine: {scheduler: continuous}}
  */
@@ -15,7 +17,8 @@ static void plan(OrrCore *core, const void *params) {
 }
 
 const OrrScheduler orr_scheduler_continuous = {
-    .entry = {"continuous", "Orca: iteration-level batching, whole prompts, room for the output reserved.", NULL},
+    .entry = {"continuous",
+              "Orca: iteration-level batching, whole prompts, room for the output reserved.", NULL},
     .plan = plan,
     .reserves = TRUE,
     .without_chunks = TRUE,

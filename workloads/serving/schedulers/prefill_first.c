@@ -1,8 +1,9 @@
 /*
- * prefill_first.c - vLLM v0: prompts before decodes, never both in one step (vllm/core/scheduler.py, v0.6).
+ * prefill_first.c - vLLM v0: prompts before decodes, never both in one step
+ * (vllm/core/scheduler.py, v0.6).
  *
- * While a waiting prompt fits, a step is whole prompts alone; decodes stand still meanwhile, which is short first
- * tokens for long gaps between the others.
+ * While a waiting prompt fits, a step is whole prompts alone; decodes stand still meanwhile, which
+ * is short first tokens for long gaps between the others.
  *
  *   workload: {engine: {scheduler: prefill-first}}
  */
@@ -15,7 +16,8 @@ static void plan(OrrCore *core, const void *params) {
 }
 
 const OrrScheduler orr_scheduler_prefill_first = {
-    .entry = {"prefill-first", "vLLM v0: whole prompts before decodes, never both in one step.", NULL},
+    .entry = {"prefill-first", "vLLM v0: whole prompts before decodes, never both in one step.",
+              NULL},
     .plan = plan,
     .without_chunks = TRUE,
 };

@@ -1,14 +1,17 @@
 /*
- * priority.c - vLLM's steps with priorities (--scheduling-policy priority): classes with a smaller number first.
+ * priority.c - vLLM's steps with priorities (--scheduling-policy priority): classes with a smaller
+ * number first.
  *
- * Of equal priority the earlier request is first. Who has no room preempts the last by priority, even where that one
- * already has its turn in the step. The priority is that of the request's class, in the load.
+ * Of equal priority the earlier request is first. Who has no room preempts the last by priority,
+ * even where that one already has its turn in the step. The priority is that of the request's
+ * class, in the load.
  *
  *   workload: {engine: {scheduler: priority}, classes: [{name: chat, priority: 0}, {name: batch, priority: 1}]}
  */
 #include "workloads/serving/schedulers/scheduler.h"
 
-/* The load writes a class's priority into the key before the request comes; ties go by order of arrival. */
+/* The load writes a class's priority into the key before the request comes; ties go by order of
+ * arrival. */
 static double key(const OrrRequest *request, const void *params) {
   (void)params;
   return request->key;

@@ -1,8 +1,9 @@
 /*
  * sarathi.c - Sarathi-Serve's stall-free batches (Agrawal et al., OSDI 2024).
  *
- * Each step takes one token of every decode first, then the prompts under way, then new ones, up to `chunk` tokens in
- * all: decodes never wait for a prompt, and a step is never longer than `chunk` tokens take.
+ * Each step takes one token of every decode first, then the prompts under way, then new ones, up to
+ * `chunk` tokens in all: decodes never wait for a prompt, and a step is never longer than `chunk`
+ * tokens take.
  *
  *   workload: {engine: {scheduler: {kind: sarathi, chunk: 512}}}
  */
@@ -20,8 +21,8 @@ static const OrrField fields[] = {
      .fallback = "512",
      .flags = ORR_FIELD_POSITIVE},
 };
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params, fields);
+static const OrrFieldTable table = ORR_FIELD_TABLE(
+    "scheduler-sarathi", "Sarathi-Serve: decodes first, prompts fill the chunk.", Params, fields);
 
 static void plan(OrrCore *core, const void *data) {
   const Params *params = data;
@@ -33,6 +34,7 @@ static void plan(OrrCore *core, const void *data) {
 }
 
 const OrrScheduler orr_scheduler_sarathi = {
-    .entry = {"sarathi", "Sarathi-Serve: decodes first, prompts fill what is left of a small chunk.", &table},
+    .entry = {"sarathi",
+              "Sarathi-Serve: decodes first, prompts fill what is left of a small chunk.", &table},
     .plan = plan,
 };

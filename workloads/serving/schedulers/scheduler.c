@@ -22,8 +22,9 @@ static gint64 cap(gint64 tokens, gint64 longest_chunk) {
   return longest_chunk > 0 ? MIN(tokens, longest_chunk) : tokens;
 }
 
-/* Preemption takes requests out of the list while it is walked, whoever is last by the scheduler's order: the walk begins
- * anew, past those that have their turn, so that none is left out where the last by order is not the list's last. */
+/* Preemption takes requests out of the list while it is walked, whoever is last by the
+ * scheduler's order: the walk begins anew, past those that have their turn, so that none is left
+ * out where the last by order is not the list's last. */
 static void give_all(OrrCore *core, gint64 longest_chunk, gboolean decodes_alone) {
   for (guint i = 0; i < core->running->len && core->budget > 0;) {
     OrrRequest *request = core->running->pdata[i++];
@@ -36,15 +37,20 @@ static void give_all(OrrCore *core, gint64 longest_chunk, gboolean decodes_alone
   }
 }
 
-void orr_schedule_running(OrrCore *core, gint64 longest_chunk) { give_all(core, longest_chunk, FALSE); }
+void orr_schedule_running(OrrCore *core, gint64 longest_chunk) {
+  give_all(core, longest_chunk, FALSE);
+}
 
 void orr_schedule_decodes(OrrCore *core) { give_all(core, 0, TRUE); }
 
-static gint64 room_for_all(const OrrRequest *request) { return (gint64)request->prompt + request->output; }
+static gint64 room_for_all(const OrrRequest *request) {
+  return (gint64)request->prompt + request->output;
+}
 
 void orr_schedule_waiting(OrrCore *core, gint64 longest_chunk, gboolean whole, OrrReserve reserve) {
   OrrRequest *request;
-  while (!core->has_preempted && core->budget > 0 && (gint64)core->running->len < core->limits.max_sequences &&
+  while (!core->has_preempted && core->budget > 0 &&
+         (gint64)core->running->len < core->limits.max_sequences &&
          (request = orr_core_first(core))) {
     const gint64 room = reserve == ORR_RESERVE_ALL ? room_for_all(request) : 0;
     if (!orr_core_admit(core, request, cap(core->budget, longest_chunk), whole, room)) break;

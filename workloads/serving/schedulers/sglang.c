@@ -1,11 +1,13 @@
 /*
- * sglang.c - SGLang's scheduler (python/sglang/srt/managers/scheduler.py, v0.5): longest cached prefix first.
+ * sglang.c - SGLang's scheduler (python/sglang/srt/managers/scheduler.py, v0.5): longest cached
+ * prefix first.
  *
- * While somebody waits and there is room, a step is prompts alone, `chunked-prefill-size` tokens at most, of which one
- * prompt may be a part; else it is decodes. Of the waiting, the one with the longest prefix in the cache is next
- * (schedule-policy lpm; first come, first served where more than 128 wait, as SGLang does). Admission counts on running
- * requests to write new_token_ratio of what is left of their outputs: 0.7 at first, less with every decode down to
- * 0.098, and up again when the cache ran full and requests were retracted.
+ * While somebody waits and there is room, a step is prompts alone, `chunked-prefill-size` tokens at
+ * most, of which one prompt may be a part; else it is decodes. Of the waiting, the one with the
+ * longest prefix in the cache is next (schedule-policy lpm; first come, first served where more
+ * than 128 wait, as SGLang does). Admission counts on running requests to write new_token_ratio of
+ * what is left of their outputs: 0.7 at first, less with every decode down to 0.098, and up again
+ * when the cache ran full and requests were retracted.
  *
  *   workload: {engine: {scheduler: {kind: sglang, chunked-prefill-size: 8192}}}
  */
@@ -39,11 +41,13 @@ static const OrrField fields[] = {
     {.name = "longest-prefix-first",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(Params, longest_prefix),
-     .sentence = "Order the waiting by what of them is in the cache; else first come, first served.",
+     .sentence =
+         "Order the waiting by what of them is in the cache; else first come, first served.",
      .fallback = "true"},
 };
 static const OrrFieldTable table =
-    ORR_FIELD_TABLE("scheduler-sglang", "SGLang: longest cached prefix first, prompts before decodes.", Params, fields);
+    ORR_FIELD_TABLE("scheduler-sglang",
+                    "SGLang: longest cached prefix first, prompts before decodes.", Params, fields);
 
 static OrrRequest *pick(OrrCore *core, GPtrArray *heap) {
   const Params *params = core->scheduler_params;
@@ -80,7 +84,9 @@ static void admit(OrrCore *core) {
   while (core->budget > 0 && (gint64)core->running->len < core->limits.max_sequences &&
          (request = orr_core_first(core))) {
     const double room = (double)(orr_kv_n_free(core->kv) * orr_kv_block_size(core->kv)) - expected;
-    if (core->running->len > 0 && (double)orr_request_wanted(request) + still_to_write(request) > room) break;
+    if (core->running->len > 0 &&
+        (double)orr_request_wanted(request) + still_to_write(request) > room)
+      break;
     if (!orr_core_admit(core, request, core->budget, FALSE, 0)) break;
     expected += still_to_write(request);
     if (orr_request_left(request) > request->scheduled) break; /* one prompt at a time is cut */
@@ -101,7 +107,8 @@ static void plan(OrrCore *core, const void *data) {
   const Params *params = data;
   const gint64 budget = core->budget;
   core->budget = MIN(core->budget, params->chunk);
-  for (guint i = 0; i < core->running->len && core->budget > 0; i++) { /* the prompt that was cut goes on */
+  for (guint i = 0; i < core->running->len && core->budget > 0;
+       i++) { /* the prompt that was cut goes on */
     OrrRequest *request = core->running->pdata[i];
     if (!request->is_in_flight && !orr_request_decodes(request) &&
         !orr_core_give(core, request, MIN(orr_request_left(request), core->budget)))

@@ -1,8 +1,9 @@
 /*
  * shortest_job.c - vLLM's steps, the shortest waiting request first.
  *
- * `by: prompt` orders by what an engine knows; `by: total` by prompt and output, which only an oracle (or a predictor
- * of lengths) knows: the least mean waiting time of any order (Smith 1956), and long requests may starve.
+ * `by: prompt` orders by what an engine knows; `by: total` by prompt and output, which only an
+ * oracle (or a predictor of lengths) knows: the least mean waiting time of any order (Smith 1956),
+ * and long requests may starve.
  *
  *   workload: {engine: {scheduler: {kind: shortest-job, by: prompt}}}
  */
@@ -22,7 +23,8 @@ static const OrrField fields[] = {
      .fallback = "prompt",
      .words = by_words},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("scheduler-shortest-job", "Shortest request first.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("scheduler-shortest-job", "Shortest request first.", Params, fields);
 
 static double key(const OrrRequest *request, const void *data) {
   const Params *params = data;

@@ -1,8 +1,8 @@
 /*
  * static_batching.c - FasterTransformer's batches: nobody joins before all have ended.
  *
- * A batch is filled from the waiting, computes its prompts in one step, and decodes until its longest output ends; who
- * ended earlier still takes part in each step, for nothing.
+ * A batch is filled from the waiting, computes its prompts in one step, and decodes until its
+ * longest output ends; who ended earlier still takes part in each step, for nothing.
  *
  *   makespan of n equal batches = n (t_prefill + (longest output - 1) t_decode)
  *

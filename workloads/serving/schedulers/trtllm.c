@@ -1,13 +1,15 @@
 /*
- * trtllm.c - TensorRT-LLM's scheduler with its default policy, GUARANTEED_NO_EVICT (capacityScheduler.h).
+ * trtllm.c - TensorRT-LLM's scheduler with its default policy, GUARANTEED_NO_EVICT
+ * (capacityScheduler.h).
  *
- * A request begins when the cache has room for its prompt and its whole output beside what those before it may still
- * need: it is never preempted. A step takes one token of every decode, then prompts under way, then new ones, in chunks
- * within the budget (microBatchScheduler.cpp, chunked context as trtllm-bench enables it).
+ * A request begins when the cache has room for its prompt and its whole output beside what those
+ * before it may still need: it is never preempted. A step takes one token of every decode, then
+ * prompts under way, then new ones, in chunks within the budget (microBatchScheduler.cpp, chunked
+ * context as trtllm-bench enables it).
  *
- * With batch-wait-timeout-iters, prompts wait beside decodes until a step would have batch-wait-max-tokens-ratio of its
- * budget, or for so many steps (py_executor.py, _waiting_requests): fewer steps are slowed by a prompt, and first
- * tokens come later.
+ * With batch-wait-timeout-iters, prompts wait beside decodes until a step would have
+ * batch-wait-max-tokens-ratio of its budget, or for so many steps (py_executor.py,
+ * _waiting_requests): fewer steps are slowed by a prompt, and first tokens come later.
  *
  *   workload: {engine: {scheduler: {kind: trtllm, batch-wait-timeout-iters: 20, batch-wait-max-tokens-ratio: 90 %}}}
  */
@@ -68,7 +70,9 @@ static void plan(OrrCore *core, const void *data) {
 }
 
 const OrrScheduler orr_scheduler_trtllm = {
-    .entry = {"trtllm", "TensorRT-LLM: decodes first, chunked prompts; room for the output reserved, nobody preempted.",
+    .entry = {"trtllm",
+              "TensorRT-LLM: decodes first, chunked prompts; room for the output reserved, nobody "
+              "preempted.",
               &table},
     .plan = plan,
     .reserves = TRUE,

@@ -1,10 +1,12 @@
 /*
- * vllm.c - vLLM v1's scheduler (vllm/v1/core/sched/scheduler.py, v0.19): one budget of tokens for prompts and decodes.
+ * vllm.c - vLLM v1's scheduler (vllm/v1/core/sched/scheduler.py, v0.19): one budget of tokens for
+ * prompts and decodes.
  *
- * First the running requests, in order of admission, each as many tokens as it lacks (one where it decodes, a chunk of
- * its prompt otherwise); then waiting ones while there are budget, sequences and blocks. Who finds no block preempts
- * the last of the running, and then nobody is admitted in that step. Chunked prefill lets a prompt be cut by the
- * budget; without it a prompt waits for a step that it fits.
+ * First the running requests, in order of admission, each as many tokens as it lacks (one where it
+ * decodes, a chunk of its prompt otherwise); then waiting ones while there are budget, sequences
+ * and blocks. Who finds no block preempts the last of the running, and then nobody is admitted in
+ * that step. Chunked prefill lets a prompt be cut by the budget; without it a prompt waits for a
+ * step that it fits.
  *
  *   workload: {engine: {scheduler: {kind: vllm, chunked-prefill: true, long-prefill-token-threshold: 0}}}
  */
@@ -28,8 +30,8 @@ static const OrrField fields[] = {
      .fallback = "0",
      .flags = ORR_FIELD_UNSIGNED},
 };
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params, fields);
+static const OrrFieldTable table = ORR_FIELD_TABLE(
+    "scheduler-vllm", "vLLM v1: one budget for prompts and decodes.", Params, fields);
 
 static void plan(OrrCore *core, const void *data) {
   const Params *params = data;
@@ -37,13 +39,16 @@ static void plan(OrrCore *core, const void *data) {
   if (params->chunked_prefill)
     orr_schedule_waiting(core, params->longest_chunk, FALSE, ORR_RESERVE_PROMPT);
   else if (core->batch->len == 0)
-    orr_schedule_whole_prompts(core, ORR_RESERVE_PROMPT); /* alone it may be larger than the budget */
+    orr_schedule_whole_prompts(core,
+                               ORR_RESERVE_PROMPT); /* alone it may be larger than the budget */
   else
     orr_schedule_waiting(core, 0, TRUE, ORR_RESERVE_PROMPT);
 }
 
 const OrrScheduler orr_scheduler_vllm = {
-    .entry = {"vllm", "vLLM v1: running requests first, then waiting ones, one budget of tokens, chunked prefill.",
+    .entry = {"vllm",
+              "vLLM v1: running requests first, then waiting ones, one budget of tokens, chunked "
+              "prefill.",
               &table},
     .plan = plan,
 };

@@ -1,11 +1,12 @@
 /*
- * draft_model.c - a small model of the same vocabulary writes the draft (Leviathan et al. 2023, Chen et al. 2023).
+ * draft_model.c - a small model of the same vocabulary writes the draft (Leviathan et al. 2023,
+ * Chen et al. 2023).
  *
  *   step of the model      k + 1 tokens of each request that decodes, chunks of prompts
  *   step of the draft      the same tokens, since its own cache needs them, then k - 1 times one token of each request
  *
- * as vLLM v1 drafts (vllm/v1/spec_decode/eagle.py and draft_model.py, v0.19), on the same tensor-parallel group. Its
- * weights and its cache take memory that the model's cache then lacks.
+ * as vLLM v1 drafts (vllm/v1/spec_decode/eagle.py and draft_model.py, v0.19), on the same
+ * tensor-parallel group. Its weights and its cache take memory that the model's cache then lacks.
  *
  *   workload: {engine: {speculation: {kind: draft-model, model: llama-3.2-1b, num-speculative-tokens: 4,
  *                                     acceptance: [0.7]}}}
@@ -35,15 +36,16 @@ static void check(const void *data, const OrrModel *target, OrrPlace place, OrrD
   orr_model_settle(&model, place, diags);
   if (model.vocab > target->vocab)
     orr_diags_error(diags, place,
-                    "speculation draft-model: %s has a vocabulary of %" G_GINT64_FORMAT ", %s one of %" G_GINT64_FORMAT
-                    ": drafts must be in the model's own tokens",
+                    "speculation draft-model: %s has a vocabulary of %" G_GINT64_FORMAT
+                    ", %s one of %" G_GINT64_FORMAT ": drafts must be in the model's own tokens",
                     model.name, model.vocab, target->name, target->vocab);
 }
 
 static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft) {
   const Params *params = data;
   (void)target;
-  *ret_draft = (OrrDraft){.model = params->model, .has_embedding = TRUE, .has_head = TRUE, .found = 1};
+  *ret_draft =
+      (OrrDraft){.model = params->model, .has_embedding = TRUE, .has_head = TRUE, .found = 1};
   g_autoptr(OrrDiags) diags = orr_diags_new(); /* check() has told them */
   orr_model_settle(&ret_draft->model, (OrrPlace){0}, diags);
 }

@@ -1,11 +1,12 @@
 /*
- * eagle.c - one layer of the model's own width drafts from its hidden states (EAGLE, Li et al. 2024, arXiv 2401.15077;
- * EAGLE-3, Li et al. 2025, arXiv 2503.01840).
+ * eagle.c - one layer of the model's own width drafts from its hidden states (EAGLE, Li et al.
+ * 2024, arXiv 2401.15077; EAGLE-3, Li et al. 2025, arXiv 2503.01840).
  *
  *   [hidden states, embedding] --projection (joined h -> h)--> one layer like the model's first --head--> token
  *
- * EAGLE joins the last hidden state and the token's embedding (2), EAGLE-3 three layers' states before it (3), and has
- * a head of a smaller vocabulary of its own (32,000 for Llama 3.1). Drafts run as draft_model.c says.
+ * EAGLE joins the last hidden state and the token's embedding (2), EAGLE-3 three layers' states
+ * before it (3), and has a head of a smaller vocabulary of its own (32,000 for Llama 3.1). Drafts
+ * run as draft_model.c says.
  *
  *   workload: {engine: {speculation: {kind: eagle, num-speculative-tokens: 3, acceptance: [0.8, 0.7, 0.65]}}}
  */
@@ -46,8 +47,8 @@ static void check(const void *data, const OrrModel *target, OrrPlace place, OrrD
   const Params *params = data;
   if (params->vocab > target->vocab)
     orr_diags_error(diags, place,
-                    "speculation eagle: draft-vocab (%" G_GINT64_FORMAT ") is above the vocabulary (%" G_GINT64_FORMAT
-                    ") of model %s",
+                    "speculation eagle: draft-vocab (%" G_GINT64_FORMAT
+                    ") is above the vocabulary (%" G_GINT64_FORMAT ") of model %s",
                     params->vocab, target->vocab, target->name);
 }
 
@@ -61,7 +62,9 @@ static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft)
 }
 
 const OrrSpeculator orr_speculator_eagle = {
-    .entry = {"eagle", "A layer of the model's width drafts from its hidden states (EAGLE, EAGLE-3).", &table},
+    .entry = {"eagle",
+              "A layer of the model's width drafts from its hidden states (EAGLE, EAGLE-3).",
+              &table},
     .draft = draft,
     .check = check,
 };

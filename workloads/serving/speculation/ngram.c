@@ -1,9 +1,11 @@
 /*
- * ngram.c - drafts are copied from where the last words stood before, in the prompt or the output (prompt lookup).
+ * ngram.c - drafts are copied from where the last words stood before, in the prompt or the output
+ * (prompt lookup).
  *
- * Saxena 2023 (github apoorvumang/prompt-lookup-decoding); vLLM's ngram (vllm/v1/spec_decode/ngram_proposer.py).
- * Nothing runs on the GPUs; where the last n tokens do not stand anywhere before, the step writes one token: `found` is
- * how often they do. The host looks for them, `lookup` for each sequence of a step.
+ * Saxena 2023 (github apoorvumang/prompt-lookup-decoding); vLLM's ngram
+ * (vllm/v1/spec_decode/ngram_proposer.py). Nothing runs on the GPUs; where the last n tokens do not
+ * stand anywhere before, the step writes one token: `found` is how often they do. The host looks
+ * for them, `lookup` for each sequence of a step.
  *
  *   workload: {engine: {speculation: {kind: ngram, num-speculative-tokens: 5, acceptance: [0.6], found: 40 %}}}
  */
@@ -19,7 +21,8 @@ static const OrrField fields[] = {
     {.name = "found",
      .kind = ORR_FIELD_REAL,
      .offset = offsetof(Params, found),
-     .sentence = "Probability that the last tokens stand somewhere before, so that there is a draft.",
+     .sentence =
+         "Probability that the last tokens stand somewhere before, so that there is a draft.",
      .unit = ORR_UNIT_FRACTION,
      .min = 0,
      .max = 1},
@@ -41,6 +44,7 @@ static void draft(const void *data, const OrrModel *target, OrrDraft *ret_draft)
 }
 
 const OrrSpeculator orr_speculator_ngram = {
-    .entry = {"ngram", "Drafts are copied from where the last tokens stood before (prompt lookup).", &table},
+    .entry = {"ngram", "Drafts are copied from where the last tokens stood before (prompt lookup).",
+              &table},
     .draft = draft,
 };

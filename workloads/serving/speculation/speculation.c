@@ -1,12 +1,12 @@
 #include "workloads/serving/speculation/speculation.h"
 
-extern const OrrSpeculator orr_speculator_draft_model, orr_speculator_eagle, orr_speculator_mtp, orr_speculator_ngram,
-    orr_speculator_none;
+extern const OrrSpeculator orr_speculator_draft_model, orr_speculator_eagle, orr_speculator_mtp,
+    orr_speculator_ngram, orr_speculator_none;
 
 /* Alphabetical. To add one, see speculation.h. */
-static const OrrEntry *const entries[] = {&orr_speculator_draft_model.entry, &orr_speculator_eagle.entry,
-                                          &orr_speculator_mtp.entry,         &orr_speculator_ngram.entry,
-                                          &orr_speculator_none.entry,        NULL};
+static const OrrEntry *const entries[] = {
+    &orr_speculator_draft_model.entry, &orr_speculator_eagle.entry, &orr_speculator_mtp.entry,
+    &orr_speculator_ngram.entry,       &orr_speculator_none.entry,  NULL};
 const OrrRegistry orr_speculation_registry = {"speculation", entries};
 
 OrrSpeculation orr_speculation_of(const OrrChoice *choice) {
@@ -15,19 +15,21 @@ OrrSpeculation orr_speculation_of(const OrrChoice *choice) {
                                                            : (OrrSpeculation){0};
 }
 
-void orr_speculation_check(const OrrChoice *choice, const OrrModel *target, OrrPlace place, OrrDiags *diags) {
+void orr_speculation_check(const OrrChoice *choice, const OrrModel *target, OrrPlace place,
+                           OrrDiags *diags) {
   const OrrSpeculator *speculator = (const OrrSpeculator *)choice->entry;
   const OrrSpeculation speculation = orr_speculation_of(choice);
   if (speculation.tokens == 0) return;
   const gboolean has_probabilities = speculation.acceptance && speculation.acceptance->len > 0;
   if (has_probabilities == (speculation.trace != NULL))
-    orr_diags_error(diags, place, "speculation %s: give either acceptance or acceptance-trace%s", choice->entry->name,
-                    has_probabilities ? ", not both" : "");
+    orr_diags_error(diags, place, "speculation %s: give either acceptance or acceptance-trace%s",
+                    choice->entry->name, has_probabilities ? ", not both" : "");
   if (speculator->check) speculator->check(choice->params, target, place, diags);
 }
 
 double orr_speculation_acceptance(const OrrSpeculation *speculation, gint64 i) {
-  return g_array_index(speculation->acceptance, double, MIN((guint)i, speculation->acceptance->len - 1));
+  return g_array_index(speculation->acceptance, double,
+                       MIN((guint)i, speculation->acceptance->len - 1));
 }
 
 double orr_speculation_expected(const OrrSpeculation *speculation, gint64 tokens) {
@@ -41,6 +43,7 @@ OrrModel orr_speculation_layers(const OrrModel *target, guint kind, gint64 layer
   model.layers = layers;
   model.mtp_layers = 0;
   model.encoder = (OrrEncoder){0};
-  model.settled = (OrrModelLayout){.n_kinds = 1, .length = 1, .kinds = {orr_model_kind(target, kind)}};
+  model.settled =
+      (OrrModelLayout){.n_kinds = 1, .length = 1, .kinds = {orr_model_kind(target, kind)}};
   return model;
 }

@@ -1,7 +1,8 @@
 #include "workloads/training/balances/balance.h"
 
 /* Alphabetical. To add one, see balance.h. */
-static const OrrEntry *const entries[] = {&orr_balance_in_order.entry, &orr_balance_karmarkar_karp.entry,
+static const OrrEntry *const entries[] = {&orr_balance_in_order.entry,
+                                          &orr_balance_karmarkar_karp.entry,
                                           &orr_balance_longest_first.entry, NULL};
 const OrrRegistry orr_balance_registry = {"balance", entries};
 

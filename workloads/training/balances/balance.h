@@ -1,9 +1,10 @@
 /*
  * balance.h - which of a step's packed sequences go to which replica and micro-batch.
  *
- * Packed sequences are of equal tokens and of unequal attention: w = sum L_j^2 of their documents. A step lasts as long
- * as the replica with most, a pipeline's stages wait for the micro-batch with most. An entry deals n sequences of known
- * weights to k groups of n / k each: first all of a step to the replicas, then each replica's to its micro-batches.
+ * Packed sequences are of equal tokens and of unequal attention: w = sum L_j^2 of their documents.
+ * A step lasts as long as the replica with most, a pipeline's stages wait for the micro-batch with
+ * most. An entry deals n sequences of known weights to k groups of n / k each: first all of a step
+ * to the replicas, then each replica's to its micro-batches.
  *
  *                     in-order        longest-first / karmarkar-karp
  *   replica 0         9 1             9 1
@@ -16,8 +17,8 @@
  *
  * since a round is added with its largest to the smallest sum. in-order is bound by nothing.
  *
- * To add one: write workloads/training/balances/NAME.c with one `const OrrBalanceKind`, add it to the array in balance.c and to
- * meson.build. The family's test holds each against that bound.
+ * To add one: write workloads/training/balances/NAME.c with one `const OrrBalanceKind`, add it to
+ * the array in balance.c and to meson.build. The family's test holds each against that bound.
  */
 #ifndef ORR_BALANCE_H
 #define ORR_BALANCE_H
@@ -34,9 +35,11 @@ typedef struct {
 } OrrBalanceKind;
 
 extern const OrrRegistry orr_balance_registry;
-extern const OrrBalanceKind orr_balance_in_order, orr_balance_karmarkar_karp, orr_balance_longest_first;
+extern const OrrBalanceKind orr_balance_in_order, orr_balance_karmarkar_karp,
+    orr_balance_longest_first;
 
-/* Items in descending order of weight, of equal ones the earlier first; newly allocated, @n of them. */
+/* Items in descending order of weight, of equal ones the earlier first; newly allocated, @n of
+ * them. */
 gsize *orr_balance_order(const double *weights, gsize n);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /*
- * in-order - sequences as they come: the first n / k to the first group, and so on. Pre-training's way, where documents
- * are shuffled before they are packed (Megatron-LM's GPTDataset).
+ * in-order - sequences as they come: the first n / k to the first group, and so on. Pre-training's
+ * way, where documents are shuffled before they are packed (Megatron-LM's GPTDataset).
  *
  *   packing: {documents: {kind: lognormal, tokens: 1200, sigma: 1}, balance: in-order}
  */

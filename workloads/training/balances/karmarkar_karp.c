@@ -1,10 +1,12 @@
 /*
- * karmarkar-karp - the largest differencing method (Karmarkar and Karp 1982) with groups of equal size: verl's
- * trainer.balance_batch over replicas and rearrange_micro_batches within them (verl/utils/seqlen_balancing.py,
- * get_seqlen_balanced_partitions), and what slime and NeMo-RL took over from it.
+ * karmarkar-karp - the largest differencing method (Karmarkar and Karp 1982) with groups of equal
+ * size: verl's trainer.balance_batch over replicas and rearrange_micro_batches within them
+ * (verl/utils/seqlen_balancing.py, get_seqlen_balanced_partitions), and what slime and NeMo-RL took
+ * over from it.
  *
- * A partition is k sums in descending order. The items in order are n / k partitions of k items each; of all
- * partitions the two whose sums differ most are joined, largest sum to smallest, until one is left:
+ * A partition is k sums in descending order. The items in order are n / k partitions of k items
+ * each; of all partitions the two whose sums differ most are joined, largest sum to smallest, until
+ * one is left:
  *
  *   9 8 7   (differ by 2)              9+1  8+2  7+3
  *   3 2 1   (differ by 2)    ->       10   10   10
@@ -19,11 +21,14 @@ typedef struct {
   gsize first, last;
 } Set;
 
-static double spread(const Set *partition, gsize k) { return partition[0].sum - partition[k - 1].sum; }
+static double spread(const Set *partition, gsize k) {
+  return partition[0].sum - partition[k - 1].sum;
+}
 
 static int by_sum(const void *a, const void *b) {
   const Set *x = a, *y = b;
-  return x->sum != y->sum ? (x->sum < y->sum ? 1 : -1) : (x->first > y->first) - (x->first < y->first);
+  return x->sum != y->sum ? (x->sum < y->sum ? 1 : -1)
+                          : (x->first > y->first) - (x->first < y->first);
 }
 
 /* Joins @other to @partition. */
@@ -68,7 +73,8 @@ static void deal(const double *weights, gsize n, gsize k, guint32 *ret_group) {
 }
 
 const OrrBalanceKind orr_balance_karmarkar_karp = {
-    .entry = {"karmarkar-karp", "Sums of packed sequences are evened out by the largest differences (verl).", NULL},
+    .entry = {"karmarkar-karp",
+              "Sums of packed sequences are evened out by the largest differences (verl).", NULL},
     .is_bound = TRUE,
     .deal = deal,
 };

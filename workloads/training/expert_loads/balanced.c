@@ -1,6 +1,6 @@
 /*
- * balanced - every expert gets as many tokens (a balancing loss or bias that does its work; NVIDIA's benchmarks force
- * it: moe-router-force-load-balancing).
+ * balanced - every expert gets as many tokens (a balancing loss or bias that does its work;
+ * NVIDIA's benchmarks force it: moe-router-force-load-balancing).
  *
  * The fullest rank has 1 / ep.
  *

@@ -3,15 +3,18 @@
 #include "sim/base/random.h"
 
 /* Alphabetical. To add one, see expert_load.h. */
-static const OrrEntry *const entries[] = {&orr_expert_load_balanced.entry, &orr_expert_load_histogram.entry,
+static const OrrEntry *const entries[] = {&orr_expert_load_balanced.entry,
+                                          &orr_expert_load_histogram.entry,
                                           &orr_expert_load_zipf.entry, NULL};
 const OrrRegistry orr_expert_load_registry = {"expert-load", entries};
 
-/* Placements drawn: the mean of the fullest rank is then known to some 2 % for the shares of experts seen in practice.
+/* Placements drawn: the mean of the fullest rank is then known to some 2 % for the shares of
+ * experts seen in practice.
  */
 #define DRAWS 256
 
-/* Shares of 1 in all, none above @cap: what is above is given to those below, which may rise above it in turn. */
+/* Shares of 1 in all, none above @cap: what is above is given to those below, which may rise
+ * above it in turn. */
 static void cap_shares(double *shares, gint64 n, double cap) {
   for (gint64 round = 0; round < n; round++) {
     double above = 0, below = 0;
@@ -20,7 +23,8 @@ static void cap_shares(double *shares, gint64 n, double cap) {
       if (shares[e] < cap) below += shares[e];
     }
     if (above <= 0 || below <= 0) return;
-    for (gint64 e = 0; e < n; e++) shares[e] = shares[e] < cap ? shares[e] * (1 + above / below) : cap;
+    for (gint64 e = 0; e < n; e++)
+      shares[e] = shares[e] < cap ? shares[e] * (1 + above / below) : cap;
   }
 }
 
@@ -44,18 +48,21 @@ static double fullest_sum(const double *shares, gint64 experts, gint64 ep) {
 }
 
 /* What experts take of all pairs, in shares of them. */
-static double *shares_of(const OrrExpertLoadKind *kind, const void *params, const OrrExpertSpread *spread) {
+static double *shares_of(const OrrExpertLoadKind *kind, const void *params,
+                         const OrrExpertSpread *spread) {
   const gint64 n = spread->experts;
   double *shares = g_new(double, n), sum = 0;
   kind->loads(params, n, shares);
   for (gint64 e = 0; e < n; e++) sum += shares[e];
   for (gint64 e = 0; e < n; e++) shares[e] /= sum;
   cap_shares(shares, n, 1.0 / (double)MAX(1, spread->topk));
-  for (gint64 e = 0; e < n && spread->capacity > 0; e++) shares[e] = MIN(shares[e], spread->capacity / (double)n);
+  for (gint64 e = 0; e < n && spread->capacity > 0; e++)
+    shares[e] = MIN(shares[e], spread->capacity / (double)n);
   return shares;
 }
 
-double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread, guint64 seed) {
+double orr_expert_load_fullest(const OrrChoice *choice, const OrrExpertSpread *spread,
+                               guint64 seed) {
   const OrrExpertLoadKind *kind = choice ? (const OrrExpertLoadKind *)choice->entry : NULL;
   const gint64 experts = spread->experts, ep = MAX(1, spread->ep);
   if (!kind || experts == 0 || experts % ep != 0 || (ep == 1 && !(spread->capacity > 0))) return 1;

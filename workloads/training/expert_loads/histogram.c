@@ -1,7 +1,8 @@
 /*
  * histogram - counts of tokens of each expert, as a run logged them (Megatron's tokens_per_expert).
  *
- * Counts of any sum, one for each expert; with an expert a rank the fullest one has the largest of them.
+ * Counts of any sum, one for each expert; with an expert a rank the fullest one has the largest of
+ * them.
  *
  *   experts: {load: {kind: histogram, counts: [1200, 900, 1500, 400, 800, 1000, 1100, 1300]}}
  */
@@ -19,7 +20,8 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("histogram", "Parameters of a histogram.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("histogram", "Parameters of a histogram.", Params, fields);
 
 static double count_at(const void *params, guint i) {
   return g_array_index(((const Params *)params)->counts, double, i);
@@ -30,11 +32,13 @@ static char *refuse(const void *params, gint64 experts) {
   double sum = 0;
   if (!counts) return NULL; /* said elsewhere */
   if ((gint64)counts->len != experts)
-    return g_strdup_printf("experts.load histogram has %u counts, and the model has %" G_GINT64_FORMAT " experts",
-                           counts->len, experts);
+    return g_strdup_printf(
+        "experts.load histogram has %u counts, and the model has %" G_GINT64_FORMAT " experts",
+        counts->len, experts);
   for (guint i = 0; i < counts->len; i++) {
     if (count_at(params, i) < 0)
-      return g_strdup_printf("experts.load histogram: count %u is %g: none may be below 0", i + 1, count_at(params, i));
+      return g_strdup_printf("experts.load histogram: count %u is %g: none may be below 0", i + 1,
+                             count_at(params, i));
     sum += count_at(params, i);
   }
   return sum > 0 ? NULL : g_strdup("experts.load histogram: the counts are all 0");

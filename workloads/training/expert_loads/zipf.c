@@ -1,8 +1,8 @@
 /*
  * zipf - the k-th most wanted expert gets tokens in proportion to k^-exponent.
  *
- * With an expert a rank the fullest one has 1 / H, H the sum of k^-exponent over the experts, unless a token's topk
- * caps it.
+ * With an expert a rank the fullest one has 1 / H, H the sum of k^-exponent over the experts,
+ * unless a token's topk caps it.
  *
  *   experts: {load: {kind: zipf, exponent: 0.5}}
  */
@@ -23,13 +23,16 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_UNSIGNED,
      .unit = ORR_UNIT_NONE},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("zipf", "Parameters of Zipf's law.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("zipf", "Parameters of Zipf's law.", Params, fields);
 
 static void loads(const void *params, gint64 experts, double *ret_loads) {
-  for (gint64 e = 0; e < experts; e++) ret_loads[e] = pow((double)e + 1, -((const Params *)params)->exponent);
+  for (gint64 e = 0; e < experts; e++)
+    ret_loads[e] = pow((double)e + 1, -((const Params *)params)->exponent);
 }
 
 const OrrExpertLoadKind orr_expert_load_zipf = {
-    .entry = {"zipf", "The k-th most wanted expert gets tokens in proportion to a power of 1 / k.", &table},
+    .entry = {"zipf", "The k-th most wanted expert gets tokens in proportion to a power of 1 / k.",
+              &table},
     .loads = loads,
 };

@@ -1,15 +1,16 @@
 /*
- * breadth-first - all micro-batches of a chunk before the next chunk (Lamy-Poirier, Breadth-First Pipeline Parallelism,
- * MLSys 2023).
+ * breadth-first - all micro-batches of a chunk before the next chunk (Lamy-Poirier, Breadth-First
+ * Pipeline Parallelism, MLSys 2023).
  *
  *   stage 0  F0 F0 F1 F1 .  .  .  .  B1 B1 B0 B0     p = 2 stages, v = 2 chunks, m = 2 micro-batches; the number is
  *   stage 1  .  F0 F0 F1 F1 B1 B1 B0 B0 .  .  .      the chunk's
  *
- * GPipe over a loop. A chunk's gradients are complete after m backwards in a row, so that their reduction (and, where
- * parameters are sharded, their gathering, once a chunk) has the other chunks' work to run beside.
+ * GPipe over a loop. A chunk's gradients are complete after m backwards in a row, so that their
+ * reduction (and, where parameters are sharded, their gathering, once a chunk) has the other
+ * chunks' work to run beside.
  *
- * bubble: (p - 1 + (v - 1) max(p - m, 0)) / (v m) of the busy time: with m < p micro-batches a stage waits for the loop
- * to come round. peak: v m chunk activations: all of them.
+ * bubble: (p - 1 + (v - 1) max(p - m, 0)) / (v m) of the busy time: with m < p micro-batches a
+ * stage waits for the loop to come round. peak: v m chunk activations: all of them.
  *
  *   pipeline: {kind: breadth-first, chunks: 4}
  */
@@ -39,7 +40,8 @@ static void steps(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED, GAr
   for (gint64 c = 0; c < shape->chunks; c++)
     for (gint64 i = 0; i < shape->micro_batches; i++) orr_pipeline_put(out, ORR_STEP_FORWARD, c, i);
   for (gint64 c = shape->chunks; c-- > 0;)
-    for (gint64 i = 0; i < shape->micro_batches; i++) orr_pipeline_put(out, ORR_STEP_BACKWARD, c, i);
+    for (gint64 i = 0; i < shape->micro_batches; i++)
+      orr_pipeline_put(out, ORR_STEP_BACKWARD, c, i);
 }
 
 static double bubble(const OrrPipelineShape *shape) {
@@ -52,7 +54,8 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
 }
 
 const OrrPipelineKind orr_breadth_first = {
-    .entry = {"breadth-first", "All micro-batches of a chunk before the next: GPipe over several chunks a stage.",
+    .entry = {"breadth-first",
+              "All micro-batches of a chunk before the next: GPipe over several chunks a stage.",
               &table},
     .chunks = chunks,
     .refuse = refuse,

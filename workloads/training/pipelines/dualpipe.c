@@ -1,12 +1,14 @@
 /*
- * dualpipe - micro-batches from both ends, forwards beside backwards (DeepSeek-V3, arXiv 2412.19437, section 3.2.1).
+ * dualpipe - micro-batches from both ends, forwards beside backwards (DeepSeek-V3, arXiv
+ * 2412.19437, section 3.2.1).
  *
  *   stage 0      block 0 of the first copy of the model, block p-1 of the second
  *   stage 1      block 1                           ,     block p-2
  *   ...          half of the micro-batches enter at stage 0, half at stage p-1, and meet
  *
- * The model is held twice; chunk 0 runs down the stages, chunk 1 up. A stage calls the way that enters at its end "own"
- * and the other "opposite"; with h = p / 2 and r its distance to the nearer end, it runs (DeepSeek's DualPipe, 2025)
+ * The model is held twice; chunk 0 runs down the stages, chunk 1 up. A stage calls the way that
+ * enters at its end "own" and the other "opposite"; with h = p / 2 and r its distance to the nearer
+ * end, it runs (DeepSeek's DualPipe, 2025)
  *
  *   1  2 (h - 1 - r)            F own
  *   2  r + 1                    F own, F opposite
@@ -17,9 +19,9 @@
  *   7  h - 1 - r                W, B own without W
  *   8  r + 1                    W
  *
- * bubble: (p / 2 - 1) (F&B + B - 3 W) with B the whole backward, 2 (p / 2 - 1) of 3 m where F, B's input and W are
- * equal and F&B their sum; less where communication hides in F&B. peak: p + 1 micro-batches, and the parameters twice.
- * p must be even, m even and 2 p or more.
+ * bubble: (p / 2 - 1) (F&B + B - 3 W) with B the whole backward, 2 (p / 2 - 1) of 3 m where F, B's
+ * input and W are equal and F&B their sum; less where communication hides in F&B. peak: p + 1
+ * micro-batches, and the parameters twice. p must be even, m even and 2 p or more.
  *
  *   pipeline: {kind: dualpipe}
  */
@@ -51,14 +53,18 @@ typedef struct {
 static gint64 chunk_of(const Stage *s, int way) { return way ^ s->second; }
 
 /* Micro-batches of the second copy count on from those of the first. */
-static gint64 micro_batch_of(const Stage *s, int way, gint64 k) { return k + (chunk_of(s, way) ? s->half : 0); }
+static gint64 micro_batch_of(const Stage *s, int way, gint64 k) {
+  return k + (chunk_of(s, way) ? s->half : 0);
+}
 
 static void put_forward(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_FORWARD, chunk_of(s, way), micro_batch_of(s, way, s->forward[way]++));
+  orr_pipeline_put(s->out, ORR_STEP_FORWARD, chunk_of(s, way),
+                   micro_batch_of(s, way, s->forward[way]++));
 }
 
 static void put_backward(Stage *s, int way) {
-  orr_pipeline_put(s->out, ORR_STEP_BACKWARD, chunk_of(s, way), micro_batch_of(s, way, s->backward[way]++));
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD, chunk_of(s, way),
+                   micro_batch_of(s, way, s->backward[way]++));
 }
 
 static void put_input(Stage *s, int way) {
@@ -113,7 +119,8 @@ static void put_middle(Stage *s, gint64 h, gint64 r) {
 }
 
 static void put_end(Stage *s, gint64 h, gint64 r) {
-  for (gint64 i = 0; i < 2 * (r + 1); i++) { /* r + 1 of each way, the last r + 1 of all without their W */
+  for (gint64 i = 0; i < 2 * (r + 1);
+       i++) { /* r + 1 of each way, the last r + 1 of all without their W */
     if (i >= r + 1)
       put_input(s, i % 2 ? OWN : OPPOSITE);
     else
@@ -129,7 +136,8 @@ static void put_end(Stage *s, gint64 h, gint64 r) {
 static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   const gint64 p = shape->stages, h = p / 2, r = MIN(stage, p - 1 - stage);
   g_autoptr(GArray) weights = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
-  Stage s = {.out = out, .half = shape->micro_batches / 2, .second = stage >= h, .weights = weights};
+  Stage s = {
+      .out = out, .half = shape->micro_batches / 2, .second = stage >= h, .weights = weights};
   put_begin(&s, h, r);
   put_middle(&s, h, r);
   put_end(&s, h, r);
@@ -139,11 +147,15 @@ static double bubble(const OrrPipelineShape *shape) {
   return 2 * (shape->stages / 2.0 - 1) / (3 * shape->micro_batches);
 }
 
-static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) { return shape->stages + 1; }
+static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
+  return shape->stages + 1;
+}
 
 const OrrPipelineKind orr_dualpipe = {
-    .entry = {"dualpipe", "Micro-batches from both ends over two copies of the model, forwards beside backwards.",
-              NULL},
+    .entry =
+        {"dualpipe",
+         "Micro-batches from both ends over two copies of the model, forwards beside backwards.",
+         NULL},
     .blocks = ORR_BLOCKS_BIDIRECTIONAL,
     .chunks = chunks,
     .refuse = refuse,

@@ -20,9 +20,13 @@ static void steps(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED, GAr
   for (gint64 i = m - 1; i >= 0; i--) orr_pipeline_put(out, ORR_STEP_BACKWARD, 0, i);
 }
 
-static double bubble(const OrrPipelineShape *shape) { return (double)(shape->stages - 1) / shape->micro_batches; }
+static double bubble(const OrrPipelineShape *shape) {
+  return (double)(shape->stages - 1) / shape->micro_batches;
+}
 
-static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) { return shape->micro_batches; }
+static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
+  return shape->micro_batches;
+}
 
 const OrrPipelineKind orr_gpipe = {
     .entry = {"gpipe", "All forward passes, then all backward passes.", NULL},

@@ -1,19 +1,22 @@
 /*
- * interleaved-1f1b - 1F1B with several model chunks a stage (Narayanan et al., SC21, section 2.2, figure 4).
+ * interleaved-1f1b - 1F1B with several model chunks a stage (Narayanan et al., SC21, section 2.2,
+ * figure 4).
  *
- * A stage holds v chunks of layers instead of one block; micro-batches pass the pipeline v times, in groups of g = p,
- * or more where `group` says so (Megatron's microbatch-group-size-per-vp-stage; the last group may be smaller, but not
- * than p). The k-th forward of a stage is, in a group of g that began at micro-batch i g,
+ * A stage holds v chunks of layers instead of one block; micro-batches pass the pipeline v times,
+ * in groups of g = p, or more where `group` says so (Megatron's microbatch-group-size-per-vp-stage;
+ * the last group may be smaller, but not than p). The k-th forward of a stage is, in a group of g
+ * that began at micro-batch i g,
  *
  *   chunk       (k - i g v) div g
  *   micro-batch i g + (k - i g v) mod g
  *
- * and the k-th backward the same with the chunks in reverse. Stage s warms up with 2 (p - 1 - s) + (v - 1) g forwards
- * (all of them when m = p, where there is nothing to alternate with), then alternates, then drains. With one chunk it
- * is plain 1F1B, as in Megatron.
+ * and the k-th backward the same with the chunks in reverse. Stage s warms up with 2 (p - 1 - s) +
+ * (v - 1) g forwards (all of them when m = p, where there is nothing to alternate with), then
+ * alternates, then drains. With one chunk it is plain 1F1B, as in Megatron.
  *
- * bubble: (p - 1) / (v m) of the busy time. peak: warm-up + 1 chunk activations, each 1/v of a stage: with g = p the
- * first stage holds p (1 + (p - 1) / (p v)) stages' worth (Korthikanti et al. 2022, section 4.2).
+ * bubble: (p - 1) / (v m) of the busy time. peak: warm-up + 1 chunk activations, each 1/v of a
+ * stage: with g = p the first stage holds p (1 + (p - 1) / (p v)) stages' worth (Korthikanti et al.
+ * 2022, section 4.2).
  *
  *   pipeline: {kind: interleaved-1f1b, chunks: 3}
  */
@@ -41,14 +44,16 @@ static const OrrField fields[] = {
      .min = 0,
      .max = 1e6},
 };
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params, fields);
+static const OrrFieldTable table = ORR_FIELD_TABLE(
+    "interleaved-1f1b", "Parameters of the interleaved 1F1B schedule.", Params, fields);
 
 static gint64 chunks(const void *params) { return ((const Params *)params)->chunks; }
 
 static gint64 group(const void *params) { return ((const Params *)params)->group; }
 
-static gint64 group_of(const OrrPipelineShape *shape) { return shape->group ? shape->group : shape->stages; }
+static gint64 group_of(const OrrPipelineShape *shape) {
+  return shape->group ? shape->group : shape->stages;
+}
 
 #define D "%" G_GINT64_FORMAT
 
@@ -58,7 +63,8 @@ static char *refuse(const OrrPipelineShape *shape) {
   if (g < p) return g_strdup_printf("interleaved-1f1b: group is " D ", less than pp (" D ")", g, p);
   if (m % g == 0 || (m >= g && m % g >= p)) return NULL;
   if (g == p)
-    return g_strdup_printf("interleaved-1f1b needs the number of micro-batches (" D ") to be a multiple of pp (" D ")",
+    return g_strdup_printf("interleaved-1f1b needs the number of micro-batches (" D
+                           ") to be a multiple of pp (" D ")",
                            m, p);
   return g_strdup_printf("interleaved-1f1b: of " D " micro-batches in groups of " D " remain " D
                          ": that must be none, or pp (" D ") or more",
@@ -72,7 +78,8 @@ static gint64 warm_up_of(const OrrPipelineShape *shape, gint64 stage) {
 }
 
 static OrrPipelineStep step_at(const OrrPipelineShape *shape, gint64 k, gboolean backward) {
-  const gint64 g = group_of(shape), first = k / (g * shape->chunks) * g; /* micro-batch that the group began with */
+  const gint64 g = group_of(shape),
+               first = k / (g * shape->chunks) * g; /* micro-batch that the group began with */
   const gint64 size = MIN(g, shape->micro_batches - first), inside = k - first * shape->chunks;
   return (OrrPipelineStep){
       .kind = backward ? ORR_STEP_BACKWARD : ORR_STEP_FORWARD,
@@ -102,7 +109,8 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   }
 }
 
-/* A last group of another size comes after the repeating part, but groups that are all alike are told more simply. */
+/* A last group of another size comes after the repeating part, but groups that are all alike are
+ * told more simply. */
 static gint64 period(const OrrPipelineShape *shape) {
   if (shape->chunks == 1) return 1;
   return shape->micro_batches % group_of(shape) == 0 ? group_of(shape) : 0;
@@ -118,7 +126,8 @@ static gint64 peak(const OrrPipelineShape *shape, gint64 stage) {
 }
 
 const OrrPipelineKind orr_interleaved = {
-    .entry = {"interleaved-1f1b", "1F1B over several model chunks a stage: a smaller bubble for more transfers.",
+    .entry = {"interleaved-1f1b",
+              "1F1B over several model chunks a stage: a smaller bubble for more transfers.",
               &table},
     .chunks = chunks,
     .group = group,

@@ -5,8 +5,8 @@
  *   stage 1  .  F0 F1 .  B0 F2 B1 F3 B2 .  B3 .
  *   stage 2  .  .  F0 B0 F1 B1 F2 B2 F3 B3 .  .
  *
- * Stage s warms up with min(p - 1 - s, m) forwards, then alternates, then drains. bubble: (p - 1) / m of the busy time.
- * peak: min(p - s, m) micro-batches, whatever m: that is why it replaced GPipe.
+ * Stage s warms up with min(p - 1 - s, m) forwards, then alternates, then drains. bubble: (p - 1) /
+ * m of the busy time. peak: min(p - s, m) micro-batches, whatever m: that is why it replaced GPipe.
  *
  *   pipeline: {kind: 1f1b}
  */
@@ -28,14 +28,17 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
 
 static gint64 period(const OrrPipelineShape *shape G_GNUC_UNUSED) { return 1; }
 
-static double bubble(const OrrPipelineShape *shape) { return (double)(shape->stages - 1) / shape->micro_batches; }
+static double bubble(const OrrPipelineShape *shape) {
+  return (double)(shape->stages - 1) / shape->micro_batches;
+}
 
 static gint64 peak(const OrrPipelineShape *shape, gint64 stage) {
   return MIN(shape->stages - stage, shape->micro_batches);
 }
 
 const OrrPipelineKind orr_one_f_one_b = {
-    .entry = {"1f1b", "One forward, one backward in turn, with a flush at the end of the step.", NULL},
+    .entry = {"1f1b", "One forward, one backward in turn, with a flush at the end of the step.",
+              NULL},
     .chunks = chunks,
     .refuse = refuse,
     .steps = steps,

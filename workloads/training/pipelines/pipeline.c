@@ -16,14 +16,16 @@ OrrPipelineShape orr_pipeline_shape(const OrrChoice *choice, gint64 stages, gint
   };
 }
 
-gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind) { return kind->blocks == ORR_BLOCKS_BIDIRECTIONAL ? 2 : 1; }
+gint64 orr_pipeline_n_chains(const OrrPipelineKind *kind) {
+  return kind->blocks == ORR_BLOCKS_BIDIRECTIONAL ? 2 : 1;
+}
 
 gint64 orr_pipeline_n_blocks(const OrrPipelineKind *kind, const OrrPipelineShape *shape) {
   return shape->stages * shape->chunks / orr_pipeline_n_chains(kind);
 }
 
-OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape, gint64 stage,
-                                    gint64 chunk) {
+OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
+                                    gint64 stage, gint64 chunk) {
   const gint64 p = shape->stages;
   switch (kind->blocks) {
   case ORR_BLOCKS_LOOP:
@@ -36,7 +38,8 @@ OrrPipelinePlace orr_pipeline_place(const OrrPipelineKind *kind, const OrrPipeli
   g_return_val_if_reached(((OrrPipelinePlace){0, 0}));
 }
 
-gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *shape, OrrPipelinePlace place) {
+gint64 orr_pipeline_stage(const OrrPipelineKind *kind, const OrrPipelineShape *shape,
+                          OrrPipelinePlace place) {
   const gint64 p = shape->stages;
   switch (kind->blocks) {
   case ORR_BLOCKS_LOOP:

@@ -1,20 +1,23 @@
 /*
- * zb-v - zero bubble over a V: the model runs down the stages and up again (Qi et al., ICLR 2024, section 6).
+ * zb-v - zero bubble over a V: the model runs down the stages and up again (Qi et al., ICLR 2024,
+ * section 6).
  *
  *   stage 0  blocks 0 and 2p-1      the first block and the last one, embedding and loss, on one stage
  *   stage 1  blocks 1 and 2p-2
  *   ...
  *
- * Backwards are cut into B and W. Stage s of p begins with 2 (p - s) - 1 forwards of the way down, then s pairs of a
- * forward up and one down, then p - s times F B W of the way up; from then on it repeats
+ * Backwards are cut into B and W. Stage s of p begins with 2 (p - s) - 1 forwards of the way down,
+ * then s pairs of a forward up and one down, then p - s times F B W of the way up; from then on it
+ * repeats
  *
  *   F down, B W of the way down, F up, B W of the way up
  *
  * and ends with s pairs of B, p - s times B W of the way down, and the W that are left.
  *
- * bubble: the p - 1 forwards of a block until the last stage has work, (p - 1) / (6 m): nothing else waits where F, B
- * and W take equally long. (In a row of steps with `post-validation` that goes too: a stage that began later ends
- * later.) peak: 2 p blocks, as many activations as 1F1B's first stage, on every stage. m must be 2 p - 1 or more.
+ * bubble: the p - 1 forwards of a block until the last stage has work, (p - 1) / (6 m): nothing
+ * else waits where F, B and W take equally long. (In a row of steps with `post-validation` that
+ * goes too: a stage that began later ends later.) peak: 2 p blocks, as many activations as 1F1B's
+ * first stage, on every stage. m must be 2 p - 1 or more.
  *
  *   pipeline: {kind: zb-v}
  */
@@ -28,14 +31,18 @@ static const OrrField fields[] = {
     {.name = "post-validation",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(Params, post_validation),
-     .sentence = "Stages step their optimizer without waiting for the gradient norm, which is checked afterwards.",
+     .sentence = "Stages step their optimizer without waiting for the gradient norm, which is "
+                 "checked afterwards.",
      .fallback = "false"},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("zb-v", "Parameters of the ZB-V schedule.", Params, fields);
 
 static gint64 chunks(const void *params G_GNUC_UNUSED) { return 2; }
 
-static gboolean post_validates(const void *params) { return ((const Params *)params)->post_validation; }
+static gboolean post_validates(const void *params) {
+  return ((const Params *)params)->post_validation;
+}
 
 static char *refuse(const OrrPipelineShape *shape) {
   const gint64 least = 2 * shape->stages - 1;
@@ -54,9 +61,15 @@ typedef struct {
   gint64 forward[2], input[2], weight[2];
 } Stage;
 
-static void put_forward(Stage *s, int way) { orr_pipeline_put(s->out, ORR_STEP_FORWARD, way, s->forward[way]++); }
-static void put_input(Stage *s, int way) { orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, way, s->input[way]++); }
-static void put_weight(Stage *s, int way) { orr_pipeline_put(s->out, ORR_STEP_BACKWARD_WEIGHT, way, s->weight[way]++); }
+static void put_forward(Stage *s, int way) {
+  orr_pipeline_put(s->out, ORR_STEP_FORWARD, way, s->forward[way]++);
+}
+static void put_input(Stage *s, int way) {
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_INPUT, way, s->input[way]++);
+}
+static void put_weight(Stage *s, int way) {
+  orr_pipeline_put(s->out, ORR_STEP_BACKWARD_WEIGHT, way, s->weight[way]++);
+}
 
 static void put_backward(Stage *s, int way) {
   put_input(s, way);
@@ -95,9 +108,13 @@ static void steps(const OrrPipelineShape *shape, gint64 stage, GArray *out) {
   while (s.weight[DOWN] < m) put_weight(&s, DOWN);
 }
 
-static double bubble(const OrrPipelineShape *shape) { return (double)(shape->stages - 1) / (6 * shape->micro_batches); }
+static double bubble(const OrrPipelineShape *shape) {
+  return (double)(shape->stages - 1) / (6 * shape->micro_batches);
+}
 
-static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) { return 2 * shape->stages; }
+static gint64 peak(const OrrPipelineShape *shape, gint64 stage G_GNUC_UNUSED) {
+  return 2 * shape->stages;
+}
 
 const OrrPipelineKind orr_zb_v = {
     .entry = {"zb-v", "Zero bubble over a V of two chunks a stage, at 1F1B's memory.", &table},

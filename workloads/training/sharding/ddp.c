@@ -1,10 +1,12 @@
 /*
- * ddp - PyTorch's DistributedDataParallel: all-reduce in buckets beside the backward (Li et al. 2020, VLDB 13(12)).
+ * ddp - PyTorch's DistributedDataParallel: all-reduce in buckets beside the backward (Li et al.
+ * 2020, VLDB 13(12)).
  *
- * Gradients' hooks fire in the order of the backward, the reverse of the model's. They fill buckets of `bucket` bytes;
- * the first is `first-bucket`, so that reduction begins early (torch/nn/parallel/distributed.py, bucket_cap_mb = 25,
- * dist._DEFAULT_FIRST_BUCKET_BYTES = 1 MiB). A full bucket is all-reduced at once, on a stream of its own. With several
- * micro-batches only the last one's backward reduces (no_sync).
+ * Gradients' hooks fire in the order of the backward, the reverse of the model's. They fill buckets
+ * of `bucket` bytes; the first is `first-bucket`, so that reduction begins early
+ * (torch/nn/parallel/distributed.py, bucket_cap_mb = 25, dist._DEFAULT_FIRST_BUCKET_BYTES = 1 MiB).
+ * A full bucket is all-reduced at once, on a stream of its own. With several micro-batches only the
+ * last one's backward reduces (no_sync).
  *
  * A rank sends 2 (n-1)/n g P bytes a step and holds everything.
  *
@@ -32,23 +34,30 @@ static const OrrField fields[] = {
      .flags = ORR_FIELD_POSITIVE,
      .unit = ORR_UNIT_BYTES},
 };
-static const OrrFieldTable table = ORR_FIELD_TABLE("ddp", "Parameters of PyTorch's DDP.", Params, fields);
+static const OrrFieldTable table =
+    ORR_FIELD_TABLE("ddp", "Parameters of PyTorch's DDP.", Params, fields);
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   (void)params;
-  return orr_sharding_refuse_pipeline(
-      "ddp", shape, "DDP reduces while one backward runs, and a stage has several; use none or distributed-optimizer");
+  return orr_sharding_refuse_pipeline("ddp", shape,
+                                      "DDP reduces while one backward runs, and a stage has "
+                                      "several; use none or distributed-optimizer");
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
   const Params *p = params;
   (void)shape;
-  *ret_plan = (OrrShardingPlan){
-      .ranks = 1, .overlap = TRUE, .gradients_again = 1, .bucket_bytes = p->bucket_bytes, .first_bucket_bytes = p->first_bucket_bytes};
+  *ret_plan = (OrrShardingPlan){.ranks = 1,
+                                .overlap = TRUE,
+                                .gradients_again = 1,
+                                .bucket_bytes = p->bucket_bytes,
+                                .first_bucket_bytes = p->first_bucket_bytes};
 }
 
 const OrrShardingKind orr_sharding_ddp = {
-    .entry = {"ddp", "PyTorch DDP: gradients all-reduced in buckets as the backward's hooks fill them.", &table},
+    .entry = {"ddp",
+              "PyTorch DDP: gradients all-reduced in buckets as the backward's hooks fill them.",
+              &table},
     .refuse = refuse,
     .plan = plan,
 };

@@ -1,14 +1,14 @@
 /*
  * distributed-optimizer - Megatron's: replicas share out the optimizer's state, and nothing else.
  *
- * Gradients are reduce-scattered in buckets, each rank updates its 1/n of the parameters, and those are all-gathered in
- * the weights' format. Both run beside compute where `overlap-grad-reduce` (here data-parallel.overlap) and
- * `overlap-param-gather` say so: the gather then runs bucket by bucket beside the next step's first forward. Buckets
- * are max(40 million, 1 million n) parameters unless `bucket` says otherwise
- * (megatron/core/distributed/distributed_data_parallel.py).
+ * Gradients are reduce-scattered in buckets, each rank updates its 1/n of the parameters, and those
+ * are all-gathered in the weights' format. Both run beside compute where `overlap-grad-reduce`
+ * (here data-parallel.overlap) and `overlap-param-gather` say so: the gather then runs bucket by
+ * bucket beside the next step's first forward. Buckets are max(40 million, 1 million n) parameters
+ * unless `bucket` says otherwise (megatron/core/distributed/distributed_data_parallel.py).
  *
- * With `narrow-gather` (fp8-param-gather) linear layers' weights are cast from the fp32 masters, exist in their narrow
- * format alone, and are gathered in it.
+ * With `narrow-gather` (fp8-param-gather) linear layers' weights are cast from the fp32 masters,
+ * exist in their narrow format alone, and are gathered in it.
  *
  * A rank sends (n-1)/n (g + w) P bytes a step and holds (w + g) P + optimizer P / n.
  *
@@ -33,23 +33,26 @@ static const OrrField fields[] = {
     {.name = "bucket",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(Params, bucket),
-     .sentence = "Parameters whose gradients are reduced together; 0: max(40 million, 1 million for each replica).",
+     .sentence = "Parameters whose gradients are reduced together; 0: max(40 million, 1 million "
+                 "for each replica).",
      .fallback = "0",
      .min = 0,
      .max = 1e12},
     {.name = "narrow-gather",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(Params, narrow_gather),
-     .sentence = "Hold weights of linear layers in the format of their products alone, and gather them in it "
+     .sentence = "Hold weights of linear layers in the format of their products alone, and gather "
+                 "them in it "
                  "(Megatron's fp8-param-gather).",
      .fallback = "false"},
 };
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("distributed-optimizer", "Parameters of Megatron's distributed optimizer.", Params, fields);
+static const OrrFieldTable table = ORR_FIELD_TABLE(
+    "distributed-optimizer", "Parameters of Megatron's distributed optimizer.", Params, fields);
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
   const Params *p = params;
-  const double parameters = p->bucket > 0 ? (double)p->bucket : fmax(40e6, 1e6 * (double)shape->ranks);
+  const double parameters =
+      p->bucket > 0 ? (double)p->bucket : fmax(40e6, 1e6 * (double)shape->ranks);
   const double bucket = shape->overlap ? parameters * shape->gradient_bytes : INFINITY;
   *ret_plan = (OrrShardingPlan){.ranks = shape->ranks,
                                 .optimizer = TRUE,
@@ -62,6 +65,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
 
 const OrrShardingKind orr_sharding_distributed_optimizer = {
     .entry = {"distributed-optimizer",
-              "Megatron's: the optimizer's state shared out, parameters gathered after the update.", &table},
+              "Megatron's: the optimizer's state shared out, parameters gathered after the update.",
+              &table},
     .plan = plan,
 };

@@ -1,29 +1,31 @@
 /*
- * fsdp - PyTorch's fully sharded data parallelism: one block of the model is whole at a time (Zhao et al. 2023, arXiv
- * 2304.11277; FSDP2, torch.distributed.fsdp.fully_shard).
+ * fsdp - PyTorch's fully sharded data parallelism: one block of the model is whole at a time (Zhao
+ * et al. 2023, arXiv 2304.11277; FSDP2, torch.distributed.fsdp.fully_shard).
  *
  *   gather   |g0|g1|  |g2|    |g3|                        one block ahead of the one that computes
  *   compute     |f0 |f1  |f2  |f3  | b3 | b2 | ...        in the backward, gathered again if it was dropped
  *   scatter                             |s3 | |s2 |       beside the backward
  *
- * Every block is a unit, embedding and head one each (auto_wrap_policy over transformer blocks). Its weights are
- * all-gathered before its forward and, with reshard-after-forward, again before its backward, in every micro-batch; the
- * rate limiter (limit_all_gathers) keeps two units in flight, which is `prefetch: 1`. Its gradients are
- * reduce-scattered when its backward has ended.
+ * Every block is a unit, embedding and head one each (auto_wrap_policy over transformer blocks).
+ * Its weights are all-gathered before its forward and, with reshard-after-forward, again before its
+ * backward, in every micro-batch; the rate limiter (limit_all_gathers) keeps two units in flight,
+ * which is `prefetch: 1`. Its gradients are reduce-scattered when its backward has ended.
  *
- * A rank sends (n-1)/n m (2 w + g) P bytes a step, m (w + g) P without resharding, and holds (w + g + optimizer) P / n
- * and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered weights stay until their backward. The
- * rank's share of the weights is kept in fp32 alone: it is the optimizer's, cast as it is gathered
- * (MixedPrecisionPolicy). A block's gradients, as its backward made them, are copied (and cast) into the buffer that is
- * scattered (_fsdp_collectives.py, foreach_reduce; NVIDIA/Megatron-LM pull request 6551 bounds the same peak: two
- * gathered blocks, one's gradients, one's buffer).
+ * A rank sends (n-1)/n m (2 w + g) P bytes a step, m (w + g) P without resharding, and holds (w + g
+ * + optimizer) P / n and 1 + prefetch gathered blocks. Without reshard-after-forward all gathered
+ * weights stay until their backward. The rank's share of the weights is kept in fp32 alone: it is
+ * the optimizer's, cast as it is gathered (MixedPrecisionPolicy). A block's gradients, as its
+ * backward made them, are copied (and cast) into the buffer that is scattered
+ * (_fsdp_collectives.py, foreach_reduce; NVIDIA/Megatron-LM pull request 6551 bounds the same peak:
+ * two gathered blocks, one's gradients, one's buffer).
  *
- * Under a pipeline torchtitan keeps blocks whole (apply_fsdp: "do not reshard after forward to avoid per-microbatch
- * all-gathers"), and torch.distributed.pipelining lets gradients gather, whole and in the format of the reduction,
- * until the last micro-batch (stage.py: set_requires_gradient_sync): reshard-after-forward and reduce-each-micro-batch
- * follow both unless they say otherwise. What is scattered at last is allocated on a stream of its own, whose pool the
- * gradients that it replaces do not return to (pytorch/pytorch pull request 129721): shares of the gradients lie beside
- * whole ones.
+ * Under a pipeline torchtitan keeps blocks whole (apply_fsdp: "do not reshard after forward to
+ * avoid per-microbatch all-gathers"), and torch.distributed.pipelining lets gradients gather, whole
+ * and in the format of the reduction, until the last micro-batch (stage.py:
+ * set_requires_gradient_sync): reshard-after-forward and reduce-each-micro-batch follow both unless
+ * they say otherwise. What is scattered at last is allocated on a stream of its own, whose pool the
+ * gradients that it replaces do not return to (pytorch/pytorch pull request 129721): shares of the
+ * gradients lie beside whole ones.
  *
  *   optimizer: {sharding: {kind: fsdp, reshard-after-forward: true, prefetch: 1}}
  */
@@ -32,10 +34,12 @@
 const char *const orr_fully_sharded_words[] = {"auto", "true", "false", NULL};
 
 /* By itself not under a pipeline. */
-static gboolean settle(int word, const OrrShardingShape *shape) { return word == 0 ? shape->stages == 1 : word == 1; }
+static gboolean settle(int word, const OrrShardingShape *shape) {
+  return word == 0 ? shape->stages == 1 : word == 1;
+}
 
-void orr_fully_sharded_plan(const OrrFullyShardedParams *params, const OrrShardingShape *shape, gint64 ranks,
-                            OrrShardingPlan *ret_plan) {
+void orr_fully_sharded_plan(const OrrFullyShardedParams *params, const OrrShardingShape *shape,
+                            gint64 ranks, OrrShardingPlan *ret_plan) {
   const gboolean reduces = settle(params->reduce_each_micro_batch, shape);
   *ret_plan = (OrrShardingPlan){.ranks = ranks,
                                 .weights = TRUE,
@@ -59,7 +63,9 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("fsdp", "Parameters of PyTorch's FSDP.", OrrFullyShardedParams, fields);
 
 const OrrShardingKind orr_sharding_fsdp = {
-    .entry = {"fsdp", "PyTorch FSDP: weights, gradients and optimizer state shared out, a block at a time made whole.",
+    .entry = {"fsdp",
+              "PyTorch FSDP: weights, gradients and optimizer state shared out, a block at a time "
+              "made whole.",
               &table},
     .plan = plan,
 };

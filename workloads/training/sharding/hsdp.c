@@ -1,11 +1,13 @@
 /*
- * hsdp - hybrid sharding: FSDP inside groups, replicas across them (FSDP's HYBRID_SHARD; a 2-D mesh in FSDP2).
+ * hsdp - hybrid sharding: FSDP inside groups, replicas across them (FSDP's HYBRID_SHARD; a 2-D mesh
+ * in FSDP2).
  *
- * Groups of `group` ranks (a node's, where it is 0) share out one copy; gathers and scatters stay inside, and what a
- * rank holds of the gradients is all-reduced with its equals of the other n / k groups.
+ * Groups of `group` ranks (a node's, where it is 0) share out one copy; gathers and scatters stay
+ * inside, and what a rank holds of the gradients is all-reduced with its equals of the other n / k
+ * groups.
  *
- * A rank sends (k-1)/k m (2 w + g) P + 2 (r-1)/r m g P / k bytes a step with r = n / k, and holds (w + g + optimizer) P
- * / k.
+ * A rank sends (k-1)/k m (2 w + g) P + 2 (r-1)/r m g P / k bytes a step with r = n / k, and holds
+ * (w + g + optimizer) P / k.
  *
  *   optimizer: {sharding: {kind: hsdp, group: 8}}
  */
@@ -41,7 +43,8 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("hsdp", "Parameters of hybrid sharding.", OrrFullyShardedParams, fields);
 
 const OrrShardingKind orr_sharding_hsdp = {
-    .entry = {"hsdp", "Hybrid sharding: FSDP inside groups of ranks, replicas across them.", &table},
+    .entry = {"hsdp", "Hybrid sharding: FSDP inside groups of ranks, replicas across them.",
+              &table},
     .refuse = refuse,
     .plan = plan,
 };

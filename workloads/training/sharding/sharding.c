@@ -16,9 +16,12 @@ const OrrRegistry orr_sharding_registry = {"sharding", entries};
 
 static double ring_share(gint64 ranks) { return (double)(ranks - 1) / (double)ranks; }
 
-double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape, double parameters) {
-  const double gradients = parameters * shape->gradient_bytes, weights = parameters * shape->weight_bytes;
-  const double passes = (double)shape->micro_batches, reductions = plan->reduces_each_pass ? passes : 1;
+double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
+                               double parameters) {
+  const double gradients = parameters * shape->gradient_bytes,
+               weights = parameters * shape->weight_bytes;
+  const double passes = (double)shape->micro_batches,
+               reductions = plan->reduces_each_pass ? passes : 1;
   if (!plan->optimizer) return 2 * ring_share(shape->ranks) * gradients * reductions;
   const double gathers = plan->weights ? passes * (plan->gathers_again ? 2 : 1) : 1;
   const double inside = ring_share(plan->ranks) * (reductions * gradients + gathers * weights);
@@ -26,13 +29,22 @@ double orr_sharding_sent_bytes(const OrrShardingPlan *plan, const OrrShardingSha
   return inside + 2 * ring_share(copies) * reductions * gradients / (double)plan->ranks;
 }
 
-static double share(const OrrShardingPlan *plan, gboolean shared) { return shared ? 1.0 / (double)plan->ranks : 1; }
+static double share(const OrrShardingPlan *plan, gboolean shared) {
+  return shared ? 1.0 / (double)plan->ranks : 1;
+}
 
-double orr_sharding_weights_share(const OrrShardingPlan *plan) { return share(plan, plan->weights); }
-double orr_sharding_gradients_share(const OrrShardingPlan *plan) { return share(plan, plan->gradients); }
-double orr_sharding_optimizer_share(const OrrShardingPlan *plan) { return share(plan, plan->optimizer); }
+double orr_sharding_weights_share(const OrrShardingPlan *plan) {
+  return share(plan, plan->weights);
+}
+double orr_sharding_gradients_share(const OrrShardingPlan *plan) {
+  return share(plan, plan->gradients);
+}
+double orr_sharding_optimizer_share(const OrrShardingPlan *plan) {
+  return share(plan, plan->optimizer);
+}
 
-double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape, double unit_parameters) {
+double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardingShape *shape,
+                                   double unit_parameters) {
   if (plan->ranks == 1) return 0;
   double units = 0, gradients = 0;
   if (plan->weights) units = 1 + (double)plan->ahead;
@@ -42,8 +54,10 @@ double orr_sharding_gathered_bytes(const OrrShardingPlan *plan, const OrrShardin
   return units * unit_parameters * shape->weight_bytes + gradients;
 }
 
-char *orr_sharding_refuse_pipeline(const char *name, const OrrShardingShape *shape, const char *why) {
+char *orr_sharding_refuse_pipeline(const char *name, const OrrShardingShape *shape,
+                                   const char *why) {
   if (shape->stages == 1) return NULL;
-  return g_strdup_printf("optimizer.sharding %s does not work with a pipeline (pp is %" G_GINT64_FORMAT "): %s", name,
-                         shape->stages, why);
+  return g_strdup_printf(
+      "optimizer.sharding %s does not work with a pipeline (pp is %" G_GINT64_FORMAT "): %s", name,
+      shape->stages, why);
 }

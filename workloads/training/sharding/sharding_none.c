@@ -1,8 +1,9 @@
 /*
  * none - every replica holds all; gradients are all-reduced, as Megatron-LM's own DDP does.
  *
- * Gradients lie in one buffer. It is reduced after the last backward, or, with data-parallel.overlap, in buckets of
- * data-parallel.bucket bytes as they fill up in the last micro-batch's backward.
+ * Gradients lie in one buffer. It is reduced after the last backward, or, with
+ * data-parallel.overlap, in buckets of data-parallel.bucket bytes as they fill up in the last
+ * micro-batch's backward.
  *
  * A rank sends 2 (n-1)/n g P bytes a step and holds everything: (w + g + optimizer) P.
  *
@@ -15,12 +16,14 @@
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
   (void)params;
   const double bucket = shape->overlap ? shape->bucket_bytes : INFINITY;
-  *ret_plan =
-      (OrrShardingPlan){.ranks = 1, .overlap = shape->overlap, .bucket_bytes = bucket, .first_bucket_bytes = bucket};
+  *ret_plan = (OrrShardingPlan){
+      .ranks = 1, .overlap = shape->overlap, .bucket_bytes = bucket, .first_bucket_bytes = bucket};
 }
 
 const OrrShardingKind orr_sharding_none = {
-    .entry = {"none", "Whole replicas whose gradients are all-reduced after or beside the backward (Megatron's DDP).",
+    .entry = {"none",
+              "Whole replicas whose gradients are all-reduced after or beside the backward "
+              "(Megatron's DDP).",
               NULL},
     .plan = plan,
 };

@@ -1,9 +1,11 @@
 /*
- * zero-1 - DeepSpeed's stage 1: the optimizer's state shared out (Rajbhandari et al. 2020, ZeRO, P_os).
+ * zero-1 - DeepSpeed's stage 1: the optimizer's state shared out (Rajbhandari et al. 2020, ZeRO,
+ * P_os).
  *
- * Gradients stay whole and are reduced in buckets of reduce-bucket elements once a step, each part to the rank that
- * updates it; then the parameters are all-gathered. overlap-comm is off by default (DeepSpeed, docs config-json,
- * zero_optimization). Works with pipelines: this is what Megatron-DeepSpeed runs.
+ * Gradients stay whole and are reduced in buckets of reduce-bucket elements once a step, each part
+ * to the rank that updates it; then the parameters are all-gathered. overlap-comm is off by default
+ * (DeepSpeed, docs config-json, zero_optimization). Works with pipelines: this is what
+ * Megatron-DeepSpeed runs.
  *
  * A rank sends (n-1)/n (g + w) P bytes a step and holds (w + g) P + optimizer P / n.
  *

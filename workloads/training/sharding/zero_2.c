@@ -1,12 +1,13 @@
 /*
  * zero-2 - DeepSpeed's stage 2: gradients shared out beside the optimizer's state (ZeRO, P_os+g).
  *
- * Each micro-batch's backward reduces its gradients in buckets of reduce-bucket elements, each part to its owner, and
- * drops the rest: with m micro-batches, m times the bytes of stage 1. Parameters are all-gathered after the update.
- * DeepSpeed refuses it under a pipeline, whose stages keep whole gradients over micro-batches
- * (deepspeed/runtime/pipe/engine.py).
+ * Each micro-batch's backward reduces its gradients in buckets of reduce-bucket elements, each part
+ * to its owner, and drops the rest: with m micro-batches, m times the bytes of stage 1. Parameters
+ * are all-gathered after the update. DeepSpeed refuses it under a pipeline, whose stages keep whole
+ * gradients over micro-batches (deepspeed/runtime/pipe/engine.py).
  *
- * A rank sends (n-1)/n (m g + w) P bytes a step and holds w P + (g + optimizer) P / n, and one bucket.
+ * A rank sends (n-1)/n (m g + w) P bytes a step and holds w P + (g + optimizer) P / n, and one
+ * bucket.
  *
  *   optimizer: {sharding: {kind: zero-2, reduce-bucket: 500000000, overlap-comm: true}}
  */
@@ -15,7 +16,8 @@
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   (void)params;
   return orr_sharding_refuse_pipeline(
-      "zero-2", shape, "DeepSpeed's pipeline engine keeps whole gradients over micro-batches; use zero-1");
+      "zero-2", shape,
+      "DeepSpeed's pipeline engine keeps whole gradients over micro-batches; use zero-1");
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
@@ -37,7 +39,8 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("zero-2", "Parameters of DeepSpeed's ZeRO stage 2.", OrrZeroParams, fields);
 
 const OrrShardingKind orr_sharding_zero_2 = {
-    .entry = {"zero-2", "DeepSpeed ZeRO stage 2: gradients and the optimizer's state shared out.", &table},
+    .entry = {"zero-2", "DeepSpeed ZeRO stage 2: gradients and the optimizer's state shared out.",
+              &table},
     .refuse = refuse,
     .plan = plan,
 };

@@ -1,26 +1,29 @@
 /*
- * zero-3 - DeepSpeed's stage 3: weights, gradients and the optimizer's state shared out (ZeRO, P_os+g+p).
+ * zero-3 - DeepSpeed's stage 3: weights, gradients and the optimizer's state shared out (ZeRO,
+ * P_os+g+p).
  *
- * A unit's weights are all-gathered before its forward and again before its backward, in every micro-batch, up to
- * prefetch-bucket elements ahead of use, and dropped after; its gradients are reduce-scattered as they come. Tensors of
- * at most persistence-threshold elements (norms, biases) stay whole. Defaults: stage3_prefetch_bucket_size 5e7,
- * stage3_param_persistence_threshold 1e5, overlap_comm true (DeepSpeed, docs config-json). DeepSpeed refuses it under a
- * pipeline.
+ * A unit's weights are all-gathered before its forward and again before its backward, in every
+ * micro-batch, up to prefetch-bucket elements ahead of use, and dropped after; its gradients are
+ * reduce-scattered as they come. Tensors of at most persistence-threshold elements (norms, biases)
+ * stay whole. Defaults: stage3_prefetch_bucket_size 5e7, stage3_param_persistence_threshold 1e5,
+ * overlap_comm true (DeepSpeed, docs config-json). DeepSpeed refuses it under a pipeline.
  *
- * by-tensor is the stage as it was released in March 2021, until pull requests 1188 (August 2021) and 1453 (January 2022)
- * put tensors together (microsoft/DeepSpeed, runtime/zero/partition_parameters.py, _allgather_param and
- * _reduce_scatter_gradient; PyTorch 1.8, ProcessGroupNCCL.cpp). Each tensor is a collective of its own over a list with a
- * part for each of n ranks: `narrow`, `select` and `copy_` of each part on the host for a gather, `view` besides for a
- * scatter, after torch.cuda.synchronize(): the GPU waits meanwhile. On the GPU a gather writes zeros (1), copies its
- * result into the list (2) and reads it for a norm that only debugging prints (1), a scatter moves gradients into the
- * bucket, divides them and copies the list (6 moves). A tensor used again after more than max-reuse-distance parameters
- * is dropped after recomputation too and gathered a third time. Nothing runs beside anything: the synchronisation waits for
- * all streams ("the async version is not async at all", pull request 1188).
+ * by-tensor is the stage as it was released in March 2021, until pull requests 1188 (August 2021)
+ * and 1453 (January 2022) put tensors together (microsoft/DeepSpeed,
+ * runtime/zero/partition_parameters.py, _allgather_param and _reduce_scatter_gradient; PyTorch 1.8,
+ * ProcessGroupNCCL.cpp). Each tensor is a collective of its own over a list with a part for each of
+ * n ranks: `narrow`, `select` and `copy_` of each part on the host for a gather, `view` besides for
+ * a scatter, after torch.cuda.synchronize(): the GPU waits meanwhile. On the GPU a gather writes
+ * zeros (1), copies its result into the list (2) and reads it for a norm that only debugging prints
+ * (1), a scatter moves gradients into the bucket, divides them and copies the list (6 moves). A
+ * tensor used again after more than max-reuse-distance parameters is dropped after recomputation
+ * too and gathered a third time. Nothing runs beside anything: the synchronisation waits for all
+ * streams ("the async version is not async at all", pull request 1188).
  *
  *   t(tensor) = n operators host-launch + moves w P / HBM + its compute + its collective
  *
- * A rank sends (n-1)/n m (2 w + g) P bytes a step (with m = 1 and w = g 3 P where plain data parallelism sends 2 P) and
- * holds (w + g + optimizer) P / n, and what is gathered.
+ * A rank sends (n-1)/n m (2 w + g) P bytes a step (with m = 1 and w = g 3 P where plain data
+ * parallelism sends 2 P) and holds (w + g + optimizer) P / n, and what is gathered.
  *
  *   optimizer: {sharding: {kind: zero-3, prefetch-bucket: 50000000}}
  */
@@ -28,8 +31,8 @@
 
 static char *refuse(const void *params, const OrrShardingShape *shape) {
   (void)params;
-  return orr_sharding_refuse_pipeline("zero-3", shape,
-                                      "DeepSpeed's pipeline engine takes stages 0 and 1 only; use zero-1");
+  return orr_sharding_refuse_pipeline(
+      "zero-3", shape, "DeepSpeed's pipeline engine takes stages 0 and 1 only; use zero-1");
 }
 
 static void plan(const void *params, const OrrShardingShape *shape, OrrShardingPlan *ret_plan) {
@@ -58,29 +61,33 @@ static const OrrField fields[] = {
     {.name = "prefetch-bucket",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrZeroParams, prefetch_bucket),
-     .sentence = "Weights (elements) that may be gathered ahead of their use (stage3_prefetch_bucket_size).",
+     .sentence = "Weights (elements) that may be gathered ahead of their use "
+                 "(stage3_prefetch_bucket_size).",
      .fallback = "50000000",
      .min = 0,
      .max = 1e12},
     {.name = "persistence-threshold",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrZeroParams, persistence_threshold),
-     .sentence = "Tensors of at most as many elements stay whole (stage3_param_persistence_threshold).",
+     .sentence =
+         "Tensors of at most as many elements stay whole (stage3_param_persistence_threshold).",
      .fallback = "100000",
      .min = 0,
      .max = 1e12},
     {.name = "max-reuse-distance",
      .kind = ORR_FIELD_INT,
      .offset = offsetof(OrrZeroParams, max_reuse_distance),
-     .sentence = "Of by-tensor: a tensor is kept where it is used again after fewer elements of others "
-                 "(stage3_max_reuse_distance).",
+     .sentence =
+         "Of by-tensor: a tensor is kept where it is used again after fewer elements of others "
+         "(stage3_max_reuse_distance).",
      .fallback = "1000000000",
      .min = 0,
      .max = 1e12},
     {.name = "by-tensor",
      .kind = ORR_FIELD_BOOL,
      .offset = offsetof(OrrZeroParams, by_tensor),
-     .sentence = "Gather and scatter each tensor by itself, beside nothing, through lists of a part for each rank that the "
+     .sentence = "Gather and scatter each tensor by itself, beside nothing, through lists of a "
+                 "part for each rank that the "
                  "host goes through while the GPU waits, as DeepSpeed did until August 2021.",
      .fallback = "false"},
 };
@@ -88,8 +95,11 @@ static const OrrFieldTable table =
     ORR_FIELD_TABLE("zero-3", "Parameters of DeepSpeed's ZeRO stage 3.", OrrZeroParams, fields);
 
 const OrrShardingKind orr_sharding_zero_3 = {
-    .entry = {"zero-3", "DeepSpeed ZeRO stage 3: weights, gradients and the optimizer's state shared out.", &table},
+    .entry = {"zero-3",
+              "DeepSpeed ZeRO stage 3: weights, gradients and the optimizer's state shared out.",
+              &table},
     .refuse = refuse,
     .plan = plan,
-    .refuses_expert_parallel = "DeepSpeed's expert-parallel layers take stages 0 to 2; use zero-2, or fsdp",
+    .refuses_expert_parallel =
+        "DeepSpeed's expert-parallel layers take stages 0 to 2; use zero-2, or fsdp",
 };

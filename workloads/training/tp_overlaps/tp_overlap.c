@@ -3,7 +3,8 @@
 #include <math.h>
 
 /* Alphabetical. To add one, see tp_overlap.h. */
-static const OrrEntry *const entries[] = {&orr_tp_overlap_async_tp.entry, &orr_tp_overlap_none.entry,
+static const OrrEntry *const entries[] = {&orr_tp_overlap_async_tp.entry,
+                                          &orr_tp_overlap_none.entry,
                                           &orr_tp_overlap_userbuffers.entry, NULL};
 const OrrRegistry orr_tp_overlap_registry = {"tp-comm-overlap", entries};
 
@@ -11,9 +12,10 @@ const OrrRegistry orr_tp_overlap_registry = {"tp-comm-overlap", entries};
 static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray *operators) {
   const OrrOperator *whole = &call->product;
   const gint64 rows = whole->m * (i + 1) / n - whole->m * i / n;
-  const OrrOperator plain =
-      orr_operator_gemm(whole->name, whole->pass, whole->dtype, whole->batch, rows, whole->n, whole->k);
-  OrrOperator piece = *whole; /* with all that was set since it was made: casts apart, power of a fleet */
+  const OrrOperator plain = orr_operator_gemm(whole->name, whole->pass, whole->dtype, whole->batch,
+                                              rows, whole->n, whole->k);
+  OrrOperator piece =
+      *whole; /* with all that was set since it was made: casts apart, power of a fleet */
   piece.m = rows;
   piece.flops = plain.flops;
   piece.bytes = plain.bytes;
@@ -21,9 +23,10 @@ static void put_product(const OrrTpOverlapCall *call, gint64 i, gint64 n, GArray
   if (rows > 0) g_array_append_val(operators, piece);
 }
 
-static void put_comm(const OrrTpOverlapCall *call, const char *name, OrrOperatorComm comm, double share, guint8 beside,
-                     GArray *operators) {
-  OrrOperator piece = orr_operator_comm(name, call->comm.pass, call->comm.group, comm, call->comm.bytes * share);
+static void put_comm(const OrrTpOverlapCall *call, const char *name, OrrOperatorComm comm,
+                     double share, guint8 beside, GArray *operators) {
+  OrrOperator piece =
+      orr_operator_comm(name, call->comm.pass, call->comm.group, comm, call->comm.bytes * share);
   piece.beside = beside;
   g_array_append_val(operators, piece);
 }
@@ -42,15 +45,18 @@ void orr_tp_overlap_ring_scatter(const OrrTpOverlapCall *call, GArray *operators
     if (i > 0) put_comm(call, "tp-send-recv", ORR_COMM_SEND_RECV, 1 / t, 1, operators);
     put_product(call, i, call->ranks, operators);
   }
-  const OrrOperator sum = orr_operator_memory("partial-sum", call->product.pass, call->product.dtype,
-                                              call->comm.bytes * (t + 1) / t, 0); /* reads t parts, writes one */
+  const OrrOperator sum =
+      orr_operator_memory("partial-sum", call->product.pass, call->product.dtype,
+                          call->comm.bytes * (t + 1) / t, 0); /* reads t parts, writes one */
   g_array_append_val(operators, sum);
 }
 
-void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 pieces, GArray *operators) {
+void orr_tp_overlap_pipelined_scatter(const OrrTpOverlapCall *call, gint64 pieces,
+                                      GArray *operators) {
   for (gint64 i = 0; i <= pieces; i++) {
     if (i > 0)
-      put_comm(call, "tp-reduce-scatter", ORR_COMM_REDUCE_SCATTER, 1.0 / (double)pieces, i < pieces, operators);
+      put_comm(call, "tp-reduce-scatter", ORR_COMM_REDUCE_SCATTER, 1.0 / (double)pieces, i < pieces,
+               operators);
     if (i < pieces) put_product(call, i, pieces, operators);
   }
 }

@@ -1,12 +1,14 @@
 /*
  * none - collectives stay whole: each waits for its product, or its product for it.
  *
- * Those of the backward's input gradients may run beside the products by weight all the same (async-tp-all-reduce).
+ * Those of the backward's input gradients may run beside the products by weight all the same
+ * (async-tp-all-reduce).
  *
  *   parallel: {tp-comm-overlap: none}
  */
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
 const OrrTpOverlapKind orr_tp_overlap_none = {
-    .entry = {"none", "Tensor-parallel collectives stay whole, before or after their products.", NULL},
+    .entry = {"none", "Tensor-parallel collectives stay whole, before or after their products.",
+              NULL},
 };

@@ -1,14 +1,17 @@
 /*
- * userbuffers - Transformer Engine's (Megatron's tp-comm-overlap): collectives in pieces beside their products.
+ * userbuffers - Transformer Engine's (Megatron's tp-comm-overlap): collectives in pieces beside
+ * their products.
  *
- * By default inputs are gathered by ring exchange over t pieces (qkv, fc1; backward projection, fc2) and results are
- * scattered in a pipeline of 4 (projection, fc2); what is left of the backward, the input's second gather and the
- * gradient's scatter, runs whole beside the products by data and by weight: "bulk", which is async-tp-all-reduce here
- * (transformer_engine/pytorch/module/base.py, initialize_ub: methods, num_splits = 4). NVLink alone, sequence
- * parallelism alone (Megatron-LM, arguments.py).
+ * By default inputs are gathered by ring exchange over t pieces (qkv, fc1; backward projection,
+ * fc2) and results are scattered in a pipeline of 4 (projection, fc2); what is left of the
+ * backward, the input's second gather and the gradient's scatter, runs whole beside the products by
+ * data and by weight: "bulk", which is async-tp-all-reduce here
+ * (transformer_engine/pytorch/module/base.py, initialize_ub: methods, num_splits = 4). NVLink
+ * alone, sequence parallelism alone (Megatron-LM, arguments.py).
  *
- * The pieces of one product run on three streams (comm_gemm_overlap.h, NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next
- * piece fills the SMs that the last tiles of one leave, and one call of the module launches them all from C++.
+ * The pieces of one product run on three streams (comm_gemm_overlap.h,
+ * NVTE_COMM_OVERLAP_MAX_STREAMS), so that the next piece fills the SMs that the last tiles of one
+ * leave, and one call of the module launches them all from C++.
  *
  * (t - 1) max(g, c) + g for a gather; g + (k - 1) max(g, c) + c for a scatter in k pieces.
  *
@@ -46,8 +49,8 @@ static const OrrField fields[] = {
      .min = 1,
      .max = 64},
 };
-static const OrrFieldTable table =
-    ORR_FIELD_TABLE("userbuffers", "Parameters of Transformer Engine's userbuffers.", Params, fields);
+static const OrrFieldTable table = ORR_FIELD_TABLE(
+    "userbuffers", "Parameters of Transformer Engine's userbuffers.", Params, fields);
 
 static gboolean gather(const void *params, const OrrTpOverlapCall *call, GArray *operators) {
   if (((const Params *)params)->gather != RING) return FALSE;
@@ -77,7 +80,8 @@ static double scatter_s(const void *params, gint64 ranks, double product_s, doub
 }
 
 const OrrTpOverlapKind orr_tp_overlap_userbuffers = {
-    .entry = {"userbuffers", "Transformer Engine's: gathers by ring exchange, scatters in a pipeline.", &table},
+    .entry = {"userbuffers",
+              "Transformer Engine's: gathers by ring exchange, scatters in a pipeline.", &table},
     .one_dispatch = TRUE,
     .gather = gather,
     .scatter = scatter,

@@ -1,5 +1,6 @@
 /*
- * test_balance.c - groups of packed sequences: all dealt, groups of equal size, sums within the family's bound.
+ * test_balance.c - groups of packed sequences: all dealt, groups of equal size, sums within the
+ * family's bound.
  */
 #include "sim/base/random.h"
 #include "workloads/training/balances/balance.h"
@@ -30,7 +31,8 @@ static double spread_of(const OrrBalanceKind *kind, const double *weights, gsize
 static double bound_of(const double *weights, gsize n, gsize k) {
   g_autofree gsize *order = orr_balance_order(weights, n);
   double most = 0;
-  for (gsize round = 0; round < n; round += k) most = MAX(most, weights[order[round]] - weights[order[round + k - 1]]);
+  for (gsize round = 0; round < n; round += k)
+    most = MAX(most, weights[order[round]] - weights[order[round + k - 1]]);
   return most;
 }
 
@@ -44,7 +46,8 @@ static void test_bound(void) {
     const double before = spread_of(&orr_balance_in_order, weights, n, k);
     for (const OrrEntry *const *entry = orr_balance_registry.entries; *entry; entry++) {
       const double spread = spread_of(KIND(*entry), weights, n, k);
-      g_test_message("%s: %d items, %d groups: %g of %g", (*entry)->name, (int)n, (int)k, spread, before);
+      g_test_message("%s: %d items, %d groups: %g of %g", (*entry)->name, (int)n, (int)k, spread,
+                     before);
       if (KIND(*entry)->is_bound) g_assert_cmpfloat(spread, <=, bound_of(weights, n, k));
     }
   }
@@ -58,10 +61,11 @@ static void test_pairs(void) {
   g_assert_cmpfloat(spread_of(&orr_balance_karmarkar_karp, weights, 6, 3), ==, 0);
 }
 
-/* Two groups of three: rounds 16 9, 8 7, 6 5. Longest first: 16; 9 8 = 17 against 16 7 = 23; 9 8 6 = 23 against
- * 16 7 5 = 28: 5 apart. Differences: {16 | 9} and {8 | 7} joined are 16 7 | 9 8 = 23 | 17, and with {6 | 5} 23 5 | 17 6:
- * the same; no deal is better than 16 6 5 = 27 | 24. Of {10 9} {8 1} {7 2}: longest first 10 | 9, then 10 1 | 9 8, then 10
- * 1 7 | 9 8 2 = 18 | 19; differences 8 1 and 7 2 first, 8 2 | 1 7 = 10 | 8, then with 10 | 9 10 9 | 8 10: 19 | 18. */
+/* Two groups of three: rounds 16 9, 8 7, 6 5. Longest first: 16; 9 8 = 17 against 16 7 = 23; 9 8
+ * 6 = 23 against 16 7 5 = 28: 5 apart. Differences: {16 | 9} and {8 | 7} joined are 16 7 | 9 8 =
+ * 23 | 17, and with {6 | 5} 23 5 | 17 6: the same; no deal is better than 16 6 5 = 27 | 24. Of
+ * {10 9} {8 1} {7 2}: longest first 10 | 9, then 10 1 | 9 8, then 10 1 7 | 9 8 2 = 18 | 19;
+ * differences 8 1 and 7 2 first, 8 2 | 1 7 = 10 | 8, then with 10 | 9 10 9 | 8 10: 19 | 18. */
 static void test_two_groups(void) {
   const double first[] = {16, 9, 8, 7, 6, 5}, second[] = {10, 9, 8, 7, 2, 1};
   g_assert_cmpfloat(spread_of(&orr_balance_longest_first, first, 6, 2), ==, 5);

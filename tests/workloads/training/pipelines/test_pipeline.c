@@ -1,9 +1,11 @@
 /*
- * Every pipeline schedule against its own closed forms, by replaying it on equal stages with free communication.
+ * Every pipeline schedule against its own closed forms, by replaying it on equal stages with free
+ * communication.
  *
- * A pass of a block takes p / blocks s forward, as long for the gradient of its input and for that of its weights: a
- * stage of a schedule with v chunks is busy 3 m / v * v = 3 m seconds, one of DualPipe too, each of whose chunks is a
- * whole stage that half of the micro-batches pass. The step then lasts 3 m (1 + bubble).
+ * A pass of a block takes p / blocks s forward, as long for the gradient of its input and for that
+ * of its weights: a stage of a schedule with v chunks is busy 3 m / v * v = 3 m seconds, one of
+ * DualPipe too, each of whose chunks is a whole stage that half of the micro-batches pass. The step
+ * then lasts 3 m (1 + bubble).
  */
 #include "sim/engine/executor.h"
 #include "workloads/training/pipelines/pipeline.h"
@@ -12,21 +14,28 @@ typedef struct {
   const OrrPipelineKind *kind;
   const OrrPipelineShape *shape;
   OrrProgram *program;
-  guint32 *events; /* of (backward, chain, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
+  guint32 *
+      events; /* of (backward, chain, block, micro-batch): the step is done; G_MAXUINT32: not asked for yet */
 } Replay;
 
-static guint32 done(const Replay *r, gboolean backward, OrrPipelinePlace place, gint64 micro_batch) {
-  const gint64 blocks = orr_pipeline_n_blocks(r->kind, r->shape), chains = orr_pipeline_n_chains(r->kind);
-  guint32 *event =
-      &r->events[((backward * chains + place.chain) * blocks + place.block) * r->shape->micro_batches + micro_batch];
+static guint32 done(const Replay *r, gboolean backward, OrrPipelinePlace place,
+                    gint64 micro_batch) {
+  const gint64 blocks = orr_pipeline_n_blocks(r->kind, r->shape),
+               chains = orr_pipeline_n_chains(r->kind);
+  guint32 *event = &r->events[((backward * chains + place.chain) * blocks + place.block) *
+                                  r->shape->micro_batches +
+                              micro_batch];
   if (*event == G_MAXUINT32) *event = orr_program_event(r->program);
   return *event;
 }
 
 /* What a pass waits for: the block before it in its direction; a backward its forward too. */
-static void wait_for(const Replay *r, guint32 stream, gboolean backward, OrrPipelinePlace place, gint64 mb) {
-  const OrrPipelinePlace before = {place.chain, place.block - 1}, after = {place.chain, place.block + 1};
-  if (!backward && place.block > 0) orr_program_wait(r->program, stream, done(r, FALSE, before, mb));
+static void wait_for(const Replay *r, guint32 stream, gboolean backward, OrrPipelinePlace place,
+                     gint64 mb) {
+  const OrrPipelinePlace before = {place.chain, place.block - 1},
+                         after = {place.chain, place.block + 1};
+  if (!backward && place.block > 0)
+    orr_program_wait(r->program, stream, done(r, FALSE, before, mb));
   if (!backward) return;
   if (after.block < orr_pipeline_n_blocks(r->kind, r->shape))
     orr_program_wait(r->program, stream, done(r, TRUE, after, mb));
@@ -37,16 +46,19 @@ static void emit_step(const Replay *r, guint32 stream, gint64 stage, const OrrPi
   static const double passes[] = {1, 2, 1, 1, 3};
   const gboolean both = step->kind == ORR_STEP_BOTH;
   const OrrPipelinePlace place = orr_pipeline_place(r->kind, r->shape, stage, step->chunk);
-  const OrrPipelinePlace back = orr_pipeline_place(r->kind, r->shape, stage, both ? step->back_chunk : step->chunk);
+  const OrrPipelinePlace back =
+      orr_pipeline_place(r->kind, r->shape, stage, both ? step->back_chunk : step->chunk);
   const gint64 back_mb = both ? step->back_micro_batch : step->micro_batch;
-  const gboolean forward = orr_step_begins(step), backward = step->kind == ORR_STEP_BACKWARD || both;
+  const gboolean forward = orr_step_begins(step),
+                 backward = step->kind == ORR_STEP_BACKWARD || both;
   const gboolean input = backward || step->kind == ORR_STEP_BACKWARD_INPUT;
   if (forward) wait_for(r, stream, FALSE, place, step->micro_batch);
   if (input) wait_for(r, stream, TRUE, back, back_mb);
-  if (step->kind == ORR_STEP_BACKWARD_WEIGHT) orr_program_wait(r->program, stream, done(r, TRUE, place, back_mb));
+  if (step->kind == ORR_STEP_BACKWARD_WEIGHT)
+    orr_program_wait(r->program, stream, done(r, TRUE, place, back_mb));
   const double each_s = (double)r->shape->stages / orr_pipeline_n_blocks(r->kind, r->shape);
-  orr_program_work(r->program, stream, passes[step->kind] * each_s, orr_program_label(r->program, "work", "compute"),
-                   step->micro_batch);
+  orr_program_work(r->program, stream, passes[step->kind] * each_s,
+                   orr_program_label(r->program, "work", "compute"), step->micro_batch);
   if (forward) orr_program_record(r->program, stream, done(r, FALSE, place, step->micro_batch));
   if (input) orr_program_record(r->program, stream, done(r, TRUE, back, back_mb));
 }
@@ -56,7 +68,8 @@ static void emit_stage(const Replay *r, gint64 stage) {
   r->kind->steps(r->shape, stage, steps);
   const guint32 lane = orr_program_lane(r->program, "stage", 1);
   const guint32 stream = orr_program_stream(r->program, lane, "compute");
-  for (guint i = 0; i < steps->len; i++) emit_step(r, stream, stage, &g_array_index(steps, OrrPipelineStep, i));
+  for (guint i = 0; i < steps->len; i++)
+    emit_step(r, stream, stage, &g_array_index(steps, OrrPipelineStep, i));
 }
 
 static double replay(const OrrPipelineKind *kind, const OrrPipelineShape *shape) {
@@ -77,10 +90,11 @@ static double replay(const OrrPipelineKind *kind, const OrrPipelineShape *shape)
 }
 
 static const OrrPipelineShape shapes[] = {
-    {1, 1, 1},  {1, 1, 5},   {2, 1, 1},   {2, 1, 2},     {4, 1, 8},     {4, 1, 3},    {8, 1, 64},  {4, 2, 8},
-    {4, 3, 12}, {2, 2, 2},   {2, 2, 3},   {16, 3, 192},  {8, 4, 32},    {3, 5, 9},    {64, 1, 16}, {1, 2, 1},
-    {2, 2, 4},  {4, 2, 7},   {4, 2, 10},  {4, 2, 16, 8}, {4, 3, 21, 8}, {2, 2, 9, 3}, {6, 2, 12},  {6, 2, 36},
-    {8, 2, 48}, {16, 2, 32}, {16, 2, 96}, {7, 2, 13},    {4, 4, 6},     {5, 1, 2}};
+    {1, 1, 1},  {1, 1, 5},     {2, 1, 1},     {2, 1, 2},    {4, 1, 8},  {4, 1, 3},
+    {8, 1, 64}, {4, 2, 8},     {4, 3, 12},    {2, 2, 2},    {2, 2, 3},  {16, 3, 192},
+    {8, 4, 32}, {3, 5, 9},     {64, 1, 16},   {1, 2, 1},    {2, 2, 4},  {4, 2, 7},
+    {4, 2, 10}, {4, 2, 16, 8}, {4, 3, 21, 8}, {2, 2, 9, 3}, {6, 2, 12}, {6, 2, 36},
+    {8, 2, 48}, {16, 2, 32},   {16, 2, 96},   {7, 2, 13},   {4, 4, 6},  {5, 1, 2}};
 
 static gboolean can_run(const OrrPipelineKind *kind, const OrrPipelineShape *shape) {
   if (!kind->entry.params && kind->chunks(NULL) != shape->chunks) return FALSE;
@@ -138,8 +152,8 @@ static void follow(int *seen, const OrrPipelineShape *shape, const OrrPipelineSt
   }
 }
 
-/* Each (chunk, micro-batch) forward exactly once, its backward exactly once and later; half of the micro-batches pass a
- * chunk where there are two chains. */
+/* Each (chunk, micro-batch) forward exactly once, its backward exactly once and later; half of
+ * the micro-batches pass a chunk where there are two chains. */
 static void test_complete(gconstpointer data) {
   const OrrPipelineKind *kind = data;
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
@@ -149,7 +163,8 @@ static void test_complete(gconstpointer data) {
       g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(OrrPipelineStep));
       g_autofree int *seen = g_new0(int, n);
       kind->steps(&shapes[i], stage, steps);
-      for (guint k = 0; k < steps->len; k++) follow(seen, &shapes[i], &g_array_index(steps, OrrPipelineStep, k));
+      for (guint k = 0; k < steps->len; k++)
+        follow(seen, &shapes[i], &g_array_index(steps, OrrPipelineStep, k));
       gint64 passed = 0;
       for (gint64 k = 0; k < n; k++) {
         passed += seen[k] == 3;
@@ -173,7 +188,8 @@ static void test_places(gconstpointer data) {
         held[place.chain * blocks + place.block]++;
         g_assert_cmpint(orr_pipeline_stage(kind, &shapes[i], place), ==, stage);
       }
-    for (gint64 k = 0; k < blocks * orr_pipeline_n_chains(kind); k++) g_assert_cmpint(held[k], ==, 1);
+    for (gint64 k = 0; k < blocks * orr_pipeline_n_chains(kind); k++)
+      g_assert_cmpint(held[k], ==, 1);
   }
 }
 
@@ -201,7 +217,8 @@ static void test_refuses(void) {
   }
 }
 
-/* @longer has n periods more than @shorter: the same beginning, a middle that repeats itself, the same end. */
+/* @longer has n periods more than @shorter: the same beginning, a middle that repeats itself,
+ * the same end. */
 static void assert_periodic(const GArray *shorter, const GArray *longer, gint64 tags, gint64 n) {
   const OrrPipelineStep *s = (const OrrPipelineStep *)(void *)shorter->data;
   const OrrPipelineStep *l = (const OrrPipelineStep *)(void *)longer->data;
@@ -224,7 +241,8 @@ static void assert_periodic(const GArray *shorter, const GArray *longer, gint64 
 
 static void test_period(gconstpointer entry) {
   const OrrPipelineKind *kind = entry;
-  const OrrPipelineShape sizes[] = {{4, 1, 24, 0}, {4, 2, 24, 0}, {3, 4, 36, 0}, {1, 1, 9, 0}, {4, 2, 48, 6}};
+  const OrrPipelineShape sizes[] = {
+      {4, 1, 24, 0}, {4, 2, 24, 0}, {3, 4, 36, 0}, {1, 1, 9, 0}, {4, 2, 48, 6}};
   for (guint i = 0; i < G_N_ELEMENTS(sizes) && kind->period; i++) {
     OrrPipelineShape shape = sizes[i], longer = shape;
     g_autofree char *refusal = kind->refuse(&shape);
@@ -247,7 +265,11 @@ int main(int argc, char **argv) {
     const struct {
       const char *what;
       GTestDataFunc test;
-    } tests[] = {{"bubble", test_bubble}, {"peak", test_peak}, {"period", test_period}, {"complete", test_complete}, {"places", test_places}};
+    } tests[] = {{"bubble", test_bubble},
+                 {"peak", test_peak},
+                 {"period", test_period},
+                 {"complete", test_complete},
+                 {"places", test_places}};
     for (guint t = 0; t < G_N_ELEMENTS(tests); t++) {
       g_autofree char *path = g_strdup_printf("/pipeline/%s/%s", entry->name, tests[t].what);
       g_test_add_data_func(path, entry, tests[t].test);

@@ -1,9 +1,11 @@
 /*
- * test_sharding.c - what each way of data parallelism holds and sends, against the papers' closed forms.
+ * test_sharding.c - what each way of data parallelism holds and sends, against the papers' closed
+ * forms.
  *
- * Memory is ZeRO's table 1 (Rajbhandari et al., SC20): bytes of model states a device for weights and gradients of 2
- * bytes and an optimizer of K = 12, over N_d devices. Traffic is its section 7: 2 Psi elements for plain data
- * parallelism and for stages 1 and 2, 3 Psi for stage 3, of a large N_d with one micro-batch.
+ * Memory is ZeRO's table 1 (Rajbhandari et al., SC20): bytes of model states a device for weights
+ * and gradients of 2 bytes and an optimizer of K = 12, over N_d devices. Traffic is its section 7:
+ * 2 Psi elements for plain data parallelism and for stages 1 and 2, 3 Psi for stage 3, of a large
+ * N_d with one micro-batch.
  */
 #include <math.h>
 #include <string.h>
@@ -67,10 +69,14 @@ static void test_zero_table(void) {
   };
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
     const double parameters = rows[i].billions * 1e9;
-    g_assert_cmpfloat_with_epsilon(model_states_GB("ddp", rows[i].devices, parameters), rows[i].baseline, 1e-9);
-    g_assert_cmpfloat_with_epsilon(model_states_GB("zero-1", rows[i].devices, parameters), rows[i].os, 0.006);
-    g_assert_cmpfloat_with_epsilon(model_states_GB("zero-2", rows[i].devices, parameters), rows[i].os_g, 0.006);
-    g_assert_cmpfloat_with_epsilon(model_states_GB("zero-3", rows[i].devices, parameters), rows[i].os_g_p, 0.0006);
+    g_assert_cmpfloat_with_epsilon(model_states_GB("ddp", rows[i].devices, parameters),
+                                   rows[i].baseline, 1e-9);
+    g_assert_cmpfloat_with_epsilon(model_states_GB("zero-1", rows[i].devices, parameters),
+                                   rows[i].os, 0.006);
+    g_assert_cmpfloat_with_epsilon(model_states_GB("zero-2", rows[i].devices, parameters),
+                                   rows[i].os_g, 0.006);
+    g_assert_cmpfloat_with_epsilon(model_states_GB("zero-3", rows[i].devices, parameters),
+                                   rows[i].os_g_p, 0.0006);
     g_assert_cmpfloat(model_states_GB("fsdp", rows[i].devices, parameters), ==,
                       model_states_GB("zero-3", rows[i].devices, parameters));
     g_assert_cmpfloat(model_states_GB("distributed-optimizer", rows[i].devices, parameters), ==,
@@ -81,11 +87,13 @@ static void test_zero_table(void) {
 static double sent(const char *name, gint64 ranks, gint64 micro_batches) {
   const OrrShardingShape shape = shape_of(ranks, micro_batches);
   const OrrShardingPlan plan = plan_of(name, &shape);
-  return orr_sharding_sent_bytes(&plan, &shape, 1000) / 2; /* elements of 2 bytes, of 1000 parameters */
+  return orr_sharding_sent_bytes(&plan, &shape, 1000) /
+         2; /* elements of 2 bytes, of 1000 parameters */
 }
 
-/* Over 10 ranks (n-1)/n = 0.9: 2 Psi is 1800 elements, 3 Psi 2700. With 4 micro-batches stage 2 scatters 4 times and
- * gathers once, 5 Psi; stage 3 and FSDP 4 x 3 Psi; plain and stage 1 reduce once. */
+/* Over 10 ranks (n-1)/n = 0.9: 2 Psi is 1800 elements, 3 Psi 2700. With 4 micro-batches stage 2
+ * scatters 4 times and gathers once, 5 Psi; stage 3 and FSDP 4 x 3 Psi; plain and stage 1 reduce
+ * once. */
 static void test_traffic(void) {
   static const struct {
     const char *name;
@@ -100,8 +108,8 @@ static void test_traffic(void) {
   }
 }
 
-/* 32 ranks in groups of 8: inside, 3 Psi (7/8) = 2625; across 4 groups, an all-reduce of 1000/8 elements, 2 (3/4) 125 =
- * 187.5. One group of all is FSDP. */
+/* 32 ranks in groups of 8: inside, 3 Psi (7/8) = 2625; across 4 groups, an all-reduce of 1000/8
+ * elements, 2 (3/4) 125 = 187.5. One group of all is FSDP. */
 static void test_hybrid(void) {
   g_assert_cmpfloat_with_epsilon(sent("hsdp", 32, 1), 2625 + 187.5, 1e-9);
   g_assert_cmpfloat(sent("hsdp", 8, 3), ==, sent("fsdp", 8, 3));
@@ -134,20 +142,22 @@ static OrrShardingPlan plan_with(const char *yaml_name, const char *field, const
   return plan;
 }
 
-/* Kept after the forward, weights travel once: 2 Psi. Not reduced each micro-batch, gradients travel once and are
- * whole. */
+/* Kept after the forward, weights travel once: 2 Psi. Not reduced each micro-batch, gradients
+ * travel once and are whole. */
 static void test_fsdp_options(void) {
   const OrrShardingShape shape = shape_of(10, 4);
   const OrrShardingPlan kept = plan_with("fsdp", "reshard-after-forward", "false", &shape);
-  g_assert_cmpfloat_with_epsilon(orr_sharding_sent_bytes(&kept, &shape, 1000), 2 * 4 * 2 * 900.0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(orr_sharding_sent_bytes(&kept, &shape, 1000), 2 * 4 * 2 * 900.0,
+                                 1e-9);
   const OrrShardingPlan no_sync = plan_with("fsdp", "reduce-each-micro-batch", "false", &shape);
-  g_assert_cmpfloat_with_epsilon(orr_sharding_sent_bytes(&no_sync, &shape, 1000), 2 * (4 * 2 + 1) * 900.0, 1e-9);
+  g_assert_cmpfloat_with_epsilon(orr_sharding_sent_bytes(&no_sync, &shape, 1000),
+                                 2 * (4 * 2 + 1) * 900.0, 1e-9);
   g_assert_cmpfloat(orr_sharding_gradients_share(&no_sync), ==, 1);
 }
 
-/* FSDP at its defaults has two blocks gathered, one block's gradients as they were made and in the buffer that is
- * scattered: (2 + 1) 2 + 2 bytes of 100 parameters; reduced in fp32 2 2 + 2 + 4. Nothing is gathered where all is whole;
- * stage 2 holds one bucket, here all of the unit. */
+/* FSDP at its defaults has two blocks gathered, one block's gradients as they were made and in
+ * the buffer that is scattered: (2 + 1) 2 + 2 bytes of 100 parameters; reduced in fp32 2 2 + 2 +
+ * 4. Nothing is gathered where all is whole; stage 2 holds one bucket, here all of the unit. */
 static void test_gathered(void) {
   OrrShardingShape shape = shape_of(10, 1);
   shape.autograd_bytes = 2;
@@ -162,7 +172,8 @@ static void test_gathered(void) {
   g_assert_cmpfloat(orr_sharding_gathered_bytes(&plan, &shape, 100), ==, 200);
 }
 
-/* PyTorch's 25 MiB and 1 MiB; Megatron's max(40e6, 1e6 n) parameters of 2 bytes; one buffer without overlap. */
+/* PyTorch's 25 MiB and 1 MiB; Megatron's max(40e6, 1e6 n) parameters of 2 bytes; one buffer
+ * without overlap. */
 static void test_buckets(void) {
   OrrShardingShape shape = shape_of(16, 1);
   OrrShardingPlan plan = plan_of("ddp", &shape);
@@ -208,11 +219,13 @@ static void test_refusals(void) {
   assert_refusal("distributed-optimizer", &shape, NULL);
 }
 
-/* Sending is never less than what sharding needs, and all entries agree when there is nobody else. */
+/* Sending is never less than what sharding needs, and all entries agree when there is nobody
+ * else. */
 static void test_every_entry(void) {
   for (guint i = 0; orr_sharding_registry.entries[i]; i++) {
     const char *name = orr_sharding_registry.entries[i]->name;
-    g_assert_true(sent(name, 64, 2) >= sent("none", 64, 1) * (1 - 1e-12) || g_str_equal(name, "hsdp"));
+    g_assert_true(sent(name, 64, 2) >= sent("none", 64, 1) * (1 - 1e-12) ||
+                  g_str_equal(name, "hsdp"));
     g_assert_cmpfloat_with_epsilon(model_states_GB(name, 1, 1e9), 16, 1e-12);
     g_assert_true(model_states_GB(name, 16, 1e9) <= 16);
   }

@@ -1,14 +1,16 @@
 /*
- * test_tp_overlap.c - pieces of products and collectives: nothing lost, and as long as the closed forms say.
+ * test_tp_overlap.c - pieces of products and collectives: nothing lost, and as long as the closed
+ * forms say.
  *
- * The pieces are run by hand: a communication with `beside` k lasts beside the k operators that follow, the longer of
- * both; any other waits and is waited for.
+ * The pieces are run by hand: a communication with `beside` k lasts beside the k operators that
+ * follow, the longer of both; any other waits and is waited for.
  */
 #include <math.h>
 
 #include "workloads/training/tp_overlaps/tp_overlap.h"
 
-/* 4,096 rows gathered to or scattered from t ranks, bf16, through a product of 1,024 columns over 8,192. */
+/* 4,096 rows gathered to or scattered from t ranks, bf16, through a product of 1,024 columns
+ * over 8,192. */
 static OrrTpOverlapCall call_of(OrrOperatorComm comm, gint64 ranks) {
   return (OrrTpOverlapCall){
       .product = orr_operator_gemm("qkv", ORR_PASS_FORWARD, ORR_BF16, 1, 4096, 1024, 8192),
@@ -17,7 +19,8 @@ static OrrTpOverlapCall call_of(OrrOperatorComm comm, gint64 ranks) {
   };
 }
 
-/* Seconds, if every product takes @product_s and every communication @comm_s; sums of parts are left out. */
+/* Seconds, if every product takes @product_s and every communication @comm_s; sums of parts are
+ * left out. */
 static double run(const GArray *operators, double product_s, double comm_s) {
   double now_s = 0, arrives_s = 0;
   guint beside = 0;
@@ -27,7 +30,8 @@ static double run(const GArray *operators, double product_s, double comm_s) {
     if (op->kind == ORR_OPERATOR_COMM && op->beside == 0) now_s += comm_s;
     if (op->kind == ORR_OPERATOR_COMM && op->beside > 0) arrives_s = now_s + comm_s;
     if (op->kind == ORR_OPERATOR_COMM) beside = op->beside;
-    if (op->kind != ORR_OPERATOR_COMM && beside > 0 && --beside == 0) now_s = fmax(now_s, arrives_s);
+    if (op->kind != ORR_OPERATOR_COMM && beside > 0 && --beside == 0)
+      now_s = fmax(now_s, arrives_s);
   }
   return now_s;
 }
@@ -41,18 +45,20 @@ static double sum_of(const GArray *operators, OrrOperatorKind kind, gboolean flo
   return sum;
 }
 
-/* All rows are multiplied once. A ring of t ranks sends t - 1 pieces of 1 / t; a pipeline scatters all. */
+/* All rows are multiplied once. A ring of t ranks sends t - 1 pieces of 1 / t; a pipeline
+ * scatters all. */
 static void assert_whole(const OrrTpOverlapCall *call, const GArray *operators, gboolean is_ring) {
   const double share = is_ring ? (double)(call->ranks - 1) / (double)call->ranks : 1;
   g_assert_cmpfloat_with_epsilon(sum_of(operators, ORR_OPERATOR_GEMM, TRUE), call->product.flops,
                                  1e-9 * call->product.flops);
-  g_assert_cmpfloat_with_epsilon(sum_of(operators, ORR_OPERATOR_COMM, FALSE), share * call->comm.bytes,
-                                 1e-9 * call->comm.bytes);
+  g_assert_cmpfloat_with_epsilon(sum_of(operators, ORR_OPERATOR_COMM, FALSE),
+                                 share * call->comm.bytes, 1e-9 * call->comm.bytes);
 }
 
 static const double products_s[] = {1, 1, 2}, comms_s[] = {0.5, 3, 2};
 
-static void check(const OrrTpOverlapKind *kind, const void *params, gint64 ranks, gboolean pipelined) {
+static void check(const OrrTpOverlapKind *kind, const void *params, gint64 ranks,
+                  gboolean pipelined) {
   const OrrTpOverlapCall gather = call_of(ORR_COMM_ALL_GATHER, ranks),
                          scatter = call_of(ORR_COMM_REDUCE_SCATTER, ranks);
   g_autoptr(GArray) gathered = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
@@ -64,7 +70,8 @@ static void check(const OrrTpOverlapKind *kind, const void *params, gint64 ranks
   for (guint i = 0; i < G_N_ELEMENTS(products_s); i++) {
     const double g = products_s[i], c = comms_s[i];
     g_assert_cmpfloat_with_epsilon(run(gathered, g, c), kind->gather_s(params, ranks, g, c), 1e-12);
-    g_assert_cmpfloat_with_epsilon(run(scattered, g, c), kind->scatter_s(params, ranks, g, c), 1e-12);
+    g_assert_cmpfloat_with_epsilon(run(scattered, g, c), kind->scatter_s(params, ranks, g, c),
+                                   1e-12);
   }
 }
 
@@ -74,12 +81,13 @@ static void test_pieces(void) {
     g_autofree void *params = kind->entry.params ? g_malloc0(kind->entry.params->size) : NULL;
     if (params) orr_fields_defaults(kind->entry.params, params);
     const gboolean pipelined = kind == &orr_tp_overlap_userbuffers;
-    for (gint64 ranks = 2; kind->gather && ranks <= 16; ranks *= 2) check(kind, params, ranks, pipelined);
+    for (gint64 ranks = 2; kind->gather && ranks <= 16; ranks *= 2)
+      check(kind, params, ranks, pipelined);
   }
 }
 
-/* 8 ranks, g = 1, c = 3: a ring 7 * 3 + 1 = 22; a pipeline of 4 pieces 1 + 3 * 3 + 3 = 13. g = 2, c = 1/2: 16, and
- * 2 + 3 * 2 + 1/2 = 8.5: hidden but for the ends. */
+/* 8 ranks, g = 1, c = 3: a ring 7 * 3 + 1 = 22; a pipeline of 4 pieces 1 + 3 * 3 + 3 = 13. g =
+ * 2, c = 1/2: 16, and 2 + 3 * 2 + 1/2 = 8.5: hidden but for the ends. */
 static void test_closed_forms(void) {
   g_assert_cmpfloat(orr_tp_overlap_ring_s(8, 1, 3), ==, 22);
   g_assert_cmpfloat(orr_tp_overlap_pipelined_s(4, 1, 3), ==, 13);
@@ -100,8 +108,8 @@ static void test_rows_that_do_not_divide(void) {
   g_assert_cmpint(rows, ==, 10);
 }
 
-/* A piece is the product with fewer rows: casts apart and the fleet's power come along. All but the last say what they are
- * pieces of, so that they cost their share of it. */
+/* A piece is the product with fewer rows: casts apart and the fleet's power come along. All but
+ * the last say what they are pieces of, so that they cost their share of it. */
 static void test_pieces_are_of_the_product(void) {
   OrrTpOverlapCall call = call_of(ORR_COMM_ALL_GATHER, 4);
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
